@@ -1,0 +1,157 @@
+//! How much a decision may cost: a cancel flag, steps, time and memory.
+//!
+//! The core reads no clock and asks no system for its memory: a [`Meter`] that the caller supplies tells both,
+//! and tests inject one that counts. Checkers ask [`Budget::spend`] every few hundred steps and stop when it
+//! names a reason. A user's `apply` cannot be interrupted: time that one call of it takes is not noticed before
+//! it returns.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Tells elapsed time and the memory of the process.
+pub trait Meter: Send + Sync {
+    /// Time since the work began.
+    fn elapsed(&self) -> Duration;
+    /// Bytes that the process holds; 0 where that is not known.
+    fn resident(&self) -> u64 {
+        0
+    }
+}
+
+/// Why a checker stopped without a verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exhausted {
+    /// [`Budget::cancel`] was called.
+    Cancelled,
+    /// The steps are spent.
+    Steps(u64),
+    /// The time is spent.
+    Time(Duration),
+    /// The memory is spent.
+    Memory(u64),
+}
+
+impl fmt::Display for Exhausted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Exhausted::Cancelled => f.write_str("cancelled"),
+            Exhausted::Steps(n) => write!(f, "the budget of {n} steps is spent"),
+            Exhausted::Time(t) => write!(f, "the time limit of {} s is spent", t.as_secs_f64()),
+            Exhausted::Memory(bytes) => {
+                write!(f, "the memory limit of {} MB is spent", bytes / 1_000_000)
+            }
+        }
+    }
+}
+
+/// A budget that any number of threads draw on.
+#[derive(Default)]
+pub struct Budget {
+    cancelled: AtomicBool,
+    steps: Option<u64>,
+    time: Option<Duration>,
+    memory: Option<u64>,
+    meter: Option<Box<dyn Meter>>,
+    steps_spent: AtomicU64,
+    tables: AtomicU64,
+}
+
+impl Budget {
+    /// A budget without limits.
+    pub fn unlimited() -> Budget {
+        Budget::default()
+    }
+
+    /// Stops after this many steps, counted over all threads.
+    pub fn steps(mut self, steps: u64) -> Budget {
+        self.steps = Some(steps);
+        self
+    }
+
+    /// Stops when the meter shows this much time.
+    pub fn time(mut self, time: Duration) -> Budget {
+        self.time = Some(time);
+        self
+    }
+
+    /// Stops when the tables of the checkers, or the process as the meter shows it, hold more than this.
+    pub fn memory(mut self, bytes: u64) -> Budget {
+        self.memory = Some(bytes);
+        self
+    }
+
+    /// Supplies clock and memory.
+    pub fn meter(mut self, meter: impl Meter + 'static) -> Budget {
+        self.meter = Some(Box::new(meter));
+        self
+    }
+
+    /// Makes every checker that draws on this budget stop soon. May be called from any thread.
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// Steps spent so far.
+    pub fn steps_spent(&self) -> u64 {
+        self.steps_spent.load(Ordering::Relaxed)
+    }
+
+    /// Time since the work began, as the meter tells it.
+    pub fn elapsed(&self) -> Duration {
+        self.meter.as_ref().map_or(Duration::ZERO, |m| m.elapsed())
+    }
+
+    /// Draws `steps`; an error says which limit is reached.
+    pub fn spend(&self, steps: u64) -> Result<(), Exhausted> {
+        let spent = self.steps_spent.fetch_add(steps, Ordering::Relaxed) + steps;
+        if self.cancelled.load(Ordering::Relaxed) {
+            return Err(Exhausted::Cancelled);
+        }
+        if let Some(limit) = self.steps
+            && spent > limit
+        {
+            return Err(Exhausted::Steps(limit));
+        }
+        if let Some(limit) = self.time
+            && self.elapsed() > limit
+        {
+            return Err(Exhausted::Time(limit));
+        }
+        if let Some(limit) = self.memory {
+            let resident = self.meter.as_ref().map_or(0, |m| m.resident());
+            if resident.max(self.tables.load(Ordering::Relaxed)) > limit {
+                return Err(Exhausted::Memory(limit));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The bytes that one checker's tables hold, told to the budget and taken back when dropped.
+pub(crate) struct Footprint<'a> {
+    budget: &'a Budget,
+    bytes: u64,
+}
+
+impl<'a> Footprint<'a> {
+    pub(crate) fn new(budget: &'a Budget) -> Footprint<'a> {
+        Footprint { budget, bytes: 0 }
+    }
+
+    /// Replaces what was told before.
+    pub(crate) fn set(&mut self, bytes: u64) {
+        if bytes >= self.bytes {
+            self.budget.tables.fetch_add(bytes - self.bytes, Ordering::Relaxed);
+        } else {
+            self.budget.tables.fetch_sub(self.bytes - bytes, Ordering::Relaxed);
+        }
+        self.bytes = bytes;
+    }
+}
+
+impl Drop for Footprint<'_> {
+    fn drop(&mut self) {
+        self.budget.tables.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}

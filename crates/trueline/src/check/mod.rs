@@ -1,0 +1,101 @@
+//! Deciding whether a history is linearizable.
+//!
+//! [`Check::run`] splits the history into its parts (objects, independent keys, the specification's own keys),
+//! decides each with the chosen [`Algorithm`], and joins the answers: linearizability is local, so the whole is
+//! linearizable iff every part is. Parts run in parallel; the answer does not depend on how.
+
+mod problem;
+mod replay;
+mod wgl;
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::budget::Budget;
+use crate::history::History;
+use crate::spec::Spec;
+use crate::verdict::Verdict;
+
+/// An algorithm that decides one part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Algorithm {
+    /// Chooses.
+    #[default]
+    Auto,
+    /// Depth-first and just-in-time search in turn, whichever ends first.
+    Search,
+    /// Depth-first search with small keys.
+    DepthFirst,
+    /// Sets of configurations carried from return to return.
+    JustInTime,
+    /// Wing and Gong's search with a memo on the full set of linearized operations and the state.
+    Wgl,
+    /// Wing and Gong's search as published, without a memo.
+    WingGong,
+}
+
+impl Algorithm {
+    /// Every algorithm, with one line about it.
+    pub const ALL: &[(Algorithm, &str, &str)] = &[
+        (Algorithm::Auto, "auto", "chooses by specification and history (the default)"),
+        (
+            Algorithm::Search,
+            "search",
+            "general search: depth-first and just-in-time in turn, whichever ends first",
+        ),
+        (
+            Algorithm::DepthFirst,
+            "depth-first",
+            "Wing and Gong's search, memo on (frontier, open operations, state), dominance over pending ones",
+        ),
+        (
+            Algorithm::JustInTime,
+            "just-in-time",
+            "carries the set of possible configurations from return to return",
+        ),
+        (Algorithm::Wgl, "wgl", "reference: memo on the full set of operations and the state"),
+        (Algorithm::WingGong, "wing-gong", "reference: the search of 1993 as published, no memo"),
+    ];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|a| a.0 == self).map_or("", |a| a.1)
+    }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Algorithm {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Algorithm, String> {
+        Self::ALL.iter().find(|a| a.1 == text).map(|a| a.0).ok_or_else(|| {
+            let names: Vec<&str> = Self::ALL.iter().map(|a| a.1).collect();
+            format!("no algorithm is called {text}: expected one of {}", names.join(", "))
+        })
+    }
+}
+
+/// A verdict and how it came about.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The answer.
+    pub verdict: Verdict,
+    /// What decided, in the words of the command line: `search`, `depth-first`.
+    pub algorithm: &'static str,
+    /// Number of parts that were decided on their own.
+    pub partitions: usize,
+    /// Configurations that the searches visited.
+    pub states: u64,
+}
+
+/// A check to be run: a specification, an algorithm and a budget.
+pub struct Check<'a, S> {
+    spec: &'a S,
+    algorithm: Algorithm,
+    budget: Option<&'a Budget>,
+}

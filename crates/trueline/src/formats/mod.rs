@@ -1,0 +1,1 @@
+//! Formats of histories: bytes in, a validated [`History`](crate::History) out, and back.

@@ -1,0 +1,20 @@
+//! trueline tells whether a concurrent object behaves as if its operations happened one at a time.
+//!
+//! This crate is the core: histories and their formats, specifications, checkers, verdicts and explanations.
+//! It does no I/O of its own, reads no clock and prints nothing.
+#![forbid(unsafe_code)]
+
+pub mod budget;
+pub mod check;
+pub mod formats;
+pub mod history;
+pub mod spec;
+pub mod value;
+pub mod verdict;
+
+pub use budget::Budget;
+pub use check::{Algorithm, Check, Outcome};
+pub use history::History;
+pub use spec::{Sequential, Spec};
+pub use value::Value;
+pub use verdict::Verdict;

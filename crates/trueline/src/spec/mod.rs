@@ -1,0 +1,161 @@
+//! Specifications: sequential objects that say which results are right.
+//!
+//! Most people write [`Sequential`]: a plain struct with `apply`. Where several next states are possible, or a
+//! checker should know more about the type, implement [`Spec`].
+
+mod named;
+
+use std::fmt::Debug;
+use std::hash::Hash;
+
+pub use named::{Builtin, Info, Named, all, named};
+
+/// What states, operations and results must be able to do. Implemented for everything that can.
+pub trait Data: Clone + Eq + Hash + Debug + Send + Sync + 'static {}
+impl<T: Clone + Eq + Hash + Debug + Send + Sync + 'static> Data for T {}
+
+/// A deterministic sequential object: what most people write.
+///
+/// ```
+/// use trueline::Sequential;
+///
+/// #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+/// struct Tally(u64);
+///
+/// impl Sequential for Tally {
+///     type Op = u64;
+///     type Ret = u64;
+///     fn apply(&mut self, op: &u64) -> u64 {
+///         self.0 += op;
+///         self.0
+///     }
+/// }
+/// ```
+pub trait Sequential: Data {
+    /// What can be called.
+    type Op: Data;
+    /// What comes back.
+    type Ret: Data;
+    /// Performs the operation. Must depend on the state and the operation alone.
+    fn apply(&mut self, op: &Self::Op) -> Self::Ret;
+    /// False where the operation blocks in this state.
+    fn enabled(&self, _op: &Self::Op) -> bool {
+        true
+    }
+    /// Operations with different keys never touch the same part of the state. `None`: touches everything.
+    fn partition(_op: &Self::Op) -> Option<u64> {
+        None
+    }
+}
+
+/// A sequential object in full: nondeterministic, partial, and with what it knows about itself.
+///
+/// Only the first two methods are needed. The others make checking faster or explanations shorter; what they
+/// claim must be true, and each says what it claims.
+pub trait Spec: Send + Sync {
+    /// The object's state.
+    type State: Data;
+    /// What can be called.
+    type Op: Data;
+    /// What comes back.
+    type Ret: Data;
+
+    /// The state before the first operation.
+    fn initial(&self) -> Self::State;
+
+    /// Pushes every state that the operation with this result can lead to; none where the result is wrong.
+    /// `ret` is `None` where the outcome is unknown: then every result is possible.
+    fn step(
+        &self,
+        state: &Self::State,
+        op: &Self::Op,
+        ret: Option<&Self::Ret>,
+        next: &mut Vec<Self::State>,
+    );
+
+    /// Operations with different keys never touch the same part of the state: a history splits by key. `None`:
+    /// the operation touches everything. Two keys may share a number; the state must keep them apart.
+    fn partition(&self, _op: &Self::Op) -> Option<u64> {
+        None
+    }
+
+    /// True claims: with this result the operation changes no state in which it is legal. Such an operation is
+    /// taken as soon as it fits, and one without a known result is dropped.
+    fn observes(&self, _op: &Self::Op, _ret: Option<&Self::Ret>) -> bool {
+        false
+    }
+
+    /// True claims: the state is a function of which operations were applied, not of their order, as long as
+    /// every result is known.
+    fn order_insensitive(&self) -> bool {
+        false
+    }
+
+    /// What the operation has to do with values, so that an explanation can leave out what does not matter.
+    /// The default leaves out nothing but observers.
+    fn touches(&self, _op: &Self::Op, _ret: Option<&Self::Ret>) -> Touches {
+        Touches::Everything
+    }
+
+    /// The operation as people read it: `deq() -> 7`; `-> ?` where the result is unknown.
+    fn show(&self, op: &Self::Op, ret: Option<&Self::Ret>) -> String {
+        match ret {
+            Some(ret) => format!("{op:?} -> {ret:?}"),
+            None => format!("{op:?} -> ?"),
+        }
+    }
+
+    /// The state as people read it, after 'the object is'.
+    fn show_state(&self, state: &Self::State) -> String {
+        format!("{state:?}")
+    }
+}
+
+/// What an operation has to do with values. It tells an explanation what can be left out so that the rest is a
+/// violation *for the same reason*: dropping must never turn a linearizable history into a violation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Touches {
+    /// It may depend on every operation that changes the state.
+    Everything,
+    /// It inserts, removes or sees one value of a container. All operations of one value may leave together.
+    Value(u64),
+    /// It needs the state to hold `reads` and leaves `writes` there. It may leave once no operation that stays
+    /// reads what it writes.
+    Flow {
+        /// The value that it needs.
+        reads: Option<u64>,
+        /// The value that it leaves.
+        writes: Option<u64>,
+    },
+}
+
+/// The number of a value, for [`Touches`] and [`Spec::partition`].
+pub fn key_of(value: &impl Hash) -> u64 {
+    use std::hash::BuildHasher;
+    foldhash::fast::FixedState::with_seed(7).hash_one(value)
+}
+
+impl<T: Sequential> Spec for T {
+    type State = T;
+    type Op = T::Op;
+    type Ret = T::Ret;
+
+    fn initial(&self) -> T {
+        self.clone()
+    }
+
+    fn step(&self, state: &T, op: &T::Op, ret: Option<&T::Ret>, next: &mut Vec<T>) {
+        if !state.enabled(op) {
+            return;
+        }
+        let mut after = state.clone();
+        let result = after.apply(op);
+        if ret.is_none_or(|ret| *ret == result) {
+            next.push(after);
+        }
+    }
+
+    fn partition(&self, op: &T::Op) -> Option<u64> {
+        T::partition(op)
+    }
+}

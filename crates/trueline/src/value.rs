@@ -1,0 +1,160 @@
+//! The values that operations carry: arguments, results, keys and process names.
+//!
+//! A [`Value`] is 16 bytes, so that a history of millions of operations stays small: integers are inline,
+//! texts and lists sit behind one shared pointer, and readers intern them so that equal texts are stored once.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// A value as it stands in a history file.
+///
+/// The order (`Ord`) is that of the variants below, then the natural order inside a variant. Priority queues
+/// rely on it for integers and texts.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Value {
+    /// Nothing: no argument, no result, an empty container, an unset register.
+    #[default]
+    Nil,
+    /// A truth value.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A string, keyword or symbol.
+    Text(Arc<String>),
+    /// A sequence of values.
+    List(Arc<Vec<Value>>),
+}
+
+impl Value {
+    /// A text value.
+    pub fn text(text: impl Into<String>) -> Value {
+        Value::Text(Arc::new(text.into()))
+    }
+
+    /// A list value.
+    pub fn list(items: impl IntoIterator<Item = Value>) -> Value {
+        Value::List(Arc::new(items.into_iter().collect()))
+    }
+
+    /// The number, if this is one.
+    pub fn as_int(&self) -> Option<i64> {
+        match self {
+            Value::Int(n) => Some(*n),
+            _ => None,
+        }
+    }
+
+    /// The truth value, if this is one; `0` and `1` count, as several formats write them.
+    pub fn as_bool(&self) -> Option<bool> {
+        match self {
+            Value::Bool(b) => Some(*b),
+            Value::Int(0) => Some(false),
+            Value::Int(1) => Some(true),
+            _ => None,
+        }
+    }
+
+    /// The text, if this is one.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The items, if this is a list.
+    pub fn as_list(&self) -> Option<&[Value]> {
+        match self {
+            Value::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// True for [`Value::Nil`].
+    pub fn is_nil(&self) -> bool {
+        matches!(self, Value::Nil)
+    }
+
+    /// What kind of value this is, for error messages: `a number`, `a text`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Value::Nil => "nil",
+            Value::Bool(_) => "a truth value",
+            Value::Int(_) => "a number",
+            Value::Text(_) => "a text",
+            Value::List(_) => "a list",
+        }
+    }
+}
+
+impl From<i64> for Value {
+    fn from(n: i64) -> Value {
+        Value::Int(n)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(b: bool) -> Value {
+        Value::Bool(b)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Value {
+        Value::text(text)
+    }
+}
+
+/// Numbers and plain words bare, other texts quoted, lists in brackets: `[1 two "3 4"]`.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Nil => f.write_str("nil"),
+            Value::Bool(b) => write!(f, "{b}"),
+            Value::Int(n) => write!(f, "{n}"),
+            Value::Text(text) if is_plain_word(text) => f.write_str(text),
+            Value::Text(text) => write!(f, "{text:?}"),
+            Value::List(items) => {
+                f.write_str("[")?;
+                for (i, item) in items.iter().enumerate() {
+                    if i > 0 {
+                        f.write_str(" ")?;
+                    }
+                    write!(f, "{item}")?;
+                }
+                f.write_str("]")
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A text that reads back as a text when written without quotes.
+pub(crate) fn is_plain_word(text: &str) -> bool {
+    let mut chars = text.chars();
+    chars.next().is_some_and(|c| c.is_alphabetic() || c == '_')
+        && chars.all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'))
+        && !matches!(text, "nil" | "null" | "true" | "false")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_sixteen_bytes() {
+        assert_eq!(size_of::<Value>(), 16);
+        assert_eq!(size_of::<Option<Value>>(), 16);
+    }
+
+    #[test]
+    fn display_quotes_only_what_would_not_read_back() {
+        let shown = Value::list([1.into(), "two".into(), "3 4".into(), "nil".into(), Value::Nil]);
+        assert_eq!(shown.to_string(), r#"[1 two "3 4" "nil" nil]"#);
+    }
+}

@@ -1,0 +1,81 @@
+//! What a checker says. A bound that was reached is never 'linearizable'.
+
+use crate::budget::Exhausted;
+
+/// The answer to 'is this history linearizable?'.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Yes, and here is an order.
+    Linearizable(Witness),
+    /// No, and here is why.
+    Violation(Explanation),
+    /// Not decided, and here is why not.
+    Unknown(Unknown),
+}
+
+impl Verdict {
+    /// True for [`Verdict::Linearizable`].
+    pub fn is_linearizable(&self) -> bool {
+        matches!(self, Verdict::Linearizable(_))
+    }
+
+    /// True for [`Verdict::Violation`].
+    pub fn is_violation(&self) -> bool {
+        matches!(self, Verdict::Violation(_))
+    }
+
+    /// `linearizable`, `violation` or `unknown`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Verdict::Linearizable(_) => "linearizable",
+            Verdict::Violation(_) => "violation",
+            Verdict::Unknown(_) => "unknown",
+        }
+    }
+}
+
+/// An order of the operations that explains the history. It was replayed against the specification by code that
+/// shares nothing with the search that found it.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Witness {
+    /// Indices into [`crate::History::operations`], first to last. Pending operations that never took effect
+    /// are left out.
+    pub order: Vec<u32>,
+}
+
+/// Why a history is not linearizable.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Explanation {
+    /// A sub-history that is itself a violation: indices into [`crate::History::operations`], ascending.
+    pub operations: Vec<u32>,
+    /// Rank of the event that ends the sub-history: later returns among `operations` count as pending.
+    pub until: u32,
+    /// The operations among them that the sentence is about.
+    pub clash: Vec<u32>,
+    /// Why, in one sentence, in the words of the object.
+    pub sentence: String,
+    /// Rank of the return up to which the whole history (of this object and key) is fine: every prefix that
+    /// ends before it is linearizable, the prefix that holds it is not.
+    pub fine_until: u32,
+    /// False where the budget was spent before every operation was tried: a smaller one may exist.
+    pub minimal: bool,
+}
+
+/// A decision that was not reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unknown {
+    /// Which limit was reached, or what else stood in the way.
+    pub reason: Reason,
+    /// How far it got, in words: `3,120 of 8,895 returns explained`.
+    pub progress: String,
+}
+
+/// Why there is no verdict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The budget was spent.
+    Exhausted(Exhausted),
+    /// A certificate failed its re-check: a bug in trueline, or a specification whose `apply` is not a
+    /// function of its state. Never shown as a verdict.
+    Disagreement(String),
+}
