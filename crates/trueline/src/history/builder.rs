@@ -2,14 +2,16 @@
 //!
 //! Cost: one hash look-up an event at most; small whole numbers as process names need none.
 
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use hashbrown::HashMap;
+use foldhash::fast::FixedState;
+use hashbrown::{HashMap, HashTable};
 
-use super::{Args, Call, Error, History, Names, Operation, PENDING, Part, Position};
+use super::{Call, Error, History, Names, Operation, PENDING, Part, Position};
 use crate::value::Value;
 
-type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
+type Map<K, V> = HashMap<K, V, FixedState>;
 
 /// Processes named by whole numbers below this need no hashing.
 const DIRECT: usize = 4096;
@@ -40,7 +42,7 @@ pub struct Builder {
     methods: Map<String, u32>,
     parts: Map<Part, u32>,
     last_part: u32,
-    texts: Map<Arc<String>, ()>,
+    texts: HashTable<Arc<String>>,
     next_rank: u32,
     failed: usize,
     /// Start and end of each operation, in a history of intervals.
@@ -124,12 +126,13 @@ impl Builder {
 
     /// An interned text: equal texts share their memory.
     pub fn text(&mut self, text: &str) -> Value {
-        if let Some((known, ())) = self.texts.get_key_value(text) {
-            return Value::Text(known.clone());
-        }
-        let new = Arc::new(text.to_string());
-        self.texts.insert(new.clone(), ());
-        Value::Text(new)
+        let hash = FixedState::default().hash_one(text);
+        let entry = self.texts.entry(
+            hash,
+            |known| known.as_str() == text,
+            |known| FixedState::default().hash_one(known.as_str()),
+        );
+        Value::Text(entry.or_insert_with(|| Arc::new(text.to_string())).get().clone())
     }
 
     /// The operation that this process has open: its index, for [`Builder::call_mut`].
@@ -310,7 +313,8 @@ impl Builder {
     fn close(&mut self, process: u32, what: &str, at: Position) -> Result<usize, Error> {
         let Some(index) = self.open_operation(process) else {
             let name = &self.names.processes[process as usize];
-            let message = format!("process {name} {what} without an open call: expected a call first");
+            let message =
+                format!("process {name} {what} without an open call: expected a call first");
             return Err(Error::at(at, message));
         };
         self.open[process as usize] = NONE;
