@@ -5,12 +5,16 @@
 #![forbid(unsafe_code)]
 
 pub mod budget;
+pub mod check;
 pub mod formats;
 pub mod history;
+pub mod spec;
 pub mod value;
 pub mod verdict;
 
 pub use budget::Budget;
+pub use check::{Algorithm, Check, Outcome};
 pub use history::History;
+pub use spec::{Sequential, Spec};
 pub use value::Value;
 pub use verdict::Verdict;

@@ -6,7 +6,8 @@
 
 mod problem;
 mod replay;
-mod wgl;
+mod run;
+mod wing_gong;
 
 use std::fmt;
 use std::str::FromStr;
@@ -95,7 +96,33 @@ pub struct Outcome {
 
 /// A check to be run: a specification, an algorithm and a budget.
 pub struct Check<'a, S> {
-    spec: &'a S,
+    spec: S,
     algorithm: Algorithm,
     budget: Option<&'a Budget>,
+}
+
+impl<'a, S: Spec> Check<'a, S> {
+    /// A check with the algorithm [`Algorithm::Auto`] and no limits.
+    pub fn new(spec: S) -> Check<'a, S> {
+        Check { spec, algorithm: Algorithm::Auto, budget: None }
+    }
+
+    /// Names the algorithm.
+    pub fn algorithm(mut self, algorithm: Algorithm) -> Check<'a, S> {
+        self.algorithm = algorithm;
+        self
+    }
+
+    /// Sets limits.
+    pub fn budget(mut self, budget: &'a Budget) -> Check<'a, S> {
+        self.budget = Some(budget);
+        self
+    }
+
+    /// Decides.
+    pub fn run(&self, history: &History<S::Op, S::Ret>) -> Outcome {
+        let unlimited = Budget::unlimited();
+        let budget = self.budget.unwrap_or(&unlimited);
+        run::run(&self.spec, history, self.algorithm, budget)
+    }
 }

@@ -6,10 +6,10 @@
 use std::fmt::Write;
 
 use super::Spec;
+use crate::Budget;
 use crate::check::{Algorithm, Check, Outcome};
 use crate::history::{Error, History};
 use crate::value::Value;
-use crate::Budget;
 
 /// What `trueline specs` prints about a specification.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +27,7 @@ pub struct Info {
 }
 
 /// A specification that is known by name.
-pub trait Builtin: Spec<Ret = Value> + 'static {
+pub trait Builtin: Spec<Ret = Value> + Clone + 'static {
     /// Reads a call as a format spells it; the error says what was expected.
     fn decode(
         &self,
@@ -99,12 +99,22 @@ trait Erased: Send + Sync {
 impl<B: Builtin> Erased for B {
     fn check(&self, h: &History, algorithm: Algorithm, budget: &Budget) -> Result<Outcome, Error> {
         let decoded = h.decode(|method, args, result| self.decode(method, args, result))?;
-        Ok(Check::new(self).algorithm(algorithm).budget(budget).run(&decoded))
+        Ok(Check::new(self.clone()).algorithm(algorithm).budget(budget).run(&decoded))
     }
 
     fn fits(&self, history: &History) -> Result<(), Error> {
         history.decode(|method, args, result| self.decode(method, args, result)).map(drop)
     }
+}
+
+/// Every built-in specification.
+pub fn all() -> &'static [Info] {
+    &[]
+}
+
+/// The specification that a text names: `queue:init=[1 2]`.
+pub fn named(text: &str) -> Result<Named, String> {
+    Err(format!("no specification is called {text}"))
 }
 
 /// A call as people read it.

@@ -1,0 +1,219 @@
+//! One part of a history, ready for a search: operations and states as small numbers.
+//!
+//! Operations are numbered by their calls, states by their first appearance. A search sees only these numbers
+//! through [`Stepper`], so it is compiled once for all specifications, and a configuration is a few words.
+
+use std::hash::BuildHasher;
+
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+
+use crate::budget::{Budget, Exhausted, Footprint};
+use crate::history::{History, PENDING};
+use crate::spec::Spec;
+
+/// What a search asks of the specification.
+pub(crate) trait Stepper {
+    /// The state before the first operation.
+    fn initial(&mut self) -> u32;
+    /// Pushes the states that the operation can lead to.
+    fn step(&mut self, state: u32, operation: u32, next: &mut Vec<u32>);
+    /// Bytes that the known states take, as far as can be told.
+    fn bytes(&self) -> u64;
+}
+
+/// When the operations of a part were called and returned, and what else a search must know of them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Spans {
+    /// Rank of each call, ascending.
+    pub(crate) call: Vec<u32>,
+    /// Rank of each return, or [`PENDING`].
+    pub(crate) returned: Vec<u32>,
+    /// True where the operation changes no state: see [`Spec::observes`].
+    pub(crate) observer: Vec<bool>,
+    /// The operation before it that is pending for ever and equal to it, or itself: equal ones are
+    /// interchangeable, the earliest goes first.
+    pub(crate) earlier_twin: Vec<u32>,
+    /// The returning operations, sorted by return.
+    pub(crate) returns: Vec<u32>,
+}
+
+impl Spans {
+    pub(crate) fn len(&self) -> usize {
+        self.call.len()
+    }
+
+    pub(crate) fn is_pending(&self, operation: u32) -> bool {
+        self.returned[operation as usize] == PENDING
+    }
+}
+
+/// A part of a history together with its specification.
+pub(crate) struct Problem<'a, S: Spec> {
+    pub(crate) spec: &'a S,
+    pub(crate) history: &'a History<S::Op, S::Ret>,
+    /// Index in the history of each operation.
+    pub(crate) operations: Vec<u32>,
+    pub(crate) spans: Spans,
+}
+
+impl<'a, S: Spec> Problem<'a, S> {
+    /// The part made of the operations at these ascending indices, cut before the event of rank `end`: later
+    /// calls are left out, later returns make an operation pending.
+    pub(crate) fn new(
+        spec: &'a S,
+        history: &'a History<S::Op, S::Ret>,
+        indices: &[u32],
+        end: u32,
+    ) -> Problem<'a, S> {
+        let all = history.operations();
+        let mut operations = Vec::with_capacity(indices.len());
+        let mut spans = Spans::default();
+        let mut pending: HashTable<u32> = HashTable::new();
+        let hasher = FixedState::default();
+        for &index in indices {
+            let o = &all[index as usize];
+            if o.call >= end {
+                break;
+            }
+            let returned = if o.returned >= end { PENDING } else { o.returned };
+            let result = if returned == PENDING { None } else { o.result.as_ref() };
+            let observer = spec.observes(&o.op, result);
+            if returned == PENDING && observer {
+                // It changes nothing and nobody saw its result.
+                continue;
+            }
+            let number = operations.len() as u32;
+            let mut earlier_twin = number;
+            if returned == PENDING {
+                let op_of = |&n: &u32| &all[operations[n as usize] as usize].op;
+                let hash = hasher.hash_one(&o.op);
+                let entry =
+                    pending.entry(hash, |n| op_of(n) == &o.op, |n| hasher.hash_one(op_of(n)));
+                match entry {
+                    hashbrown::hash_table::Entry::Occupied(mut known) => {
+                        earlier_twin = std::mem::replace(known.get_mut(), number);
+                    }
+                    hashbrown::hash_table::Entry::Vacant(new) => {
+                        new.insert(number);
+                    }
+                }
+            }
+            spans.call.push(o.call);
+            spans.returned.push(returned);
+            spans.observer.push(observer);
+            spans.earlier_twin.push(earlier_twin);
+            operations.push(index);
+        }
+        let returning = |&n: &u32| spans.returned[n as usize] != PENDING;
+        let mut returns: Vec<u32> = (0..operations.len() as u32).filter(returning).collect();
+        returns.sort_unstable_by_key(|&n| spans.returned[n as usize]);
+        spans.returns = returns;
+        Problem { spec, history, operations, spans }
+    }
+
+    /// Operation and result by number. The result of an operation that was cut is not told.
+    pub(crate) fn operation(&self, number: u32) -> (&'a S::Op, Option<&'a S::Ret>) {
+        let o = &self.history.operations()[self.operations[number as usize] as usize];
+        let known = !self.spans.is_pending(number);
+        (&o.op, if known { o.result.as_ref() } else { None })
+    }
+
+    /// The states of this part, none known yet but the initial one.
+    pub(crate) fn states(&self) -> States<'_, 'a, S> {
+        States { problem: self, table: HashTable::new(), states: Vec::new(), scratch: Vec::new() }
+    }
+}
+
+/// The known states of a part: each is stored once and has a number.
+pub(crate) struct States<'p, 'a, S: Spec> {
+    problem: &'p Problem<'a, S>,
+    table: HashTable<u32>,
+    states: Vec<S::State>,
+    scratch: Vec<S::State>,
+}
+
+impl<S: Spec> States<'_, '_, S> {
+    /// The state of this number.
+    pub(crate) fn get(&self, number: u32) -> &S::State {
+        &self.states[number as usize]
+    }
+
+    fn number(&mut self, state: S::State) -> u32 {
+        let hasher = FixedState::default();
+        let states = &mut self.states;
+        let entry = self.table.entry(
+            hasher.hash_one(&state),
+            |&n| states[n as usize] == state,
+            |&n| hasher.hash_one(&states[n as usize]),
+        );
+        *entry
+            .or_insert_with(|| {
+                states.push(state);
+                states.len() as u32 - 1
+            })
+            .get()
+    }
+}
+
+impl<S: Spec> Stepper for States<'_, '_, S> {
+    fn initial(&mut self) -> u32 {
+        self.number(self.problem.spec.initial())
+    }
+
+    fn step(&mut self, state: u32, operation: u32, next: &mut Vec<u32>) {
+        let (op, ret) = self.problem.operation(operation);
+        let mut scratch = std::mem::take(&mut self.scratch);
+        self.problem.spec.step(&self.states[state as usize], op, ret, &mut scratch);
+        for after in scratch.drain(..) {
+            let number = self.number(after);
+            next.push(number);
+        }
+        self.scratch = scratch;
+    }
+
+    fn bytes(&self) -> u64 {
+        (self.states.capacity() * size_of::<S::State>() + self.table.capacity() * 5) as u64
+    }
+}
+
+/// What a search found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Decision {
+    /// An order of operation numbers; unused pending operations are left out.
+    Order(Vec<u32>),
+    /// There is none: no prefix that holds the return of this operation has one, every shorter prefix has.
+    Stuck(u32),
+}
+
+/// Draws on the budget every few steps.
+pub(crate) struct Ticker<'a> {
+    budget: &'a Budget,
+    footprint: Footprint<'a>,
+    steps: u64,
+}
+
+impl<'a> Ticker<'a> {
+    /// Steps between two looks at the budget.
+    const QUANTUM: u64 = 256;
+
+    pub(crate) fn new(budget: &'a Budget) -> Ticker<'a> {
+        Ticker { budget, footprint: Footprint::new(budget), steps: 0 }
+    }
+
+    /// Counts a step; `bytes` is asked only when the budget is.
+    #[inline]
+    pub(crate) fn tick(&mut self, bytes: impl FnOnce() -> u64) -> Result<(), Exhausted> {
+        self.steps += 1;
+        if self.steps % Self::QUANTUM != 0 {
+            return Ok(());
+        }
+        self.footprint.set(bytes());
+        self.budget.spend(Self::QUANTUM)
+    }
+
+    /// Steps counted so far.
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps
+    }
+}

@@ -1,0 +1,55 @@
+//! Re-checks a witness order. Shares nothing with the searches: it works on the history itself.
+//!
+//! Cost: one pass, times the number of states that a nondeterministic specification keeps possible.
+
+use std::collections::HashSet;
+
+use crate::history::{History, PENDING};
+use crate::spec::Spec;
+
+/// Says what is wrong with `order` as a linearization of the operations at `indices`, if anything: every
+/// operation that returned is there, none twice, none out of real time order, each legal.
+pub(crate) fn replay<S: Spec>(
+    spec: &S,
+    history: &History<S::Op, S::Ret>,
+    indices: &[u32],
+    order: &[u32],
+) -> Result<(), String> {
+    let operations = history.operations();
+    let mut missing: HashSet<u32> = indices.iter().copied().collect();
+    let mut states = vec![spec.initial()];
+    let mut latest_call = 0;
+    for &index in order {
+        if !missing.remove(&index) {
+            return Err(format!(
+                "operation {index} stands twice in the order or is not of this part"
+            ));
+        }
+        let o = &operations[index as usize];
+        if o.returned < latest_call {
+            return Err(format!(
+                "operation {index} returned before one that stands before it was called"
+            ));
+        }
+        latest_call = latest_call.max(o.call);
+        let mut next = Vec::new();
+        for state in &states {
+            spec.step(state, &o.op, o.result.as_ref(), &mut next);
+        }
+        if next.is_empty() {
+            return Err(format!(
+                "{} is not legal at its place",
+                spec.show(&o.op, o.result.as_ref())
+            ));
+        }
+        if next.len() > 1 {
+            let mut seen = HashSet::new();
+            next.retain(|s| seen.insert(s.clone()));
+        }
+        states = next;
+    }
+    match missing.iter().find(|&&i| operations[i as usize].returned != PENDING) {
+        Some(index) => Err(format!("operation {index} returned but is not in the order")),
+        None => Ok(()),
+    }
+}
