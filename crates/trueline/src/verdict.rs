@@ -44,21 +44,37 @@ pub struct Witness {
 }
 
 /// Why a history is not linearizable.
+///
+/// `operations` is a violation in itself, and for the same reason as the history: operations are left out only
+/// where that cannot make a linearizable history a violation.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Explanation {
-    /// A sub-history that is itself a violation: indices into [`crate::History::operations`], ascending.
+    /// The operations that matter: indices into [`crate::History::operations`], ascending.
     pub operations: Vec<u32>,
-    /// Rank of the event that ends the sub-history: later returns among `operations` count as pending.
+    /// Where the story starts, where it is not at the beginning of the history.
+    pub start: Option<Start>,
+    /// Rank at which the story ends: operations that return at or after it count as pending.
     pub until: u32,
     /// The operations among them that the sentence is about.
     pub clash: Vec<u32>,
     /// Why, in one sentence, in the words of the object.
     pub sentence: String,
-    /// Rank of the return up to which the whole history (of this object and key) is fine: every prefix that
-    /// ends before it is linearizable, the prefix that holds it is not.
+    /// Rank of the first return that cannot be explained: the history (of this object and key) before it is
+    /// linearizable, the history that holds it is not.
     pub fine_until: u32,
-    /// False where the budget was spent before every operation was tried: a smaller one may exist.
+    /// True where leaving out any further operation would lose the violation, or could change its reason.
     pub minimal: bool,
+    /// True where a second search that shares no search code came to the same answer about `operations`.
+    pub rechecked: bool,
+}
+
+/// A story that starts in the middle of a history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// Rank at which it starts: operations called earlier count as pending.
+    pub from: u32,
+    /// Every state that was possible then, as people read it.
+    pub states: Vec<String>,
 }
 
 /// A decision that was not reached.

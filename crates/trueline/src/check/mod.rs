@@ -4,9 +4,16 @@
 //! decides each with the chosen [`Algorithm`], and joins the answers: linearizability is local, so the whole is
 //! linearizable iff every part is. Parts run in parallel; the answer does not depend on how.
 
+mod depth_first;
+mod explain;
+mod just_in_time;
+mod mask;
+mod minimise;
 mod problem;
 mod replay;
 mod run;
+mod search;
+mod timeline;
 mod wing_gong;
 
 use std::fmt;

@@ -20,6 +20,10 @@ pub(crate) trait Stepper {
     fn step(&mut self, state: u32, operation: u32, next: &mut Vec<u32>);
     /// Bytes that the known states take, as far as can be told.
     fn bytes(&self) -> u64;
+    /// How many states are known.
+    fn known(&self) -> u32;
+    /// States with this number and above are not needed any more. One that keeps all states ignores it.
+    fn forget_from(&mut self, _state: u32) {}
 }
 
 /// When the operations of a part were called and returned, and what else a search must know of them.
@@ -55,16 +59,29 @@ pub(crate) struct Problem<'a, S: Spec> {
     /// Index in the history of each operation.
     pub(crate) operations: Vec<u32>,
     pub(crate) spans: Spans,
+    /// Where to start instead of the specification's initial state.
+    start: Option<&'a S::State>,
+}
+
+/// The stretch of a history that counts, in ranks: later calls are left out; operations that were called before
+/// it or return after it have an unknown outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Window {
+    pub(crate) from: u32,
+    pub(crate) until: u32,
+}
+
+impl Window {
+    pub(crate) const ALL: Window = Window { from: 0, until: PENDING };
 }
 
 impl<'a, S: Spec> Problem<'a, S> {
-    /// The part made of the operations at these ascending indices, cut before the event of rank `end`: later
-    /// calls are left out, later returns make an operation pending.
+    /// The part made of the operations at these ascending indices, as far as the window shows them.
     pub(crate) fn new(
         spec: &'a S,
         history: &'a History<S::Op, S::Ret>,
         indices: &[u32],
-        end: u32,
+        window: Window,
     ) -> Problem<'a, S> {
         let all = history.operations();
         let mut operations = Vec::with_capacity(indices.len());
@@ -73,10 +90,11 @@ impl<'a, S: Spec> Problem<'a, S> {
         let hasher = FixedState::default();
         for &index in indices {
             let o = &all[index as usize];
-            if o.call >= end {
+            if o.call >= window.until {
                 break;
             }
-            let returned = if o.returned >= end { PENDING } else { o.returned };
+            let cut = o.call < window.from || o.returned >= window.until;
+            let returned = if cut { PENDING } else { o.returned };
             let result = if returned == PENDING { None } else { o.result.as_ref() };
             let observer = spec.observes(&o.op, result);
             if returned == PENDING && observer {
@@ -109,7 +127,16 @@ impl<'a, S: Spec> Problem<'a, S> {
         let mut returns: Vec<u32> = (0..operations.len() as u32).filter(returning).collect();
         returns.sort_unstable_by_key(|&n| spans.returned[n as usize]);
         spans.returns = returns;
-        Problem { spec, history, operations, spans }
+        Problem { spec, history, operations, spans, start: None }
+    }
+
+    /// The same part, starting in this state.
+    pub(crate) fn starting_in(self, start: &'a S::State) -> Problem<'a, S> {
+        Problem { start: Some(start), ..self }
+    }
+
+    fn initial(&self) -> S::State {
+        self.start.cloned().unwrap_or_else(|| self.spec.initial())
     }
 
     /// Operation and result by number. The result of an operation that was cut is not told.
@@ -119,9 +146,20 @@ impl<'a, S: Spec> Problem<'a, S> {
         (&o.op, if known { o.result.as_ref() } else { None })
     }
 
-    /// The states of this part, none known yet but the initial one.
+    /// The states of this part, none known yet.
     pub(crate) fn states(&self) -> States<'_, 'a, S> {
         States { problem: self, table: HashTable::new(), states: Vec::new(), scratch: Vec::new() }
+    }
+
+    /// The states of this part along one path.
+    pub(crate) fn path_states(&self) -> PathStates<'_, 'a, S> {
+        PathStates { problem: self, states: Vec::new() }
+    }
+
+    /// True where the state is a function of the set of applied operations.
+    pub(crate) fn order_insensitive(&self) -> bool {
+        self.spec.order_insensitive()
+            && (0..self.operations.len() as u32).all(|n| self.operation(n).1.is_some())
     }
 }
 
@@ -158,7 +196,7 @@ impl<S: Spec> States<'_, '_, S> {
 
 impl<S: Spec> Stepper for States<'_, '_, S> {
     fn initial(&mut self) -> u32 {
-        self.number(self.problem.spec.initial())
+        self.number(self.problem.initial())
     }
 
     fn step(&mut self, state: u32, operation: u32, next: &mut Vec<u32>) {
@@ -174,6 +212,46 @@ impl<S: Spec> Stepper for States<'_, '_, S> {
 
     fn bytes(&self) -> u64 {
         (self.states.capacity() * size_of::<S::State>() + self.table.capacity() * 5) as u64
+    }
+
+    fn known(&self) -> u32 {
+        self.states.len() as u32
+    }
+}
+
+/// The states along one path, for searches that need no comparison of states: nothing is hashed, and states are
+/// dropped when the search goes back.
+pub(crate) struct PathStates<'p, 'a, S: Spec> {
+    problem: &'p Problem<'a, S>,
+    states: Vec<S::State>,
+}
+
+impl<S: Spec> Stepper for PathStates<'_, '_, S> {
+    fn initial(&mut self) -> u32 {
+        self.states.push(self.problem.initial());
+        self.states.len() as u32 - 1
+    }
+
+    fn step(&mut self, state: u32, operation: u32, next: &mut Vec<u32>) {
+        let (op, ret) = self.problem.operation(operation);
+        let mut after = Vec::new();
+        self.problem.spec.step(&self.states[state as usize], op, ret, &mut after);
+        for state in after {
+            next.push(self.states.len() as u32);
+            self.states.push(state);
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        (self.states.capacity() * size_of::<S::State>()) as u64
+    }
+
+    fn known(&self) -> u32 {
+        self.states.len() as u32
+    }
+
+    fn forget_from(&mut self, state: u32) {
+        self.states.truncate(state as usize);
     }
 }
 

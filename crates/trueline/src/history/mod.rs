@@ -9,7 +9,6 @@ mod builder;
 mod error;
 
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 
 pub use builder::{Builder, Ties};
@@ -254,10 +253,4 @@ pub(crate) fn by_part<Op, Ret>(history: &History<Op, Ret>) -> Vec<Vec<u32>> {
         groups[o.part as usize].push(i as u32);
     }
     groups
-}
-
-/// Ranks of all events of `history` lie in this range.
-pub(crate) fn rank_range<Op, Ret>(history: &History<Op, Ret>) -> Range<u32> {
-    let last = |o: &Operation<Op, Ret>| if o.is_pending() { o.call } else { o.returned };
-    0..history.operations.iter().map(last).max().map_or(0, |r| r + 1)
 }

@@ -1,0 +1,276 @@
+//! `depth-first`: Wing and Gong's search with a memo on small keys.
+//!
+//! A configuration is (frontier, linearized open operations, used pending operations, state); see
+//! [`super::timeline`]. Four things keep the search small, each exact:
+//! - *Observers at once.* An operation that changes no state is taken as soon as it fits: moving it forward in
+//!   any linearization leaves all other operations where they were.
+//! - *Memo.* A configuration is explored once.
+//! - *Dominance.* At equal frontier, open operations and state, having used fewer pending operations wins: what
+//!   can still be done with more of them left includes what can be done with fewer.
+//! - *Twins.* Equal pending operations are interchangeable: the earliest goes first.
+//!
+//! Where the specification's state is a function of which operations were applied, the memo leaves it out
+//! ([`Keys::WithoutState`]) and states live on the current path only.
+//!
+//! Cost: O(n) for histories with few choices; O(n 2^k s) steps for k open operations and s states in the worst
+//! case. Invariant: `path` is legal and respects real time at all times.
+
+use hashbrown::HashMap;
+use smallvec::SmallVec;
+
+use super::mask::Mask;
+use super::problem::{Decision, Spans, Stepper, Ticker};
+use super::timeline::{Slots, Timeline};
+use crate::budget::Exhausted;
+
+/// What the memo's keys hold.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keys {
+    WithState,
+    WithoutState,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Key<M> {
+    frontier: u32,
+    state: u32,
+    open: M,
+}
+
+/// A configuration at which the search can choose.
+struct Frame<M> {
+    key: Key<M>,
+    pending: M,
+    /// The state; the key may leave it out.
+    state: u32,
+    /// Length of the path and number of states when the choice came up.
+    path: usize,
+    states: u32,
+    /// The next candidate: first the open operations by return, then the pending ones by call.
+    candidate: usize,
+    /// Next states of the last candidate that were not tried.
+    others: SmallVec<[u32; 2]>,
+    /// The last candidate.
+    operation: u32,
+}
+
+/// The search, to be advanced by quanta of steps.
+pub(crate) struct DepthFirst<'a, M> {
+    spans: &'a Spans,
+    slots: &'a Slots,
+    timeline: Timeline<'a>,
+    keys: Keys,
+    memo: HashMap<Key<M>, SmallVec<[M; 1]>, foldhash::fast::FixedState>,
+    frames: Vec<Frame<M>>,
+    path: Vec<u32>,
+    best: usize,
+    open: M,
+    pending: M,
+    state: u32,
+    started: bool,
+    next: Vec<u32>,
+}
+
+impl<'a, M: Mask> DepthFirst<'a, M> {
+    pub(crate) fn new(spans: &'a Spans, slots: &'a Slots, keys: Keys) -> DepthFirst<'a, M> {
+        DepthFirst {
+            spans,
+            slots,
+            timeline: Timeline::new(spans),
+            keys,
+            memo: HashMap::default(),
+            frames: Vec::new(),
+            path: Vec::new(),
+            best: 0,
+            open: M::default(),
+            pending: M::default(),
+            state: 0,
+            started: false,
+            next: Vec::new(),
+        }
+    }
+
+    /// Number of returns that some path explained.
+    pub(crate) fn explained(&self) -> usize {
+        self.best
+    }
+
+    /// Goes on for about `quantum` steps; `None` where that was not enough.
+    pub(crate) fn advance(
+        &mut self,
+        stepper: &mut dyn Stepper,
+        ticker: &mut Ticker<'_>,
+        quantum: u64,
+    ) -> Result<Option<Decision>, Exhausted> {
+        let end = ticker.steps().saturating_add(quantum);
+        if !self.started {
+            self.started = true;
+            self.state = stepper.initial();
+            if self.arrive(stepper, ticker)? {
+                return Ok(Some(Decision::Order(std::mem::take(&mut self.path))));
+            }
+        }
+        while let Some(frame) = self.frames.last_mut() {
+            if ticker.steps() >= end {
+                return Ok(None);
+            }
+            if let Some(state) = frame.others.pop() {
+                self.take(state);
+            } else if !self.choose(stepper, ticker)? {
+                self.frames.pop();
+                if let Some(frame) = self.frames.last() {
+                    self.timeline.back_to(frame.key.frontier as usize);
+                }
+                continue;
+            }
+            if self.arrive(stepper, ticker)? {
+                return Ok(Some(Decision::Order(std::mem::take(&mut self.path))));
+            }
+        }
+        Ok(Some(Decision::Stuck(self.spans.returns[self.best])))
+    }
+
+    /// Tries the candidates of the topmost frame until one is legal, and takes it.
+    fn choose(
+        &mut self,
+        stepper: &mut dyn Stepper,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<bool, Exhausted> {
+        let bytes = self.bytes();
+        let Some(frame) = self.frames.last_mut() else { return Ok(false) };
+        stepper.forget_from(frame.states);
+        let open = self.timeline.open();
+        loop {
+            let place = frame.candidate;
+            let operation = if let Some(&operation) = open.get(place) {
+                operation
+            } else if place - open.len() < self.timeline.pending() {
+                self.slots.pending[place - open.len()]
+            } else {
+                return Ok(false);
+            };
+            frame.candidate += 1;
+            let slot = self.slots.of[operation as usize];
+            let is_pending = place >= open.len();
+            if is_pending {
+                let twin = self.spans.earlier_twin[operation as usize];
+                let ready = twin == operation || frame.pending.has(self.slots.of[twin as usize]);
+                if frame.pending.has(slot) || !ready {
+                    continue;
+                }
+            } else if frame.key.open.has(slot) || self.spans.observer[operation as usize] {
+                // An observer that fits was taken on arrival.
+                continue;
+            }
+            ticker.tick(|| bytes + stepper.bytes())?;
+            self.next.clear();
+            stepper.step(frame.state, operation, &mut self.next);
+            if is_pending {
+                // Using it up without an effect gains nothing.
+                self.next.retain(|&s| s != frame.state);
+            }
+            if let Some(state) = self.next.pop() {
+                frame.operation = operation;
+                frame.others = self.next.drain(..).collect();
+                self.take(state);
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Linearizes the topmost frame's operation.
+    fn take(&mut self, state: u32) {
+        let Some(frame) = self.frames.last() else { return };
+        self.timeline.back_to(frame.key.frontier as usize);
+        self.path.truncate(frame.path);
+        self.path.push(frame.operation);
+        self.open = frame.key.open.clone();
+        self.pending = frame.pending.clone();
+        self.state = state;
+        let slot = self.slots.of[frame.operation as usize];
+        if self.spans.is_pending(frame.operation) {
+            self.pending.insert(slot);
+        } else {
+            self.open.insert(slot);
+        }
+    }
+
+    /// Takes what needs no choice, then remembers the configuration; true when everything is explained.
+    fn arrive(
+        &mut self,
+        stepper: &mut dyn Stepper,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<bool, Exhausted> {
+        loop {
+            while let Some(operation) = self.timeline.next_return()
+                && self.open.has(self.slots.of[operation as usize])
+            {
+                self.open.remove(self.slots.of[operation as usize]);
+                self.timeline.forward();
+            }
+            if self.timeline.next_return().is_none() {
+                return Ok(true);
+            }
+            self.best = self.best.max(self.timeline.frontier());
+            let before = self.path.len();
+            let bytes = self.bytes();
+            for &operation in self.timeline.open() {
+                let slot = self.slots.of[operation as usize];
+                if !self.spans.observer[operation as usize] || self.open.has(slot) {
+                    continue;
+                }
+                ticker.tick(|| bytes + stepper.bytes())?;
+                self.next.clear();
+                stepper.step(self.state, operation, &mut self.next);
+                if let Some(&state) = self.next.first() {
+                    self.state = state;
+                    self.open.insert(slot);
+                    self.path.push(operation);
+                }
+            }
+            if self.path.len() == before {
+                break;
+            }
+        }
+        let key = Key {
+            frontier: self.timeline.frontier() as u32,
+            state: if self.keys == Keys::WithState { self.state } else { 0 },
+            open: self.open.clone(),
+        };
+        if remember(&mut self.memo, &key, &self.pending) {
+            self.frames.push(Frame {
+                key,
+                pending: self.pending.clone(),
+                state: self.state,
+                path: self.path.len(),
+                states: stepper.known(),
+                candidate: 0,
+                others: SmallVec::new(),
+                operation: 0,
+            });
+        } else if let Some(frame) = self.frames.last() {
+            self.timeline.back_to(frame.key.frontier as usize);
+        }
+        Ok(false)
+    }
+
+    fn bytes(&self) -> u64 {
+        let entry = size_of::<Key<M>>() + size_of::<SmallVec<[M; 1]>>() + 1;
+        (self.memo.capacity() * entry + self.frames.capacity() * size_of::<Frame<M>>()) as u64
+    }
+}
+
+/// Adds a set of used pending operations to those known for a configuration; false where a known one is as good.
+pub(crate) fn remember<K: Eq + std::hash::Hash + Clone, M: Mask>(
+    memo: &mut HashMap<K, SmallVec<[M; 1]>, foldhash::fast::FixedState>,
+    key: &K,
+    pending: &M,
+) -> bool {
+    let known = memo.entry_ref(key).or_default();
+    if known.iter().any(|k| k.is_subset(pending)) {
+        return false;
+    }
+    known.retain(|k| !pending.is_subset(k));
+    known.push(pending.clone());
+    true
+}

@@ -1,0 +1,294 @@
+//! `just-in-time`: sets of configurations carried from return to return.
+//!
+//! Before a return, a configuration says which open operations are linearized, which pending ones were used, and
+//! the state. At the return of `o` the set is closed under linearizing open operations until `o` is in; those
+//! that have it go on, the rest is dropped; an empty set is a violation at that very return. The same four
+//! reductions apply as in [`super::depth_first`].
+//!
+//! Where depth-first search must refute a wrong early choice again and again, this one carries all choices at
+//! once, and each is small. Cost: O(n 2^k s) steps in the worst case, memory O(2^k s) and the family tree of the
+//! living configurations, from which the witness is read. Invariant: `family` holds every ancestor of every
+//! living configuration.
+
+use hashbrown::HashMap;
+use smallvec::SmallVec;
+
+use super::depth_first::remember;
+use super::mask::Mask;
+use super::problem::{Decision, Spans, Stepper, Ticker};
+use super::timeline::{Slots, Timeline};
+use crate::budget::Exhausted;
+
+const ROOT: u32 = u32::MAX;
+
+/// How a configuration came about: the operation that was linearized last, and the configuration before.
+#[derive(Clone, Copy)]
+struct Ancestor {
+    parent: u32,
+    operation: u32,
+}
+
+struct Configuration<M> {
+    open: M,
+    pending: M,
+    state: u32,
+    ancestor: u32,
+}
+
+type Memo<M> = HashMap<(M, u32), SmallVec<[M; 1]>, foldhash::fast::FixedState>;
+
+/// The search, to be advanced by quanta of steps.
+pub(crate) struct JustInTime<'a, M> {
+    spans: &'a Spans,
+    slots: &'a Slots,
+    timeline: Timeline<'a>,
+    /// Configurations that do not have the next return yet and must be expanded.
+    waiting: Vec<Configuration<M>>,
+    /// Configurations that have it.
+    ready: Vec<Configuration<M>>,
+    /// What was seen since the last return, with and without it.
+    seen: Memo<M>,
+    seen_ready: Memo<M>,
+    family: Vec<Ancestor>,
+    /// Size of the family at which it is pruned next.
+    prune_at: usize,
+    /// The frontier before which the search pauses: see [`JustInTime::watch`].
+    stop_at: usize,
+    started: bool,
+    next: Vec<u32>,
+}
+
+impl<'a, M: Mask> JustInTime<'a, M> {
+    pub(crate) fn new(spans: &'a Spans, slots: &'a Slots) -> JustInTime<'a, M> {
+        JustInTime {
+            spans,
+            slots,
+            timeline: Timeline::new(spans),
+            waiting: Vec::new(),
+            ready: Vec::new(),
+            seen: HashMap::default(),
+            seen_ready: HashMap::default(),
+            family: Vec::new(),
+            prune_at: 1 << 16,
+            stop_at: usize::MAX,
+            started: false,
+            next: Vec::new(),
+        }
+    }
+
+    /// Number of returns that are explained.
+    pub(crate) fn explained(&self) -> usize {
+        self.timeline.frontier()
+    }
+
+    /// Pushes the states that are possible just before each of these returns, until the search ends or `limit`
+    /// steps are spent: the states of all configurations with which the wait for that return begins.
+    pub(crate) fn watch(
+        &mut self,
+        frontiers: &[usize],
+        found: &mut Vec<Vec<u32>>,
+        stepper: &mut dyn Stepper,
+        ticker: &mut Ticker<'_>,
+        limit: u64,
+    ) {
+        for &frontier in frontiers {
+            self.stop_at = frontier;
+            match self.advance(stepper, ticker, limit) {
+                Ok(None) if self.timeline.frontier() == frontier => {
+                    let mut states: Vec<u32> =
+                        self.waiting.iter().chain(&self.ready).map(|c| c.state).collect();
+                    states.sort_unstable();
+                    states.dedup();
+                    found.push(states);
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// Goes on for about `quantum` steps; `None` where that was not enough.
+    pub(crate) fn advance(
+        &mut self,
+        stepper: &mut dyn Stepper,
+        ticker: &mut Ticker<'_>,
+        quantum: u64,
+    ) -> Result<Option<Decision>, Exhausted> {
+        let end = ticker.steps().saturating_add(quantum);
+        if !self.started {
+            self.started = true;
+            let state = stepper.initial();
+            let (open, pending) = (M::default(), M::default());
+            self.admit(Configuration { open, pending, state, ancestor: ROOT }, stepper, ticker)?;
+        }
+        loop {
+            if self.timeline.frontier() == self.stop_at {
+                return Ok(None);
+            }
+            while let Some(configuration) = self.waiting.pop() {
+                self.expand(configuration, stepper, ticker)?;
+                if ticker.steps() >= end {
+                    return Ok(None);
+                }
+            }
+            let Some(operation) = self.timeline.next_return() else {
+                // No operation returns at all.
+                return Ok(Some(Decision::Order(Vec::new())));
+            };
+            if self.ready.is_empty() {
+                return Ok(Some(Decision::Stuck(operation)));
+            }
+            let slot = self.slots.of[operation as usize];
+            self.timeline.forward();
+            if self.timeline.next_return().is_none() {
+                let ancestor = self.ready[0].ancestor;
+                return Ok(Some(Decision::Order(self.lineage(ancestor))));
+            }
+            if self.family.len() > self.prune_at {
+                self.prune();
+            }
+            self.seen.clear();
+            self.seen_ready.clear();
+            for mut configuration in std::mem::take(&mut self.ready) {
+                configuration.open.remove(slot);
+                self.admit(configuration, stepper, ticker)?;
+            }
+        }
+    }
+
+    /// Takes the observers that fit, then files the configuration unless it is known.
+    fn admit(
+        &mut self,
+        mut configuration: Configuration<M>,
+        stepper: &mut dyn Stepper,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<(), Exhausted> {
+        for &operation in self.timeline.open() {
+            let slot = self.slots.of[operation as usize];
+            if !self.spans.observer[operation as usize] || configuration.open.has(slot) {
+                continue;
+            }
+            ticker.tick(|| 0)?;
+            self.next.clear();
+            stepper.step(configuration.state, operation, &mut self.next);
+            if !self.next.is_empty() {
+                configuration.open.insert(slot);
+                let parent = configuration.ancestor;
+                configuration.ancestor = self.family.len() as u32;
+                self.family.push(Ancestor { parent, operation });
+            }
+        }
+        let Some(operation) = self.timeline.next_return() else { return Ok(()) };
+        let ready = configuration.open.has(self.slots.of[operation as usize]);
+        let (seen, list) = if ready {
+            (&mut self.seen_ready, &mut self.ready)
+        } else {
+            (&mut self.seen, &mut self.waiting)
+        };
+        let key = (configuration.open.clone(), configuration.state);
+        if remember(seen, &key, &configuration.pending) {
+            list.push(configuration);
+        }
+        Ok(())
+    }
+
+    /// Linearizes each operation that may come next.
+    fn expand(
+        &mut self,
+        from: Configuration<M>,
+        stepper: &mut dyn Stepper,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<(), Exhausted> {
+        let returning = self.timeline.open().len();
+        for place in 0..returning + self.timeline.pending() {
+            let is_pending = place >= returning;
+            let operation = if is_pending {
+                self.slots.pending[place - returning]
+            } else {
+                self.timeline.open()[place]
+            };
+            let slot = self.slots.of[operation as usize];
+            if is_pending {
+                let twin = self.spans.earlier_twin[operation as usize];
+                let ready = twin == operation || from.pending.has(self.slots.of[twin as usize]);
+                if from.pending.has(slot) || !ready {
+                    continue;
+                }
+            } else if from.open.has(slot) || self.spans.observer[operation as usize] {
+                continue;
+            }
+            let bytes = self.bytes();
+            ticker.tick(|| bytes + stepper.bytes())?;
+            let mut next = std::mem::take(&mut self.next);
+            next.clear();
+            stepper.step(from.state, operation, &mut next);
+            let successors: SmallVec<[u32; 4]> = next.iter().copied().collect();
+            self.next = next;
+            for state in successors {
+                if is_pending && state == from.state {
+                    continue;
+                }
+                let (mut open, mut pending) = (from.open.clone(), from.pending.clone());
+                if is_pending {
+                    pending.insert(slot);
+                } else {
+                    open.insert(slot);
+                }
+                let ancestor = self.family.len() as u32;
+                self.family.push(Ancestor { parent: from.ancestor, operation });
+                self.admit(Configuration { open, pending, state, ancestor }, stepper, ticker)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn lineage(&self, mut ancestor: u32) -> Vec<u32> {
+        let mut order = Vec::new();
+        while ancestor != ROOT {
+            let Ancestor { parent, operation } = self.family[ancestor as usize];
+            order.push(operation);
+            ancestor = parent;
+        }
+        order.reverse();
+        order
+    }
+
+    /// Drops the ancestors of configurations that are gone. Only between two returns, when all that live are
+    /// ready.
+    fn prune(&mut self) {
+        let mut alive = vec![false; self.family.len()];
+        for configuration in &self.ready {
+            let mut ancestor = configuration.ancestor;
+            while ancestor != ROOT && !alive[ancestor as usize] {
+                alive[ancestor as usize] = true;
+                ancestor = self.family[ancestor as usize].parent;
+            }
+        }
+        // Parents stand before their children, so new places are known when they are needed.
+        let mut places = vec![ROOT; self.family.len()];
+        let mut kept = 0;
+        for i in 0..self.family.len() {
+            if alive[i] {
+                let Ancestor { parent, operation } = self.family[i];
+                let parent = if parent == ROOT { ROOT } else { places[parent as usize] };
+                self.family[kept] = Ancestor { parent, operation };
+                places[i] = kept as u32;
+                kept += 1;
+            }
+        }
+        self.family.truncate(kept);
+        for configuration in &mut self.ready {
+            if configuration.ancestor != ROOT {
+                configuration.ancestor = places[configuration.ancestor as usize];
+            }
+        }
+        self.prune_at = (2 * kept).max(1 << 16);
+    }
+
+    fn bytes(&self) -> u64 {
+        let entry = size_of::<(M, u32)>() + size_of::<SmallVec<[M; 1]>>() + 1;
+        let configurations = self.waiting.capacity() + self.ready.capacity();
+        ((self.seen.capacity() + self.seen_ready.capacity()) * entry
+            + configurations * size_of::<Configuration<M>>()
+            + self.family.capacity() * size_of::<Ancestor>()) as u64
+    }
+}

@@ -1,0 +1,294 @@
+//! Finds a small part of a violation that is a violation for the same reason.
+//!
+//! Operations are left out only where that is *monotone*: where the history without them is linearizable if the
+//! history with them is. So what remains is a violation of the history, not an artefact of cutting. What may
+//! leave, [`Spec::observes`] and [`Spec::touches`] tell:
+//! - an observer, any time;
+//! - all operations of a container's value together;
+//! - a write that no operation that stays reads;
+//! - everything before some moment, if the story starts with the states that were possible then and the
+//!   operations that were open then count as pending.
+//!
+//! Cost: O(log n) searches of growing windows, then one search an operation or group of the window found, each
+//! bounded in steps. When they are spent, what was found so far is returned and said not to be minimal.
+
+use std::collections::HashSet;
+
+use super::problem::{Decision, Problem, Ticker, Window};
+use super::search::{self, Which};
+use crate::history::{History, PENDING};
+use crate::spec::{Spec, Touches};
+
+/// A small violation.
+pub(super) struct Core<State> {
+    pub(super) operations: Vec<u32>,
+    pub(super) window: Window,
+    /// States to start in, where the story does not start at the beginning.
+    pub(super) start: Option<Vec<State>>,
+    pub(super) minimal: bool,
+}
+
+/// Stories of up to this many operations need no cut at the beginning.
+const SHORT: usize = 12;
+
+/// Steps that one trial search may take, and all of them together.
+const TRIAL: u64 = 200_000;
+const TRIALS: u64 = 20_000_000;
+
+struct Minimiser<'m, 'a, 'b, S: Spec> {
+    spec: &'a S,
+    history: &'a History<S::Op, S::Ret>,
+    ticker: &'m mut Ticker<'b>,
+    deadline: u64,
+    window: Window,
+}
+
+/// Shrinks the part at `indices`, in which the return of operation `stuck` is the first that cannot be explained.
+pub(super) fn minimise<S: Spec>(
+    spec: &S,
+    history: &History<S::Op, S::Ret>,
+    indices: &[u32],
+    stuck: u32,
+    ticker: &mut Ticker<'_>,
+) -> Core<S::State> {
+    let deadline = ticker.steps().saturating_add(TRIALS);
+    let mut minimiser = Minimiser { spec, history, ticker, deadline, window: Window::ALL };
+    let whole = minimiser.by_groups(indices, stuck);
+    if whole.operations.len() <= SHORT {
+        return whole;
+    }
+    let until = history.operations()[stuck as usize].returned + 1;
+    minimiser.window = Window { from: 0, until };
+    let late = minimiser.by_start(indices, stuck);
+    match late {
+        Some(late) if late.operations.len() < whole.operations.len() => late,
+        _ => whole,
+    }
+}
+
+impl<S: Spec> Minimiser<'_, '_, '_, S> {
+    /// True where the operations, in the current window, are certainly a violation.
+    fn violates(&mut self, operations: &[u32], start: Option<&[S::State]>) -> bool {
+        let problem = || Problem::new(self.spec, self.history, operations, self.window);
+        let left = self.deadline.saturating_sub(self.ticker.steps()).min(TRIAL);
+        let mut stuck = |problem: Problem<'_, S>| {
+            let found = search::search(&problem, self.ticker, Which::Both, left);
+            matches!(found.decision, Ok(Some(Decision::Stuck(_))))
+        };
+        match start {
+            None => stuck(problem()),
+            Some(states) => states.iter().all(|s| stuck(problem().starting_in(s))),
+        }
+    }
+
+    fn spent(&self) -> bool {
+        self.ticker.steps() >= self.deadline
+    }
+
+    /// Leaves out observers and groups of operations, the whole history counting.
+    fn by_groups(&mut self, indices: &[u32], stuck: u32) -> Core<S::State> {
+        // Most violations are local: try the operations around the one that is stuck, and what they belong to.
+        let place = indices.partition_point(|&i| i < stuck);
+        let mut kept = indices.to_vec();
+        let mut reach = 4;
+        while reach < indices.len() && !self.spent() {
+            let near =
+                &indices[place.saturating_sub(reach)..(place + reach / 2).min(indices.len())];
+            let candidate = self.closure(indices, near);
+            if candidate.len() < kept.len() && self.violates(&candidate, None) {
+                kept = candidate;
+                break;
+            }
+            if candidate.len() == indices.len() {
+                break;
+            }
+            reach *= 4;
+        }
+        let minimal = self.drop_one_by_one(&mut kept, None);
+        Core { operations: kept, window: self.window, start: None, minimal }
+    }
+
+    /// Starts the story late, in the states that were possible then.
+    fn by_start(&mut self, indices: &[u32], stuck: u32) -> Option<Core<S::State>> {
+        let operations = self.history.operations();
+        let problem = Problem::new(self.spec, self.history, indices, self.window);
+        let returns = &problem.spans.returns;
+        let last = returns.len().checked_sub(1)?;
+        let mut frontiers: Vec<usize> =
+            (1..24).map(|i| last.saturating_sub(1 << i)).take_while(|&f| f > 0).collect();
+        frontiers.reverse();
+        let left = self.deadline.saturating_sub(self.ticker.steps());
+        let starts = search::states_before(&problem, self.ticker, &frontiers, left);
+        for (&frontier, states) in frontiers.iter().zip(&starts).rev() {
+            let before = problem.operations[returns[frontier - 1] as usize];
+            let from = operations[before as usize].returned;
+            self.window.from = from;
+            let mut kept: Vec<u32> = indices
+                .iter()
+                .copied()
+                .filter(|&i| {
+                    let o = &operations[i as usize];
+                    o.returned > from && o.call < self.window.until
+                })
+                .collect();
+            debug_assert!(kept.contains(&stuck));
+            if states.len() <= 8 && self.violates(&kept, Some(states)) {
+                let minimal = self.drop_one_by_one(&mut kept, Some(states));
+                let (window, start) = (self.window, Some(states.clone()));
+                return Some(Core { operations: kept, window, start, minimal });
+            }
+        }
+        None
+    }
+
+    /// What the operation has to do with values, as the window shows it.
+    fn touches(&self, index: u32) -> Touches {
+        let o = &self.history.operations()[index as usize];
+        self.spec.touches(&o.op, self.result(index))
+    }
+
+    fn result(&self, index: u32) -> Option<&S::Ret> {
+        let o = &self.history.operations()[index as usize];
+        let cut = o.call < self.window.from || o.returned >= self.window.until;
+        if cut || o.returned == PENDING { None } else { o.result.as_ref() }
+    }
+
+    fn observes(&self, index: u32) -> bool {
+        self.spec.observes(&self.history.operations()[index as usize].op, self.result(index))
+    }
+
+    /// The operations that must stay if `near` stays, `near` included; observers elsewhere are left out.
+    fn closure(&self, indices: &[u32], near: &[u32]) -> Vec<u32> {
+        let mut kept: HashSet<u32> = near.iter().copied().collect();
+        let rest: Vec<u32> =
+            indices.iter().copied().filter(|&i| !self.observes(i) && !kept.contains(&i)).collect();
+        if rest.iter().chain(near).any(|&i| self.touches(i) == Touches::Everything) {
+            kept.extend(rest);
+        } else {
+            // Values whose operations, or whose writers, must stay.
+            let mut wanted = HashSet::new();
+            let want = |wanted: &mut HashSet<u64>, touches| match touches {
+                Touches::Value(v) | Touches::Flow { reads: Some(v), .. } => wanted.insert(v),
+                _ => false,
+            };
+            for &i in near {
+                want(&mut wanted, self.touches(i));
+            }
+            loop {
+                let before = kept.len();
+                for &i in rest.iter().filter(|i| !kept.contains(*i)).collect::<Vec<_>>() {
+                    let touches = self.touches(i);
+                    let stays = match touches {
+                        Touches::Value(v) | Touches::Flow { writes: Some(v), .. } => {
+                            wanted.contains(&v)
+                        }
+                        // Neither an observer nor a write: it has to stay.
+                        _ => true,
+                    };
+                    if stays {
+                        kept.insert(i);
+                        want(&mut wanted, touches);
+                    }
+                }
+                if kept.len() == before {
+                    break;
+                }
+            }
+        }
+        // What sees a value of a container stays with it.
+        let values: HashSet<u64> = kept
+            .iter()
+            .filter_map(|&i| match self.touches(i) {
+                Touches::Value(v) => Some(v),
+                _ => None,
+            })
+            .collect();
+        indices
+            .iter()
+            .copied()
+            .filter(|i| {
+                kept.contains(i)
+                    || matches!(self.touches(*i), Touches::Value(v) if values.contains(&v))
+            })
+            .collect()
+    }
+
+    /// Leaves out what can be left out, one operation or group at a time; true when nothing more can.
+    fn drop_one_by_one(&mut self, kept: &mut Vec<u32>, start: Option<&[S::State]>) -> bool {
+        loop {
+            let before = kept.len();
+            let mut chunk = kept.len() / 2;
+            // Observers in halves, quarters and so on first: there may be many.
+            while chunk > 0 {
+                let observers: Vec<u32> =
+                    kept.iter().copied().filter(|&i| self.observes(i)).collect();
+                for group in observers.chunks(chunk) {
+                    let group: HashSet<u32> = group.iter().copied().collect();
+                    self.try_without(kept, &group, start);
+                }
+                chunk = if chunk > observers.len() { observers.len() / 2 } else { chunk / 2 };
+            }
+            for i in kept.clone().into_iter().rev() {
+                if let Some(group) = self.leaves_with(kept, i) {
+                    self.try_without(kept, &group, start);
+                }
+            }
+            if self.spent() {
+                return false;
+            }
+            if kept.len() == before {
+                return true;
+            }
+        }
+    }
+
+    fn try_without(
+        &mut self,
+        kept: &mut Vec<u32>,
+        group: &HashSet<u32>,
+        start: Option<&[S::State]>,
+    ) {
+        if self.spent() || !kept.iter().any(|i| group.contains(i)) {
+            return;
+        }
+        let without: Vec<u32> = kept.iter().copied().filter(|i| !group.contains(i)).collect();
+        if self.violates(&without, start) {
+            *kept = without;
+        }
+    }
+
+    /// The operations that may leave together with `index`, if it may leave at all.
+    fn leaves_with(&self, kept: &[u32], index: u32) -> Option<HashSet<u32>> {
+        if !kept.contains(&index) {
+            return None;
+        }
+        if self.observes(index) {
+            return Some(HashSet::from([index]));
+        }
+        let touches = self.touches(index);
+        let group: HashSet<u32> = match touches {
+            Touches::Everything | Touches::Flow { writes: None, .. } => return None,
+            Touches::Value(_) => {
+                kept.iter().copied().filter(|&i| self.touches(i) == touches).collect()
+            }
+            Touches::Flow { writes: Some(written), .. } => {
+                // With its readers, where these may leave.
+                let reads = |i: u32| matches!(self.touches(i), Touches::Flow { reads: Some(v), .. } if v == written);
+                let readers: Vec<u32> =
+                    kept.iter().copied().filter(|&i| i != index && reads(i)).collect();
+                if readers.iter().any(|&i| !self.observes(i)) {
+                    return None;
+                }
+                let writes = |i: u32| matches!(self.touches(i), Touches::Flow { writes: Some(v), .. } if v == written);
+                // Readers leave only together with every write of the value.
+                if readers.is_empty() {
+                    HashSet::from([index])
+                } else {
+                    readers.into_iter().chain(kept.iter().copied().filter(|&i| writes(i))).collect()
+                }
+            }
+        };
+        let stays_bound = |&i: &u32| !group.contains(&i) && self.touches(i) == Touches::Everything;
+        if kept.iter().any(|i| stays_bound(i)) { None } else { Some(group) }
+    }
+}

@@ -1,0 +1,121 @@
+//! `search`: depth-first and just-in-time search advanced in turn, whichever ends first.
+//!
+//! Depth first wins on long histories with few choices, just in time where early choices are refuted late. They
+//! take turns by counted steps, never by the clock, so the same input gives the same answer by the same way.
+
+use super::depth_first::{DepthFirst, Keys};
+use super::just_in_time::JustInTime;
+use super::mask::{Mask, Wide};
+use super::problem::{Decision, Problem, Ticker};
+use super::timeline::Slots;
+use crate::budget::Exhausted;
+use crate::spec::Spec;
+
+/// Which of the two run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Which {
+    Both,
+    DepthFirst,
+    JustInTime,
+}
+
+/// A decision, or how far it got.
+pub(crate) struct Found {
+    /// `None` where the steps allowed were not enough.
+    pub(crate) decision: Result<Option<Decision>, Exhausted>,
+    /// Returns that are explained.
+    pub(crate) explained: usize,
+    /// Who decided.
+    pub(crate) by: &'static str,
+}
+
+/// The states that are possible just before each of these returns (indices into the returns of the part,
+/// ascending), as far as `limit` steps reach.
+pub(crate) fn states_before<S: Spec>(
+    problem: &Problem<'_, S>,
+    ticker: &mut Ticker<'_>,
+    frontiers: &[usize],
+    limit: u64,
+) -> Vec<Vec<S::State>> {
+    let slots = Slots::new(&problem.spans);
+    let mut states = problem.states();
+    let mut numbers = Vec::new();
+    if slots.width <= 64 {
+        let mut search = JustInTime::<u64>::new(&problem.spans, &slots);
+        search.watch(frontiers, &mut numbers, &mut states, ticker, limit);
+    } else {
+        let mut search = JustInTime::<Wide>::new(&problem.spans, &slots);
+        search.watch(frontiers, &mut numbers, &mut states, ticker, limit);
+    }
+    numbers
+        .iter()
+        .map(|set: &Vec<u32>| set.iter().map(|&n| states.get(n).clone()).collect())
+        .collect()
+}
+
+/// Steps of a turn.
+const TURN: u64 = 1 << 14;
+
+/// Decides a part in at most about `limit` steps.
+pub(crate) fn search<S: Spec>(
+    problem: &Problem<'_, S>,
+    ticker: &mut Ticker<'_>,
+    which: Which,
+    limit: u64,
+) -> Found {
+    let slots = Slots::new(&problem.spans);
+    if slots.width <= 64 {
+        run::<S, u64>(problem, &slots, ticker, which, limit)
+    } else {
+        run::<S, Wide>(problem, &slots, ticker, which, limit)
+    }
+}
+
+fn run<S: Spec, M: Mask>(
+    problem: &Problem<'_, S>,
+    slots: &Slots,
+    ticker: &mut Ticker<'_>,
+    which: Which,
+    limit: u64,
+) -> Found {
+    let end = ticker.steps().saturating_add(limit);
+    let spans = &problem.spans;
+    let without_state = problem.order_insensitive();
+    let keys = if without_state { Keys::WithoutState } else { Keys::WithState };
+    let mut depth_first = DepthFirst::<M>::new(spans, slots, keys);
+    let mut just_in_time = JustInTime::<M>::new(spans, slots);
+    let mut path_states = problem.path_states();
+    let mut depth_states = problem.states();
+    let mut states = problem.states();
+    // A good history is often explained without ever going back: depth first gets the first word.
+    let mut turn = TURN.max(4 * spans.len() as u64);
+    let mut explained = 0;
+    loop {
+        if which != Which::JustInTime {
+            let left = end.saturating_sub(ticker.steps());
+            let quantum = if which == Which::Both { turn.min(left) } else { left };
+            let found = if without_state {
+                depth_first.advance(&mut path_states, ticker, quantum)
+            } else {
+                depth_first.advance(&mut depth_states, ticker, quantum)
+            };
+            explained = explained.max(depth_first.explained());
+            if !matches!(found, Ok(None)) {
+                return Found { decision: found, explained, by: "depth-first" };
+            }
+        }
+        turn = TURN;
+        if which != Which::DepthFirst {
+            let left = end.saturating_sub(ticker.steps());
+            let quantum = if which == Which::Both { turn.min(left) } else { left };
+            let found = just_in_time.advance(&mut states, ticker, quantum);
+            explained = explained.max(just_in_time.explained());
+            if !matches!(found, Ok(None)) {
+                return Found { decision: found, explained, by: "just-in-time" };
+            }
+        }
+        if ticker.steps() >= end {
+            return Found { decision: Ok(None), explained, by: "search" };
+        }
+    }
+}
