@@ -59,9 +59,9 @@ pub struct Explanation {
     pub clash: Vec<u32>,
     /// Why, in one sentence, in the words of the object.
     pub sentence: String,
-    /// Rank of the first return that cannot be explained: the history (of this object and key) before it is
-    /// linearizable, the history that holds it is not.
-    pub fine_until: u32,
+    /// Rank of the first return that cannot be explained: the history (of this object and key) up to it, without
+    /// it, is linearizable, with it it is not. `None` where the budget was spent before this was known.
+    pub fine_until: Option<u32>,
     /// True where leaving out any further operation would lose the violation, or could change its reason.
     pub minimal: bool,
     /// True where a second search that shares no search code came to the same answer about `operations`.

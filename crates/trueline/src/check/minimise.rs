@@ -26,6 +26,8 @@ pub(super) struct Core<State> {
     /// States to start in, where the story does not start at the beginning.
     pub(super) start: Option<Vec<State>>,
     pub(super) minimal: bool,
+    /// The operation whose return is the first that cannot be explained.
+    pub(super) first_bad: Option<u32>,
 }
 
 /// Stories of up to this many operations need no cut at the beginning.
@@ -43,7 +45,7 @@ struct Minimiser<'m, 'a, 'b, S: Spec> {
     window: Window,
 }
 
-/// Shrinks the part at `indices`, in which the return of operation `stuck` is the first that cannot be explained.
+/// Shrinks the part at `indices`, in which no search got past the return of operation `stuck`.
 pub(super) fn minimise<S: Spec>(
     spec: &S,
     history: &History<S::Op, S::Ret>,
@@ -54,16 +56,22 @@ pub(super) fn minimise<S: Spec>(
     let deadline = ticker.steps().saturating_add(TRIALS);
     let mut minimiser = Minimiser { spec, history, ticker, deadline, window: Window::ALL };
     let whole = minimiser.by_groups(indices, stuck);
-    if whole.operations.len() <= SHORT {
-        return whole;
+    let first_bad = minimiser.first_bad_return(indices, stuck);
+    minimiser.window = Window::ALL;
+    let mut core = whole;
+    if let Some(first_bad) = first_bad
+        && core.operations.len() > SHORT
+    {
+        let until = history.operations()[first_bad as usize].returned + 1;
+        minimiser.window = Window { from: 0, until };
+        if let Some(late) = minimiser.by_start(indices, first_bad)
+            && late.operations.len() < core.operations.len()
+        {
+            core = late;
+        }
     }
-    let until = history.operations()[stuck as usize].returned + 1;
-    minimiser.window = Window { from: 0, until };
-    let late = minimiser.by_start(indices, stuck);
-    match late {
-        Some(late) if late.operations.len() < whole.operations.len() => late,
-        _ => whole,
-    }
+    core.first_bad = first_bad;
+    core
 }
 
 impl<S: Spec> Minimiser<'_, '_, '_, S> {
@@ -78,6 +86,48 @@ impl<S: Spec> Minimiser<'_, '_, '_, S> {
         match start {
             None => stuck(problem()),
             Some(states) => states.iter().all(|s| stuck(problem().starting_in(s))),
+        }
+    }
+
+    /// The operation whose return ends the shortest prefix that is a violation. A search knows the results of
+    /// operations that are still open, a prefix does not, so it may come later than where the search got stuck.
+    fn first_bad_return(&mut self, indices: &[u32], stuck: u32) -> Option<u32> {
+        let operations = self.history.operations();
+        let from = operations[stuck as usize].returned;
+        let mut later: Vec<u32> = indices
+            .iter()
+            .copied()
+            .filter(|&i| (from..PENDING).contains(&operations[i as usize].returned))
+            .collect();
+        later.sort_unstable_by_key(|&i| operations[i as usize].returned);
+        let mut decide = |place: usize| {
+            let until = operations[later[place] as usize].returned + 1;
+            self.decide(indices, Window { from: 0, until })
+        };
+        // Every prefix before `low` is fine; the one at `high` is not.
+        let (mut low, mut high, mut reach) = (0, 0, 1);
+        while !decide(high)? {
+            low = high + 1;
+            high = (high + reach).min(later.len() - 1);
+            reach *= 2;
+            if low >= later.len() {
+                return None;
+            }
+        }
+        while low < high {
+            let middle = (low + high) / 2;
+            if decide(middle)? { high = middle } else { low = middle + 1 }
+        }
+        Some(later[high])
+    }
+
+    /// True for a violation, false for none, `None` where the steps are not enough.
+    fn decide(&mut self, operations: &[u32], window: Window) -> Option<bool> {
+        let problem = Problem::new(self.spec, self.history, operations, window);
+        let left = self.deadline.saturating_sub(self.ticker.steps());
+        match search::search(&problem, self.ticker, Which::Both, left).decision {
+            Ok(Some(decision)) => Some(matches!(decision, Decision::Stuck(_))),
+            _ => None,
         }
     }
 
@@ -105,7 +155,7 @@ impl<S: Spec> Minimiser<'_, '_, '_, S> {
             reach *= 4;
         }
         let minimal = self.drop_one_by_one(&mut kept, None);
-        Core { operations: kept, window: self.window, start: None, minimal }
+        Core { operations: kept, window: self.window, start: None, minimal, first_bad: None }
     }
 
     /// Starts the story late, in the states that were possible then.
@@ -135,7 +185,7 @@ impl<S: Spec> Minimiser<'_, '_, '_, S> {
             if states.len() <= 8 && self.violates(&kept, Some(states)) {
                 let minimal = self.drop_one_by_one(&mut kept, Some(states));
                 let (window, start) = (self.window, Some(states.clone()));
-                return Some(Core { operations: kept, window, start, minimal });
+                return Some(Core { operations: kept, window, start, minimal, first_bad: None });
             }
         }
         None

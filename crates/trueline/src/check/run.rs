@@ -140,7 +140,8 @@ fn violation<S: Spec>(
     budget: &Budget,
 ) -> PartKind {
     let core = minimise(spec, history, indices, stuck, ticker);
-    let sentence = explain::explain(spec, history, &core, stuck);
+    let first_bad = core.first_bad.unwrap_or(stuck);
+    let sentence = explain::explain(spec, history, &core, first_bad);
     let rechecked = match recheck(spec, history, &core, budget) {
         Ok(confirmed) => confirmed,
         Err(wrong) => return PartKind::Disagreement(wrong),
@@ -151,7 +152,7 @@ fn violation<S: Spec>(
         until: core.window.until,
         clash: sentence.clash,
         sentence: sentence.text,
-        fine_until: history.operations()[stuck as usize].returned,
+        fine_until: core.first_bad.map(|i| history.operations()[i as usize].returned),
         minimal: core.minimal,
         rechecked,
         operations: core.operations,
