@@ -39,3 +39,10 @@ pub(crate) fn during<T>(say: impl Fn() -> String + Send, work: impl FnOnce() -> 
         result
     })
 }
+
+/// Takes the line away, so that something else can be written. It comes back by itself.
+pub(crate) fn clear() {
+    if io::stderr().is_terminal() {
+        let _ = write!(io::stderr().lock(), "\r\x1b[K");
+    }
+}

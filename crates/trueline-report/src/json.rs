@@ -73,7 +73,11 @@ fn explain(history: &History, explanation: &Explanation) -> Json {
         "until": explanation.until,
         "fine_until": explanation.fine_until,
         "minimal": explanation.minimal,
+        "rechecked": explanation.rechecked,
     });
+    if let Some(start) = &explanation.start {
+        object["start"] = object!({ "from": start.from, "states": start.states });
+    }
     if let Some(&first) = explanation.operations.first() {
         let part = &history.parts()[history.operations()[first as usize].part as usize];
         for (name, it) in [("object", &part.object), ("key", &part.key)] {

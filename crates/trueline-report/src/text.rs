@@ -107,11 +107,13 @@ fn violation(history: &History, explanation: &Explanation, look: &Look) -> Docum
     document.extend(drawn);
     document.gap();
     document.extend(places(history, explanation, &shown, look, numbered));
-    if !explanation.minimal {
-        document.gap();
-        let text = "The limits were reached while leaving out operations: fewer of them may do.";
-        for line in wrap(text, look.width.saturating_sub(2)) {
-            document.push(Line::plain(format!("  {line}")));
+    for (told, note) in [
+        (explanation.minimal, "Fewer operations may do: the limits were reached while leaving some out."),
+        (explanation.rechecked, "The limits were reached before a second search could confirm this."),
+    ] {
+        if !told {
+            document.gap();
+            document.extend(paragraph(note, look));
         }
     }
     document
@@ -132,10 +134,12 @@ fn choose(history: &History, explanation: &Explanation) -> Vec<u32> {
     shown
 }
 
-/// The rank of the return as far as the sub-history goes.
+/// The rank of the return, where it is part of the story: an operation that was called before the story starts
+/// or returns after it ends counts as pending.
 pub(crate) fn end(history: &History, explanation: &Explanation, index: u32) -> Option<u32> {
     let o = &history.operations()[index as usize];
-    (!o.is_pending() && o.returned <= explanation.until).then_some(o.returned)
+    let from = explanation.start.as_ref().map_or(0, |start| start.from);
+    (!o.is_pending() && o.call >= from && o.returned < explanation.until).then_some(o.returned)
 }
 
 /// `enq(5)`; with its result, where the sub-history holds its return: `deq() -> 7`.
@@ -228,7 +232,11 @@ fn places(
             let name = clean(&history.processes()[o.process as usize].to_string());
             let mut place = if o.line > 0 { format!("line {}", o.line) } else { String::new() };
             if end(history, explanation, i).is_none() {
-                place += if o.is_pending() { ", no return" } else { ", returns later" };
+                place += match o.is_pending() {
+                    true => ", no return",
+                    false if o.returned >= explanation.until => ", returns later",
+                    false => ", began before this and counts as open",
+                };
             }
             let text = label(history, explanation, i);
             let text = cut(&text, look.width.saturating_sub(40).max(24), glyphs.cut);
@@ -262,7 +270,7 @@ fn places(
 fn prefix(case: &Case, explanation: &Explanation, look: &Look) -> Document {
     let mut document = Document::default();
     let operations = case.history.operations();
-    let Some(index) = operations.iter().position(|o| o.returned == explanation.fine_until) else {
+    let Some(index) = operations.iter().position(|o| Some(o.returned) == explanation.fine_until) else {
         return document;
     };
     let last = &operations[index];
@@ -291,7 +299,14 @@ fn prefix(case: &Case, explanation: &Explanation, look: &Look) -> Document {
     } else {
         format!("An order explains everything up to the return of {what}{called}, but not that.")
     };
-    for line in wrap(&text, look.width.saturating_sub(2)) {
+    document.extend(paragraph(&text, look));
+    document
+}
+
+/// Running text, indented, broken at the width.
+fn paragraph(text: &str, look: &Look) -> Document {
+    let mut document = Document::default();
+    for line in wrap(text, look.width.saturating_sub(2)) {
         document.push(Line::plain(format!("  {line}")));
     }
     document
@@ -350,9 +365,7 @@ fn undecided(unknown: &Unknown, look: &Look) -> Document {
         }
     };
     if !advice.is_empty() {
-        for line in wrap(advice, look.width.saturating_sub(2)) {
-            document.push(Line::plain(format!("  {line}")));
-        }
+        document.extend(paragraph(advice, look));
     }
     document
 }

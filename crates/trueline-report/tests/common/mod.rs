@@ -41,11 +41,14 @@ pub fn violation(events: &str, operations: &[u32], clash: &[u32], why: &str) -> 
     let last = ends.max().unwrap();
     let explanation = Explanation {
         operations: operations.to_vec(),
-        until: last,
+        start: None,
+        until: last + 1,
         clash: clash.to_vec(),
         sentence: why.into(),
-        fine_until: last,
+        fine_start: None,
+        until: last + 1,
         minimal: true,
+        rechecked: true,
     };
     (h, Verdict::Violation(explanation))
 }
