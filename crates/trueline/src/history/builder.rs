@@ -2,6 +2,8 @@
 //!
 //! Cost: one hash look-up an event at most; small whole numbers as process names need none.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
@@ -111,6 +113,11 @@ impl Builder {
         id
     }
 
+    /// True where some operation calls a method of this name.
+    pub fn has_method(&self, name: &str) -> bool {
+        self.methods.contains_key(name)
+    }
+
     /// The number of an object and key.
     pub fn part(&mut self, part: Part) -> u32 {
         if self.names.parts.get(self.last_part as usize) == Some(&part) {
@@ -144,6 +151,34 @@ impl Builder {
     /// The call of an operation that was begun, for formats that tell arguments only at the return.
     pub fn call_mut(&mut self, operation: usize) -> &mut Call {
         &mut self.operations[operation].op
+    }
+
+    /// The object and key of an operation that was begun.
+    pub fn part_of(&self, operation: usize) -> &Part {
+        &self.names.parts[self.operations[operation].part as usize]
+    }
+
+    /// The name of the method of an operation that was begun.
+    pub fn method_of(&self, operation: usize) -> &str {
+        &self.names.methods[self.operations[operation].op.method as usize]
+    }
+
+    /// Joins all parts into one, for a reader that took values apart into keys and learns that they are none:
+    /// `restore` puts the key back into the call and into the result.
+    pub(crate) fn forget_keys(
+        &mut self,
+        mut restore: impl FnMut(&Value, &mut Call, Option<&mut Value>),
+    ) {
+        let parts = std::mem::take(&mut self.names.parts);
+        for o in &mut self.operations {
+            restore(&parts[o.part as usize].key, &mut o.op, o.result.as_mut());
+            o.part = 0;
+        }
+        self.parts.clear();
+        self.last_part = 0;
+        if !self.operations.is_empty() {
+            self.part(Part::default());
+        }
     }
 
     /// A process calls. It must have no open operation.
@@ -284,18 +319,13 @@ impl Builder {
 
     /// Gives lanes to the operations without a process and checks that no named process overlaps itself.
     fn check_lanes(&mut self) -> Result<(), Error> {
-        let mut lanes: Vec<u32> = Vec::new();
+        let mut lanes = Lanes::default();
         let mut last: Vec<Option<(u32, u32)>> = vec![None; self.names.processes.len()];
         for i in 0..self.operations.len() {
             let Operation { process, call, returned, line, column, .. } = self.operations[i];
             if process == NONE {
-                let free = lanes.iter().position(|&until| until < call);
-                let lane = free.unwrap_or_else(|| {
-                    lanes.push(0);
-                    lanes.len() - 1
-                });
-                lanes[lane] = returned;
-                self.operations[i].process = self.process(&Value::Int(lane as i64));
+                let lane = lanes.take(call, returned);
+                self.operations[i].process = self.process(&Value::Int(lane.into()));
             } else if let Some((until, its_line)) = last[process as usize].replace((returned, line))
                 && until > call
                 && until != PENDING
@@ -352,5 +382,143 @@ impl Builder {
                 o.returned = new_rank[o.returned as usize];
             }
         }
+    }
+}
+
+/// Gives each interval the lowest lane that is free.
+#[derive(Default)]
+struct Lanes {
+    /// When each lane in use becomes free.
+    used: BinaryHeap<Reverse<(u32, u32)>>,
+    free: BinaryHeap<Reverse<u32>>,
+    count: u32,
+}
+
+impl Lanes {
+    /// The lane of an interval that starts at `call`; starts never decrease.
+    fn take(&mut self, call: u32, returned: u32) -> u32 {
+        while let Some(&Reverse((until, lane))) = self.used.peek()
+            && until < call
+        {
+            self.used.pop();
+            self.free.push(Reverse(lane));
+        }
+        let lane = self.free.pop().map_or(self.count, |Reverse(lane)| lane);
+        self.count = self.count.max(lane + 1);
+        self.used.push(Reverse((returned, lane)));
+        lane
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::Args;
+
+    fn show(history: &History) -> String {
+        let shown = history.operations().iter().enumerate().map(|(i, o)| {
+            let until = if o.is_pending() { "-".to_string() } else { o.returned.to_string() };
+            let process = &history.processes()[o.process as usize];
+            format!("{process}:{}@{}..{until}", history.show(i as u32), o.call)
+        });
+        shown.collect::<Vec<_>>().join(" ")
+    }
+
+    fn at(line: u32) -> Position {
+        Position { line, column: 1 }
+    }
+
+    fn call(builder: &mut Builder, method: &str, value: i64) -> Call {
+        Call { method: builder.method(method), args: Args::One(value.into()) }
+    }
+
+    #[test]
+    fn events_become_ranks_and_failures_leave_no_gap() {
+        let mut b = Builder::new();
+        let part = b.part(Part::default());
+        let (p, q, r) = (b.process(&0.into()), b.process(&"n1".into()), b.process(&9999.into()));
+        for (i, process) in [p, q, r].into_iter().enumerate() {
+            let call = call(&mut b, "write", i as i64);
+            b.call(process, part, call, at(1)).unwrap();
+        }
+        b.fails(q, at(2)).unwrap();
+        b.unknown(r, at(2)).unwrap();
+        b.returns(p, Value::Nil, at(3)).unwrap();
+        let again = call(&mut b, "write", 7);
+        b.call(r, part, again, at(4)).unwrap();
+        assert_eq!(
+            show(&b.finish()),
+            "0:write(0)@0..2 9999:write(2) -> ?@1..- 9999:write(7) -> ?@3..-"
+        );
+    }
+
+    #[test]
+    fn a_process_alternates_calls_and_returns() {
+        let mut b = Builder::new();
+        let (part, p) = (b.part(Part::default()), b.process(&3.into()));
+        assert_eq!(
+            b.returns(p, Value::Nil, at(1)).unwrap_err().to_string(),
+            "1:1: process 3 returns without an open call: expected a call first"
+        );
+        let first = call(&mut b, "enq", 1);
+        b.call(p, part, first.clone(), at(2)).unwrap();
+        assert_eq!(
+            b.call(p, part, first, at(3)).unwrap_err().to_string(),
+            "3:1: process 3 calls enq while its call of enq in line 2 is still open: expected its return first"
+        );
+    }
+
+    #[track_caller]
+    fn check_intervals(times: &[(i64, Option<i64>)], ties: Ties, expect: &str) {
+        let mut b = Builder::new();
+        let part = b.part(Part::default());
+        for (i, &time) in times.iter().enumerate() {
+            let call = call(&mut b, "enq", i as i64);
+            let result = time.1.map(|_| Value::Nil);
+            b.interval(None, part, (call, result), time, at(1)).unwrap();
+        }
+        assert_eq!(show(&b.finish_intervals(ties).unwrap()), expect);
+    }
+
+    #[test]
+    fn intervals_take_the_lowest_free_lane() {
+        check_intervals(
+            &[(0, Some(9)), (1, Some(2)), (3, None), (4, Some(5)), (6, Some(7))],
+            Ties::CallsFirst,
+            "0:enq(0)@0..8 1:enq(1)@1..2 1:enq(2) -> ?@3..- 2:enq(3)@4..5 2:enq(4)@6..7",
+        );
+    }
+
+    #[test]
+    fn ties_are_settled_as_asked() {
+        let touching = [(1, Some(2)), (2, Some(3)), (3, Some(3))];
+        check_intervals(&touching, Ties::CallsFirst, "0:enq(0)@0..2 1:enq(1)@1..4 0:enq(2)@3..5");
+        check_intervals(&touching, Ties::ReturnsFirst, "0:enq(0)@0..1 0:enq(1)@2..3 0:enq(2)@4..5");
+    }
+
+    #[test]
+    fn an_interval_ends_after_it_starts_and_a_process_does_not_overlap_itself() {
+        let mut b = Builder::new();
+        let (part, p) = (b.part(Part::default()), Some(b.process(&0.into())));
+        let one = call(&mut b, "enq", 1);
+        let mut add =
+            |time, line| b.interval(p, part, (one.clone(), Some(Value::Nil)), time, at(line));
+        assert_eq!(
+            add((5, Some(4)), 1).unwrap_err().to_string(),
+            "1:1: the operation ends at 4, before it starts at 5"
+        );
+        add((1, Some(4)), 2).unwrap();
+        add((3, Some(6)), 3).unwrap();
+        assert_eq!(
+            b.finish_intervals(Ties::CallsFirst).unwrap_err().to_string(),
+            "3:1: process 0 starts an operation while its operation in line 2 is still running"
+        );
+    }
+
+    #[test]
+    fn equal_texts_share_their_memory() {
+        let mut b = Builder::new();
+        let (Value::Text(one), Value::Text(two)) = (b.text("abc"), b.text("abc")) else { panic!() };
+        assert!(Arc::ptr_eq(&one, &two));
     }
 }

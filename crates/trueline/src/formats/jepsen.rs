@@ -1,0 +1,290 @@
+//! What the events of Jepsen mean, whichever file they stand in.
+//!
+//! - `:ok` returns, `:fail` did not happen, `:info` is pending for ever.
+//! - A call without a value, or with nil, has no argument. A cas `[old new]` has two. Any other value is one.
+//! - [Observers](is_observer) such as `read` and `deq` have no argument, whatever their call shows (some files fill
+//!   it in afterwards), and return the value of their `:ok`. Of all others the `:ok` repeats the value of the call;
+//!   another value there is a result.
+//! - Independent keys: each value is `[k v]`, and a cas `[k [old new]]`. Where nobody says whether they are there,
+//!   the events are taken as having keys until one of them cannot; then what was read so far is
+//!   [put back](Builder::forget_keys), so that no event is held for the decision.
+
+use super::Keys;
+use crate::history::{Args, Builder, Call, Error, History, Part, Position};
+use crate::value::Value;
+
+/// The type of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Type {
+    Invoke,
+    Ok,
+    Fail,
+    Info,
+}
+
+impl Type {
+    /// From its keyword, with the colon.
+    pub(crate) fn parse(keyword: &[u8]) -> Option<Type> {
+        match keyword {
+            b":invoke" => Some(Type::Invoke),
+            b":ok" => Some(Type::Ok),
+            b":fail" => Some(Type::Fail),
+            b":info" => Some(Type::Info),
+            _ => None,
+        }
+    }
+}
+
+/// One event of a client.
+pub(crate) struct Event<'a> {
+    pub(crate) process: Value,
+    pub(crate) kind: Type,
+    pub(crate) method: &'a str,
+    pub(crate) value: Value,
+    /// The key of a key-value store, an argument of its own.
+    pub(crate) key: Option<Value>,
+    pub(crate) at: Position,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Observer,
+    Cas,
+    Other,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Split {
+    /// Every value is `[k v]`.
+    Yes,
+    /// Every value was `[k v]` so far.
+    SoFar,
+    No,
+}
+
+/// Methods whose call carries no argument.
+pub(crate) fn is_observer(method: &str) -> bool {
+    matches!(method, "read" | "get" | "deq" | "dequeue" | "pop" | "poll" | "take" | "peek" | "scan")
+}
+
+/// Turns events into a history.
+pub(crate) struct Recorder {
+    pub(crate) builder: Builder,
+    split: Split,
+    /// Shapes of the methods, by number.
+    shapes: Vec<Shape>,
+    /// The part without object and key.
+    whole: Option<u32>,
+}
+
+impl Recorder {
+    pub(crate) fn new(keys: Keys) -> Recorder {
+        let split = match keys {
+            Keys::Auto => Split::SoFar,
+            Keys::Yes => Split::Yes,
+            Keys::No => Split::No,
+        };
+        Recorder { builder: Builder::new(), split, shapes: Vec::new(), whole: None }
+    }
+
+    /// Takes in one event.
+    pub(crate) fn event(&mut self, event: Event<'_>) -> Result<(), Error> {
+        let at = event.at;
+        let process = self.builder.process(&event.process);
+        match event.kind {
+            Type::Invoke => self.invoke(process, event),
+            Type::Ok => self.ok(process, event),
+            Type::Fail => self
+                .matches(process, event.method, at)
+                .and(self.builder.fails(process, at))
+                .map(drop),
+            Type::Info => self
+                .matches(process, event.method, at)
+                .and(self.builder.unknown(process, at))
+                .map(drop),
+        }
+    }
+
+    /// The history, once all events were taken in.
+    pub(crate) fn finish(self) -> History {
+        self.builder.finish()
+    }
+
+    fn invoke(&mut self, process: u32, event: Event<'_>) -> Result<(), Error> {
+        let Event { method: name, value, key, at, .. } = event;
+        if name == "txn" || is_transaction(&value) {
+            return Err(Error::at(
+                at,
+                "found a transaction: this is a transactional history (Elle's), which trueline does not check; \
+                 expected operations of one object",
+            ));
+        }
+        let method = self.builder.method(name);
+        let shape = self.shape(method, name);
+        let (args, part) = match key {
+            Some(key) => (keyed_args(shape, key, value, at)?, self.whole()),
+            None => match self.split(value, shape, at)? {
+                (Some(key), value) => {
+                    let part = self.builder.part(Part { object: Value::Nil, key });
+                    (args(shape, value, at)?, part)
+                }
+                (None, value) => (args(shape, value, at)?, self.whole()),
+            },
+        };
+        self.builder.call(process, part, Call { method, args }, at).map(drop)
+    }
+
+    fn ok(&mut self, process: u32, event: Event<'_>) -> Result<(), Error> {
+        let at = event.at;
+        self.matches(process, event.method, at)?;
+        let Some(open) = self.builder.open_operation(process) else {
+            // The builder says what is wrong with it.
+            return self.builder.returns(process, Value::Nil, at).map(drop);
+        };
+        let mut value = event.value;
+        if self.split != Split::No {
+            let observes = is_observer(event.method);
+            let key = &self.builder.part_of(open).key;
+            match value.as_list() {
+                Some([its_key, rest]) if its_key == key => value = rest.clone(),
+                // Nothing is said: nothing to take apart. What an observer saw is always said.
+                None if value.is_nil() && !(observes && self.split == Split::SoFar) => {}
+                _ if self.split == Split::SoFar => self.unsplit(),
+                _ => {
+                    let message = format!(
+                        "found the value {value}: expected [{key} ...], the key of the call and a value"
+                    );
+                    return Err(Error::at(at, message));
+                }
+            }
+        }
+        let call = self.builder.call_mut(open);
+        let result = match self.shapes[call.method as usize] {
+            Shape::Observer => value,
+            _ if echoes(&call.args, event.key.is_some(), &value) => Value::Nil,
+            _ => value,
+        };
+        self.builder.returns(process, result, at).map(drop)
+    }
+
+    /// Takes the key off a value, where there are keys.
+    fn split(
+        &mut self,
+        value: Value,
+        shape: Shape,
+        at: Position,
+    ) -> Result<(Option<Value>, Value), Error> {
+        if self.split == Split::No {
+            return Ok((None, value));
+        }
+        match value.as_list() {
+            Some([key, rest])
+                if shape != Shape::Cas || rest.as_list().is_some_and(|l| l.len() == 2) =>
+            {
+                Ok((Some(key.clone()), rest.clone()))
+            }
+            _ if self.split == Split::SoFar => {
+                self.unsplit();
+                Ok((None, value))
+            }
+            _ => {
+                let expected = if shape == Shape::Cas { "[key [old new]]" } else { "[key value]" };
+                let message = format!(
+                    "found the value {value}: expected {expected}, as every value carries a key"
+                );
+                Err(Error::at(at, message))
+            }
+        }
+    }
+
+    /// There are no keys after all: puts them back into the values.
+    fn unsplit(&mut self) {
+        self.split = Split::No;
+        self.whole = None;
+        let shapes = &self.shapes;
+        self.builder.forget_keys(|key, call, result| {
+            let rest = match std::mem::take(&mut call.args) {
+                Args::None => Value::Nil,
+                Args::One(value) => value,
+                Args::Many(values) => Value::List(values),
+            };
+            let shape = shapes[call.method as usize];
+            call.args = match shape {
+                Shape::Observer => Args::None,
+                Shape::Cas => Args::from(vec![key.clone(), rest]),
+                Shape::Other => Args::One(Value::list([key.clone(), rest])),
+            };
+            // An echo stays one; whatever else came back stood behind the key.
+            if let Some(result) = result
+                && (shape == Shape::Observer || !result.is_nil())
+            {
+                *result = Value::list([key.clone(), std::mem::take(result)]);
+            }
+        });
+    }
+
+    /// An event that ends a call names the method of the call.
+    fn matches(&self, process: u32, method: &str, at: Position) -> Result<(), Error> {
+        let Some(open) = self.builder.open_operation(process) else { return Ok(()) };
+        let called = self.builder.method_of(open);
+        if called == method {
+            return Ok(());
+        }
+        let message = format!(
+            "found the end of a {method}: expected that of the {called} which the process called"
+        );
+        Err(Error::at(at, message))
+    }
+
+    fn whole(&mut self) -> u32 {
+        match self.whole {
+            Some(part) => part,
+            None => *self.whole.insert(self.builder.part(Part::default())),
+        }
+    }
+
+    fn shape(&mut self, method: u32, name: &str) -> Shape {
+        if self.shapes.len() <= method as usize {
+            self.shapes.push(match name {
+                "cas" => Shape::Cas,
+                _ if is_observer(name) => Shape::Observer,
+                _ => Shape::Other,
+            });
+        }
+        self.shapes[method as usize]
+    }
+}
+
+fn args(shape: Shape, value: Value, at: Position) -> Result<Args, Error> {
+    match (shape, value) {
+        (Shape::Observer, _) => Ok(Args::None),
+        (Shape::Cas, Value::List(pair)) if pair.len() == 2 => Ok(Args::Many(pair)),
+        (Shape::Cas, value) => {
+            Err(Error::at(at, format!("found a cas of {value}: expected [old new]")))
+        }
+        (Shape::Other, Value::Nil) => Ok(Args::None),
+        (Shape::Other, value) => Ok(Args::One(value)),
+    }
+}
+
+fn keyed_args(shape: Shape, key: Value, value: Value, at: Position) -> Result<Args, Error> {
+    let mut all = vec![key];
+    all.extend_from_slice(args(shape, value, at)?.as_slice());
+    Ok(Args::from(all))
+}
+
+/// True where the value of an `:ok` repeats that of the call, or says nothing.
+fn echoes(args: &Args, keyed: bool, value: &Value) -> bool {
+    match &args.as_slice()[usize::from(keyed).min(args.as_slice().len())..] {
+        _ if value.is_nil() => true,
+        [] => false,
+        [one] => one == value,
+        many => value.as_list() == Some(many),
+    }
+}
+
+/// True for the values of Elle's transactions: `[[:r 1 nil] [:append 2 3]]`.
+fn is_transaction(value: &Value) -> bool {
+    let is_micro = |v: &Value| matches!(v.as_list(), Some([f, _, _]) if matches!(f.as_text(), Some(":r" | ":w" | ":append")));
+    value.as_list().is_some_and(|all| !all.is_empty() && all.iter().all(is_micro))
+}

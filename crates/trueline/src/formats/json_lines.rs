@@ -1,0 +1,339 @@
+//! Our own format: one JSON object a line.
+//!
+//! ```json
+//! {"schema":"trueline-history/1","spec":"queue"}
+//! {"process":0,"call":"enq","args":[5],"time":12}
+//! {"process":0,"return":null}
+//! ```
+//!
+//! The first line may be a header with the schema and the specification. A history is made of events (`call`,
+//! `return`, `fail`, `unknown`) in the order of the lines, or of operations with `start` and `end`, never of both.
+//! Where an interval ends when another one starts, they overlap. A field that nobody knows is an error, so that a
+//! typing error is not lost; `time`, `index` and `note` are for others and skipped.
+
+use std::io::Read;
+
+use super::json::{Bad, Json};
+use super::lexis::{found, text};
+use super::no_operations;
+use super::source::{Piece, Source};
+use crate::history::{Args, Builder, Call, Error, History, Part, Position, Ties};
+use crate::value::Value;
+
+/// The schema that headers name.
+pub(super) const SCHEMA: &str = "trueline-history/1";
+
+const FIELDS: &str =
+    "process, call, args, return, fail, unknown, object, key, start, end, time, index or note";
+
+/// The fields of a line.
+#[derive(Default)]
+struct Fields {
+    process: Option<Value>,
+    method: Option<u32>,
+    args: Option<Args>,
+    result: Option<Value>,
+    fail: bool,
+    unknown: bool,
+    object: Option<Value>,
+    key: Option<Value>,
+    start: Option<i64>,
+    end: Option<i64>,
+    schema: Option<String>,
+    spec: Option<String>,
+}
+
+/// What the lines so far are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Style {
+    Nothing,
+    Events,
+    Intervals { named: bool },
+}
+
+/// Reads a history.
+pub(crate) fn read<R: Read>(source: &mut Source<R>) -> Result<History, Error> {
+    let mut reader = Reader { builder: Builder::new(), style: Style::Nothing, seen: false };
+    while let Some(line) = source.line()? {
+        if line.bytes.trim_ascii().is_empty() {
+            continue;
+        }
+        let fields = match reader.fields(line.bytes) {
+            Ok(fields) => fields,
+            Err((at, message)) => return Err(line.error(at, message)),
+        };
+        let at = line.at(line.bytes.len() - line.bytes.trim_ascii_start().len());
+        reader.line(fields, at, &line)?;
+        reader.seen = true;
+    }
+    match reader.style {
+        Style::Nothing => {
+            Err(no_operations("a line such as {\"process\":0,\"call\":\"enq\",\"args\":[5]}"))
+        }
+        Style::Events => Ok(reader.builder.finish()),
+        Style::Intervals { .. } => reader.builder.finish_intervals(Ties::CallsFirst),
+    }
+}
+
+struct Reader {
+    builder: Builder,
+    style: Style,
+    /// True behind the first line.
+    seen: bool,
+}
+
+impl Reader {
+    fn fields(&mut self, line: &[u8]) -> Result<Fields, Bad> {
+        let mut json = Json::new(line);
+        let mut fields = Fields::default();
+        // One bit a field, to find those that stand there twice.
+        let mut seen = 0u32;
+        json.expect(b'{', "an object, `{`")?;
+        if !json.eat(b'}') {
+            loop {
+                json.next();
+                let name_at = json.at;
+                let name = json.raw_string("the name of a field in quotes")?;
+                json.expect(b':', "`:`")?;
+                let bit = self.field(&mut json, name, name_at, &mut fields)?;
+                if seen & bit != 0 {
+                    let message =
+                        format!("found \"{}\" twice: expected it once in a line", text(name));
+                    return Err((name_at, message));
+                }
+                seen |= bit;
+                if json.eat(b'}') {
+                    break;
+                }
+                json.expect(b',', "`,` or `}`")?;
+            }
+        }
+        match json.next() {
+            None => Ok(fields),
+            Some(_) => json.bad("the end of the line"),
+        }
+    }
+
+    fn field(
+        &mut self,
+        json: &mut Json<'_>,
+        name: &[u8],
+        name_at: usize,
+        fields: &mut Fields,
+    ) -> Result<u32, Bad> {
+        let builder = &mut self.builder;
+        match name {
+            b"process" => {
+                json.next();
+                let at = json.at;
+                let process = json.value(builder, 1)?;
+                if !matches!(process, Value::Int(_) | Value::Text(_)) {
+                    json.at = at;
+                    return json.bad("the number or name of a process");
+                }
+                fields.process = Some(process);
+                Ok(1)
+            }
+            b"call" => {
+                json.next();
+                let at = json.at;
+                let body = json.raw_string("the name of a method")?;
+                fields.method = Some(if body.contains(&b'\\') {
+                    json.at = at;
+                    let name = json.string("the name of a method")?;
+                    builder.method(&name)
+                } else {
+                    builder.method(text(body))
+                });
+                Ok(2)
+            }
+            b"args" => {
+                json.expect(b'[', "a list of arguments")?;
+                json.at -= 1;
+                fields.args = Some(arguments(json, builder)?);
+                Ok(4)
+            }
+            b"return" => {
+                fields.result = Some(json.value(builder, 1)?);
+                Ok(8)
+            }
+            b"fail" => {
+                fields.fail = yes(json)?;
+                Ok(16)
+            }
+            b"unknown" => {
+                fields.unknown = yes(json)?;
+                Ok(32)
+            }
+            b"object" => {
+                fields.object = Some(json.value(builder, 1)?);
+                Ok(64)
+            }
+            b"key" => {
+                fields.key = Some(json.value(builder, 1)?);
+                Ok(128)
+            }
+            b"start" => {
+                fields.start = Some(time(json, builder)?);
+                Ok(256)
+            }
+            b"end" => {
+                fields.end = Some(time(json, builder)?);
+                Ok(512)
+            }
+            b"time" | b"index" | b"note" => json.skip(1).map(|()| 0),
+            b"schema" => {
+                fields.schema = Some(json.string("the name of a schema")?);
+                Ok(1024)
+            }
+            b"spec" => {
+                fields.spec = Some(json.string("the name of a specification")?);
+                Ok(2048)
+            }
+            _ => {
+                let message = format!("found the field {}: expected {FIELDS}", found(name));
+                Err((name_at, message))
+            }
+        }
+    }
+
+    fn line(&mut self, fields: Fields, at: Position, line: &Piece<'_>) -> Result<(), Error> {
+        let fail = |expected: &str| {
+            Err(Error::at(at, format!("found {}: expected {expected}", found(line.bytes))))
+        };
+        if fields.schema.is_some() || fields.spec.is_some() {
+            let others = fields.process.is_some() || fields.method.is_some();
+            return match fields.schema.as_deref() {
+                None => fail("\"schema\" beside \"spec\", in the first line"),
+                Some(_) if self.seen || others => {
+                    fail("a header only as the first line, with no event in it")
+                }
+                Some(SCHEMA) => {
+                    if let Some(spec) = fields.spec {
+                        self.builder.set_spec(spec);
+                    }
+                    Ok(())
+                }
+                Some(schema) => Err(Error::at(
+                    at,
+                    format!("found the schema {}: expected {SCHEMA}", found(schema.as_bytes())),
+                )),
+            };
+        }
+        let is_interval = fields.start.is_some();
+        let style = match is_interval {
+            true => Style::Intervals { named: fields.process.is_some() },
+            false => Style::Events,
+        };
+        if self.style != Style::Nothing && self.style != style {
+            return fail(match (self.style, style) {
+                (Style::Events, _) => "a line without \"start\", as the lines before have none",
+                (_, Style::Events) => {
+                    "a line with \"start\" and \"end\", as the lines before have them"
+                }
+                _ => "\"process\" in all lines or in none",
+            });
+        }
+        self.style = style;
+        let Fields {
+            process,
+            method,
+            args,
+            result,
+            fail: failed,
+            unknown,
+            object,
+            key,
+            start,
+            end,
+            ..
+        } = fields;
+        let count = u8::from(result.is_some()) + u8::from(failed) + u8::from(unknown);
+        if count > 1 {
+            return fail("one of \"return\", \"fail\" and \"unknown\"");
+        }
+        if let Some(start) = start {
+            let Some(method) = method else { return fail("\"call\" beside \"start\"") };
+            if failed {
+                return Ok(());
+            }
+            let end = if unknown { None } else { end };
+            match (end, &result) {
+                (Some(_), None) => return fail("\"return\" beside \"end\""),
+                (None, Some(_)) => return fail("\"end\" beside \"return\""),
+                _ => {}
+            }
+            let process = process.map(|name| self.builder.process(&name));
+            let part = self.part(object, key);
+            let call = Call { method, args: args.unwrap_or_default() };
+            return self.builder.interval(process, part, (call, result), (start, end), at);
+        }
+        if end.is_some() {
+            return fail("\"start\" beside \"end\"");
+        }
+        let Some(process) = process else { return fail("\"process\"") };
+        let process = self.builder.process(&process);
+        if let Some(method) = method {
+            if count > 0 {
+                return fail(
+                    "either a call or its outcome (an operation in one line has \"start\" and \"end\")",
+                );
+            }
+            let part = self.part(object, key);
+            let call = Call { method, args: args.unwrap_or_default() };
+            return self.builder.call(process, part, call, at).map(drop);
+        }
+        if args.is_some() || object.is_some() || key.is_some() {
+            return fail("\"call\" beside \"args\", \"object\" and \"key\"");
+        }
+        match result {
+            Some(result) => self.builder.returns(process, result, at).map(drop),
+            None if failed => self.builder.fails(process, at).map(drop),
+            None if unknown => self.builder.unknown(process, at).map(drop),
+            None => fail("\"call\", \"return\", \"fail\" or \"unknown\""),
+        }
+    }
+
+    fn part(&mut self, object: Option<Value>, key: Option<Value>) -> u32 {
+        self.builder.part(Part { object: object.unwrap_or_default(), key: key.unwrap_or_default() })
+    }
+}
+
+/// The arguments of a call; the cursor stands at the bracket. None and one, which most calls have, need no list.
+fn arguments(json: &mut Json<'_>, builder: &mut Builder) -> Result<Args, Bad> {
+    let from = json.at;
+    json.at += 1;
+    if json.eat(b']') {
+        return Ok(Args::None);
+    }
+    let first = json.value(builder, 2)?;
+    if json.eat(b']') {
+        return Ok(Args::One(first));
+    }
+    json.at = from;
+    json.values(builder, 1).map(Args::from)
+}
+
+fn yes(json: &mut Json<'_>) -> Result<bool, Bad> {
+    json.next();
+    let at = json.at;
+    match json.value(&mut Builder::new(), 1)? {
+        Value::Bool(true) => Ok(true),
+        _ => {
+            json.at = at;
+            json.bad("true")
+        }
+    }
+}
+
+fn time(json: &mut Json<'_>, builder: &mut Builder) -> Result<i64, Bad> {
+    json.next();
+    let at = json.at;
+    match json.value(builder, 1)? {
+        Value::Int(n) => Ok(n),
+        _ => {
+            json.at = at;
+            json.bad("a whole number of 64 bits")
+        }
+    }
+}
