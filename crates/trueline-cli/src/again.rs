@@ -52,8 +52,12 @@ mod tests {
 
     #[test]
     fn what_a_shell_would_read_otherwise_is_quoted() {
-        let again = Again::new("check").flag("spec", "queue:init=[1 2]").maybe("format", None::<&str>);
-        assert_eq!(again.file("it's.edn"), r"trueline check --spec 'queue:init=[1 2]' 'it'\''s.edn'");
+        let again =
+            Again::new("check").flag("spec", "queue:init=[1 2]").maybe("format", None::<&str>);
+        assert_eq!(
+            again.file("it's.edn"),
+            r"trueline check --spec 'queue:init=[1 2]' 'it'\''s.edn'"
+        );
         assert_eq!(Again::new("check").file("--x"), "trueline check -- --x");
         assert_eq!(time(Duration::from_millis(1500)), "1500ms");
     }

@@ -21,6 +21,8 @@ pub(crate) struct Cli {
 }
 
 const EXITS: &str = "\
+Start with 'trueline check FILE'; 'trueline help check' tells more.
+
 Exit code: 0 it holds, 1 a violation, 2 an error in usage or input, 3 undecided. Of several files the \
 worst counts: 2 beats 1 beats 3 beats 0.";
 
@@ -45,13 +47,17 @@ pub(crate) enum Command {
     /// List the algorithms
     Algorithms(ListArgs),
     /// Write completions for a shell
-    #[command(after_help = "Example: trueline completions bash > ~/.local/share/bash-completion/completions/trueline")]
+    #[command(
+        after_help = "Example: trueline completions bash > ~/.local/share/bash-completion/completions/trueline"
+    )]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
     },
     /// Write the manual page
-    #[command(after_help = "Examples:\n  trueline man | man -l -\n  trueline man check > trueline-check.1")]
+    #[command(
+        after_help = "Examples:\n  trueline man | man -l -\n  trueline man check > trueline-check.1"
+    )]
     Man {
         /// The subcommand that the page is about; left out: trueline itself
         page: Option<String>,
@@ -124,7 +130,7 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     pub(crate) witness: bool,
 
-    /// When to use colour
+    /// When to use colour; auto: on a terminal
     #[arg(long, default_value = "auto", value_name = "WHEN")]
     pub(crate) color: Color,
 
@@ -144,7 +150,7 @@ pub(crate) struct ReadingArgs {
     #[arg(long, value_parser = format_parser(false), hide_possible_values = true)]
     pub(crate) format: Option<Format>,
 
-    /// Whether the values carry independent keys, as in [k v]
+    /// Whether the values carry independent keys, as in [k v]; auto: if all of them look like it
     #[arg(long, default_value = "auto", value_name = "WHETHER")]
     pub(crate) keys: Keys,
 
@@ -255,7 +261,6 @@ pub(crate) struct ListArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
-    /// On a terminal
     Auto,
     Always,
     Never,
@@ -263,7 +268,6 @@ pub(crate) enum Color {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Keys {
-    /// If every value looks like it
     Auto,
     Yes,
     No,
@@ -310,7 +314,8 @@ fn parse_spec(text: &str) -> Result<Arc<Named>, String> {
 }
 
 fn algorithm_parser() -> impl TypedValueParser<Value = Algorithm> {
-    let values = Algorithm::ALL.iter().map(|(_, name, about)| PossibleValue::new(name).help(*about));
+    let values =
+        Algorithm::ALL.iter().map(|(_, name, about)| PossibleValue::new(name).help(*about));
     PossibleValuesParser::new(values).try_map(|name| name.parse::<Algorithm>())
 }
 

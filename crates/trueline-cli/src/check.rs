@@ -56,7 +56,8 @@ fn check(file: &Path, name: &str, args: &CheckArgs) -> Result<Checked, String> {
             let progress = "the file was not read to its end".into();
             let reason = Reason::Exhausted(why);
             let verdict = Verdict::Unknown(Unknown { reason, progress });
-            let outcome = Outcome { verdict, algorithm: args.algorithm.name(), partitions: 0, states: 0 };
+            let outcome =
+                Outcome { verdict, algorithm: args.algorithm.name(), partitions: 0, states: 0 };
             let spec = args.spec.as_ref().map_or("", |spec| spec.text()).to_string();
             let history = history::Builder::new().finish();
             return Ok(Checked { history, spec, outcome, seconds: start.elapsed().as_secs_f64() });
@@ -89,7 +90,8 @@ pub(crate) fn read(
 /// The specification that the file names. Where it names none, the error tells which would fit.
 fn spec_of(history: &History) -> Result<Arc<Named>, String> {
     if let Some(text) = history.spec() {
-        let named = spec::named(text).map_err(|e| format!("the file asks for a specification: {e}"))?;
+        let named =
+            spec::named(text).map_err(|e| format!("the file asks for a specification: {e}"))?;
         return Ok(Arc::new(named));
     }
     let fits = |name: &str| spec::named(name).is_ok_and(|spec| spec.fits(history).is_ok());
@@ -100,7 +102,9 @@ fn spec_of(history: &History) -> Result<Arc<Named>, String> {
     } else {
         format!("its methods fit {}", fitting.join(", "))
     };
-    Err(format!("the file names no specification: expected --spec NAME; {hint}; 'trueline specs' lists all"))
+    Err(format!(
+        "the file names no specification: expected --spec NAME; {hint}; 'trueline specs' lists all"
+    ))
 }
 
 impl Checked {

@@ -83,17 +83,21 @@ pub(crate) fn run(args: &CorpusArgs) -> anyhow::Result<Exit> {
     let finished = AtomicUsize::new(0);
     let say = || format!("row {} of {}", finished.load(Ordering::Relaxed) + 1, rows.len());
     let result = progress::during(say, || {
-        in_order(rows.len(), |n| look_at(&rows[n], folder, args), |n, done| {
-            finished.store(n + 1, Ordering::Relaxed);
-            exit = exit.max(done.ending.exit());
-            tally.add(&rows[n], done.ending, done.seconds);
-            let text = if args.json { done.json.to_string() } else { done.message };
-            if text.is_empty() {
-                return Ok(());
-            }
-            progress::clear();
-            out.show(&format!("{text}\n"), exit)
-        })
+        in_order(
+            rows.len(),
+            |n| look_at(&rows[n], folder, args),
+            |n, done| {
+                finished.store(n + 1, Ordering::Relaxed);
+                exit = exit.max(done.ending.exit());
+                tally.add(&rows[n], done.ending, done.seconds);
+                let text = if args.json { done.json.to_string() } else { done.message };
+                if text.is_empty() {
+                    return Ok(());
+                }
+                progress::clear();
+                out.show(&format!("{text}\n"), exit)
+            },
+        )
     });
     result?;
     let seconds = start.elapsed().as_secs_f64();

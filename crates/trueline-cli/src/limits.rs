@@ -79,7 +79,11 @@ impl Meter for Gauge {
 fn resident() -> u64 {
     const PAGE: u64 = 4096;
     let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    statm.split(' ').nth(1).and_then(|pages| pages.parse().ok()).map_or(0, |pages: u64| pages * PAGE)
+    statm
+        .split(' ')
+        .nth(1)
+        .and_then(|pages| pages.parse().ok())
+        .map_or(0, |pages: u64| pages * PAGE)
 }
 
 /// What the machine, or the container, has to spare.
@@ -139,7 +143,9 @@ mod tests {
     #[test]
     fn times() {
         let seconds = |text| parse_time(text).map(|t| t.as_secs_f64());
-        for (text, expected) in [("10s", 10.0), ("500ms", 0.5), ("2m", 120.0), ("1.5h", 5400.0), ("3", 3.0)] {
+        for (text, expected) in
+            [("10s", 10.0), ("500ms", 0.5), ("2m", 120.0), ("1.5h", 5400.0), ("3", 3.0)]
+        {
             assert_eq!(seconds(text), Ok(expected), "{text}");
         }
         for text in ["", "s", "10x", "-1s", "1e3s", "1.2.3s", "99999999999999999999999h"] {
@@ -149,7 +155,9 @@ mod tests {
 
     #[test]
     fn sizes() {
-        for (text, expected) in [("200M", 200_000_000), ("4G", 4_000_000_000), ("1KiB", 1024), ("7", 7)] {
+        for (text, expected) in
+            [("200M", 200_000_000), ("4G", 4_000_000_000), ("1KiB", 1024), ("7", 7)]
+        {
             assert_eq!(parse_memory(text), Ok(expected), "{text}");
         }
         for text in ["", "G", "0", "-1G", "4X"] {

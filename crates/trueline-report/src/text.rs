@@ -108,8 +108,14 @@ fn violation(history: &History, explanation: &Explanation, look: &Look) -> Docum
     document.gap();
     document.extend(places(history, explanation, &shown, look, numbered));
     for (told, note) in [
-        (explanation.minimal, "Fewer operations may do: the limits were reached while leaving some out."),
-        (explanation.rechecked, "The limits were reached before a second search could confirm this."),
+        (
+            explanation.minimal,
+            "Fewer operations may do: the limits were reached while leaving some out.",
+        ),
+        (
+            explanation.rechecked,
+            "The limits were reached before a second search could confirm this.",
+        ),
     ] {
         if !told {
             document.gap();
@@ -270,7 +276,8 @@ fn places(
 fn prefix(case: &Case, explanation: &Explanation, look: &Look) -> Document {
     let mut document = Document::default();
     let operations = case.history.operations();
-    let Some(index) = operations.iter().position(|o| Some(o.returned) == explanation.fine_until) else {
+    let Some(index) = operations.iter().position(|o| Some(o.returned) == explanation.fine_until)
+    else {
         return document;
     };
     let last = &operations[index];

@@ -446,9 +446,10 @@ fn json_tells_the_same() {
               1,
               2
             ],
-            "until": 5,
+            "until": 6,
             "fine_until": 5,
-            "minimal": true
+            "minimal": true,
+            "rechecked": true
           },
           "again": "trueline check --spec queue q.jsonl"
         }"#]]

@@ -31,8 +31,9 @@ impl Row {
 pub(super) fn read(file: &Path) -> anyhow::Result<Vec<Row>> {
     let name = file.display();
     let bytes = fs::read(file).with_context(|| name.to_string())?;
-    let text = String::from_utf8(bytes)
-        .map_err(|e| anyhow::anyhow!("{name}: found bytes that are not UTF-8: {}", e.utf8_error()))?;
+    let text = String::from_utf8(bytes).map_err(|e| {
+        anyhow::anyhow!("{name}: found bytes that are not UTF-8: {}", e.utf8_error())
+    })?;
     parse(&text, &name.to_string())
 }
 
@@ -41,11 +42,15 @@ fn parse(text: &str, name: &str) -> anyhow::Result<Vec<Row>> {
     let Some((_, header)) = lines.next() else {
         bail!("{name}: the manifest is empty: expected a header line with path, format and spec");
     };
-    let columns: Vec<&str> = header.trim_start_matches('\u{feff}').split('\t').map(str::trim).collect();
+    let columns: Vec<&str> =
+        header.trim_start_matches('\u{feff}').split('\t').map(str::trim).collect();
     let column = |wanted: &str| columns.iter().position(|c| *c == wanted);
     let needed = |wanted: &str| {
         column(wanted).with_context(|| {
-            format!("{name}:1:1: found the columns {}: expected one called {wanted}", columns.join(", "))
+            format!(
+                "{name}:1:1: found the columns {}: expected one called {wanted}",
+                columns.join(", ")
+            )
         })
     };
     let (path, format, spec) = (needed("path")?, needed("format")?, needed("spec")?);
@@ -67,7 +72,9 @@ fn parse(text: &str, name: &str) -> anyhow::Result<Vec<Row>> {
         let verdict = match cell(verdict) {
             "" => None,
             known @ ("linearizable" | "violation") => Some(known.to_string()),
-            other => bail!("{at}: found the verdict {other}: expected linearizable, violation or nothing"),
+            other => bail!(
+                "{at}: found the verdict {other}: expected linearizable, violation or nothing"
+            ),
         };
         let [path, format, spec] = [path, format, spec].map(|c| cell(Some(c)).to_string());
         rows.push(Row { path, format, spec, keys, verdict });
@@ -81,7 +88,8 @@ mod tests {
 
     #[test]
     fn columns_are_found_by_name() {
-        let rows = parse("spec\tpath\tformat\tverdict\nqueue\ta/b/c/d\tedn\tviolation\n\n", "m").unwrap();
+        let rows =
+            parse("spec\tpath\tformat\tverdict\nqueue\ta/b/c/d\tedn\tviolation\n\n", "m").unwrap();
         assert_eq!((rows.len(), rows[0].group().as_str()), (1, "a/b queue"));
         assert_eq!(rows[0].verdict.as_deref(), Some("violation"));
     }
@@ -89,7 +97,10 @@ mod tests {
     #[test]
     fn what_is_wrong_is_told_with_its_place() {
         let wrong = |text| parse(text, "m").unwrap_err().to_string();
-        assert_eq!(wrong("path\tspec\n"), "m:1:1: found the columns path, spec: expected one called format");
+        assert_eq!(
+            wrong("path\tspec\n"),
+            "m:1:1: found the columns path, spec: expected one called format"
+        );
         assert_eq!(
             wrong("path\tformat\tspec\tverdict\nx\tedn\tqueue\tmaybe\n"),
             "m:2:1: found the verdict maybe: expected linearizable, violation or nothing"

@@ -7,7 +7,7 @@ use trueline::{Outcome, Value};
 use trueline_report::{Case, Look};
 
 /// Events between ` / `: `0 enq(1)`, `0 ok`, `0 ok 7`, `0 ?`; the n-th event stands in line n.
-pub fn history(events: &str) -> History {
+pub(crate) fn history(events: &str) -> History {
     let mut b = Builder::new();
     for (n, event) in events.split(" / ").enumerate() {
         let at = Position { line: n as u32 + 1, column: 1 };
@@ -35,7 +35,12 @@ fn value(text: &str) -> Value {
 }
 
 /// A violation by these operations, clashing ones named, that ends with the last return.
-pub fn violation(events: &str, operations: &[u32], clash: &[u32], why: &str) -> (History, Verdict) {
+pub(crate) fn violation(
+    events: &str,
+    operations: &[u32],
+    clash: &[u32],
+    why: &str,
+) -> (History, Verdict) {
     let h = history(events);
     let ends = clash.iter().map(|&i| h.operations()[i as usize].returned);
     let last = ends.max().unwrap();
@@ -45,19 +50,18 @@ pub fn violation(events: &str, operations: &[u32], clash: &[u32], why: &str) -> 
         until: last + 1,
         clash: clash.to_vec(),
         sentence: why.into(),
-        fine_start: None,
-        until: last + 1,
+        fine_until: Some(last),
         minimal: true,
         rechecked: true,
     };
     (h, Verdict::Violation(explanation))
 }
 
-pub fn outcome(verdict: Verdict) -> Outcome {
+pub(crate) fn outcome(verdict: Verdict) -> Outcome {
     Outcome { verdict, algorithm: "search", partitions: 1, states: 1234 }
 }
 
-pub fn case<'a>(history: &'a History, outcome: &'a Outcome) -> Case<'a> {
+pub(crate) fn case<'a>(history: &'a History, outcome: &'a Outcome) -> Case<'a> {
     Case {
         file: "q.jsonl",
         history,
@@ -70,7 +74,7 @@ pub fn case<'a>(history: &'a History, outcome: &'a Outcome) -> Case<'a> {
 }
 
 #[track_caller]
-pub fn report(history: &History, verdict: &Verdict, look: Look, expect: Expect) {
+pub(crate) fn report(history: &History, verdict: &Verdict, look: Look, expect: Expect) {
     let outcome = outcome(verdict.clone());
     let text = trueline_report::text(&case(history, &outcome), &look).render(false);
     expect.assert_eq(&text);
