@@ -169,7 +169,7 @@ fn look_at(row: &Row, folder: &Path, args: &CorpusArgs) -> Done {
             // The file's name is part of what is told.
             Ending::Unreadable => format!("failed: {told}\n  again: {again}"),
         };
-        Done { ending, message: message, seconds, json }
+        Done { ending, message, seconds, json }
     };
     let wrong = |message: String| {
         let json = json!({ "schema": SCHEMA, "file": row.path, "error": message, "again": again });
