@@ -3,12 +3,44 @@
 //! Most people write [`Sequential`]: a plain struct with `apply`. Where several next states are possible, or a
 //! checker should know more about the type, implement [`Spec`].
 
+mod counter;
+mod deque;
+mod items;
+mod kv;
+mod lock;
+mod log;
+mod map;
+mod method;
 mod named;
+mod params;
+mod priority_queue;
+mod queue;
+mod register;
+mod relaxed;
+mod rmw;
+mod set;
+mod snapshot;
+mod stack;
 
 use std::fmt::Debug;
 use std::hash::Hash;
 
+pub use counter::{Counter, CounterOp, counter};
+pub use deque::{Deque, DequeOp, deque};
+pub use items::Items;
+pub use kv::{Kv, KvOp, KvState, kv};
+pub use lock::{Mutex, MutexOp, Semaphore, SemaphoreOp, mutex, semaphore};
+pub use log::{Log, LogOp, log};
+pub use map::{Map, MapOp, MapState, map};
 pub use named::{Builtin, Info, Named, all, named};
+pub use priority_queue::{PriorityQueue, PriorityQueueOp, bounded_priority_queue, priority_queue};
+pub use queue::{Queue, QueueOp, bounded_queue, queue};
+pub use register::{Register, RegisterOp, RegisterState, cas_register, register, unknown_register};
+pub use relaxed::{Semiqueue, StutteringQueue, StutteringState, semiqueue, stuttering_queue};
+pub use rmw::{Rmw, RmwOp, rmw};
+pub use set::{Multiset, MultisetOp, Set, SetOp, multiset, set};
+pub use snapshot::{Snapshot, SnapshotOp, snapshot};
+pub use stack::{Stack, StackOp, stack};
 
 /// What states, operations and results must be able to do. Implemented for everything that can.
 pub trait Data: Clone + Eq + Hash + Debug + Send + Sync + 'static {}
@@ -127,6 +159,11 @@ pub enum Touches {
         /// The value that it leaves.
         writes: Option<u64>,
     },
+}
+
+impl Touches {
+    /// It needs nothing of any value and leaves none: everything else may leave while it stays.
+    pub const NOTHING: Touches = Touches::Flow { reads: None, writes: None };
 }
 
 /// The number of a value, for [`Touches`] and [`Spec::partition`].

@@ -5,7 +5,13 @@
 
 use std::fmt::Write;
 
-use super::Spec;
+use super::method::same;
+use super::params::Params;
+use super::{
+    Spec, bounded_priority_queue, bounded_queue, cas_register, counter, deque, kv, lock, log, map,
+    multiset, mutex, priority_queue, queue, register, relaxed, rmw, semaphore, semiqueue, set,
+    snapshot, stack, stuttering_queue, unknown_register,
+};
 use crate::Budget;
 use crate::check::{Algorithm, Check, Outcome};
 use crate::history::{Error, History};
@@ -43,8 +49,31 @@ pub trait Builtin: Spec<Ret = Value> + Clone + 'static {
     fn results(&self, state: &Self::State, op: &Self::Op) -> Vec<Value>;
 
     /// An operation for a generated history, chosen by the numbers that `pick` yields (each below its
-    /// argument). `fresh` is a value that was not used before; a type that likes unique values uses it.
-    fn sample(&self, pick: &mut dyn FnMut(u64) -> u64, fresh: i64) -> Self::Op;
+    /// argument). `fresh` is a value that was not used before, or one of a few where values may repeat.
+    fn sample(&self, state: &Self::State, pick: &mut dyn FnMut(u64) -> u64, fresh: i64)
+    -> Self::Op;
+
+    /// Takes the step with one of [`Builtin::results`], in place. Overridden where cloning the state costs.
+    fn perform(
+        &self,
+        state: &mut Self::State,
+        op: &Self::Op,
+        result: &Value,
+        pick: &mut dyn FnMut(u64) -> u64,
+    ) {
+        let mut next = Vec::new();
+        self.step(state, op, Some(result), &mut next);
+        if !next.is_empty() {
+            let chosen = if next.len() > 1 { pick(next.len() as u64) as usize } else { 0 };
+            *state = next.swap_remove(chosen);
+        }
+    }
+
+    /// An operation with a result that is wrong in every state that operations without `value` lead to; `None`
+    /// where the type has none.
+    fn alien(&self, _value: i64) -> Option<(Self::Op, Value)> {
+        None
+    }
 }
 
 /// A built-in specification whose type is hidden.
@@ -107,14 +136,135 @@ impl<B: Builtin> Erased for B {
     }
 }
 
+type Make = fn(&mut Params) -> Result<Box<dyn Erased>, String>;
+
+/// Every built-in specification, and how its parameters make it.
+const BUILTIN: [(Info, Make); 20] = [
+    (register::REGISTER, |p| {
+        Ok(Box::new(match p.unless_unknown("init", Value::Nil)? {
+            Some(init) => register(init),
+            None => unknown_register(),
+        }))
+    }),
+    (register::CAS_REGISTER, |p| {
+        Ok(Box::new(match p.unless_unknown("init", Value::Nil)? {
+            Some(init) => cas_register(Some(init)),
+            None => unknown_register(),
+        }))
+    }),
+    (rmw::RMW, |p| Ok(Box::new(rmw(p.value("init", Value::Int(0))?)))),
+    (counter::COUNTER, |p| Ok(Box::new(counter().with_init(p.int("init", 0)?)))),
+    (kv::KV, |_| Ok(Box::new(kv()))),
+    (map::MAP, |_| Ok(Box::new(map()))),
+    (queue::QUEUE, |p| Ok(Box::new(queue().with_init(p.list("init")?)))),
+    (queue::BOUNDED_QUEUE, |p| {
+        let capacity = p.required("capacity")?;
+        Ok(Box::new(bounded_queue(capacity).with_init(p.contents(capacity)?)))
+    }),
+    (stack::STACK, |p| Ok(Box::new(stack().with_init(p.list("init")?)))),
+    (deque::DEQUE, |p| Ok(Box::new(deque().with_init(p.list("init")?)))),
+    (priority_queue::PRIORITY_QUEUE, |p| {
+        let queue = priority_queue().with_init(p.list("init")?);
+        Ok(Box::new(if p.smallest_first()? { queue.smallest_first() } else { queue }))
+    }),
+    (priority_queue::BOUNDED_PRIORITY_QUEUE, |p| {
+        let capacity = p.required("capacity")?;
+        let queue = bounded_priority_queue(capacity);
+        let queue = queue.with_init(p.contents(capacity)?);
+        Ok(Box::new(if p.smallest_first()? { queue.smallest_first() } else { queue }))
+    }),
+    (set::SET, |p| Ok(Box::new(set().with_init(p.list("init")?)))),
+    (set::MULTISET, |p| Ok(Box::new(multiset().with_init(p.list("init")?)))),
+    (lock::MUTEX, |_| Ok(Box::new(mutex()))),
+    (lock::SEMAPHORE, |p| Ok(Box::new(semaphore(p.count("init", 0)? as u64)))),
+    (log::LOG, |p| Ok(Box::new(log().with_init(p.list("init")?)))),
+    (snapshot::SNAPSHOT, |p| {
+        let segments = p.count_unless_unknown("segments")?.map(|n| n as u32);
+        let init = p.value("init", Value::Int(0))?;
+        Ok(Box::new(snapshot(segments).with_init(init)))
+    }),
+    (relaxed::SEMIQUEUE, |p| {
+        Ok(Box::new(semiqueue(p.positive("k", 2)?).with_init(p.list("init")?)))
+    }),
+    (relaxed::STUTTERING_QUEUE, |p| {
+        let j = p.positive("j", 2)? as u32;
+        Ok(Box::new(stuttering_queue(j).with_init(p.list("init")?)))
+    }),
+];
+
 /// Every built-in specification.
 pub fn all() -> &'static [Info] {
-    &[]
+    const ALL: [Info; BUILTIN.len()] = {
+        let mut all = [register::REGISTER; BUILTIN.len()];
+        let mut i = 0;
+        while i < all.len() {
+            all[i] = BUILTIN[i].0;
+            i += 1;
+        }
+        all
+    };
+    &ALL
 }
 
-/// The specification that a text names: `queue:init=[1 2]`.
+/// The specification that a text names: `queue:init=[1 2]`. The error says what is wrong and what is known.
 pub fn named(text: &str) -> Result<Named, String> {
-    Err(format!("no specification is called {text}"))
+    let text = text.trim();
+    let (name, parameters) = text.split_once(':').unwrap_or((text, ""));
+    let is =
+        |info: &Info| same(info.name, name) || info.aliases.iter().any(|alias| same(alias, name));
+    let Some((info, make)) = BUILTIN.iter().find(|(info, _)| is(info)) else {
+        return Err(format!("no specification is called {name:?}: {}", nearest(name)));
+    };
+    let mut params = Params::parse(info, parameters)?;
+    let spec = make(&mut params)?;
+    params.finish()?;
+    Ok(Named { text: text.to_string(), spec })
+}
+
+/// The known names that look most like `name`.
+fn nearest(name: &str) -> String {
+    let name = name.to_ascii_lowercase();
+    let far = |known: &str| {
+        let whole = distance(&name, known);
+        // A part of a longer name is near: priority, bounded.
+        if name.len() > 2 && known.contains(&name) { whole.min(1) } else { whole }
+    };
+    let mut known: Vec<(usize, &str)> = BUILTIN
+        .iter()
+        .map(|(info, _)| {
+            let nearest = info.aliases.iter().map(|alias| far(alias)).min().unwrap_or(usize::MAX);
+            (nearest.min(far(info.name)), info.name)
+        })
+        .collect();
+    known.sort_by_key(|&(far, _)| far);
+    let best = known[0].0;
+    let close: Vec<&str> = match best <= 2 + name.len() / 4 {
+        true => known.iter().take_while(|(far, _)| *far == best).map(|(_, n)| *n).collect(),
+        false => Vec::new(),
+    };
+    match close.as_slice() {
+        [] => {
+            let all: Vec<&str> = BUILTIN.iter().map(|(info, _)| info.name).collect();
+            format!("expected one of {}", all.join(", "))
+        }
+        close => format!("did you mean {}?", close[..close.len().min(3)].join(" or ")),
+    }
+}
+
+/// Letters to insert, delete or replace to get from one word to the other.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
 }
 
 /// A call as people read it.
@@ -127,5 +277,94 @@ pub(super) fn show_call(method: &str, args: &[Value], ret: Option<&Value>) -> St
         Some(Value::Nil) => text + ")",
         Some(ret) => format!("{text}) -> {ret}"),
         None => text + ") -> ?",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn wrong(text: &str, expect: &str) {
+        assert_eq!(named(text).unwrap_err(), expect);
+    }
+
+    #[test]
+    fn names_aliases_and_parameters() {
+        for text in [
+            "queue",
+            "Queue",
+            "atomic-queue",
+            "fifo",
+            "kv_store",
+            "pqueue",
+            "register:init=?",
+            "register:init=0",
+            "queue:init=[1 2]",
+            "queue:init=[1, 2]",
+            "queue:init=[\"a, b]\" [1 2]]",
+            "bounded-queue:capacity=4",
+            "bounded-queue:capacity=4,init=[1 2]",
+            "bounded-priority-queue:capacity=4, order=min, init=[1,2]",
+            "semiqueue:k=2",
+            "priority-queue:order=min",
+            "semaphore:init=3",
+            "snapshot:segments=?",
+            "snapshot:segments=2,init=nil",
+        ] {
+            assert_eq!(named(text).unwrap().text(), text);
+        }
+        for info in all() {
+            let text = match info.name.starts_with("bounded") {
+                true => format!("{}:capacity=2", info.name),
+                false => info.name.to_string(),
+            };
+            named(&text).unwrap();
+        }
+    }
+
+    #[test]
+    fn errors_say_what_is_expected() {
+        wrong("quue", "no specification is called \"quue\": did you mean queue?");
+        wrong(
+            "priority",
+            "no specification is called \"priority\": did you mean priority-queue or bounded-priority-queue?",
+        );
+        let all = "expected one of register, cas-register, rmw, counter, kv, map, queue, bounded-queue, stack, deque, \
+            priority-queue, bounded-priority-queue, set, multiset, mutex, semaphore, log, snapshot, semiqueue, stuttering-queue";
+        wrong("xylophone-42", &format!("no specification is called \"xylophone-42\": {all}"));
+        wrong("queue:size=3", "queue has no parameter size: expected init=[]");
+        wrong("kv:size=3", "kv has no parameter size: it takes none");
+        wrong(
+            "queue:init=3",
+            "the parameter init of queue: expected a list such as [1 2], found a number: 3",
+        );
+        wrong("queue:init=[1", "the parameters of queue: expected ] at the end of \"[1\"");
+        wrong("queue:init", "the parameters of queue: expected key=value, found \"init\"");
+        wrong("queue:init=[],init=[]", "the parameter init of queue is given twice");
+        wrong(
+            "queue:init=[nil]",
+            "the parameter init of queue: expected values, found nil, which means nothing",
+        );
+        wrong(
+            "bounded-queue",
+            "bounded-queue needs the parameter capacity: bounded-queue:capacity=4",
+        );
+        wrong(
+            "bounded-queue:capacity=0",
+            "the parameter capacity of bounded-queue: expected a number from 1 to 4294967295, found a number: 0",
+        );
+        wrong(
+            "bounded-queue:capacity=1,init=[1 2]",
+            "the parameter init of bounded-queue: expected at most 1 value, found 2",
+        );
+        wrong(
+            "priority-queue:order=up",
+            "the parameter order of priority-queue: expected min or max, found a text: up",
+        );
+        wrong(
+            "semiqueue:k=x",
+            "the parameter k of semiqueue: expected a number from 1 to 4294967295, found a text: x",
+        );
     }
 }

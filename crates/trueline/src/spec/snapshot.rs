@@ -1,0 +1,190 @@
+//! Segments to update one by one and to read all at once: `snapshot`.
+
+use super::items::Items;
+use super::method::{self, Method, found, nothing};
+use super::{Builtin, Info, Spec};
+use crate::value::Value;
+
+/// What can be called on a snapshot object.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum SnapshotOp {
+    /// Replaces the value of a segment.
+    Update(u32, Value),
+    /// The values of the segments from 0 on. A scan that shows fewer than there are tells about these only.
+    Scan,
+}
+
+use SnapshotOp::{Scan, Update};
+
+/// More segments than any object has; it bounds the state.
+const LIMIT: u32 = 1 << 16;
+
+const METHODS: [Method<SnapshotOp>; 2] = [
+    Method::new("update(segment, value)", &["write", "set"], |a| {
+        let segment = a[0].as_int().and_then(|n| u32::try_from(n).ok()).filter(|&n| n < LIMIT);
+        let segment = segment.ok_or_else(|| {
+            format!("expected a segment from 0 to {}, found {}", LIMIT - 1, found(&a[0]))
+        })?;
+        Ok(Update(segment, a[1].clone()))
+    }),
+    Method::new("scan() -> list", &["read", "snapshot"], |_| Ok(Scan)),
+];
+
+pub(super) const SNAPSHOT: Info = Info {
+    name: "snapshot",
+    aliases: &["atomic-snapshot"],
+    parameters: "segments=? (segments=N: scans show the first N), init=0",
+    methods: &method::signatures(&METHODS),
+    summary: "segments to update one by one and to scan at once; a scan may show the first ones only",
+};
+
+/// A snapshot object.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    segments: Option<u32>,
+    init: Value,
+}
+
+/// A snapshot object whose segments hold 0 at first. With `segments`, scans show no more than so many: updates
+/// of others are never seen.
+pub fn snapshot(segments: Option<u32>) -> Snapshot {
+    Snapshot { segments, init: Value::Int(0) }
+}
+
+impl Snapshot {
+    /// The same object whose segments hold `init` at first.
+    pub fn with_init(self, init: impl Into<Value>) -> Snapshot {
+        Snapshot { init: init.into(), ..self }
+    }
+
+    fn is_seen(&self, segment: u32) -> bool {
+        self.segments.is_none_or(|segments| segment < segments)
+    }
+
+    fn change(&self, state: &mut Items, op: &SnapshotOp) {
+        let Update(segment, value) = op else { return };
+        let at = *segment as usize;
+        if !self.is_seen(*segment) || state.get(at).unwrap_or(&self.init) == value {
+            return;
+        }
+        if state.len() <= at {
+            state.resize(at + 1, self.init.clone());
+        }
+        state.set(at, value.clone());
+        // Equal states are equal data: no initial values at the end.
+        let used = state.iter().rposition(|v| *v != self.init).map_or(0, |last| last + 1);
+        state.resize(used, self.init.clone());
+    }
+}
+
+impl Spec for Snapshot {
+    /// The segments up to the last one that does not hold the initial value.
+    type State = Items;
+    type Op = SnapshotOp;
+    type Ret = Value;
+
+    fn initial(&self) -> Items {
+        Items::default()
+    }
+
+    fn step(&self, state: &Items, op: &SnapshotOp, ret: Option<&Value>, next: &mut Vec<Items>) {
+        let legal = match (op, ret) {
+            (_, None) => true,
+            (Update(..), Some(ret)) => ret.is_nil(),
+            (Scan, Some(ret)) => ret.as_list().is_some_and(|shown| {
+                let held = state.iter().chain(std::iter::repeat(&self.init));
+                shown.iter().zip(held).all(|(shown, held)| shown == held)
+            }),
+        };
+        if legal {
+            let mut after = state.clone();
+            self.change(&mut after, op);
+            next.push(after);
+        }
+    }
+
+    fn observes(&self, op: &SnapshotOp, _ret: Option<&Value>) -> bool {
+        match op {
+            Scan => true,
+            Update(segment, _) => !self.is_seen(*segment),
+        }
+    }
+
+    fn show(&self, op: &SnapshotOp, ret: Option<&Value>) -> String {
+        method::show(&METHODS, self.encode(op), ret)
+    }
+
+    fn show_state(&self, state: &Items) -> String {
+        match (state.len(), self.segments) {
+            (0, None) => format!("[{} ...]", self.init),
+            (n, segments) => {
+                let shown = segments.map_or(n, |segments| segments as usize);
+                let mut state = state.clone();
+                state.resize(shown, self.init.clone());
+                Value::list(state.iter().cloned()).to_string()
+            }
+        }
+    }
+}
+
+impl Builtin for Snapshot {
+    fn decode(
+        &self,
+        method: &str,
+        args: &[Value],
+        result: Option<&Value>,
+    ) -> Result<(SnapshotOp, Option<Value>), String> {
+        method::decode(&METHODS, method, args, result, |op, ret| match (op, ret, self.segments) {
+            (Update(..), _, _) => nothing(ret),
+            (Scan, Value::List(shown), Some(segments)) if shown.len() > segments as usize => {
+                Err(format!("expected at most {segments} segments, found {}", shown.len()))
+            }
+            (Scan, Value::List(_), _) => Ok(ret.clone()),
+            (Scan, _, _) => Err(format!("expected a list as the result, found {}", found(ret))),
+        })
+    }
+
+    fn encode(&self, op: &SnapshotOp) -> (&'static str, Vec<Value>) {
+        match op {
+            Update(segment, value) => {
+                ("update", vec![Value::Int(i64::from(*segment)), value.clone()])
+            }
+            Scan => ("scan", vec![]),
+        }
+    }
+
+    fn results(&self, state: &Items, op: &SnapshotOp) -> Vec<Value> {
+        vec![match op {
+            Update(..) => Value::Nil,
+            Scan => {
+                let shown = self.segments.map_or(state.len(), |segments| segments as usize);
+                let held = state.iter().chain(std::iter::repeat(&self.init));
+                Value::list(held.take(shown).cloned())
+            }
+        }]
+    }
+
+    fn sample(&self, _: &Items, pick: &mut dyn FnMut(u64) -> u64, fresh: i64) -> SnapshotOp {
+        match pick(2) {
+            0 => {
+                let segments = u64::from(self.segments.unwrap_or(3)).max(1);
+                Update(pick(segments) as u32, Value::Int(fresh))
+            }
+            _ => Scan,
+        }
+    }
+
+    fn perform(
+        &self,
+        state: &mut Items,
+        op: &SnapshotOp,
+        _: &Value,
+        _: &mut dyn FnMut(u64) -> u64,
+    ) {
+        self.change(state, op);
+    }
+
+    fn alien(&self, value: i64) -> Option<(SnapshotOp, Value)> {
+        (self.segments != Some(0)).then(|| (Scan, Value::list([Value::Int(value)])))
+    }
+}
