@@ -254,7 +254,7 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
         Ok(false)
     }
 
-    fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         let entry = size_of::<Key<M>>() + size_of::<SmallVec<[M; 1]>>() + 1;
         (self.memo.capacity() * entry + self.frames.capacity() * size_of::<Frame<M>>()) as u64
     }

@@ -162,12 +162,13 @@ impl<'a, M: Mask> JustInTime<'a, M> {
         stepper: &mut dyn Stepper,
         ticker: &mut Ticker<'_>,
     ) -> Result<(), Exhausted> {
+        let bytes = self.bytes();
         for &operation in self.timeline.open() {
             let slot = self.slots.of[operation as usize];
             if !self.spans.observer[operation as usize] || configuration.open.has(slot) {
                 continue;
             }
-            ticker.tick(|| 0)?;
+            ticker.tick(|| bytes + stepper.bytes())?;
             self.next.clear();
             stepper.step(configuration.state, operation, &mut self.next);
             if !self.next.is_empty() {
@@ -284,7 +285,7 @@ impl<'a, M: Mask> JustInTime<'a, M> {
         self.prune_at = (2 * kept).max(1 << 16);
     }
 
-    fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         let entry = size_of::<(M, u32)>() + size_of::<SmallVec<[M; 1]>>() + 1;
         let configurations = self.waiting.capacity() + self.ready.capacity();
         ((self.seen.capacity() + self.seen_ready.capacity()) * entry

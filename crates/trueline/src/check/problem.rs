@@ -269,6 +269,8 @@ pub(crate) struct Ticker<'a> {
     budget: &'a Budget,
     footprint: Footprint<'a>,
     steps: u64,
+    /// Bytes that others than the one who ticks hold.
+    elsewhere: u64,
 }
 
 impl<'a> Ticker<'a> {
@@ -276,7 +278,7 @@ impl<'a> Ticker<'a> {
     const QUANTUM: u64 = 256;
 
     pub(crate) fn new(budget: &'a Budget) -> Ticker<'a> {
-        Ticker { budget, footprint: Footprint::new(budget), steps: 0 }
+        Ticker { budget, footprint: Footprint::new(budget), steps: 0, elsewhere: 0 }
     }
 
     /// Counts a step; `bytes` is asked only when the budget is.
@@ -286,8 +288,13 @@ impl<'a> Ticker<'a> {
         if self.steps % Self::QUANTUM != 0 {
             return Ok(());
         }
-        self.footprint.set(bytes());
+        self.footprint.set(self.elsewhere + bytes());
         self.budget.spend(Self::QUANTUM)
+    }
+
+    /// Tells of tables that the next ticks will not count.
+    pub(crate) fn set_elsewhere(&mut self, bytes: u64) {
+        self.elsewhere = bytes;
     }
 
     /// Steps counted so far.

@@ -4,8 +4,19 @@
 
 use std::collections::HashSet;
 
+use super::problem::Ticker;
+use crate::budget::Exhausted;
 use crate::history::{History, PENDING};
 use crate::spec::Spec;
+
+/// Why an order was not accepted.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// It is wrong.
+    Wrong(String),
+    /// The budget was spent before the end.
+    Exhausted(Exhausted),
+}
 
 /// Says what is wrong with `order` as a linearization of the operations at `indices`, if anything: every
 /// operation that returned is there, none twice, none out of real time order, each legal.
@@ -14,30 +25,32 @@ pub(crate) fn replay<S: Spec>(
     history: &History<S::Op, S::Ret>,
     indices: &[u32],
     order: &[u32],
-) -> Result<(), String> {
+    ticker: &mut Ticker<'_>,
+) -> Result<(), Refused> {
     let operations = history.operations();
     let mut missing: HashSet<u32> = indices.iter().copied().collect();
     let mut states = vec![spec.initial()];
     let mut latest_call = 0;
     for &index in order {
         if !missing.remove(&index) {
-            return Err(format!(
+            return wrong(format!(
                 "operation {index} stands twice in the order or is not of this part"
             ));
         }
         let o = &operations[index as usize];
         if o.returned < latest_call {
-            return Err(format!(
+            return wrong(format!(
                 "operation {index} returned before one that stands before it was called"
             ));
         }
         latest_call = latest_call.max(o.call);
+        ticker.tick(|| 0).map_err(Refused::Exhausted)?;
         let mut next = Vec::new();
         for state in &states {
             spec.step(state, &o.op, o.result.as_ref(), &mut next);
         }
         if next.is_empty() {
-            return Err(format!(
+            return wrong(format!(
                 "{} is not legal at its place",
                 spec.show(&o.op, o.result.as_ref())
             ));
@@ -49,7 +62,11 @@ pub(crate) fn replay<S: Spec>(
         states = next;
     }
     match missing.iter().find(|&&i| operations[i as usize].returned != PENDING) {
-        Some(index) => Err(format!("operation {index} returned but is not in the order")),
+        Some(index) => wrong(format!("operation {index} returned but is not in the order")),
         None => Ok(()),
     }
+}
+
+fn wrong(what: String) -> Result<(), Refused> {
+    Err(Refused::Wrong(what))
 }

@@ -9,8 +9,9 @@ use rayon::prelude::*;
 
 use super::minimise::{Core, minimise};
 use super::problem::{Decision, Problem, Ticker, Window};
+use super::replay::{Refused, replay};
 use super::search::{self, Which};
-use super::{Algorithm, Outcome, explain, replay, wing_gong};
+use super::{Algorithm, Outcome, explain, wing_gong};
 use crate::budget::{Budget, Exhausted};
 use crate::history::{self, History};
 use crate::spec::Spec;
@@ -113,10 +114,12 @@ fn decide<S: Spec>(
     let kind = match decision {
         Ok(Some(Decision::Order(order))) => {
             let order: Vec<u32> = order.iter().map(|&n| problem.operations[n as usize]).collect();
-            match replay::replay(spec, history, indices, &order) {
+            let returns = problem.spans.returns.len();
+            match replay(spec, history, indices, &order, &mut ticker) {
                 Ok(()) => PartKind::Order(order),
-                Err(wrong) => PartKind::Disagreement(format!(
-                    "the order found by {by} does not replay: {wrong}"
+                Err(Refused::Exhausted(why)) => PartKind::Exhausted { why, explained, returns },
+                Err(Refused::Wrong(what)) => PartKind::Disagreement(format!(
+                    "the order found by {by} does not replay: {what}"
                 )),
             }
         }

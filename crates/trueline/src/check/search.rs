@@ -6,7 +6,7 @@
 use super::depth_first::{DepthFirst, Keys};
 use super::just_in_time::JustInTime;
 use super::mask::{Mask, Wide};
-use super::problem::{Decision, Problem, Ticker};
+use super::problem::{Decision, Problem, Stepper, Ticker};
 use super::timeline::Slots;
 use crate::budget::Exhausted;
 use crate::spec::Spec;
@@ -94,6 +94,7 @@ fn run<S: Spec, M: Mask>(
         if which != Which::JustInTime {
             let left = end.saturating_sub(ticker.steps());
             let quantum = if which == Which::Both { turn.min(left) } else { left };
+            ticker.set_elsewhere(just_in_time.bytes() + states.bytes());
             let found = if without_state {
                 depth_first.advance(&mut path_states, ticker, quantum)
             } else {
@@ -108,6 +109,8 @@ fn run<S: Spec, M: Mask>(
         if which != Which::DepthFirst {
             let left = end.saturating_sub(ticker.steps());
             let quantum = if which == Which::Both { turn.min(left) } else { left };
+            let depth_bytes = depth_states.bytes() + path_states.bytes();
+            ticker.set_elsewhere(depth_first.bytes() + depth_bytes);
             let found = just_in_time.advance(&mut states, ticker, quantum);
             explained = explained.max(just_in_time.explained());
             if !matches!(found, Ok(None)) {

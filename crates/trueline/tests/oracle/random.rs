@@ -1,0 +1,128 @@
+//! Small random histories of any built-in specification: about half of them linearizable, with pending
+//! operations, repeated values and everything else that a type allows.
+
+use trueline::History;
+use trueline::Value;
+use trueline::history::{Builder, Call, Position};
+use trueline::spec::Builtin;
+
+/// A small generator of random numbers (xorshift).
+pub struct Random(pub u64);
+
+impl Random {
+    /// A generator whose sequence depends on every bit of the seed.
+    pub fn new(seed: u64) -> Random {
+        let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+        for _ in 0..4 {
+            random.below(2);
+        }
+        random
+    }
+
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % n
+    }
+
+    fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+
+    fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
+        if items.is_empty() { None } else { items.get(self.below(items.len() as u64) as usize) }
+    }
+}
+
+/// What the histories look like.
+#[derive(Clone, Copy)]
+pub struct Shape {
+    pub operations: u64,
+    pub processes: u64,
+    /// Per cent of results that are replaced by another result that the type knows.
+    pub wrong: u64,
+    /// Per cent of operations whose outcome stays unknown.
+    pub unknown: u64,
+    /// Values are drawn from this many, or never repeat where it is 0.
+    pub values: u64,
+}
+
+impl Shape {
+    /// A random shape for small histories.
+    pub fn small(random: &mut Random) -> Shape {
+        Shape {
+            operations: 2 + random.below(6),
+            processes: 2 + random.below(3),
+            wrong: [0, 10, 30][random.below(3) as usize],
+            unknown: [0, 0, 20][random.below(3) as usize],
+            values: [0, 2, 4][random.below(3) as usize],
+        }
+    }
+}
+
+enum Phase<B: Builtin> {
+    Idle,
+    Called(B::Op),
+    Done(Value),
+}
+
+/// Simulates processes that call, take effect on one sequential object and return; then spoils some results.
+pub fn random_history<B: Builtin>(spec: &B, shape: Shape, random: &mut Random) -> History {
+    let mut builder = Builder::new();
+    let part = builder.part(Default::default());
+    let at = Position::default();
+    let mut phases: Vec<Phase<B>> = (0..shape.processes).map(|_| Phase::Idle).collect();
+    let mut state = spec.initial();
+    let mut states = vec![state.clone()];
+    let mut called = 0;
+    let mut fresh = 100;
+    for _ in 0..shape.operations * 8 {
+        let p = random.below(shape.processes) as usize;
+        let process = builder.process(&Value::Int(p as i64));
+        phases[p] = match std::mem::replace(&mut phases[p], Phase::Idle) {
+            Phase::Idle if called < shape.operations => {
+                called += 1;
+                fresh += 1;
+                let value =
+                    if shape.values == 0 { fresh } else { random.below(shape.values) as i64 };
+                let op = spec.sample(&mut |n| random.below(n), value);
+                let (method, args) = spec.encode(&op);
+                let method = builder.method(method);
+                let call = Call { method, args: args.into() };
+                builder.call(process, part, call, at).expect("processes alternate");
+                Phase::Called(op)
+            }
+            Phase::Idle => Phase::Idle,
+            Phase::Called(_) if random.chance(shape.unknown) => {
+                builder.unknown(process, at).expect("processes alternate");
+                Phase::Idle
+            }
+            Phase::Called(op) => {
+                let now = if random.chance(shape.wrong) { random.pick(&states) } else { None };
+                let results = spec.results(now.unwrap_or(&state), &op);
+                match random.pick(&results) {
+                    None => Phase::Called(op),
+                    Some(result) => {
+                        let mut next = Vec::new();
+                        spec.step(&state, &op, Some(result), &mut next);
+                        if let Some(after) = random.pick(&next) {
+                            state = after.clone();
+                            states.push(state.clone());
+                        }
+                        Phase::Done(result.clone())
+                    }
+                }
+            }
+            Phase::Done(_) if random.chance(shape.unknown) => {
+                builder.unknown(process, at).expect("processes alternate");
+                Phase::Idle
+            }
+            Phase::Done(result) => {
+                builder.returns(process, result, at).expect("processes alternate");
+                Phase::Idle
+            }
+        };
+    }
+    builder.finish()
+}
