@@ -1,1 +1,58 @@
-//! Not yet filled.
+//! From a verdict to something that people or programs read.
+//!
+//! A [`Case`] is everything that is known about one checked file. [`text`] makes a [`Document`] of it (lines of
+//! spans with roles, no escape codes), which [`Document::render`] turns into terminal text with or without
+//! colour; [`json`] makes one JSON object.
+//!
+//! **Invariant: no I/O.** The width of the terminal, whether it has colour and what file names look like are
+//! parameters. The same case and [`Look`] give the same text, but for the seconds.
+#![forbid(unsafe_code)]
+
+mod document;
+mod json;
+mod lanes;
+mod text;
+mod words;
+
+use trueline::{History, Outcome};
+
+pub use document::{Document, Line, Role, Span};
+pub use json::{SCHEMA, json, value};
+pub use text::text;
+pub use words::{bytes, clean, count, seconds};
+
+/// One file that was checked, and what came out.
+#[derive(Clone, Copy, Debug)]
+pub struct Case<'a> {
+    /// The file as it was given.
+    pub file: &'a str,
+    /// The history that was read from it.
+    pub history: &'a History,
+    /// The specification as it was named: `queue:init=[1 2]`.
+    pub spec: &'a str,
+    /// The verdict and how it came about.
+    pub outcome: &'a Outcome,
+    /// How long it took, reading included.
+    pub seconds: f64,
+    /// The command that does it again.
+    pub again: &'a str,
+    /// Whether to tell the order that explains a linearizable history.
+    pub witness: bool,
+}
+
+/// How a text report should look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// Columns of the terminal.
+    pub width: usize,
+    /// Only characters of ASCII for the drawing.
+    pub ascii: bool,
+    /// Only the verdict line.
+    pub quiet: bool,
+}
+
+impl Default for Look {
+    fn default() -> Look {
+        Look { width: 80, ascii: false, quiet: false }
+    }
+}

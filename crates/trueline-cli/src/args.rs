@@ -1,0 +1,338 @@
+//! The command line. This one definition makes the parser, the help, the man pages and the shell completions.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use trueline::Algorithm;
+use trueline::formats::{self, Format};
+use trueline::spec::{self, Named};
+
+use crate::limits::{self, Limits};
+
+/// Tells whether a concurrent object behaves as if its operations happened one at a time.
+#[derive(Debug, Parser)]
+#[command(name = "trueline", version, max_term_width = 100, after_help = EXITS)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXITS: &str = "\
+Start with 'trueline check FILE'; 'trueline help check' tells more.
+
+Exit code: 0 it holds, 1 a violation, 2 an error in usage or input, 3 undecided. Of several files the \
+worst counts: 2 beats 1 beats 3 beats 0.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Check recorded histories against a specification
+    #[command(after_help = CHECK)]
+    Check(CheckArgs),
+    /// Check every history of a manifest and compare the verdicts with the stated ones
+    #[command(after_help = CORPUS)]
+    Corpus(CorpusArgs),
+    /// Write a random history
+    #[command(after_help = GENERATE)]
+    Generate(GenerateArgs),
+    /// Write a history in another format
+    #[command(after_help = CONVERT)]
+    Convert(ConvertArgs),
+    /// List the specifications, or show one in detail
+    Specs(ListArgs),
+    /// List the formats of histories, or show one in detail
+    Formats(ListArgs),
+    /// List the algorithms
+    Algorithms(ListArgs),
+    /// Write completions for a shell
+    #[command(
+        after_help = "Example: trueline completions bash > ~/.local/share/bash-completion/completions/trueline"
+    )]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Write the manual page
+    #[command(
+        after_help = "Examples:\n  trueline man | man -l -\n  trueline man check > trueline-check.1"
+    )]
+    Man {
+        /// The subcommand that the page is about; left out: trueline itself
+        page: Option<String>,
+    },
+}
+
+const CHECK: &str = "\
+Examples:
+  trueline check history.edn --spec cas-register
+  trueline check *.jsonl --timeout 10s --memory 4G
+  trueline check log.edn.gz --spec queue --rename offer=enq,poll=deq
+  some-test | trueline check - --spec register:init=0 --json
+
+Format and, in some formats, specification are recognised from the content. Files packed with gzip or zstd are \
+opened as they are. Exit code: 0 all are linearizable, 1 a violation, 2 an error, 3 undecided.";
+
+const CORPUS: &str = "\
+The manifest is a table with tabs and a header line. It needs the columns path (relative to the manifest), format \
+and spec; independent_keys (yes or no) and verdict (linearizable, violation, or empty) may follow. A row passes \
+when its verdict is the stated one, or when there is none stated and it is decided. Undecided rows are skipped.
+
+Examples:
+  trueline corpus corpus/MANIFEST.tsv --timeout 10s
+  trueline corpus corpus/MANIFEST.tsv --only jepsen/ --algorithm wgl --json
+
+Exit code: 0 all passed, 1 a row failed, 2 a row could not be read, 3 rows were skipped.";
+
+const GENERATE: &str = "\
+The same arguments give the same history.
+
+Examples:
+  trueline generate --spec queue --operations 1000 --processes 4 --seed 1
+  trueline generate --spec register --operations 50 --violation | trueline check -";
+
+const CONVERT: &str = "\
+Examples:
+  trueline convert history.edn --to json-lines
+  trueline convert history.jsonl.gz --to edn > history.edn";
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// Histories; - is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// What the object should be: NAME or NAME:key=value,... as in queue or register:init=0. Left out: what the
+    /// file itself names. 'trueline specs' lists them
+    #[arg(long, value_parser = parse_spec)]
+    pub(crate) spec: Option<Arc<Named>>,
+
+    #[command(flatten)]
+    pub(crate) reading: ReadingArgs,
+
+    /// How to decide; 'trueline algorithms' explains them
+    #[arg(long, default_value = "auto", value_parser = algorithm_parser(), hide_possible_values = true)]
+    pub(crate) algorithm: Algorithm,
+
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+
+    /// Print one JSON object a file
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Print the verdict line only
+    #[arg(long, short, conflicts_with = "json")]
+    pub(crate) quiet: bool,
+
+    /// Tell the order that explains a linearizable history
+    #[arg(long)]
+    pub(crate) witness: bool,
+
+    /// When to use colour; auto: on a terminal
+    #[arg(long, default_value = "auto", value_name = "WHEN")]
+    pub(crate) color: Color,
+
+    /// Draw with ASCII characters only
+    #[arg(long)]
+    pub(crate) ascii: bool,
+
+    /// Columns to fit the drawing into [default: those of the terminal, or 80]
+    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(20..=10_000))]
+    pub(crate) width: Option<u16>,
+}
+
+/// How to read a file.
+#[derive(Debug, Args)]
+pub(crate) struct ReadingArgs {
+    /// The format of the file; left out: recognised from the content. 'trueline formats' explains them
+    #[arg(long, value_parser = format_parser(false), hide_possible_values = true)]
+    pub(crate) format: Option<Format>,
+
+    /// Whether the values carry independent keys, as in [k v]; auto: if all of them look like it
+    #[arg(long, default_value = "auto", value_name = "WHETHER")]
+    pub(crate) keys: Keys,
+
+    /// Give methods other names: the file's own name = the specification's
+    #[arg(long, value_name = "A=B,...", value_delimiter = ',', value_parser = parse_rename)]
+    pub(crate) rename: Vec<Rename>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LimitArgs {
+    /// Give up on a file after this time, reading included: 500ms, 10s, 2m, 1h
+    #[arg(long, value_name = "TIME", value_parser = limits::parse_time)]
+    pub(crate) timeout: Option<Duration>,
+
+    /// Give up when the process holds more than this: 200M, 4G (powers of 1000), 4Gi (powers of 1024)
+    /// [default: three quarters of what the machine has free]
+    #[arg(long, value_name = "SIZE", value_parser = limits::parse_memory)]
+    pub(crate) memory: Option<u64>,
+}
+
+impl LimitArgs {
+    pub(crate) fn limits(&self) -> Limits {
+        Limits { time: self.timeout, memory: self.memory }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CorpusArgs {
+    /// The table of histories
+    pub(crate) manifest: PathBuf,
+
+    /// Only rows whose path or specification contains this text
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) only: Option<String>,
+
+    /// How to decide; 'trueline algorithms' explains them
+    #[arg(long, default_value = "auto", value_parser = algorithm_parser(), hide_possible_values = true)]
+    pub(crate) algorithm: Algorithm,
+
+    /// Give up on a row after this time, reading included: 500ms, 10s, 2m, 1h
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = limits::parse_time)]
+    pub(crate) timeout: Duration,
+
+    /// Give up on a row when the process holds more than this: 200M, 4G (powers of 1000), 4Gi (powers of 1024)
+    /// [default: three quarters of what the machine has free]
+    #[arg(long, value_name = "SIZE", value_parser = limits::parse_memory)]
+    pub(crate) memory: Option<u64>,
+
+    /// Print one JSON object a row, and the tally as the last one
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GenerateArgs {
+    /// What the object is: NAME or NAME:key=value,...; 'trueline specs' lists them
+    #[arg(long, value_parser = parse_spec)]
+    pub(crate) spec: Arc<Named>,
+
+    /// Number of operations
+    #[arg(long, short = 'n', default_value_t = 100)]
+    pub(crate) operations: u32,
+
+    /// Number of processes
+    #[arg(long, short, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) processes: u32,
+
+    /// Other seeds give other histories
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// Break it: a wrong result that stands this deep in the history, from 0 to 100 per cent
+    #[arg(long, value_name = "DEPTH", num_args = 0..=1, default_missing_value = "50", require_equals = true,
+          value_parser = clap::value_parser!(u8).range(0..=100))]
+    pub(crate) violation: Option<u8>,
+
+    /// Leave some operations without a return
+    #[arg(long)]
+    pub(crate) pending: bool,
+
+    /// The format to write
+    #[arg(long, default_value = "json-lines", value_parser = format_parser(true))]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConvertArgs {
+    /// The history; - is standard input
+    pub(crate) file: PathBuf,
+
+    /// The format to write
+    #[arg(long, value_name = "FORMAT", value_parser = format_parser(true))]
+    pub(crate) to: Format,
+
+    #[command(flatten)]
+    pub(crate) reading: ReadingArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Only this one, in detail
+    pub(crate) name: Option<String>,
+
+    /// Print one JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Keys {
+    Auto,
+    Yes,
+    No,
+}
+
+impl Keys {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Keys::Auto => "auto",
+            Keys::Yes => "yes",
+            Keys::No => "no",
+        }
+    }
+}
+
+impl From<Keys> for formats::Keys {
+    fn from(keys: Keys) -> formats::Keys {
+        match keys {
+            Keys::Auto => formats::Keys::Auto,
+            Keys::Yes => formats::Keys::Yes,
+            Keys::No => formats::Keys::No,
+        }
+    }
+}
+
+/// A method's name in the file and its name in the specification.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rename {
+    pub(crate) from: String,
+    pub(crate) to: String,
+}
+
+fn parse_rename(text: &str) -> Result<Rename, String> {
+    match text.split_once('=') {
+        Some((from, to)) if !from.is_empty() && !to.is_empty() => {
+            Ok(Rename { from: from.into(), to: to.into() })
+        }
+        _ => Err("expected two names with = between them: offer=enq".into()),
+    }
+}
+
+fn parse_spec(text: &str) -> Result<Arc<Named>, String> {
+    spec::named(text).map(Arc::new)
+}
+
+fn algorithm_parser() -> impl TypedValueParser<Value = Algorithm> {
+    let values =
+        Algorithm::ALL.iter().map(|(_, name, about)| PossibleValue::new(name).help(*about));
+    PossibleValuesParser::new(values).try_map(|name| name.parse::<Algorithm>())
+}
+
+fn format_parser(writable: bool) -> impl TypedValueParser<Value = Format> {
+    let values = Format::ALL
+        .iter()
+        .filter(|format| !writable || format.writable())
+        .map(|format| PossibleValue::new(format.name()).help(format.summary()));
+    PossibleValuesParser::new(values).try_map(|name| name.parse::<Format>())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_sound() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,149 @@
+//! `trueline check`: histories in, verdicts out.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use trueline::spec::{self, Named};
+use trueline::verdict::{Reason, Unknown};
+use trueline::{Budget, History, Outcome, Verdict, history};
+use trueline_report::{Case, Look, bytes, count};
+
+use crate::again::{self, Again};
+use crate::args::{CheckArgs, Keys};
+use crate::exit::Exit;
+use crate::input::{self, Failure, Reading};
+use crate::output::{self, Output, complain};
+use crate::progress;
+
+pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
+    let mut out = Output::new();
+    let mut exit = Exit::Holds;
+    for file in &args.files {
+        let name = file.display().to_string();
+        match check(file, &name, args) {
+            Ok(checked) => {
+                exit = exit.max(Exit::of(&checked.outcome.verdict));
+                out.show(&checked.report(&name, args), exit)?;
+            }
+            Err(message) => {
+                exit = Exit::Error;
+                complain(format_args!("{message}"));
+            }
+        }
+    }
+    Ok(exit)
+}
+
+/// A file that was checked.
+struct Checked {
+    history: History,
+    spec: String,
+    outcome: Outcome,
+    seconds: f64,
+}
+
+/// Reads and decides; the error is a message with the file's name.
+fn check(file: &Path, name: &str, args: &CheckArgs) -> Result<Checked, String> {
+    let start = Instant::now();
+    let budget = args.limits.limits().budget();
+    let reading = Reading::from(&args.reading);
+    let read = read(file, name, &reading, &budget);
+    let history = match read {
+        Ok(history) => history,
+        Err(Failure::Exhausted(why)) => {
+            let progress = "the file was not read to its end".into();
+            let reason = Reason::Exhausted(why);
+            let verdict = Verdict::Unknown(Unknown { reason, progress });
+            let outcome =
+                Outcome { verdict, algorithm: args.algorithm.name(), partitions: 0, states: 0 };
+            let spec = args.spec.as_ref().map_or("", |spec| spec.text()).to_string();
+            let history = history::Builder::new().finish();
+            return Ok(Checked { history, spec, outcome, seconds: start.elapsed().as_secs_f64() });
+        }
+        Err(failure) => return Err(failure.message(name)),
+    };
+    let spec = match &args.spec {
+        Some(spec) => spec.clone(),
+        None => spec_of(&history).map_err(|message| format!("{name}: {message}"))?,
+    };
+    let say = || format!("checking {name}: {}", count(budget.steps_spent(), "step"));
+    let outcome = progress::during(say, || spec.check(&history, args.algorithm, &budget))
+        .map_err(|error| format!("{name}:{error}"))?;
+    let seconds = start.elapsed().as_secs_f64();
+    Ok(Checked { history, spec: spec.text().to_string(), outcome, seconds })
+}
+
+/// Reads a file with a progress line.
+pub(crate) fn read(
+    file: &Path,
+    name: &str,
+    reading: &Reading,
+    budget: &Budget,
+) -> Result<History, Failure> {
+    let seen = AtomicU64::new(0);
+    let say = || format!("reading {name}: {}", bytes(seen.load(Ordering::Relaxed)));
+    progress::during(say, || input::read(file, reading, budget, &seen))
+}
+
+/// The specification that the file names. Where it names none, the error tells which would fit.
+fn spec_of(history: &History) -> Result<Arc<Named>, String> {
+    if let Some(text) = history.spec() {
+        let named =
+            spec::named(text).map_err(|e| format!("the file asks for a specification: {e}"))?;
+        return Ok(Arc::new(named));
+    }
+    let fits = |name: &str| spec::named(name).is_ok_and(|spec| spec.fits(history).is_ok());
+    let fitting: Vec<&str> = spec::all().iter().map(|info| info.name).filter(|n| fits(n)).collect();
+    let hint = if fitting.is_empty() {
+        let methods = history.methods().join(", ");
+        format!("none that is built in fits its methods ({methods}) as they are, see --rename")
+    } else {
+        format!("its methods fit {}", fitting.join(", "))
+    };
+    Err(format!(
+        "the file names no specification: expected --spec NAME; {hint}; 'trueline specs' lists all"
+    ))
+}
+
+impl Checked {
+    fn report(&self, name: &str, args: &CheckArgs) -> String {
+        let again = again(name, args);
+        let case = Case {
+            file: name,
+            history: &self.history,
+            spec: &self.spec,
+            outcome: &self.outcome,
+            seconds: self.seconds,
+            again: &again,
+            witness: args.witness,
+        };
+        if args.json {
+            return format!("{}\n", trueline_report::json(&case));
+        }
+        let look = Look {
+            width: output::width(args.width.map(usize::from)),
+            ascii: output::wants_ascii(args.ascii),
+            quiet: args.quiet,
+        };
+        trueline_report::text(&case, &look).render(output::wants_color(args.color))
+    }
+}
+
+/// The command that checks this file again in the same way.
+fn again(name: &str, args: &CheckArgs) -> String {
+    let reading = &args.reading;
+    let renames: Vec<String> =
+        reading.rename.iter().map(|r| format!("{}={}", r.from, r.to)).collect();
+    let other = |flag: &str, default: &str| (flag != default).then(|| flag.to_string());
+    Again::new("check")
+        .maybe("spec", args.spec.as_ref().map(|spec| spec.text()))
+        .maybe("format", reading.format.map(|format| format.name()))
+        .maybe("keys", other(reading.keys.name(), Keys::Auto.name()))
+        .maybe("rename", (!renames.is_empty()).then(|| renames.join(",")))
+        .maybe("algorithm", other(args.algorithm.name(), "auto"))
+        .maybe("timeout", args.limits.timeout.map(again::time))
+        .maybe("memory", args.limits.memory.map(|bytes| bytes.to_string()))
+        .file(name)
+}

@@ -1,0 +1,23 @@
+//! `trueline convert`: a history in one format in, in another one out.
+
+use std::io::Write;
+
+use anyhow::Context;
+use trueline::{Budget, formats};
+
+use crate::args::ConvertArgs;
+use crate::check;
+use crate::exit::Exit;
+use crate::input::Reading;
+use crate::output::Output;
+
+pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<Exit> {
+    let name = args.file.display().to_string();
+    let reading = Reading::from(&args.reading);
+    let history = check::read(&args.file, &name, &reading, &Budget::unlimited())
+        .map_err(|failure| anyhow::Error::msg(failure.message(&name)))?;
+    let mut out = Output::new();
+    formats::write(&history, args.to, out.writer()).with_context(|| name.clone())?;
+    out.writer().flush()?;
+    Ok(Exit::Holds)
+}

@@ -1,0 +1,95 @@
+//! `trueline specs`, `formats` and `algorithms`: what is built in, one line each, or one in detail.
+
+use std::fmt::Write;
+
+use anyhow::bail;
+use serde_json::json;
+use trueline::Algorithm;
+use trueline::formats::Format;
+use trueline::spec;
+use trueline_report::SCHEMA;
+
+use crate::args::ListArgs;
+use crate::exit::Exit;
+use crate::output::Output;
+
+/// Something that is built in.
+struct Entry {
+    name: &'static str,
+    aliases: &'static [&'static str],
+    summary: String,
+    detail: String,
+    json: serde_json::Value,
+}
+
+pub(crate) fn specs(args: &ListArgs) -> anyhow::Result<Exit> {
+    let entries = spec::all().iter().map(|info| {
+        let mut detail = format!("{}: {}\n", info.name, info.summary);
+        if !info.parameters.is_empty() {
+            let _ = writeln!(detail, "\nparameters: {}", info.parameters);
+        }
+        if !info.aliases.is_empty() {
+            let _ = writeln!(detail, "\nalso called: {}", info.aliases.join(", "));
+        }
+        detail += "\nmethods:\n";
+        for method in info.methods {
+            let _ = writeln!(detail, "  {method}");
+        }
+        let json = json!({
+            "schema": SCHEMA, "spec": info.name, "aliases": info.aliases, "parameters": info.parameters,
+            "methods": info.methods, "summary": info.summary,
+        });
+        Entry { name: info.name, aliases: info.aliases, summary: info.summary.into(), detail, json }
+    });
+    show("specification", entries.collect(), args)
+}
+
+pub(crate) fn formats(args: &ListArgs) -> anyhow::Result<Exit> {
+    let entries = Format::ALL.iter().map(|format| {
+        let name = format.name();
+        let written = if format.writable() { "read and written" } else { "read" };
+        let mut detail = format!("{name}: {} ({written})\n\n", format.summary());
+        for line in format.example().lines() {
+            let _ = writeln!(detail, "  {line}");
+        }
+        let json = json!({
+            "schema": SCHEMA, "format": name, "summary": format.summary(),
+            "writable": format.writable(), "example": format.example(),
+        });
+        let summary = format!("{} ({written})", format.summary());
+        Entry { name, aliases: &[], summary, detail, json }
+    });
+    show("format", entries.collect(), args)
+}
+
+pub(crate) fn algorithms(args: &ListArgs) -> anyhow::Result<Exit> {
+    let entries = Algorithm::ALL.iter().map(|&(_, name, summary)| {
+        let json = json!({ "schema": SCHEMA, "algorithm": name, "summary": summary });
+        let detail = format!("{name}: {summary}\n");
+        Entry { name, aliases: &[], summary: summary.into(), detail, json }
+    });
+    show("algorithm", entries.collect(), args)
+}
+
+fn show(kind: &str, mut entries: Vec<Entry>, args: &ListArgs) -> anyhow::Result<Exit> {
+    if let Some(wanted) = &args.name {
+        let names: Vec<&str> = entries.iter().map(|e| e.name).collect();
+        entries.retain(|e| e.name == wanted || e.aliases.contains(&wanted.as_str()));
+        if entries.is_empty() {
+            bail!("no {kind} is called {wanted}: expected one of {}", names.join(", "));
+        }
+    }
+    let widest = entries.iter().map(|e| e.name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for entry in &entries {
+        if args.json {
+            let _ = writeln!(text, "{}", entry.json);
+        } else if args.name.is_some() {
+            text += &entry.detail;
+        } else {
+            let _ = writeln!(text, "{:widest$}  {}", entry.name, entry.summary);
+        }
+    }
+    Output::new().show(&text, Exit::Holds)?;
+    Ok(Exit::Holds)
+}

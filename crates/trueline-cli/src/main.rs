@@ -1,0 +1,38 @@
+//! The `trueline` command. Parses flags into real objects, dispatches once, and keeps the contract of exit
+//! codes: 0 holds, 1 violation, 2 usage or input error, 3 undecided.
+#![forbid(unsafe_code)]
+
+mod again;
+mod args;
+mod check;
+mod convert;
+mod corpus;
+mod exit;
+mod generate;
+mod input;
+mod limits;
+mod list;
+mod output;
+mod progress;
+mod shell;
+
+use std::process::ExitCode;
+
+use args::{Cli, Command};
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match &cli.command {
+        Command::Check(args) => check::run(args),
+        Command::Corpus(args) => corpus::run(args),
+        Command::Generate(args) => generate::run(args),
+        Command::Convert(args) => convert::run(args),
+        Command::Specs(args) => list::specs(args),
+        Command::Formats(args) => list::formats(args),
+        Command::Algorithms(args) => list::algorithms(args),
+        Command::Completions { shell } => shell::completions(*shell),
+        Command::Man { page } => shell::man(page.as_deref()),
+    };
+    exit::conclude(result)
+}

@@ -1,0 +1,67 @@
+//! Standard output and standard error. Nothing here panics when the other end goes away.
+
+use std::fmt::Arguments;
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+
+use trueline_report::clean;
+
+use crate::args::Color;
+use crate::exit::{Closed, Exit};
+
+/// Standard output, buffered.
+pub(crate) struct Output(BufWriter<StdoutLock<'static>>);
+
+impl Output {
+    pub(crate) fn new() -> Output {
+        Output(BufWriter::with_capacity(1 << 16, io::stdout().lock()))
+    }
+
+    /// Writes the text and shows it. `exit` is how the command ends if nobody reads any more.
+    pub(crate) fn show(&mut self, text: &str, exit: Exit) -> anyhow::Result<()> {
+        let written = self.0.write_all(text.as_bytes()).and_then(|()| self.0.flush());
+        written.map_err(|error| match error.kind() {
+            io::ErrorKind::BrokenPipe => Closed(exit).into(),
+            _ => anyhow::Error::new(error).context("standard output"),
+        })
+    }
+
+    /// For what writes piece by piece. Flush at the end.
+    pub(crate) fn writer(&mut self) -> &mut impl Write {
+        &mut self.0
+    }
+}
+
+/// A line on standard error. Whatever could confuse a terminal is escaped.
+pub(crate) fn complain(message: Arguments) {
+    let _ = writeln!(io::stderr().lock(), "{}", clean(&message.to_string()));
+}
+
+/// Whether to write colours: as told, or where a terminal that wants them shows standard output.
+pub(crate) fn wants_color(color: Color) -> bool {
+    let set = |name| std::env::var_os(name).is_some_and(|v| !v.is_empty());
+    match color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => {
+            let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+            io::stdout().is_terminal() && !set("NO_COLOR") && !dumb
+        }
+    }
+}
+
+/// Whether drawings keep to ASCII: as told, or where a terminal's locale says that it shows nothing else.
+pub(crate) fn wants_ascii(ascii: bool) -> bool {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
+    let plain = locale.is_some_and(|l| !l.to_ascii_lowercase().replace('-', "").contains("utf8"));
+    ascii || (plain && io::stdout().is_terminal())
+}
+
+/// Columns for a report: as told, or the terminal's, or 80.
+pub(crate) fn width(width: Option<usize>) -> usize {
+    width.unwrap_or_else(|| {
+        let terminal = || terminal_size::terminal_size_of(io::stdout());
+        terminal().map_or(80, |(terminal_size::Width(columns), _)| usize::from(columns))
+    })
+}

@@ -1,0 +1,113 @@
+//! The commands beside `check`.
+
+mod common;
+
+use common::{Folder, example};
+use expect_test::expect;
+
+#[test]
+fn convert_and_back_is_the_same_history() {
+    let f = Folder::new().with("q.jsonl", example("queue-ok.jsonl"));
+    let wing_gong = f.run("convert q.jsonl --to wing-gong");
+    wing_gong.shows(expect![[""]]);
+    let f = f.with("q.wg", &wing_gong.stdout);
+    assert_eq!(f.run("check -q --spec queue q.wg").code, 0);
+    let lines = f.run("convert q.jsonl --to json-lines");
+    assert_eq!(lines.code, 0);
+    let f = f.with("again.jsonl", &lines.stdout);
+    assert_eq!(f.run("convert again.jsonl --to json-lines").stdout, lines.stdout);
+}
+
+#[test]
+fn lists_are_one_line_each() {
+    let f = Folder::new();
+    f.run("algorithms").shows(expect![[""]]);
+    f.run("formats").shows(expect![[""]]);
+    f.run("formats calls").shows(expect![[""]]);
+    f.run("specs queue").shows(expect![[""]]);
+    let specs = f.run("specs");
+    assert!(specs.stdout.lines().count() >= 20, "{}", specs.stdout);
+    assert!(specs.stdout.lines().all(|line| line.chars().count() <= 120), "{}", specs.stdout);
+    for kind in ["specs", "formats", "algorithms"] {
+        for line in f.run(&format!("{kind} --json")).stdout.lines() {
+            let object: serde_json::Value = serde_json::from_str(line).unwrap();
+            assert_eq!(object["schema"], "trueline/1");
+        }
+    }
+}
+
+#[test]
+fn one_definition_makes_help_man_page_and_completions() {
+    let f = Folder::new();
+    for args in
+        ["--help", "check --help", "man", "man check", "completions bash", "completions zsh"]
+    {
+        let run = f.run(args);
+        assert!(run.code == 0 && run.stdout.contains("check"), "{args}: {run:?}");
+    }
+    assert!(f.run("man check").stdout.contains("timeout"));
+    assert!(f.run("completions bash").stdout.contains("--algorithm"));
+}
+
+const MANIFEST: &str = "\
+path\tformat\tspec\tindependent_keys\toperations\tverdict\tprovenance
+jepsen/a/ok.edn\tedn\tregister\tno\t4\tlinearizable\tstated
+jepsen/a/bad.edn\tedn\tregister\tno\t4\tviolation\tstated
+jepsen/a/wrong.edn\tedn\tregister\tno\t4\tviolation\tstated
+own/queue.jsonl\tjson-lines\tqueue\tno\t5\t\t
+";
+
+fn corpus() -> Folder {
+    Folder::new()
+        .with("c/jepsen/a/ok.edn", example("register-ok.edn"))
+        .with("c/jepsen/a/bad.edn", example("register-violation.edn"))
+        .with("c/jepsen/a/wrong.edn", example("register-ok.edn"))
+        .with("c/own/queue.jsonl", example("queue-violation.jsonl"))
+        .with("c/MANIFEST.tsv", MANIFEST)
+}
+
+/// The table of groups tells times: only the lines around it are compared.
+fn without_table(stdout: &str) -> String {
+    stdout.lines().filter(|line| !line.contains(" ms")).map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn a_corpus_row_that_disagrees_fails() {
+    let run = corpus().run("corpus c/MANIFEST.tsv --timeout 60s");
+    assert_eq!((run.code, run.stderr.as_str()), (1, ""));
+    expect![[""]].assert_eq(&without_table(&run.stdout));
+}
+
+#[test]
+fn a_corpus_row_without_a_verdict_passes_when_it_is_decided() {
+    let run = corpus().run("corpus c/MANIFEST.tsv --timeout 60s --only own/");
+    assert_eq!(run.code, 0);
+    assert_eq!(run.stdout.lines().last(), Some("1 passed, 0 failed, 0 skipped"));
+}
+
+#[test]
+fn an_undecided_corpus_row_is_skipped() {
+    let run = corpus().run("corpus c/MANIFEST.tsv --timeout 0s --only register");
+    assert_eq!(run.code, 3);
+    expect![[""]].assert_eq(&without_table(&run.stdout));
+}
+
+#[test]
+fn a_corpus_row_that_cannot_be_read_fails() {
+    let f = corpus().with("c/jepsen/a/ok.edn", "{:process");
+    let run = f.run("corpus c/MANIFEST.tsv --timeout 60s --only ok.edn");
+    assert_eq!(run.code, 2);
+    expect![[""]].assert_eq(&without_table(&run.stdout));
+}
+
+#[test]
+fn the_tally_of_a_corpus_is_the_last_object() {
+    let run = corpus().run("corpus c/MANIFEST.tsv --timeout 60s --json");
+    let objects: Vec<serde_json::Value> =
+        run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(objects.len(), 5);
+    let results: Vec<&str> = objects[..4].iter().map(|o| o["result"].as_str().unwrap()).collect();
+    assert_eq!(results, ["passed", "passed", "failed", "passed"]);
+    assert_eq!((&objects[4]["passed"], &objects[4]["failed"]), (&3.into(), &1.into()));
+    assert!(objects.iter().all(|o| o["schema"] == "trueline/1"));
+}

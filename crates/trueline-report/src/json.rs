@@ -1,0 +1,127 @@
+//! The report that programs read: one object a file.
+
+use serde_json::{Map, Value as Json, json as object};
+use trueline::verdict::Explanation;
+use trueline::{History, Value, Verdict};
+
+use crate::{Case, text};
+
+/// The value of `schema` in every object.
+pub const SCHEMA: &str = "trueline/1";
+
+/// The object for a case. Fields are only ever added under one [`SCHEMA`].
+pub fn json(case: &Case) -> Json {
+    let outcome = case.outcome;
+    let mut object = object!({
+        "schema": SCHEMA,
+        "file": case.file,
+        "verdict": outcome.verdict.name(),
+        "spec": case.spec,
+        "algorithm": outcome.algorithm,
+        "seconds": (case.seconds * 1e6).round() / 1e6,
+        "operations": case.history.len(),
+        "pending": case.history.pending(),
+        "partitions": outcome.partitions,
+        "states": outcome.states,
+    });
+    match &outcome.verdict {
+        Verdict::Linearizable(witness) => {
+            if case.witness {
+                let all = Explanation { until: u32::MAX, ..Explanation::default() };
+                let order = witness.order.iter().map(|&i| operation(case.history, i, &all));
+                object["witness"] = order.collect();
+            }
+        }
+        Verdict::Violation(explanation) => {
+            object["explanation"] = explain(case.history, explanation);
+        }
+        Verdict::Unknown(unknown) => {
+            use trueline::budget::Exhausted;
+            use trueline::verdict::Reason;
+            let (kind, text) = match &unknown.reason {
+                Reason::Exhausted(why) => {
+                    let kind = match why {
+                        Exhausted::Cancelled => "cancelled",
+                        Exhausted::Steps(_) => "steps",
+                        Exhausted::Time(_) => "time",
+                        Exhausted::Memory(_) => "memory",
+                    };
+                    (kind, why.to_string())
+                }
+                Reason::Disagreement(what) => ("disagreement", what.clone()),
+            };
+            object["reason"] = kind.into();
+            object["message"] = text.into();
+            object["progress"] = unknown.progress.as_str().into();
+        }
+    }
+    if !outcome.verdict.is_linearizable() {
+        object["again"] = case.again.into();
+    }
+    object
+}
+
+fn explain(history: &History, explanation: &Explanation) -> Json {
+    let mut object = object!({
+        "sentence": explanation.sentence,
+        "operations": explanation
+            .operations
+            .iter()
+            .map(|&i| operation(history, i, explanation))
+            .collect::<Json>(),
+        "clash": explanation.clash,
+        "until": explanation.until,
+        "fine_until": explanation.fine_until,
+        "minimal": explanation.minimal,
+        "rechecked": explanation.rechecked,
+    });
+    if let Some(start) = &explanation.start {
+        object["start"] = object!({ "from": start.from, "states": start.states });
+    }
+    if let Some(&first) = explanation.operations.first() {
+        let part = &history.parts()[history.operations()[first as usize].part as usize];
+        for (name, it) in [("object", &part.object), ("key", &part.key)] {
+            if !it.is_nil() {
+                object[name] = value(it);
+            }
+        }
+    }
+    object
+}
+
+/// `index` counts the operations of the history by call, from 0; `called` and `returned` are ranks among all
+/// its events. A return after the end of the explanation is not part of the explanation: `returned` is null then, as it is where
+/// there was none.
+fn operation(history: &History, index: u32, explanation: &Explanation) -> Json {
+    let o = &history.operations()[index as usize];
+    let returned = text::end(history, explanation, index);
+    let mut object = Map::new();
+    let mut set = |name: &str, value: Json| object.insert(name.to_string(), value);
+    set("index", index.into());
+    set("process", value(&history.processes()[o.process as usize]));
+    set("call", history.methods()[o.op.method as usize].as_str().into());
+    set("args", o.op.args.as_slice().iter().map(value).collect());
+    if let Some(result) = &o.result
+        && returned.is_some()
+    {
+        set("result", value(result));
+    }
+    set("text", text::label(history, explanation, index).into());
+    set("line", o.line.into());
+    set("column", o.column.into());
+    set("called", o.call.into());
+    set("returned", returned.into());
+    Json::Object(object)
+}
+
+/// A value of a history as JSON.
+pub fn value(value: &Value) -> Json {
+    match value {
+        Value::Nil => Json::Null,
+        Value::Bool(b) => (*b).into(),
+        Value::Int(n) => (*n).into(),
+        Value::Text(text) => text.as_str().into(),
+        // Readers bound the nesting of lists.
+        Value::List(items) => items.iter().map(self::value).collect(),
+    }
+}
