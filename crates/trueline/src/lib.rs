@@ -8,6 +8,8 @@ pub mod budget;
 pub mod check;
 pub mod formats;
 pub mod history;
+#[doc(hidden)]
+pub mod rng;
 pub mod spec;
 pub mod value;
 pub mod verdict;
