@@ -7,6 +7,7 @@
 pub mod budget;
 pub mod check;
 pub mod formats;
+pub mod generate;
 pub mod history;
 #[doc(hidden)]
 pub mod rng;
