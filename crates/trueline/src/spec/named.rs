@@ -14,6 +14,7 @@ use super::{
 };
 use crate::Budget;
 use crate::check::{Algorithm, Check, Outcome};
+use crate::generate::{self, Plan};
 use crate::history::{Error, History};
 use crate::value::Value;
 
@@ -108,6 +109,11 @@ impl Named {
         self.spec.fits(history).map_err(|e| self.in_context(e))
     }
 
+    /// Makes a history of this specification, which the history then names. The error says why there is none.
+    pub fn generate(&self, plan: &Plan) -> Result<History, String> {
+        self.spec.generate(plan, &self.text).map_err(|e| format!("{}: {e}", self.text))
+    }
+
     fn in_context(&self, error: Error) -> Error {
         let message = format!("{}, for the specification {}", error.message(), self.text);
         Error::at(error.position().unwrap_or_default(), message)
@@ -123,6 +129,7 @@ impl std::fmt::Debug for Named {
 trait Erased: Send + Sync {
     fn check(&self, h: &History, algorithm: Algorithm, budget: &Budget) -> Result<Outcome, Error>;
     fn fits(&self, history: &History) -> Result<(), Error>;
+    fn generate(&self, plan: &Plan, name: &str) -> Result<History, String>;
 }
 
 impl<B: Builtin> Erased for B {
@@ -133,6 +140,10 @@ impl<B: Builtin> Erased for B {
 
     fn fits(&self, history: &History) -> Result<(), Error> {
         history.decode(|method, args, result| self.decode(method, args, result)).map(drop)
+    }
+
+    fn generate(&self, plan: &Plan, name: &str) -> Result<History, String> {
+        generate::generate(self, plan, Some(name))
     }
 }
 
