@@ -141,8 +141,7 @@ impl<R: Read> Source<R> {
 
     /// The bytes up to the next delimiter, line end or the end of the input.
     pub(crate) fn piece(&mut self, delimiter: u8) -> Result<Option<Piece<'_>>, Error> {
-        self.consume(self.taken);
-        self.taken = 0;
+        self.leave_piece();
         let mut searched = 0;
         let length = loop {
             if let Some(i) = memchr2(delimiter, b'\n', &self.data()[searched..]) {
@@ -166,6 +165,18 @@ impl<R: Read> Source<R> {
             return Err(self.too_long("line"));
         }
         Ok(Some(Piece { bytes: &self.data()[..length], start: self.position }))
+    }
+
+    /// Consumes the last piece and its delimiter; only the delimiter can be a line end.
+    #[inline]
+    fn leave_piece(&mut self) {
+        let length = std::mem::take(&mut self.taken);
+        self.start += length;
+        if length > 0 && self.buffer[self.start - 1] == b'\n' {
+            self.position = Position { line: add(self.position.line, 1), column: 1 };
+        } else {
+            self.position.column = add(self.position.column, length);
+        }
     }
 
     /// The error for what starts here and has no end within the limit.
