@@ -205,7 +205,8 @@ pub fn read(input: impl Read, options: &ReadOptions) -> Result<(History, Format)
         Some(format) => format,
         None => {
             let head = source.head(HEAD);
-            let blank = head.iter().all(u8::is_ascii_whitespace);
+            let mut lines = head.split(|&b| b == b'\n').map(<[u8]>::trim_ascii);
+            let blank = lines.all(|line| matches!(line, [] | [b'#' | b';' | b'*', ..]));
             match detect(head) {
                 Some(format) => format,
                 None => {
@@ -249,5 +250,7 @@ fn no_operations(expected: &str) -> Error {
     Error::whole(format!("no operations: expected {expected}"))
 }
 
+#[cfg(test)]
+mod round_trip;
 #[cfg(test)]
 mod tests;
