@@ -535,6 +535,11 @@ fn json_lines_errors() {
         "1:23: found `{\"a\":1}}`: expected a number, a text, a list, true, false or null (objects are no values)",
     );
     check("{\"process\":[0]}", "1:12: found `[0]}`: expected the number or name of a process");
+    check(
+        "{\"process\":99999999999999999999}",
+        "1:12: found `99999999999999999999}`: expected the number or name of a process",
+    );
+    check("{\"process\":1.5}", "1:12: found `1.5}`: expected the number or name of a process");
     check("{\"process\":0,\"call\":5}", "1:21: found `5}`: expected the name of a method");
     check(
         "{\"process\":0,\"call\":\"a\",\"args\":5}",
