@@ -1,6 +1,6 @@
 //! Formats of histories: bytes in, a validated [`History`] out, and back.
 //!
-//! [`read`] recognises the format from its content, or takes the one that it is told. Every reader streams: it
+//! [`read()`] recognises the format from its content, or takes the one that it is told. Every reader streams: it
 //! holds one chunk of the input and the history that it builds, never the file. Errors name line and column, what
 //! was found and what was expected.
 //!
@@ -144,7 +144,7 @@ impl Format {
         }
     }
 
-    /// True where [`write`] can write it.
+    /// True where [`write()`] can write it.
     pub fn writable(self) -> bool {
         matches!(self, Format::JsonLines | Format::Edn | Format::WingGong | Format::Calls)
     }
