@@ -141,10 +141,9 @@ impl<S: Spec> Minimiser<'_, '_, '_, S> {
         // Most violations are local: try the operations around the one that is stuck, and what they belong to.
         let place = indices.partition_point(|&i| i < stuck);
         let mut kept = indices.to_vec();
-        let mut reach = 4;
+        let mut reach = 2;
         while reach < indices.len() && !self.spent() {
-            let near =
-                &indices[place.saturating_sub(reach)..(place + reach / 2).min(indices.len())];
+            let near = &indices[place.saturating_sub(reach)..(place + reach).min(indices.len())];
             let candidate = self.closure(indices, near);
             if candidate.len() < kept.len() && self.violates(&candidate, None) {
                 kept = candidate;
@@ -153,7 +152,7 @@ impl<S: Spec> Minimiser<'_, '_, '_, S> {
             if candidate.len() == indices.len() {
                 break;
             }
-            reach *= 4;
+            reach *= 2;
         }
         let minimal = self.drop_one_by_one(&mut kept, None);
         Core { operations: kept, window: self.window, start: None, minimal, first_bad: None }

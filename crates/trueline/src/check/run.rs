@@ -1,7 +1,9 @@
 //! Splits a history into parts, decides each, and joins the answers.
 //!
-//! Parts are decided in parallel. The answer is that of the first violating part in order of first appearance,
-//! whatever the number of threads; a part behind a known violation is not looked at any more.
+//! Parts are decided in parallel, in rounds: each round allows every undecided part four times the steps of the one
+//! before, so that one hard part does not hide an easy violation in another. The violation that is reported is that
+//! of the first part, in order of first appearance, that the earliest round refutes: the same whatever the number of
+//! threads. Only that one is shrunk and explained.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -20,6 +22,9 @@ use crate::verdict::{Explanation, Reason, Start, Unknown, Verdict, Witness};
 /// Steps that shrinking a violation, and confirming it, may take in any case.
 const ENOUGH: u64 = 100_000;
 
+/// Steps that a part may take in the first round; every further round allows four times as many.
+const FIRST_ROUND: u64 = 1 << 15;
+
 /// The answer for one part.
 struct PartAnswer {
     kind: PartKind,
@@ -29,10 +34,16 @@ struct PartAnswer {
 
 enum PartKind {
     Order(Vec<u32>),
-    Violation(Explanation),
-    Exhausted { why: Exhausted, explained: usize, returns: usize },
+    /// No order: no search got past the return of this operation.
+    Stuck(u32),
+    /// The round is over.
+    Undecided,
+    Exhausted {
+        why: Exhausted,
+        explained: usize,
+        returns: usize,
+    },
     Disagreement(String),
-    Skipped,
 }
 
 /// See [`super::Check::run`].
@@ -43,23 +54,44 @@ pub(super) fn run<S: Spec>(
     budget: &Budget,
 ) -> Outcome {
     let parts = parts(spec, history);
-    let first_violation = AtomicUsize::new(usize::MAX);
-    let decide_one = |(i, indices): (usize, &Vec<u32>)| {
-        if i > first_violation.load(Ordering::Relaxed) {
-            return PartAnswer { kind: PartKind::Skipped, by: "", steps: 0 };
+    let mut answers: Vec<Option<PartAnswer>> = parts.iter().map(|_| None).collect();
+    let mut steps = 0;
+    let mut round = if parts.len() == 1 { u64::MAX } else { FIRST_ROUND };
+    loop {
+        let first_violation = AtomicUsize::new(usize::MAX);
+        let decide_one = |(i, answer): (usize, &mut Option<PartAnswer>)| {
+            let known = answer.as_ref().is_some_and(|a| !matches!(a.kind, PartKind::Undecided));
+            if known || i > first_violation.load(Ordering::Relaxed) {
+                return;
+            }
+            let limit = round.max(8 * parts[i].len() as u64);
+            let found = decide(spec, history, &parts[i], algorithm, budget, limit);
+            if matches!(found.kind, PartKind::Stuck(_)) {
+                first_violation.fetch_min(i, Ordering::Relaxed);
+            }
+            *answer = Some(found);
+        };
+        if parts.len() == 1 {
+            answers.iter_mut().enumerate().for_each(decide_one);
+        } else {
+            answers.par_iter_mut().enumerate().with_min_len(8).for_each(decide_one);
         }
-        let answer = decide(spec, history, indices, algorithm, budget);
-        if matches!(answer.kind, PartKind::Violation(_)) {
-            first_violation.fetch_min(i, Ordering::Relaxed);
+        steps += answers.iter().flatten().map(|a| a.steps).sum::<u64>();
+        let stuck = answers
+            .iter()
+            .position(|a| matches!(a, Some(PartAnswer { kind: PartKind::Stuck(_), .. })));
+        if let Some(i) = stuck
+            && let Some(PartAnswer { kind: PartKind::Stuck(stuck), by, .. }) = answers[i]
+        {
+            let effort = answers[i].as_ref().map_or(0, |a| a.steps);
+            let verdict = violation(spec, history, &parts[i], stuck, effort, budget);
+            return Outcome { verdict, algorithm: by, partitions: parts.len(), states: steps };
         }
-        answer
-    };
-    let answers: Vec<PartAnswer> = if parts.len() == 1 {
-        parts.iter().enumerate().map(decide_one).collect()
-    } else {
-        parts.par_iter().enumerate().with_min_len(8).map(decide_one).collect()
-    };
-    join(history, answers)
+        if !answers.iter().flatten().any(|a| matches!(a.kind, PartKind::Undecided)) {
+            return Outcome { states: steps, ..join(history, answers) };
+        }
+        round = round.saturating_mul(4);
+    }
 }
 
 /// The parts that can be decided on their own, as ascending indices: by object and key, then by the keys that
@@ -92,9 +124,10 @@ fn decide<S: Spec>(
     indices: &[u32],
     algorithm: Algorithm,
     budget: &Budget,
+    limit: u64,
 ) -> PartAnswer {
     let problem = Problem::new(spec, history, indices, Window::ALL);
-    let mut ticker = Ticker::new(budget);
+    let mut ticker = Ticker::limited(budget, limit);
     let reference = |ticker: &mut Ticker<'_>, memo| {
         wing_gong::search(&problem.spans, &mut problem.states(), ticker, memo).map(Some)
     };
@@ -117,42 +150,44 @@ fn decide<S: Spec>(
             let returns = problem.spans.returns.len();
             match replay(spec, history, indices, &order, &mut ticker) {
                 Ok(()) => PartKind::Order(order),
+                Err(Refused::Exhausted(Exhausted::Steps(s))) if s == limit => PartKind::Undecided,
                 Err(Refused::Exhausted(why)) => PartKind::Exhausted { why, explained, returns },
                 Err(Refused::Wrong(what)) => PartKind::Disagreement(format!(
                     "the order found by {by} does not replay: {what}"
                 )),
             }
         }
-        Ok(Some(Decision::Stuck(number))) => {
-            let stuck = problem.operations[number as usize];
-            violation(spec, history, indices, stuck, &mut ticker, budget)
-        }
-        Ok(None) => PartKind::Disagreement("the search ended without an answer".into()),
+        Ok(Some(Decision::Stuck(number))) => PartKind::Stuck(problem.operations[number as usize]),
+        Ok(None) => PartKind::Undecided,
+        Err(Exhausted::Steps(steps)) if steps == limit => PartKind::Undecided,
         Err(why) => PartKind::Exhausted { why, explained, returns: problem.spans.returns.len() },
     };
     PartAnswer { kind, by, steps: ticker.steps() }
 }
 
-/// Shrinks and explains a violation, and confirms it by a search that shares no search code.
+/// Shrinks and explains a violation, and confirms it by a search that shares no search code. That may cost about
+/// as much again as the decision did, and a little in any case.
 fn violation<S: Spec>(
     spec: &S,
     history: &History<S::Op, S::Ret>,
     indices: &[u32],
     stuck: u32,
-    ticker: &mut Ticker<'_>,
+    effort: u64,
     budget: &Budget,
-) -> PartKind {
-    // An explanation may cost about as much again as the decision, and a little in any case.
-    let effort = ticker.steps().max(ENOUGH);
-    let core = minimise(spec, history, indices, stuck, ticker, effort);
+) -> Verdict {
+    let effort = effort.max(ENOUGH);
+    let core = minimise(spec, history, indices, stuck, &mut Ticker::new(budget), effort);
     let first_bad = core.first_bad.unwrap_or(stuck);
     let sentence = explain::explain(spec, history, &core, first_bad);
     let rechecked = match recheck(spec, history, &core, budget, effort) {
         Ok(confirmed) => confirmed,
-        Err(wrong) => return PartKind::Disagreement(wrong),
+        Err(what) => {
+            let (reason, progress) = (Reason::Disagreement(what), String::new());
+            return Verdict::Unknown(Unknown { reason, progress });
+        }
     };
     let shown = |states: &Vec<S::State>| states.iter().map(|s| spec.show_state(s)).collect();
-    PartKind::Violation(Explanation {
+    Verdict::Violation(Explanation {
         start: core.start.as_ref().map(|s| Start { from: core.window.from, states: shown(s) }),
         until: core.window.until,
         clash: sentence.clash,
@@ -188,33 +223,23 @@ fn recheck<S: Spec>(
     Ok(true)
 }
 
-fn join<Op, Ret>(history: &History<Op, Ret>, answers: Vec<PartAnswer>) -> Outcome {
+/// Joins the answers of parts of which none is a violation.
+fn join<Op, Ret>(history: &History<Op, Ret>, answers: Vec<Option<PartAnswer>>) -> Outcome {
     let partitions = answers.len();
-    let states = answers.iter().map(|a| a.steps).sum();
-    let by = |answer: &PartAnswer| answer.by;
-    let mut names: Vec<&'static str> = answers.iter().map(by).filter(|b| !b.is_empty()).collect();
+    let mut names: Vec<&'static str> = answers.iter().flatten().map(|a| a.by).collect();
     names.sort_unstable();
     names.dedup();
     // Parts may have been decided by either search of the pair.
-    let mut algorithm = if names.len() == 1 { names[0] } else { "search" };
+    let algorithm = if names.len() == 1 { names[0] } else { "search" };
     let mut orders = Vec::new();
-    let mut violation = None;
     let mut unknown: Option<Unknown> = None;
-    for answer in answers {
-        let by = answer.by;
-        let reason = match answer.kind {
+    for answer in answers.into_iter().flatten() {
+        let found = match answer.kind {
             PartKind::Order(order) => {
                 orders.push(order);
                 continue;
             }
-            PartKind::Violation(explanation) => {
-                if violation.is_none() {
-                    violation = Some(explanation);
-                    algorithm = by;
-                }
-                continue;
-            }
-            PartKind::Skipped => continue,
+            PartKind::Stuck(_) | PartKind::Undecided => continue,
             PartKind::Exhausted { why, explained, returns } => Unknown {
                 reason: Reason::Exhausted(why),
                 progress: format!("{explained} of {returns} returns explained"),
@@ -223,16 +248,15 @@ fn join<Op, Ret>(history: &History<Op, Ret>, answers: Vec<PartAnswer>) -> Outcom
                 Unknown { reason: Reason::Disagreement(what), progress: String::new() }
             }
         };
-        if unknown.is_none() || matches!(reason.reason, Reason::Disagreement(_)) {
-            unknown = Some(reason);
+        if unknown.is_none() || matches!(found.reason, Reason::Disagreement(_)) {
+            unknown = Some(found);
         }
     }
-    let verdict = match (violation, unknown) {
-        (Some(explanation), _) => Verdict::Violation(explanation),
-        (None, Some(unknown)) => Verdict::Unknown(unknown),
-        (None, None) => Verdict::Linearizable(Witness { order: merge(history, orders) }),
+    let verdict = match unknown {
+        Some(unknown) => Verdict::Unknown(unknown),
+        None => Verdict::Linearizable(Witness { order: merge(history, orders) }),
     };
-    Outcome { verdict, algorithm, partitions, states }
+    Outcome { verdict, algorithm, partitions, states: 0 }
 }
 
 /// One order of the whole from an order of each part: every operation gets a moment inside its interval, the

@@ -164,6 +164,24 @@ impl Spec for Register {
         }
     }
 
+    fn looks_ahead(&self) -> bool {
+        true
+    }
+
+    fn in_reach(&self, state: &RegisterState, observer: &RegisterOp, ret: Option<&Value>) -> bool {
+        match (observer, state) {
+            (Read, Holds(value)) => ret.is_none_or(|ret| ret == value),
+            _ => true,
+        }
+    }
+
+    fn may_help(&self, op: &RegisterOp, observer: &RegisterOp, ret: Option<&Value>) -> bool {
+        match (op, observer) {
+            (Write(new) | Cas(_, new), Read) => ret.is_none_or(|ret| ret == new),
+            _ => true,
+        }
+    }
+
     fn touches(&self, op: &RegisterOp, ret: Option<&Value>) -> Touches {
         match op {
             Read => Touches::Flow { reads: ret.map(key_of), writes: None },
