@@ -108,6 +108,16 @@ impl Named {
         self.spec.fits(history).map_err(|e| self.in_context(e))
     }
 
+    /// An operation in the words of the specification: `pop() -> nil`. Without a result where there is none or it
+    /// should not be told: `pop()`.
+    pub fn show(&self, history: &History, index: u32, with_result: bool) -> String {
+        let o = &history.operations()[index as usize];
+        let method = &history.methods()[o.op.method as usize];
+        let shown = self.spec.shown(method, o.op.args.as_slice(), o.result.as_ref(), with_result);
+        let shown = shown.unwrap_or_else(|| history.show(index));
+        shown.strip_suffix(" -> ?").map_or(shown.clone(), String::from)
+    }
+
     fn in_context(&self, error: Error) -> Error {
         let message = format!("{}, for the specification {}", error.message(), self.text);
         Error::at(error.position().unwrap_or_default(), message)
@@ -123,6 +133,13 @@ impl std::fmt::Debug for Named {
 trait Erased: Send + Sync {
     fn check(&self, h: &History, algorithm: Algorithm, budget: &Budget) -> Result<Outcome, Error>;
     fn fits(&self, history: &History) -> Result<(), Error>;
+    fn shown(
+        &self,
+        method: &str,
+        args: &[Value],
+        result: Option<&Value>,
+        with_result: bool,
+    ) -> Option<String>;
 }
 
 impl<B: Builtin> Erased for B {
@@ -133,6 +150,17 @@ impl<B: Builtin> Erased for B {
 
     fn fits(&self, history: &History) -> Result<(), Error> {
         history.decode(|method, args, result| self.decode(method, args, result)).map(drop)
+    }
+
+    fn shown(
+        &self,
+        method: &str,
+        args: &[Value],
+        result: Option<&Value>,
+        with_result: bool,
+    ) -> Option<String> {
+        let (op, result) = self.decode(method, args, result).ok()?;
+        Some(self.show(&op, result.as_ref().filter(|_| with_result)))
     }
 }
 
