@@ -9,7 +9,18 @@ use expect_test::expect;
 fn convert_and_back_is_the_same_history() {
     let f = Folder::new().with("q.jsonl", example("queue-ok.jsonl"));
     let wing_gong = f.run("convert q.jsonl --to wing-gong");
-    wing_gong.shows(expect![[""]]);
+    wing_gong.shows(expect![[r#"
+        x Enq(1) alice
+        x Enq(2) bob
+        x Deq() carol
+        x Ok(2) carol
+        x Ok() alice
+        x Ok() bob
+        x Deq() carol
+        x Ok(1) carol
+        x Enq(3) alice
+        exit code 0
+    "#]]);
     let f = f.with("q.wg", &wing_gong.stdout);
     assert_eq!(f.run("check -q --spec queue q.wg").code, 0);
     let lines = f.run("convert q.jsonl --to json-lines");
@@ -21,10 +32,51 @@ fn convert_and_back_is_the_same_history() {
 #[test]
 fn lists_are_one_line_each() {
     let f = Folder::new();
-    f.run("algorithms").shows(expect![[""]]);
-    f.run("formats").shows(expect![[""]]);
-    f.run("formats calls").shows(expect![[""]]);
-    f.run("specs queue").shows(expect![[""]]);
+    f.run("algorithms").shows(expect![[r#"
+        auto          chooses by specification and history (the default)
+        search        general search: depth-first and just-in-time in turn, whichever ends first
+        depth-first   Wing and Gong's search, memo on (frontier, open operations, state), dominance over pending ones
+        just-in-time  carries the set of possible configurations from return to return
+        wgl           reference: memo on the full set of operations and the state
+        wing-gong     reference: the search of 1993 as published, no memo
+        exit code 0
+    "#]]);
+    f.run("formats").shows(expect![[r#"
+        json-lines        one JSON object an event, or an operation with start and end; our own (read and written)
+        edn               events of Jepsen and Knossos: one map a line, or a vector of maps (read and written)
+        edn-kv            events of Jepsen on a key-value store, with :key beside :value (read)
+        jepsen-log        the log of a Jepsen run: process, type, operation and value behind tabs (read)
+        calls             '[3] call push(a)', '[3] return': the number is the operation (read and written)
+        limo              '[3] call push(a)', '[3] return': the number is the thread (read)
+        intervals         method, value, start and end of each operation (read)
+        intervals-pid     process, start, end, METHOD and value of each operation (read)
+        snapshot-actions  startUpdate, endUpdate, startScan and endScan of a snapshot object (read)
+        wing-gong         'Q Enq(5) A', 'Q Ok() A': the notation of Wing and Gong (read and written)
+        exit code 0
+    "#]]);
+    f.run("formats calls").shows(expect![[r#"
+        calls: '[3] call push(a)', '[3] return': the number is the operation (read and written)
+
+          # @object atomic-stack
+          [1] call push(a)
+          [1] return
+          [2] call pop
+          [2] return a
+        exit code 0
+    "#]]);
+    f.run("specs queue").shows(expect![[r#"
+        queue: first in, first out; init lists the oldest value first
+
+        parameters: init=[]
+
+        also called: fifo, fifo-queue, atomic-queue
+
+        methods:
+          enq(value)
+          deq() -> value or nil
+          peek() -> value or nil
+        exit code 0
+    "#]]);
     let specs = f.run("specs");
     assert!(specs.stdout.lines().count() >= 20, "{}", specs.stdout);
     assert!(specs.stdout.lines().all(|line| line.chars().count() <= 120), "{}", specs.stdout);
@@ -75,7 +127,12 @@ fn without_table(stdout: &str) -> String {
 fn a_corpus_row_that_disagrees_fails() {
     let run = corpus().run("corpus c/MANIFEST.tsv --timeout 60s");
     assert_eq!((run.code, run.stderr.as_str()), (1, ""));
-    expect![[""]].assert_eq(&without_table(&run.stdout));
+    expect![[r#"
+        failed: jepsen/a/wrong.edn: expected violation, found linearizable
+          again: trueline check --spec register --format edn --keys no --timeout 60s c/jepsen/a/wrong.edn
+        group              passed  failed  skipped      time  slowest
+        3 passed, 1 failed, 0 skipped
+    "#]].assert_eq(&without_table(&run.stdout));
 }
 
 #[test]
@@ -89,7 +146,14 @@ fn a_corpus_row_without_a_verdict_passes_when_it_is_decided() {
 fn an_undecided_corpus_row_is_skipped() {
     let run = corpus().run("corpus c/MANIFEST.tsv --timeout 0s --only register");
     assert_eq!(run.code, 3);
-    expect![[""]].assert_eq(&without_table(&run.stdout));
+    expect![[r#"
+        skipped: jepsen/a/ok.edn: the time limit of 0 s is spent while it was read
+        skipped: jepsen/a/bad.edn: the time limit of 0 s is spent while it was read
+        skipped: jepsen/a/wrong.edn: the time limit of 0 s is spent while it was read
+        group              passed  failed  skipped      time  slowest
+        0 passed, 0 failed, 3 skipped
+    "#]]
+    .assert_eq(&without_table(&run.stdout));
 }
 
 #[test]
@@ -97,7 +161,12 @@ fn a_corpus_row_that_cannot_be_read_fails() {
     let f = corpus().with("c/jepsen/a/ok.edn", "{:process");
     let run = f.run("corpus c/MANIFEST.tsv --timeout 60s --only ok.edn");
     assert_eq!(run.code, 2);
-    expect![[""]].assert_eq(&without_table(&run.stdout));
+    expect![[r#"
+        failed: jepsen/a/ok.edn:1:10: found the end of the input: expected a value for the key before it
+          again: trueline check --spec register --format edn --keys no --timeout 60s c/jepsen/a/ok.edn
+        group              passed  failed  skipped      time  slowest
+        0 passed, 1 failed, 0 skipped
+    "#]].assert_eq(&without_table(&run.stdout));
 }
 
 #[test]

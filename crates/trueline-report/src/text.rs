@@ -43,7 +43,10 @@ pub fn text(case: &Case, look: &Look) -> Document {
             document.extend(undecided(unknown, look));
         }
     }
-    document.push(Line::of(Role::Dim, format!("  {}", counts(case))));
+    // A file that was not read to its end has nothing to count.
+    if case.outcome.partitions > 0 || case.outcome.verdict.is_linearizable() {
+        document.push(Line::of(Role::Dim, format!("  {}", counts(case))));
+    }
     if !case.outcome.verdict.is_linearizable() {
         document.push(Line::of(Role::Dim, format!("  again: {}", clean(case.again))));
     }
@@ -317,13 +320,17 @@ fn paragraph(text: &str, look: &Look) -> Document {
 /// The operations in the order that explains the history, one a line.
 fn order(case: &Case, witness: &Witness) -> Document {
     let history = case.history;
+    let labels: Vec<String> = witness.order.iter().map(|&i| clean(&(case.show)(i, true))).collect();
+    let digits = labels.len().to_string().len();
+    // One long label should not push everything else off the screen.
+    let widest = labels.iter().map(|l| l.width()).filter(|&w| w <= 40).max().unwrap_or(0);
     let mut document = Document::default();
-    let digits = witness.order.len().to_string().len();
-    for (n, &i) in witness.order.iter().enumerate() {
+    for (n, (&i, label)) in witness.order.iter().zip(labels).enumerate() {
         let o = &history.operations()[i as usize];
         let process = clean(&history.processes()[o.process as usize].to_string());
         let mut line = Line::of(Role::Dim, format!("  {:>digits$}  ", n + 1));
-        line.push(Role::Plain, clean(&(case.show)(i, true)));
+        line.push(Role::Plain, label);
+        line.pad_to(2 + digits + 2 + widest);
         let place = if o.line > 0 { format!(", line {}", o.line) } else { String::new() };
         line.push(Role::Dim, format!("  process {process}{place}"));
         document.push(line);

@@ -341,7 +341,7 @@ fn linearizable_with_its_order() {
         expect![[r#"
             linearizable: q.jsonl: 2 operations fit an order that queue allows
 
-              1  enq(1)  process 0, line 1
+              1  enq(1)      process 0, line 1
               2  deq() -> 1  process 1, line 2
 
               queue, search, 2 operations, 1 partition, 1,234 states, 12.5 ms
