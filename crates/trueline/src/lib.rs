@@ -7,7 +7,10 @@
 pub mod budget;
 pub mod check;
 pub mod formats;
+pub mod generate;
 pub mod history;
+#[doc(hidden)]
+pub mod rng;
 pub mod spec;
 pub mod value;
 pub mod verdict;

@@ -7,6 +7,8 @@ mod counter;
 mod deque;
 mod items;
 mod kv;
+#[cfg(test)]
+mod laws;
 mod lock;
 mod log;
 mod map;

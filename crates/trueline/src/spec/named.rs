@@ -14,6 +14,7 @@ use super::{
 };
 use crate::Budget;
 use crate::check::{Algorithm, Check, Outcome};
+use crate::generate::{self, Plan};
 use crate::history::{Error, History};
 use crate::value::Value;
 
@@ -118,6 +119,11 @@ impl Named {
         shown.strip_suffix(" -> ?").map_or(shown.clone(), String::from)
     }
 
+    /// Makes a history of this specification, which the history then names. The error says why there is none.
+    pub fn generate(&self, plan: &Plan) -> Result<History, String> {
+        self.spec.generate(plan, &self.text).map_err(|e| format!("{}: {e}", self.text))
+    }
+
     fn in_context(&self, error: Error) -> Error {
         let message = format!("{}, for the specification {}", error.message(), self.text);
         Error::at(error.position().unwrap_or_default(), message)
@@ -140,6 +146,7 @@ trait Erased: Send + Sync {
         result: Option<&Value>,
         with_result: bool,
     ) -> Option<String>;
+    fn generate(&self, plan: &Plan, name: &str) -> Result<History, String>;
 }
 
 impl<B: Builtin> Erased for B {
@@ -161,6 +168,10 @@ impl<B: Builtin> Erased for B {
     ) -> Option<String> {
         let (op, result) = self.decode(method, args, result).ok()?;
         Some(self.show(&op, result.as_ref().filter(|_| with_result)))
+    }
+
+    fn generate(&self, plan: &Plan, name: &str) -> Result<History, String> {
+        generate::generate(self, plan, Some(name))
     }
 }
 

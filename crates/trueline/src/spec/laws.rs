@@ -1,0 +1,300 @@
+//! The laws that every built-in specification obeys: what its hooks claim is true of `step`.
+//!
+//! Random small sequential histories; each hook is compared with what `step` says.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::*;
+use crate::rng::Rng;
+use crate::value::Value;
+
+type Step<B> = (<B as Spec>::Op, Option<Value>);
+
+/// A specification under test. `free` says which results beyond [`Builtin::results`] are legal on purpose:
+/// results that a format may leave out or shorten.
+struct Laws<B: Builtin> {
+    spec: B,
+    info: Info,
+    free: fn(&B::Op, &Value) -> bool,
+    rng: Rng,
+}
+
+fn laws<B: Builtin>(spec: B, info: Info, free: fn(&B::Op, &Value) -> bool) {
+    let mut laws = Laws { spec, info, free, rng: Rng::new(7) };
+    for _ in 0..1000 {
+        laws.results_and_observers();
+        laws.splitting();
+        laws.order();
+        laws.dropping();
+    }
+}
+
+fn strict<T>(_: &T, _: &Value) -> bool {
+    false
+}
+
+impl<B: Builtin> Laws<B> {
+    fn next(&self, state: &B::State, op: &B::Op, ret: Option<&Value>) -> Vec<B::State> {
+        let mut next = Vec::new();
+        self.spec.step(state, op, ret, &mut next);
+        next
+    }
+
+    /// A random operation, from the signatures of the methods.
+    fn op(&mut self) -> B::Op {
+        let signature = *self.rng.choose(self.info.methods);
+        let (name, rest) = signature.split_once('(').unwrap();
+        let parameters = rest.split_once(')').unwrap().0;
+        let arity = parameters.split(',').filter(|a| !a.is_empty()).count();
+        let args: Vec<Value> = (0..arity).map(|_| Value::Int(self.rng.below(3) as i64)).collect();
+        self.spec.decode(name, &args, None).unwrap().0
+    }
+
+    /// Results that some operation may have, right or wrong.
+    fn pool(&self, state: &B::State, op: &B::Op) -> Vec<Value> {
+        let mut pool =
+            vec![Value::Nil, true.into(), false.into(), "".into(), "1".into(), "12".into()];
+        pool.extend((-2..6).map(Value::Int));
+        pool.extend([Value::list([]), Value::list([1.into()]), Value::list([0.into(), 1.into()])]);
+        pool.extend(self.spec.results(state, op));
+        pool
+    }
+
+    /// A random legal sequential history. `unknown`: share of operations whose outcome is not told.
+    fn legal_history(&mut self, length: usize, unknown: f64) -> (Vec<Step<B>>, B::State) {
+        let mut state = self.spec.initial();
+        let mut steps = Vec::new();
+        while steps.len() < length {
+            let op = self.op();
+            let results = self.spec.results(&state, &op);
+            if results.is_empty() {
+                continue;
+            }
+            let mut result = self.rng.choose(&results).clone();
+            let silent = self.next(&state, &op, Some(&Value::Nil));
+            if (self.free)(&op, &Value::Nil) && !silent.is_empty() && self.rng.chance(0.3) {
+                result = Value::Nil;
+            }
+            if self.rng.chance(unknown) {
+                if self.rng.chance(0.5) {
+                    state = self.rng.choose(&self.next(&state, &op, None)).clone();
+                }
+                steps.push((op, None));
+                continue;
+            }
+            let rng = &mut self.rng;
+            self.spec.perform(&mut state, &op, &result, &mut |n| rng.below(n));
+            steps.push((op, Some(result)));
+        }
+        (steps, state)
+    }
+
+    /// The states after the steps; those with an unknown outcome may have had no effect.
+    fn run(&self, steps: &[Step<B>]) -> HashSet<B::State> {
+        let mut states = HashSet::from([self.spec.initial()]);
+        for (op, ret) in steps {
+            let mut after = HashSet::new();
+            for state in &states {
+                after.extend(self.next(state, op, ret.as_ref()));
+            }
+            if ret.is_none() {
+                after.extend(states);
+            }
+            states = after;
+        }
+        states
+    }
+
+    fn results_and_observers(&mut self) {
+        let length = self.rng.below(8) as usize;
+        let (_, state) = self.legal_history(length, 0.1);
+        let op = self.op();
+        let results = self.spec.results(&state, &op);
+        let shown = |ret: Option<&Value>| {
+            format!(
+                "{} where {} is {}",
+                self.spec.show(&op, ret),
+                self.info.name,
+                self.spec.show_state(&state)
+            )
+        };
+        for result in &results {
+            let next = self.next(&state, &op, Some(result));
+            assert!(!next.is_empty(), "wrongly illegal: {}", shown(Some(result)));
+            let mut performed = state.clone();
+            self.spec.perform(&mut performed, &op, result, &mut |_| 0);
+            assert!(next.contains(&performed), "performed differently: {}", shown(Some(result)));
+            let (method, args) = self.spec.encode(&op);
+            let decoded = self.spec.decode(method, &args, Some(result));
+            assert_eq!(decoded, Ok((op.clone(), Some(result.clone()))));
+        }
+        for result in self.pool(&state, &op) {
+            let next = self.next(&state, &op, Some(&result));
+            let right = results.contains(&result) || (self.free)(&op, &result);
+            assert!(right || next.is_empty(), "wrongly legal: {}", shown(Some(&result)));
+            if self.spec.observes(&op, Some(&result)) {
+                assert!(next.iter().all(|s| *s == state), "no observer: {}", shown(Some(&result)));
+            }
+            let unknown = self.next(&state, &op, None);
+            let known = (self.free)(&op, &result) || next.iter().all(|s| unknown.contains(s));
+            assert!(known, "not possible where unknown: {}", shown(Some(&result)));
+        }
+        if self.spec.observes(&op, None) {
+            assert_eq!(self.next(&state, &op, None), std::slice::from_ref(&state));
+        }
+        if let Some((op, result)) = self.spec.alien(1 << 50) {
+            let next = self.next(&state, &op, Some(&result));
+            assert!(next.is_empty(), "no alien: {}", self.spec.show(&op, Some(&result)));
+        }
+    }
+
+    /// Where every operation has a key, a history is legal iff it is for each key.
+    fn splitting(&mut self) {
+        let (mut steps, _) = self.legal_history(6, 0.0);
+        for i in 0..steps.len() {
+            if self.rng.chance(0.1) {
+                let pool = self.pool(&self.spec.initial(), &steps[i].0);
+                steps[i].1 = Some(self.rng.choose(&pool).clone());
+            }
+        }
+        let mut parts: BTreeMap<u64, Vec<Step<B>>> = BTreeMap::new();
+        for step in &steps {
+            let Some(key) = self.spec.partition(&step.0) else { return };
+            parts.entry(key).or_default().push(step.clone());
+        }
+        let whole = !self.run(&steps).is_empty();
+        assert_eq!(whole, parts.values().all(|part| !self.run(part).is_empty()), "{steps:?}");
+    }
+
+    /// Where the order does not matter, every legal order leads to the same state.
+    fn order(&mut self) {
+        if !self.spec.order_insensitive() {
+            return;
+        }
+        let (mut steps, state) = self.legal_history(6, 0.0);
+        assert_eq!(self.run(&steps), HashSet::from([state.clone()]), "{steps:?}");
+        for _ in 0..20 {
+            let (a, b) = (self.rng.below(6) as usize, self.rng.below(6) as usize);
+            steps.swap(a, b);
+            assert!(self.run(&steps).iter().all(|s| *s == state), "{steps:?}");
+        }
+    }
+
+    /// What [`Spec::touches`] allows to leave out never makes a legal history illegal.
+    fn dropping(&mut self) {
+        let unknown = if self.rng.chance(0.5) { 0.2 } else { 0.0 };
+        let (mut steps, _) = self.legal_history(7, unknown);
+        let whole = steps.clone();
+        for _ in 0..12 {
+            if steps.is_empty() {
+                break;
+            }
+            let i = self.rng.below(steps.len() as u64) as usize;
+            let touches: Vec<Touches> =
+                steps.iter().map(|(op, ret)| self.spec.touches(op, ret.as_ref())).collect();
+            if self.spec.observes(&steps[i].0, steps[i].1.as_ref()) {
+                steps.remove(i);
+            } else if !touches.contains(&Touches::Everything) {
+                match touches[i] {
+                    Touches::Flow { writes: Some(key), .. } if reads(&touches, key, i) => {}
+                    Touches::Flow { .. } => drop(steps.remove(i)),
+                    value => {
+                        let mut all = touches.iter();
+                        steps.retain(|_| all.next() != Some(&value));
+                    }
+                }
+            }
+            assert!(!self.run(&steps).is_empty(), "{whole:?} is legal, {steps:?} is not");
+        }
+    }
+}
+
+/// Some operation other than the one at `i` reads what `key` stands for.
+fn reads(touches: &[Touches], key: u64, i: usize) -> bool {
+    let reads = |t: &Touches| matches!(t, Touches::Flow { reads: Some(k), .. } if *k == key);
+    touches.iter().enumerate().any(|(other, t)| other != i && reads(t))
+}
+
+fn ints(values: &[i64]) -> Vec<Value> {
+    values.iter().copied().map(Value::Int).collect()
+}
+
+#[test]
+fn queues() {
+    laws(queue(), queue::QUEUE, strict);
+    laws(queue().with_init(ints(&[1, 2])), queue::QUEUE, strict);
+    // An enq that tells nothing had room.
+    let free = |op: &QueueOp, ret: &Value| matches!(op, QueueOp::Enq(_)) && ret.is_nil();
+    laws(bounded_queue(2), queue::BOUNDED_QUEUE, free);
+    laws(bounded_queue(3).with_init(ints(&[1])), queue::BOUNDED_QUEUE, free);
+}
+
+#[test]
+fn relaxed_queues() {
+    laws(semiqueue(1), relaxed::SEMIQUEUE, strict);
+    laws(semiqueue(2), relaxed::SEMIQUEUE, strict);
+    laws(semiqueue(3).with_init(ints(&[1, 1])), relaxed::SEMIQUEUE, strict);
+    laws(stuttering_queue(1), relaxed::STUTTERING_QUEUE, strict);
+    laws(stuttering_queue(3), relaxed::STUTTERING_QUEUE, strict);
+}
+
+#[test]
+fn stacks_and_deques() {
+    laws(stack(), stack::STACK, strict);
+    laws(stack().with_init(ints(&[1, 2])), stack::STACK, strict);
+    laws(deque(), deque::DEQUE, strict);
+    laws(deque().with_init(ints(&[2, 1])), deque::DEQUE, strict);
+}
+
+#[test]
+fn priority_queues() {
+    laws(priority_queue(), priority_queue::PRIORITY_QUEUE, strict);
+    let small = priority_queue().with_init(ints(&[2, 1])).smallest_first();
+    laws(small, priority_queue::PRIORITY_QUEUE, strict);
+    let free = |op: &PriorityQueueOp, ret: &Value| {
+        matches!(op, PriorityQueueOp::Insert(_)) && ret.is_nil()
+    };
+    laws(bounded_priority_queue(2), priority_queue::BOUNDED_PRIORITY_QUEUE, free);
+}
+
+#[test]
+fn registers() {
+    laws(register(Value::Nil), register::REGISTER, strict);
+    laws(cas_register(Some(Value::Int(0))), register::CAS_REGISTER, strict);
+    laws(rmw(0), rmw::RMW, strict);
+    // Any value may be the unknown one, and the state tells what is known of it.
+    laws(unknown_register(), register::REGISTER, |op, _| !matches!(op, RegisterOp::Write(_)));
+}
+
+#[test]
+fn counters_and_locks() {
+    laws(counter(), counter::COUNTER, |op, ret| {
+        matches!((op, ret), (CounterOp::Add(_), Value::Int(_)))
+    });
+    laws(mutex(), lock::MUTEX, strict);
+    laws(semaphore(0), lock::SEMAPHORE, strict);
+    laws(semaphore(2), lock::SEMAPHORE, strict);
+}
+
+#[test]
+fn sets() {
+    laws(set(), set::SET, |op, ret| {
+        matches!((op, ret), (SetOp::Add(_) | SetOp::Remove(_), Value::Nil))
+    });
+    laws(multiset().with_init(ints(&[1, 1])), set::MULTISET, strict);
+}
+
+#[test]
+fn maps() {
+    laws(kv(), kv::KV, strict);
+    laws(map(), map::MAP, |op, ret| matches!((op, ret), (MapOp::Remove(_), Value::Nil)));
+}
+
+#[test]
+fn lists() {
+    laws(log(), log::LOG, |op, ret| matches!((op, ret), (LogOp::Append(_), Value::Nil)));
+    let scan =
+        |op: &SnapshotOp, ret: &Value| matches!((op, ret), (SnapshotOp::Scan, Value::List(_)));
+    laws(snapshot(None), snapshot::SNAPSHOT, scan);
+    laws(snapshot(Some(2)), snapshot::SNAPSHOT, scan);
+}
