@@ -69,7 +69,7 @@ fn check(file: &Path, name: &str, args: &CheckArgs) -> Result<Checked, String> {
         Some(spec) => spec.clone(),
         None => spec_of(&history).map_err(|message| format!("{name}: {message}"))?,
     };
-    let say = || format!("checking {name}: {}", count(budget.steps_spent(), "step"));
+    let say = || format!("checking, {}, {name}", count(budget.steps_spent(), "step"));
     let outcome = progress::during(say, || spec.check(&history, args.algorithm, &budget))
         .map_err(|error| format!("{name}:{error}"))?;
     let seconds = start.elapsed().as_secs_f64();
@@ -84,7 +84,7 @@ pub(crate) fn read(
     budget: &Budget,
 ) -> Result<History, Failure> {
     let seen = AtomicU64::new(0);
-    let say = || format!("reading {name}: {}", bytes(seen.load(Ordering::Relaxed)));
+    let say = || format!("reading, {}, {name}", bytes(seen.load(Ordering::Relaxed)));
     progress::during(say, || input::read(file, reading, budget, &seen))
 }
 

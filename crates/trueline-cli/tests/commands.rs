@@ -180,3 +180,35 @@ fn the_tally_of_a_corpus_is_the_last_object() {
     assert_eq!((&objects[4]["passed"], &objects[4]["failed"]), (&3.into(), &1.into()));
     assert!(objects.iter().all(|o| o["schema"] == "trueline/1"));
 }
+
+#[test]
+fn what_is_generated_is_what_was_asked_for() {
+    let f = Folder::new();
+    let one = f.run("generate --spec queue --operations 3 --processes 2 --seed 7");
+    one.shows(expect![[r#"
+        {"schema":"trueline-history/1","spec":"queue"}
+        {"process":1,"call":"enq","args":[1]}
+        {"process":0,"call":"deq"}
+        {"process":1,"return":null}
+        {"process":1,"call":"deq"}
+        {"process":0,"return":null}
+        {"process":1,"return":1}
+        exit code 0
+    "#]]);
+    assert_eq!(f.run("generate --spec queue -n 3 -p 2 --seed 7").stdout, one.stdout);
+    let check = |flags: &str| {
+        let made = f.run(&format!("generate --operations 60 --seed 1 {flags}"));
+        assert_eq!((made.code, made.stderr.as_str()), (0, ""), "{flags}");
+        f.run_with("check --quiet -", made.stdout.as_bytes()).code
+    };
+    for spec in ["queue", "register", "kv", "bounded-queue:capacity=4", "mutex"] {
+        assert_eq!(check(&format!("--spec {spec}")), 0, "{spec}");
+        assert_eq!(check(&format!("--spec {spec} --pending --repeat --overlap 1")), 0, "{spec}");
+        assert_eq!(check(&format!("--spec {spec} --violation")), 1, "{spec}");
+        assert_eq!(check(&format!("--spec {spec} --violation=0.9")), 1, "{spec}");
+    }
+    let wrong = f.run("generate --spec queue --violation=7");
+    wrong.complains(expect![[r#"
+        queue: violation: expected a number from 0 to 1, found 7
+    "#]]);
+}

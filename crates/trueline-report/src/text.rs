@@ -228,13 +228,20 @@ fn places(
         .enumerate()
         .filter(|(_, i)| in_full || explanation.clash.contains(i))
         .collect();
+    let line = |i: u32| history.operations()[i as usize].line;
+    // Some formats put everything on one line; then only columns tell the operations apart.
+    let one_line = shown.len() > 1 && shown.iter().all(|&i| line(i) == line(shown[0]));
     let rows: Vec<[String; 4]> = listed
         .iter()
         .map(|&(n, i)| {
             let o = &history.operations()[i as usize];
             let number = if numbered { format!("{} ", n + 1) } else { String::new() };
             let name = clean(&history.processes()[o.process as usize].to_string());
-            let mut place = if o.line > 0 { format!("line {}", o.line) } else { String::new() };
+            let mut place = match o.line {
+                0 => String::new(),
+                line if one_line => format!("line {line}, column {}", o.column),
+                line => format!("line {line}"),
+            };
             if end(history, explanation, i).is_none() {
                 place += match o.is_pending() {
                     true => ", no return",
@@ -263,7 +270,7 @@ fn places(
         document.push(line);
     }
     let others = shown.iter().filter(|i| !listed.iter().any(|l| l.1 == **i));
-    let lines = others.map(|&i| history.operations()[i as usize].line).filter(|&line| line > 0);
+    let lines = others.map(|&i| line(i)).filter(|&line| line > 0);
     if let (Some(first), Some(last)) = (lines.clone().min(), lines.max()) {
         document.push(Line::plain(format!("    the others stand in lines {first} to {last}")));
     }
