@@ -1,12 +1,14 @@
 //! `depth-first`: Wing and Gong's search with a memo on small keys.
 //!
 //! A configuration is (frontier, linearized open operations, used pending operations, state); see
-//! [`super::timeline`]. Four things keep the search small, each exact:
+//! [`super::timeline`]. Five things keep the search small, each exact:
 //! - *Observers at once.* An operation that changes no state is taken as soon as it fits: moving it forward in
 //!   any linearization leaves all other operations where they were.
 //! - *Memo.* A configuration is explored once.
 //! - *Dominance.* At equal frontier, open operations and state, having used fewer pending operations wins: what
 //!   can still be done with more of them left includes what can be done with fewer.
+//! - *Looking ahead.* A configuration from which a known result is out of reach is left at once; see
+//!   [`super::look_ahead`].
 //! - *Twins.* Equal pending operations are interchangeable: the earliest goes first.
 //!
 //! Where the specification's state is a function of which operations were applied, the memo leaves it out
@@ -18,6 +20,7 @@
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
+use super::look_ahead::{Linearized, is_dead_end};
 use super::mask::Mask;
 use super::problem::{Decision, Spans, Stepper, Ticker};
 use super::timeline::{Slots, Timeline};
@@ -230,6 +233,16 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
             }
             if self.path.len() == before {
                 break;
+            }
+        }
+        if stepper.looks_ahead() {
+            let linearized = Linearized { open: &self.open, pending: &self.pending };
+            let (spans, slots) = (self.spans, self.slots);
+            if is_dead_end(spans, slots, &self.timeline, &linearized, self.state, stepper) {
+                if let Some(frame) = self.frames.last() {
+                    self.timeline.back_to(frame.key.frontier as usize);
+                }
+                return Ok(false);
             }
         }
         let key = Key {

@@ -2,7 +2,7 @@
 //!
 //! Before a return, a configuration says which open operations are linearized, which pending ones were used, and
 //! the state. At the return of `o` the set is closed under linearizing open operations until `o` is in; those
-//! that have it go on, the rest is dropped; an empty set is a violation at that very return. The same four
+//! that have it go on, the rest is dropped; an empty set is a violation at that very return. The same
 //! reductions apply as in [`super::depth_first`].
 //!
 //! Where depth-first search must refute a wrong early choice again and again, this one carries all choices at
@@ -14,6 +14,7 @@ use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 use super::depth_first::remember;
+use super::look_ahead::{Linearized, is_dead_end};
 use super::mask::Mask;
 use super::problem::{Decision, Spans, Stepper, Ticker};
 use super::timeline::{Slots, Timeline};
@@ -179,6 +180,14 @@ impl<'a, M: Mask> JustInTime<'a, M> {
             }
         }
         let Some(operation) = self.timeline.next_return() else { return Ok(()) };
+        if stepper.looks_ahead() {
+            let linearized =
+                Linearized { open: &configuration.open, pending: &configuration.pending };
+            let (spans, slots, state) = (self.spans, self.slots, configuration.state);
+            if is_dead_end(spans, slots, &self.timeline, &linearized, state, stepper) {
+                return Ok(());
+            }
+        }
         let ready = configuration.open.has(self.slots.of[operation as usize]);
         let (seen, list) = if ready {
             (&mut self.seen_ready, &mut self.ready)

@@ -7,6 +7,7 @@
 mod depth_first;
 mod explain;
 mod just_in_time;
+mod look_ahead;
 mod mask;
 mod minimise;
 mod problem;

@@ -20,6 +20,12 @@ pub(crate) trait Stepper {
     fn step(&mut self, state: u32, operation: u32, next: &mut Vec<u32>);
     /// Bytes that the known states take, as far as can be told.
     fn bytes(&self) -> u64;
+    /// See [`Spec::looks_ahead`].
+    fn looks_ahead(&self) -> bool;
+    /// See [`Spec::in_reach`].
+    fn in_reach(&self, state: u32, observer: u32) -> bool;
+    /// See [`Spec::may_help`].
+    fn may_help(&self, operation: u32, observer: u32) -> bool;
     /// How many states are known.
     fn known(&self) -> u32;
     /// States with this number and above are not needed any more. One that keeps all states ignores it.
@@ -214,6 +220,20 @@ impl<S: Spec> Stepper for States<'_, '_, S> {
         (self.states.capacity() * size_of::<S::State>() + self.table.capacity() * 5) as u64
     }
 
+    fn looks_ahead(&self) -> bool {
+        self.problem.spec.looks_ahead()
+    }
+
+    fn in_reach(&self, state: u32, observer: u32) -> bool {
+        let (op, ret) = self.problem.operation(observer);
+        self.problem.spec.in_reach(&self.states[state as usize], op, ret)
+    }
+
+    fn may_help(&self, operation: u32, observer: u32) -> bool {
+        let (op, ret) = self.problem.operation(observer);
+        self.problem.spec.may_help(self.problem.operation(operation).0, op, ret)
+    }
+
     fn known(&self) -> u32 {
         self.states.len() as u32
     }
@@ -244,6 +264,20 @@ impl<S: Spec> Stepper for PathStates<'_, '_, S> {
 
     fn bytes(&self) -> u64 {
         (self.states.capacity() * size_of::<S::State>()) as u64
+    }
+
+    fn looks_ahead(&self) -> bool {
+        self.problem.spec.looks_ahead()
+    }
+
+    fn in_reach(&self, state: u32, observer: u32) -> bool {
+        let (op, ret) = self.problem.operation(observer);
+        self.problem.spec.in_reach(&self.states[state as usize], op, ret)
+    }
+
+    fn may_help(&self, operation: u32, observer: u32) -> bool {
+        let (op, ret) = self.problem.operation(observer);
+        self.problem.spec.may_help(self.problem.operation(operation).0, op, ret)
     }
 
     fn known(&self) -> u32 {

@@ -90,6 +90,11 @@ impl<'a> Timeline<'a> {
         self.pending
     }
 
+    /// Number of operations that were called before the frontier: those with smaller numbers.
+    pub(crate) fn called(&self) -> u32 {
+        self.called as u32
+    }
+
     /// Moves to the next return.
     pub(crate) fn forward(&mut self) {
         self.open.remove(0);

@@ -172,7 +172,7 @@ fn indent(line: &[u8]) -> usize {
 fn parse<'a>(line: &Piece<'a>) -> Result<Line<'a>, Error> {
     parse_line(line.bytes).map_err(|(rest, expected)| {
         line.error(
-            line.bytes.len() - rest.len(),
+            line.bytes.trim_ascii_end().len() - rest.len(),
             format!("found {}: expected {expected}", found(rest)),
         )
     })
@@ -181,7 +181,8 @@ fn parse<'a>(line: &Piece<'a>) -> Result<Line<'a>, Error> {
 /// Takes a line apart; the error is the rest of the line where it is wrong, and what was expected there.
 pub(super) fn parse_line(whole: &[u8]) -> Result<Line<'_>, (&[u8], &'static str)> {
     const EXPECTED: &str = "`[number] call method(argument)` or `[number] return result`";
-    let line = whole.trim_ascii_start();
+    // Errors are told by what is left, so that nothing may be trimmed at the end later.
+    let line = whole.trim_ascii();
     if line.is_empty() {
         return Ok(Line::Blank);
     }
@@ -199,14 +200,14 @@ pub(super) fn parse_line(whole: &[u8]) -> Result<Line<'_>, (&[u8], &'static str)
     let number = int(inside[..close].trim_ascii()).ok_or((inside, "a number in the brackets"))?;
     let rest = inside[close + 1..].trim_ascii_start();
     let end = rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len());
-    let (verb, after) = (&rest[..end], rest[end..].trim_ascii());
+    let (verb, after) = (&rest[..end], rest[end..].trim_ascii_start());
     match verb {
         b"call" => {
             let is_end = |b: &u8| *b == b'(' || b.is_ascii_whitespace();
             let end = after.iter().position(is_end).unwrap_or(after.len());
             let (method, arg) = (&after[..end], after[end..].trim_ascii_start());
             if method.is_empty() {
-                return Err((&rest[end..], "the name of a method behind `call`"));
+                return Err((after, "the name of a method behind `call`"));
             }
             let arg = match arg.strip_prefix(b"(") {
                 Some(inside) => {

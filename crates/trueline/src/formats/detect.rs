@@ -142,3 +142,64 @@ fn numbered(head: &[u8]) -> Format {
     }
     Format::Calls
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::{ReadOptions, read};
+
+    #[test]
+    fn examples_are_recognised_and_read() {
+        for &format in Format::ALL {
+            let (history, detected) =
+                read(format.example().as_bytes(), &ReadOptions::default()).unwrap();
+            assert_eq!(detected, format);
+            assert!(!history.is_empty());
+            assert_eq!(format.name().parse(), Ok(format));
+            assert!(!format.summary().is_empty());
+        }
+        assert_eq!(
+            "ednn".parse::<Format>().unwrap_err().to_string(),
+            "there is no format 'ednn': expected one of json-lines, edn, edn-kv, jepsen-log, calls, limo, intervals, \
+             intervals-pid, snapshot-actions, wing-gong"
+        );
+    }
+
+    #[test]
+    fn what_no_format_fits_is_an_error() {
+        let read =
+            |input: &str| read(input.as_bytes(), &ReadOptions::default()).unwrap_err().to_string();
+        assert_eq!(
+            read("a,b\n1,2\n").trim(),
+            "found no format that fits: expected one of json-lines, edn, edn-kv, jepsen-log, calls, limo, intervals, \
+             intervals-pid, snapshot-actions, wing-gong"
+        );
+        assert_eq!(read(" \n").trim(), "no operations: expected a history");
+        assert_eq!(read("# just a note\n").trim(), "no operations: expected a history");
+    }
+
+    #[test]
+    fn detection_looks_past_comments() {
+        for (input, expect) in [
+            ("; note\n\n {:process 0}", Some(Format::Edn)),
+            ("[\n{:process :nemesis :key 1}\n{:process 0 :key 2}]", Some(Format::EdnKv)),
+            ("[{:f :get, :process 0, :value {:key 1}}]", Some(Format::Edn)),
+            ("#op{:process 0}", Some(Format::Edn)),
+            ("{ \"process\": 0}", Some(Format::JsonLines)),
+            ("[1] call push(1)\n[1] return\n[2] call pop\n", Some(Format::Calls)),
+            ("[1] call push(1)\n[1] return\n[1] call pop\n", Some(Format::Limo)),
+            ("[1] call push 1\n", Some(Format::Limo)),
+            ("[1] call pop(?<0,1>)\n", Some(Format::Limo)),
+            ("# @object atomic-set\n[1] call remove(3)\n", Some(Format::Calls)),
+            ("# note\n# set\ninsert 1 0 3 4\r\n", Some(Format::Intervals)),
+            ("0 3 4 INSERT 1 0", Some(Format::IntervalsPid)),
+            ("/* Q Enq(5) A\n */\n\nQ Enq(e) P1 * starts", Some(Format::WingGong)),
+            ("log /* text\n INFO x - 3\t:invoke\t:read\tnil", Some(Format::JepsenLog)),
+            ("{}", None),
+            ("[1] jump", None),
+            ("", None),
+        ] {
+            assert_eq!(detect(input.as_bytes()), expect, "{input}");
+        }
+    }
+}

@@ -94,6 +94,13 @@ impl<'a> Cursor<'a> {
     /// Passes one form and gives its bytes, from its first to its last.
     #[inline]
     pub(crate) fn form(&mut self, depth: usize) -> Result<&'a [u8], Stop> {
+        // Nearly all forms are one token behind at most one blank.
+        if self.data.get(self.at) == Some(&b' ') {
+            self.at += 1;
+        }
+        if let Some(b'0'..=b'9' | b':' | b'-' | b'a'..=b'z') = self.data.get(self.at) {
+            return self.token();
+        }
         self.next(depth)?;
         let from = self.at;
         self.skip(depth)?;

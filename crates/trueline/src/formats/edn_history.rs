@@ -181,16 +181,14 @@ impl Reader {
                 Some(b']' | b')') | None => return cursor.bad("a key or `}`"),
                 Some(_) => {
                     cursor.form(1)?;
-                    self.some_value(cursor)?;
                     cursor.form(1)?;
                     continue;
                 }
             }
             let at = cursor.at;
             let key = cursor.token()?;
-            self.some_value(cursor)?;
-            let value_at = cursor.at;
             let value = cursor.form(1)?;
+            let value_at = cursor.at - value.len();
             let field = match key {
                 b":process" => &mut fields.process,
                 b":type" => &mut fields.kind,
@@ -209,16 +207,13 @@ impl Reader {
 
     /// The event that the fields of a map make; its place is not yet known. The map starts at `start`.
     fn event<'a>(&mut self, fields: &Fields<'a>, start: usize) -> Result<Event<'a>, Stop> {
-        let needed = [
-            (fields.process, ":process", true),
-            (fields.kind, ":type", true),
-            (fields.method, ":f", true),
-            (fields.key, ":key", self.keyed),
-        ];
-        if let Some((_, name, _)) = needed.iter().find(|(f, _, need)| *need && f.bytes.is_empty()) {
-            let message = format!("found a map without {name}: expected :process, :type and :f");
-            let also = if self.keyed { ", and :key" } else { "" };
-            return Err(Stop::Bad(start, message + also));
+        let lacks = |field: &Field<'_>| field.bytes.is_empty();
+        if lacks(&fields.process)
+            || lacks(&fields.kind)
+            || lacks(&fields.method)
+            || (self.keyed && lacks(&fields.key))
+        {
+            return Err(self.incomplete(fields, start));
         }
         let builder = &mut self.recorder.builder;
         let Some(kind) = Type::parse(fields.kind.bytes) else {
@@ -251,10 +246,18 @@ impl Reader {
         Ok(Event { process, kind, method, value, key, at: Position::default() })
     }
 
-    fn some_value(&self, cursor: &mut Cursor<'_>) -> Result<(), Stop> {
-        match cursor.next(1)? {
-            Some(b'}') | None => cursor.bad("a value for the key before it"),
-            Some(_) => Ok(()),
-        }
+    #[cold]
+    fn incomplete(&self, fields: &Fields<'_>, start: usize) -> Stop {
+        let needed = [
+            (fields.process, ":process"),
+            (fields.kind, ":type"),
+            (fields.method, ":f"),
+            (fields.key, ":key"),
+        ];
+        let missing = needed.iter().find(|(field, _)| field.bytes.is_empty());
+        let name = missing.map_or(":process", |(_, name)| name);
+        let all =
+            if self.keyed { ":process, :type, :f and :key" } else { ":process, :type and :f" };
+        Stop::Bad(start, format!("found a map without {name}: expected {all}"))
     }
 }

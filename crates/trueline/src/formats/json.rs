@@ -98,6 +98,11 @@ impl<'a> Json<'a> {
             _ => {
                 let from = self.at;
                 let token = self.token();
+                if let [b'1'..=b'9', ..] | [b'0'] = token
+                    && let Some(n) = int(token)
+                {
+                    return Ok(Value::Int(n));
+                }
                 match token {
                     b"null" => Ok(Value::Nil),
                     b"true" => Ok(Value::Bool(true)),
@@ -186,8 +191,10 @@ impl<'a> Json<'a> {
     #[inline]
     fn token(&mut self) -> &'a [u8] {
         let rest = self.line.get(self.at..).unwrap_or_default();
-        let is_part = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.' | b'_');
-        let length = rest.iter().position(|&b| !is_part(b)).unwrap_or(rest.len());
+        let ends = |b: u8| {
+            matches!(b, b',' | b']' | b'}' | b':' | b' ' | b'\t' | b'\r' | b'"' | b'[' | b'{')
+        };
+        let length = rest.iter().position(|&b| ends(b)).unwrap_or(rest.len());
         self.at += length;
         &rest[..length]
     }

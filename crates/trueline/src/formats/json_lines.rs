@@ -39,6 +39,12 @@ struct Fields {
     key: Option<Value>,
     start: Option<i64>,
     end: Option<i64>,
+    /// Schema and specification; in a box, as only a header has them.
+    header: Option<Box<Header>>,
+}
+
+#[derive(Default)]
+struct Header {
     schema: Option<String>,
     spec: Option<String>,
 }
@@ -83,6 +89,7 @@ struct Reader {
 }
 
 impl Reader {
+    #[inline]
     fn fields(&mut self, line: &[u8]) -> Result<Fields, Bad> {
         let mut json = Json::new(line);
         let mut fields = Fields::default();
@@ -114,6 +121,7 @@ impl Reader {
         }
     }
 
+    #[inline]
     fn field(
         &mut self,
         json: &mut Json<'_>,
@@ -124,10 +132,11 @@ impl Reader {
         let builder = &mut self.builder;
         match name {
             b"process" => {
-                json.next();
+                let is_text = json.next() == Some(b'"');
                 let at = json.at;
                 let process = json.value(builder, 1)?;
-                if !matches!(process, Value::Int(_) | Value::Text(_)) {
+                // A number that became a text is too long, or none that counts.
+                if !is_text && !matches!(process, Value::Int(_)) {
                     json.at = at;
                     return json.bad("the number or name of a process");
                 }
@@ -183,11 +192,13 @@ impl Reader {
             }
             b"time" | b"index" | b"note" => json.skip(1).map(|()| 0),
             b"schema" => {
-                fields.schema = Some(json.string("the name of a schema")?);
+                fields.header.get_or_insert_default().schema =
+                    Some(json.string("the name of a schema")?);
                 Ok(1024)
             }
             b"spec" => {
-                fields.spec = Some(json.string("the name of a specification")?);
+                fields.header.get_or_insert_default().spec =
+                    Some(json.string("the name of a specification")?);
                 Ok(2048)
             }
             _ => {
@@ -201,15 +212,15 @@ impl Reader {
         let fail = |expected: &str| {
             Err(Error::at(at, format!("found {}: expected {expected}", found(line.bytes))))
         };
-        if fields.schema.is_some() || fields.spec.is_some() {
+        if let Some(header) = fields.header {
             let others = fields.process.is_some() || fields.method.is_some();
-            return match fields.schema.as_deref() {
+            return match header.schema.as_deref() {
                 None => fail("\"schema\" beside \"spec\", in the first line"),
                 Some(_) if self.seen || others => {
                     fail("a header only as the first line, with no event in it")
                 }
                 Some(SCHEMA) => {
-                    if let Some(spec) = fields.spec {
+                    if let Some(spec) = header.spec {
                         self.builder.set_spec(spec);
                     }
                     Ok(())

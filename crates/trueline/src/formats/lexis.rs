@@ -34,6 +34,7 @@ pub(crate) fn text(bytes: &[u8]) -> &str {
 }
 
 /// A whole number that fits, with an optional sign.
+#[inline]
 pub(crate) fn int(bytes: &[u8]) -> Option<i64> {
     let (negative, digits) = match bytes {
         [b'-', rest @ ..] => (true, rest),
@@ -166,10 +167,14 @@ pub(crate) fn quote(text: &str, out: &mut String) {
 
 /// The inside of a string and its length with the closing quote; the input starts behind the opening one. `None`
 /// where no quote closes it.
+#[inline]
 pub(crate) fn string(bytes: &[u8]) -> Option<(&[u8], usize)> {
-    let mut i = 0;
+    // Most strings are short: a loop beats setting up a search.
+    let mut i = bytes.iter().take(16).take_while(|&&b| b != b'"' && b != b'\\').count();
     loop {
-        i += memchr::memchr2(b'"', b'\\', &bytes[i..])?;
+        if bytes.get(i) != Some(&b'"') {
+            i += memchr::memchr2(b'"', b'\\', &bytes[i..])?;
+        }
         if bytes[i] == b'"' {
             return Some((&bytes[..i], i + 1));
         }

@@ -1,6 +1,6 @@
 //! Formats of histories: bytes in, a validated [`History`] out, and back.
 //!
-//! [`read`] recognises the format from its content, or takes the one that it is told. Every reader streams: it
+//! [`read()`] recognises the format from its content, or takes the one that it is told. Every reader streams: it
 //! holds one chunk of the input and the history that it builds, never the file. Errors name line and column, what
 //! was found and what was expected.
 //!
@@ -144,7 +144,7 @@ impl Format {
         }
     }
 
-    /// True where [`write`] can write it.
+    /// True where [`write()`] can write it.
     pub fn writable(self) -> bool {
         matches!(self, Format::JsonLines | Format::Edn | Format::WingGong | Format::Calls)
     }
@@ -205,7 +205,8 @@ pub fn read(input: impl Read, options: &ReadOptions) -> Result<(History, Format)
         Some(format) => format,
         None => {
             let head = source.head(HEAD);
-            let blank = head.iter().all(u8::is_ascii_whitespace);
+            let mut lines = head.split(|&b| b == b'\n').map(<[u8]>::trim_ascii);
+            let blank = lines.all(|line| matches!(line, [] | [b'#' | b';' | b'*', ..]));
             match detect(head) {
                 Some(format) => format,
                 None => {
@@ -249,5 +250,7 @@ fn no_operations(expected: &str) -> Error {
     Error::whole(format!("no operations: expected {expected}"))
 }
 
+#[cfg(test)]
+mod round_trip;
 #[cfg(test)]
 mod tests;

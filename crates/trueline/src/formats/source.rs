@@ -44,7 +44,8 @@ impl Piece<'_> {
 enum End {
     Open,
     Clean,
-    Failed(Error),
+    /// With what is wrong behind the last valid byte.
+    Failed(String),
 }
 
 /// A chunk of input that moves along.
@@ -114,7 +115,9 @@ impl<R: Read> Source<R> {
     /// What is wrong with the input at the end of [`Source::data`], once [`Source::more`] says false.
     pub(crate) fn check_end(&self) -> Result<(), Error> {
         match &self.end {
-            End::Failed(error) => Err(error.clone()),
+            End::Failed(message) => {
+                Err(Error::at(self.position(self.data().len()), message.as_str()))
+            }
             _ => Ok(()),
         }
     }
@@ -141,8 +144,7 @@ impl<R: Read> Source<R> {
 
     /// The bytes up to the next delimiter, line end or the end of the input.
     pub(crate) fn piece(&mut self, delimiter: u8) -> Result<Option<Piece<'_>>, Error> {
-        self.consume(self.taken);
-        self.taken = 0;
+        self.leave_piece();
         let mut searched = 0;
         let length = loop {
             if let Some(i) = memchr2(delimiter, b'\n', &self.data()[searched..]) {
@@ -166,6 +168,18 @@ impl<R: Read> Source<R> {
             return Err(self.too_long("line"));
         }
         Ok(Some(Piece { bytes: &self.data()[..length], start: self.position }))
+    }
+
+    /// Consumes the last piece and its delimiter; only the delimiter can be a line end.
+    #[inline]
+    fn leave_piece(&mut self) {
+        let length = std::mem::take(&mut self.taken);
+        self.start += length;
+        if length > 0 && self.buffer[self.start - 1] == b'\n' {
+            self.position = Position { line: add(self.position.line, 1), column: 1 };
+        } else {
+            self.position.column = add(self.position.column, length);
+        }
     }
 
     /// The error for what starts here and has no end within the limit.
@@ -202,8 +216,7 @@ impl<R: Read> Source<R> {
                 self.validate();
             }
             Err(error) => {
-                let at = self.position(self.data().len());
-                self.end = End::Failed(Error::at(at, format!("reading failed here: {error}")));
+                self.end = End::Failed(format!("reading failed here: {error}"));
             }
         }
     }
@@ -222,10 +235,9 @@ impl<R: Read> Source<R> {
     }
 
     fn fail_utf8(&mut self) {
-        let at = self.position(self.data().len());
         let byte = self.buffer[self.valid];
         let message = format!("found the byte 0x{byte:02x}, which is not UTF-8: expected text");
-        self.end = End::Failed(Error::at(at, message));
+        self.end = End::Failed(message);
     }
 }
 
@@ -302,6 +314,10 @@ mod tests {
         check(
             vec![b"a\nb\xffc\nd"],
             "1:1 a|2:2: found the byte 0xff, which is not UTF-8: expected text",
+        );
+        check(
+            vec![b"\xef\xbb\xbfa\xff"],
+            "1:2: found the byte 0xff, which is not UTF-8: expected text",
         );
         check(vec![b"ab\xc3"], "1:3: found the byte 0xc3, which is not UTF-8: expected text");
         check(vec![b"a\nb", b""], "1:1 a|2:2: reading failed here: the disk is gone");

@@ -93,8 +93,11 @@ fn event(builder: &mut Builder, event: Event<'_>, line: &Piece<'_>) -> Result<()
     builder.returns(process, result, at).map(drop)
 }
 
-/// Takes a line without comments apart; the error is an offset and what was expected there.
-pub(super) fn parse(line: &[u8]) -> Result<Event<'_>, (usize, &'static str)> {
+/// An offset and what was expected there.
+type Wrong = (usize, &'static str);
+
+/// Takes a line without comments apart.
+pub(super) fn parse(line: &[u8]) -> Result<Event<'_>, Wrong> {
     let mut at = blanks(line, 0);
     let object = token(line, at).ok_or((at, "the name of an object"))?;
     at = blanks(line, at + object.len());
@@ -118,7 +121,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Event<'_>, (usize, &'static str)> {
 }
 
 /// The arguments from behind the opening parenthesis, and the offset behind the closing one.
-fn arguments(line: &[u8], from: usize) -> Result<(Vec<&[u8]>, usize), (usize, &'static str)> {
+fn arguments(line: &[u8], from: usize) -> Result<(Vec<&[u8]>, usize), Wrong> {
     let mut args = Vec::new();
     let (mut at, mut start) = (from, from);
     let mut depth = 0usize;

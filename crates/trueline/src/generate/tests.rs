@@ -143,7 +143,8 @@ fn a_plan_gives_the_same_history_for_ever() {
         0 9-10 enq(6)
         0 11-12 deq() -> 6
         0 13-15 deq()
-    "#]].assert_eq(&shown(&history));
+    "#]]
+    .assert_eq(&shown(&history));
 }
 
 #[test]

@@ -111,6 +111,28 @@ impl Spec for Kv {
         matches!(op, Get(_))
     }
 
+    fn looks_ahead(&self) -> bool {
+        true
+    }
+
+    fn in_reach(&self, state: &KvState, observer: &KvOp, ret: Option<&Value>) -> bool {
+        match (observer, ret) {
+            (Get(key), Some(Value::Text(text))) => text.starts_with(seen(state, key)),
+            _ => true,
+        }
+    }
+
+    fn may_help(&self, op: &KvOp, observer: &KvOp, ret: Option<&Value>) -> bool {
+        match (op, observer, ret) {
+            (Put(put, start), Get(key), Some(Value::Text(text))) => {
+                put == key && text.starts_with(start.as_str())
+            }
+            // What is not a beginning does not become one by growing.
+            (Append(..) | Get(_), Get(_), _) => false,
+            _ => true,
+        }
+    }
+
     fn touches(&self, op: &KvOp, ret: Option<&Value>) -> Touches {
         let flow = |key: &Value, text: &str| Some(key_of(&(key, text)));
         match (op, ret) {

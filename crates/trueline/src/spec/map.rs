@@ -29,7 +29,7 @@ const METHODS: [Method<MapOp>; 5] = [
     Method::new("swap(key, value) -> value or nil", &["replace", "get_and_put"], |a| {
         Ok(Swap(a[0].clone(), item(&a[1])?))
     }),
-    Method::new("remove(key) -> bool or nothing", &["delete", "rem", "erase"], |a| {
+    Method::new("remove(key) -> bool or nothing", &["delete", "rem", "rm", "erase"], |a| {
         Ok(Remove(a[0].clone()))
     }),
     Method::new("contains(key) -> bool", &["contains_key", "has"], |a| Ok(Contains(a[0].clone()))),

@@ -8,7 +8,7 @@ pub(super) const INSERT: &[&str] =
     &["enq", "enqueue", "add", "put", "push", "offer", "insert", "send"];
 /// What formats call a removal from a container.
 pub(super) const REMOVE: &[&str] =
-    &["deq", "dequeue", "remove", "rem", "get", "pop", "poll", "take", "receive"];
+    &["deq", "dequeue", "remove", "rem", "rm", "get", "pop", "poll", "take", "receive"];
 /// What formats call a look at the next value of a container.
 pub(super) const PEEK: &[&str] = &["peek", "front", "top", "first", "element"];
 

@@ -125,6 +125,28 @@ pub trait Spec: Send + Sync {
         false
     }
 
+    /// True switches looking ahead on: [`Spec::in_reach`] and [`Spec::may_help`] say something.
+    fn looks_ahead(&self) -> bool {
+        false
+    }
+
+    /// Looking ahead: false claims that the observer with this result is not legal in this state, and that no
+    /// sequence of operations leads from here to where it is, unless one of them [may help](Spec::may_help).
+    fn in_reach(
+        &self,
+        _state: &Self::State,
+        _observer: &Self::Op,
+        _ret: Option<&Self::Ret>,
+    ) -> bool {
+        true
+    }
+
+    /// Looking ahead: false claims that the operation leads from no state in which the observer with this result
+    /// is out of reach to one in which it is in reach.
+    fn may_help(&self, _op: &Self::Op, _observer: &Self::Op, _ret: Option<&Self::Ret>) -> bool {
+        true
+    }
+
     /// What the operation has to do with values, so that an explanation can leave out what does not matter.
     /// The default leaves out nothing but observers.
     fn touches(&self, _op: &Self::Op, _ret: Option<&Self::Ret>) -> Touches {

@@ -22,7 +22,7 @@ const SET_METHODS: [Method<SetOp>; 4] = [
     Method::new("add(value) -> bool or nothing", &["insert", "put"], |a| {
         Ok(SetOp::Add(a[0].clone()))
     }),
-    Method::new("remove(value) -> bool or nothing", &["rem", "delete", "erase"], |a| {
+    Method::new("remove(value) -> bool or nothing", &["rem", "rm", "delete", "erase"], |a| {
         Ok(SetOp::Remove(a[0].clone()))
     }),
     Method::new("contains(value) -> bool", &["has", "member", "lookup", "find"], |a| {
@@ -206,7 +206,7 @@ pub enum MultisetOp {
 
 const MULTISET_METHODS: [Method<MultisetOp>; 4] = [
     Method::new("add(value)", &["insert", "put"], |a| Ok(MultisetOp::Add(a[0].clone()))),
-    Method::new("remove(value) -> bool", &["rem", "delete", "erase"], |a| {
+    Method::new("remove(value) -> bool", &["rem", "rm", "delete", "erase"], |a| {
         Ok(MultisetOp::Remove(a[0].clone()))
     }),
     Method::new("contains(value) -> bool", &["has", "member", "lookup", "find"], |a| {
