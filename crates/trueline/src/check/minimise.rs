@@ -33,10 +33,6 @@ pub(super) struct Core<State> {
 /// Stories of up to this many operations need no cut at the beginning.
 const SHORT: usize = 12;
 
-/// Steps that one trial search may take, and all of them together.
-const TRIAL: u64 = 200_000;
-const TRIALS: u64 = 20_000_000;
-
 struct Minimiser<'m, 'a, 'b, S: Spec> {
     spec: &'a S,
     history: &'a History<S::Op, S::Ret>,
@@ -45,15 +41,17 @@ struct Minimiser<'m, 'a, 'b, S: Spec> {
     window: Window,
 }
 
-/// Shrinks the part at `indices`, in which no search got past the return of operation `stuck`.
+/// Shrinks the part at `indices`, in which no search got past the return of operation `stuck`, in about `effort`
+/// steps.
 pub(super) fn minimise<S: Spec>(
     spec: &S,
     history: &History<S::Op, S::Ret>,
     indices: &[u32],
     stuck: u32,
     ticker: &mut Ticker<'_>,
+    effort: u64,
 ) -> Core<S::State> {
-    let deadline = ticker.steps().saturating_add(TRIALS);
+    let deadline = ticker.steps().saturating_add(effort);
     let mut minimiser = Minimiser { spec, history, ticker, deadline, window: Window::ALL };
     let whole = minimiser.by_groups(indices, stuck);
     let first_bad = minimiser.first_bad_return(indices, stuck);
@@ -77,15 +75,13 @@ pub(super) fn minimise<S: Spec>(
 impl<S: Spec> Minimiser<'_, '_, '_, S> {
     /// True where the operations, in the current window, are certainly a violation.
     fn violates(&mut self, operations: &[u32], start: Option<&[S::State]>) -> bool {
-        let problem = || Problem::new(self.spec, self.history, operations, self.window);
-        let left = self.deadline.saturating_sub(self.ticker.steps()).min(TRIAL);
-        let mut stuck = |problem: Problem<'_, S>| {
-            let found = search::search(&problem, self.ticker, Which::Both, left);
-            matches!(found.decision, Ok(Some(Decision::Stuck(_))))
-        };
+        let (spec, history, window) = (self.spec, self.history, self.window);
+        let problem = || Problem::new(spec, history, operations, window);
         match start {
-            None => stuck(problem()),
-            Some(states) => states.iter().all(|s| stuck(problem().starting_in(s))),
+            None => self.decide(problem()) == Some(true),
+            Some(states) => {
+                states.iter().all(|s| self.decide(problem().starting_in(s)) == Some(true))
+            }
         }
     }
 
@@ -102,7 +98,8 @@ impl<S: Spec> Minimiser<'_, '_, '_, S> {
         later.sort_unstable_by_key(|&i| operations[i as usize].returned);
         let mut decide = |place: usize| {
             let until = operations[later[place] as usize].returned + 1;
-            self.decide(indices, Window { from: 0, until })
+            let window = Window { from: 0, until };
+            self.decide(Problem::new(self.spec, self.history, indices, window))
         };
         // Every prefix before `low` is fine; the one at `high` is not.
         let (mut low, mut high, mut reach) = (0, 0, 1);
@@ -121,18 +118,22 @@ impl<S: Spec> Minimiser<'_, '_, '_, S> {
         Some(later[high])
     }
 
-    /// True for a violation, false for none, `None` where the steps are not enough.
-    fn decide(&mut self, operations: &[u32], window: Window) -> Option<bool> {
-        let problem = Problem::new(self.spec, self.history, operations, window);
-        let left = self.deadline.saturating_sub(self.ticker.steps());
-        match search::search(&problem, self.ticker, Which::Both, left).decision {
+    /// True for a violation, false for none, `None` where a share of the steps that are left is not enough.
+    fn decide(&mut self, problem: Problem<'_, S>) -> Option<bool> {
+        let share = self.deadline.saturating_sub(self.ticker.steps()) / 4;
+        match search::search(&problem, self.ticker, Which::Both, share).decision {
             Ok(Some(decision)) => Some(matches!(decision, Decision::Stuck(_))),
-            _ => None,
+            Ok(None) => None,
+            Err(_) => {
+                self.deadline = 0;
+                None
+            }
         }
     }
 
+    /// So little is left that nothing more can be tried.
     fn spent(&self) -> bool {
-        self.ticker.steps() >= self.deadline
+        self.ticker.steps() + 1000 >= self.deadline
     }
 
     /// Leaves out observers and groups of operations, the whole history counting.

@@ -303,6 +303,8 @@ pub(crate) struct Ticker<'a> {
     budget: &'a Budget,
     footprint: Footprint<'a>,
     steps: u64,
+    /// Steps after which this one stops, whatever the budget has left.
+    limit: u64,
     /// Bytes that others than the one who ticks hold.
     elsewhere: u64,
 }
@@ -312,7 +314,12 @@ impl<'a> Ticker<'a> {
     const QUANTUM: u64 = 256;
 
     pub(crate) fn new(budget: &'a Budget) -> Ticker<'a> {
-        Ticker { budget, footprint: Footprint::new(budget), steps: 0, elsewhere: 0 }
+        Ticker::limited(budget, u64::MAX)
+    }
+
+    /// One that stops after `limit` steps at the latest.
+    pub(crate) fn limited(budget: &'a Budget, limit: u64) -> Ticker<'a> {
+        Ticker { budget, footprint: Footprint::new(budget), steps: 0, limit, elsewhere: 0 }
     }
 
     /// Counts a step; `bytes` is asked only when the budget is.
@@ -321,6 +328,9 @@ impl<'a> Ticker<'a> {
         self.steps += 1;
         if self.steps % Self::QUANTUM != 0 {
             return Ok(());
+        }
+        if self.steps > self.limit {
+            return Err(Exhausted::Steps(self.limit));
         }
         self.footprint.set(self.elsewhere + bytes());
         self.budget.spend(Self::QUANTUM)

@@ -17,8 +17,8 @@ use crate::history::{self, History};
 use crate::spec::Spec;
 use crate::verdict::{Explanation, Reason, Start, Unknown, Verdict, Witness};
 
-/// Steps that the second search may take to confirm an explanation.
-const RECHECK: u64 = 2_000_000;
+/// Steps that shrinking a violation, and confirming it, may take in any case.
+const ENOUGH: u64 = 100_000;
 
 /// The answer for one part.
 struct PartAnswer {
@@ -142,10 +142,12 @@ fn violation<S: Spec>(
     ticker: &mut Ticker<'_>,
     budget: &Budget,
 ) -> PartKind {
-    let core = minimise(spec, history, indices, stuck, ticker);
+    // An explanation may cost about as much again as the decision, and a little in any case.
+    let effort = ticker.steps().max(ENOUGH);
+    let core = minimise(spec, history, indices, stuck, ticker, effort);
     let first_bad = core.first_bad.unwrap_or(stuck);
     let sentence = explain::explain(spec, history, &core, first_bad);
-    let rechecked = match recheck(spec, history, &core, budget) {
+    let rechecked = match recheck(spec, history, &core, budget, effort) {
         Ok(confirmed) => confirmed,
         Err(wrong) => return PartKind::Disagreement(wrong),
     };
@@ -168,22 +170,19 @@ fn recheck<S: Spec>(
     history: &History<S::Op, S::Ret>,
     core: &Core<S::State>,
     budget: &Budget,
+    limit: u64,
 ) -> Result<bool, String> {
-    let own = Budget::unlimited().steps(RECHECK);
     let initial = [spec.initial()];
     let starts = core.start.as_deref().unwrap_or(&initial);
     for start in starts {
         let problem = Problem::new(spec, history, &core.operations, core.window).starting_in(start);
-        let mut ticker = Ticker::new(&own);
+        let mut ticker = Ticker::limited(budget, limit);
         match wing_gong::search(&problem.spans, &mut problem.states(), &mut ticker, true) {
             Ok(Decision::Stuck(_)) => {}
             Ok(Decision::Order(_)) => {
                 return Err("the reference search orders what the search called a violation".into());
             }
             Err(_) => return Ok(false),
-        }
-        if budget.spend(ticker.steps()).is_err() {
-            return Ok(false);
         }
     }
     Ok(true)

@@ -151,10 +151,10 @@ impl<B: Builtin> Laws<B> {
     /// Where every operation has a key, a history is legal iff it is for each key.
     fn splitting(&mut self) {
         let (mut steps, _) = self.legal_history(6, 0.0);
-        for i in 0..steps.len() {
+        for (op, ret) in &mut steps {
             if self.rng.chance(0.1) {
-                let pool = self.pool(&self.spec.initial(), &steps[i].0);
-                steps[i].1 = Some(self.rng.choose(&pool).clone());
+                let pool = self.pool(&self.spec.initial(), op);
+                *ret = Some(self.rng.choose(&pool).clone());
             }
         }
         let mut parts: BTreeMap<u64, Vec<Step<B>>> = BTreeMap::new();

@@ -22,6 +22,8 @@ mod relaxed;
 mod rmw;
 mod set;
 mod snapshot;
+#[cfg(test)]
+mod spellings;
 mod stack;
 
 use std::fmt::Debug;
