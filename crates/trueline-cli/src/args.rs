@@ -211,25 +211,32 @@ pub(crate) struct GenerateArgs {
     pub(crate) spec: Arc<Named>,
 
     /// Number of operations
-    #[arg(long, short = 'n', default_value_t = 100)]
-    pub(crate) operations: u32,
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 100)]
+    pub(crate) operations: usize,
 
     /// Number of processes
-    #[arg(long, short, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) processes: u32,
+    #[arg(long, short, value_name = "P", default_value_t = 4)]
+    pub(crate) processes: usize,
 
     /// Other seeds give other histories
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, value_name = "X", default_value_t = 0)]
     pub(crate) seed: u64,
 
-    /// Break it: a wrong result that stands this deep in the history, from 0 to 100 per cent
-    #[arg(long, value_name = "DEPTH", num_args = 0..=1, default_missing_value = "50", require_equals = true,
-          value_parser = clap::value_parser!(u8).range(0..=100))]
-    pub(crate) violation: Option<u8>,
+    /// Plant one violation, DEPTH of the way into the history: 0 near its start, 1 near its end [default depth: 0.5]
+    #[arg(long, value_name = "DEPTH", num_args = 0..=1, default_missing_value = "0.5", require_equals = true)]
+    pub(crate) violation: Option<f64>,
 
-    /// Leave some operations without a return
+    /// Leave one operation in twenty without a return
     #[arg(long)]
     pub(crate) pending: bool,
+
+    /// Let values repeat
+    #[arg(long)]
+    pub(crate) repeat: bool,
+
+    /// How busy the processes are: 0 one operation at a time, 1 all of them always
+    #[arg(long, value_name = "SHARE", default_value_t = 0.5)]
+    pub(crate) overlap: f64,
 
     /// The format to write
     #[arg(long, default_value = "json-lines", value_parser = format_parser(true))]

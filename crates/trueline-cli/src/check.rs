@@ -39,7 +39,8 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
 /// A file that was checked.
 struct Checked {
     history: History,
-    spec: String,
+    /// None where the file was not read to its end and `--spec` names none.
+    spec: Option<Arc<Named>>,
     outcome: Outcome,
     seconds: f64,
 }
@@ -58,7 +59,7 @@ fn check(file: &Path, name: &str, args: &CheckArgs) -> Result<Checked, String> {
             let verdict = Verdict::Unknown(Unknown { reason, progress });
             let outcome =
                 Outcome { verdict, algorithm: args.algorithm.name(), partitions: 0, states: 0 };
-            let spec = args.spec.as_ref().map_or("", |spec| spec.text()).to_string();
+            let spec = args.spec.clone();
             let history = history::Builder::new().finish();
             return Ok(Checked { history, spec, outcome, seconds: start.elapsed().as_secs_f64() });
         }
@@ -68,11 +69,11 @@ fn check(file: &Path, name: &str, args: &CheckArgs) -> Result<Checked, String> {
         Some(spec) => spec.clone(),
         None => spec_of(&history).map_err(|message| format!("{name}: {message}"))?,
     };
-    let say = || format!("checking {name}: {}", count(budget.steps_spent(), "step"));
+    let say = || format!("checking, {}, {name}", count(budget.steps_spent(), "step"));
     let outcome = progress::during(say, || spec.check(&history, args.algorithm, &budget))
         .map_err(|error| format!("{name}:{error}"))?;
     let seconds = start.elapsed().as_secs_f64();
-    Ok(Checked { history, spec: spec.text().to_string(), outcome, seconds })
+    Ok(Checked { history, spec: Some(spec), outcome, seconds })
 }
 
 /// Reads a file with a progress line.
@@ -83,7 +84,7 @@ pub(crate) fn read(
     budget: &Budget,
 ) -> Result<History, Failure> {
     let seen = AtomicU64::new(0);
-    let say = || format!("reading {name}: {}", bytes(seen.load(Ordering::Relaxed)));
+    let say = || format!("reading, {}, {name}", bytes(seen.load(Ordering::Relaxed)));
     progress::during(say, || input::read(file, reading, budget, &seen))
 }
 
@@ -110,10 +111,15 @@ fn spec_of(history: &History) -> Result<Arc<Named>, String> {
 impl Checked {
     fn report(&self, name: &str, args: &CheckArgs) -> String {
         let again = again(name, args);
+        let show = |i: u32, with_result: bool| match &self.spec {
+            Some(spec) => spec.show(&self.history, i, with_result),
+            None => self.history.show(i),
+        };
         let case = Case {
             file: name,
             history: &self.history,
-            spec: &self.spec,
+            spec: self.spec.as_ref().map_or("", |spec| spec.text()),
+            show: &show,
             outcome: &self.outcome,
             seconds: self.seconds,
             again: &again,

@@ -200,6 +200,7 @@ fn look_at(row: &Row, folder: &Path, args: &CorpusArgs) -> Done {
         file: &row.path,
         history: &history,
         spec: spec.text(),
+        show: &|i, with_result| spec.show(&history, i, with_result),
         outcome: &outcome,
         seconds: start.elapsed().as_secs_f64(),
         again: &again,

@@ -27,7 +27,7 @@ pub(crate) fn during<T>(say: impl Fn() -> String + Send, work: impl FnOnce() -> 
                     let columns =
                         terminal_size::terminal_size_of(io::stderr()).map_or(80, |s| s.0.0);
                     let line =
-                        format!("{}, {}", clean(&say()), seconds(start.elapsed().as_secs_f64()));
+                        format!("{} {}", seconds(start.elapsed().as_secs_f64()), clean(&say()));
                     let line: String =
                         line.chars().take(usize::from(columns).saturating_sub(1)).collect();
                     let _ = write!(io::stderr().lock(), "\r{line}\x1b[K");

@@ -23,27 +23,110 @@ fn examples() -> Folder {
 
 #[test]
 fn a_queue_that_forgets_its_order() {
-    examples().run("check queue-violation.jsonl").shows(expect![[""]]);
+    examples().run("check queue-violation.jsonl").shows(expect![[r#"
+        violation: queue-violation.jsonl: 4 of 6 operations fit no order that queue allows
+
+          `enq(2)` returned before `enq(3)` was called and `deq() -> 3` returned before
+          `deq() -> 2` was called: no legal order allows both
+
+          process alice  ╞═ enq(2) ═╡ ╞═ enq(3) ═╡
+          process bob                                    ╞═ deq() -> 2 ═╡
+          process carol                 ╞═ deq() -> 3 ═╡
+
+          ═ enq(2)      process alice  line 4
+          ═ enq(3)      process alice  line 8
+          ═ deq() -> 3  process carol  line 9
+          ═ deq() -> 2  process bob    line 12
+
+          An order explains the first 4 of 6 returns, but not the next: that of
+          deq() -> 3, called in line 9.
+          queue, ALGORITHM, 6 operations, 1 partition, STATES, TIME
+          again: trueline check queue-violation.jsonl
+        exit code 1
+    "#]]);
 }
 
 #[test]
 fn a_stale_read() {
-    examples().run("check --spec register register-violation.edn").shows(expect![[""]]);
+    examples().run("check --spec register register-violation.edn").shows(expect![[r#"
+        violation: register-violation.edn: 4 operations fit no order that register allows
+
+          `write(1)` returned before `write(2)` was called and `read() -> 2` returned
+          before `read() -> 1` was called: no legal order allows both
+
+          process 0  ╞═ write(1) ═╡ ╞═ write(2) ══════════════════════════╡
+          process 1                                     ╞═ read() -> 1 ═╡
+          process 2                   ╞═ read() -> 2 ═╡
+
+          ═ write(1)     process 0  line 2
+          ═ write(2)     process 0  line 4
+          ═ read() -> 2  process 2  line 5
+          ═ read() -> 1  process 1  line 7
+
+          An order explains the first 2 of 4 returns, but not the next: that of
+          read() -> 1, called in line 7.
+          register, ALGORITHM, 4 operations, 1 partition, STATES, TIME
+          again: trueline check --spec register register-violation.edn
+        exit code 1
+    "#]]);
 }
 
 #[test]
 fn a_stack_that_claims_to_be_empty() {
-    examples().run("check stack-violation.calls --ascii").shows(expect![[""]]);
+    examples().run("check stack-violation.calls --ascii").shows(expect![[r#"
+        violation: stack-violation.calls: 2 of 4 operations fit no order that stack allows
+
+          `push(c)` returned before `pop() -> nil` was called, but every legal order has
+          them the other way round
+
+          process 0  |= push(c) =| |= pop() -> nil =|
+
+          = push(c)       process 0  line 5
+          = pop() -> nil  process 0  line 9
+
+          An order explains the first 3 of 4 returns, but not the next: that of
+          pop() -> nil, called in line 9.
+          stack, ALGORITHM, 4 operations, 1 partition, STATES, TIME
+          again: trueline check stack-violation.calls
+        exit code 1
+    "#]]);
 }
 
 #[test]
 fn one_key_loses_a_write() {
-    examples().run("check keys-violation.jsonl").shows(expect![[""]]);
+    examples().run("check keys-violation.jsonl").shows(expect![[r#"
+        violation: keys-violation.jsonl: 2 of 4 operations fit no order that register:init=0 allows (key x)
+
+          `write(5)` returned before `read() -> 0` was called, but every legal order has
+          them the other way round
+
+          process 0  ╞═ write(5) ═╡
+          process 1                 ╞═ read() -> 0 ═╡
+
+          ═ write(5)     process 0  line 2
+          ═ read() -> 0  process 1  line 7
+
+          An order explains the first 1 of 2 returns of key x, but not the next: that of
+          read() -> 0, called in line 7.
+          register:init=0, ALGORITHM, 4 operations, 2 partitions, STATES, TIME
+          again: trueline check keys-violation.jsonl
+        exit code 1
+    "#]]);
 }
 
 #[test]
 fn linearizable_with_its_order() {
-    examples().run("check queue-ok.jsonl --witness").shows(expect![[""]]);
+    examples().run("check queue-ok.jsonl --witness").shows(expect![[r#"
+        linearizable: queue-ok.jsonl: 5 operations fit an order that queue allows
+
+          1  enq(2)      process bob, line 3
+          2  deq() -> 2  process carol, line 4
+          3  enq(1)      process alice, line 2
+          4  deq() -> 1  process carol, line 8
+
+          queue, ALGORITHM, 5 operations (1 pending), 1 partition, STATES, TIME
+        exit code 0
+    "#]]);
 }
 
 #[test]
@@ -51,10 +134,20 @@ fn all_examples_hold_what_their_names_say() {
     let run = examples().run(
         "check --quiet queue-ok.jsonl queue-violation.jsonl stack-violation.calls keys-violation.jsonl",
     );
-    run.shows(expect![[""]]);
-    examples()
-        .run("check --quiet --spec register register-ok.edn register-violation.edn")
-        .shows(expect![[""]]);
+    run.shows(expect![[r#"
+        linearizable: queue-ok.jsonl: 5 operations fit an order that queue allows
+        violation: queue-violation.jsonl: 4 of 6 operations fit no order that queue allows
+        violation: stack-violation.calls: 2 of 4 operations fit no order that stack allows
+        violation: keys-violation.jsonl: 2 of 4 operations fit no order that register:init=0 allows (key x)
+        exit code 1
+    "#]]);
+    examples().run("check --quiet --spec register register-ok.edn register-violation.edn").shows(
+        expect![[r#"
+            linearizable: register-ok.edn: 4 operations fit an order that register allows
+            violation: register-violation.edn: 4 operations fit no order that register allows
+            exit code 1
+        "#]],
+    );
 }
 
 #[test]
@@ -71,14 +164,31 @@ fn of_several_files_the_worst_counts() {
 
 #[test]
 fn a_spent_budget_is_unknown() {
-    examples().run("check --timeout 0ms queue-ok.jsonl").shows(expect![[""]]);
-    examples().run("check --memory 1K queue-ok.jsonl").shows(expect![[""]]);
+    examples().run("check --timeout 0ms queue-ok.jsonl").shows(expect![[r#"
+        unknown: queue-ok.jsonl: the time limit of 0 ms is reached
+          so far: the file was not read to its end
+          try: a longer --timeout; --keys yes if the operations are on independent keys;
+          a shorter recording
+          again: trueline check --timeout 0s queue-ok.jsonl
+        exit code 3
+    "#]]);
+    examples().run("check --memory 1K queue-ok.jsonl").shows(expect![[r#"
+        unknown: queue-ok.jsonl: the memory limit of 1 kB is reached
+          so far: the file was not read to its end
+          try: a larger --memory; --keys yes if the operations are on independent keys;
+          --algorithm wing-gong, which needs hardly any memory but may take for ever
+          again: trueline check --memory 1000 queue-ok.jsonl
+        exit code 3
+    "#]]);
 }
 
 #[test]
 fn standard_input() {
     let run = Folder::new().run_with("check -q -", example("queue-ok.jsonl").as_bytes());
-    run.shows(expect![[""]]);
+    run.shows(expect![[r#"
+        linearizable: -: 5 operations fit an order that queue allows
+        exit code 0
+    "#]]);
 }
 
 #[test]
@@ -88,7 +198,9 @@ fn gzip_is_opened_as_it_is() {
     let packed = packer.finish().unwrap();
     let f = Folder::new().with("q.gz", &packed).with("cut.gz", &packed[..packed.len() / 2]);
     assert_eq!(f.run("check -q q.gz").code, 1);
-    f.run("check -q cut.gz").complains(expect![[""]]);
+    f.run("check -q cut.gz").complains(expect![[r#"
+        cut.gz:2:8: reading failed here: incomplete deflate stream
+    "#]]);
 }
 
 /// `printf '# queue\n0 1 3 ENQ 10\n1 2 4 DEQ 10\n' | zstd`, written as one raw block.
@@ -108,7 +220,9 @@ fn zstd_is_opened_as_it_is_in_several_frames_too() {
     let f = Folder::new().with("q.zst", &one).with("two.zst", &two).with("cut.zst", &one[..20]);
     assert_eq!(f.run("check -q --spec queue q.zst").code, 0);
     assert_eq!(f.run("check -q --spec queue two.zst").code, 1, "the second frame counts");
-    f.run("check -q --spec queue cut.zst").complains(expect![[""]]);
+    f.run("check -q --spec queue cut.zst").complains(expect![[r#"
+        cut.zst:1:1: reading failed here: the zstd data is damaged: Failed to parse block header: Error while reading bytes for Raw: failed to fill whole buffer
+    "#]]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json, json as object};
 use trueline::verdict::Explanation;
-use trueline::{History, Value, Verdict};
+use trueline::{Value, Verdict};
 
 use crate::{Case, text};
 
@@ -28,12 +28,12 @@ pub fn json(case: &Case) -> Json {
         Verdict::Linearizable(witness) => {
             if case.witness {
                 let all = Explanation { until: u32::MAX, ..Explanation::default() };
-                let order = witness.order.iter().map(|&i| operation(case.history, i, &all));
+                let order = witness.order.iter().map(|&i| operation(case, i, &all));
                 object["witness"] = order.collect();
             }
         }
         Verdict::Violation(explanation) => {
-            object["explanation"] = explain(case.history, explanation);
+            object["explanation"] = explain(case, explanation);
         }
         Verdict::Unknown(unknown) => {
             use trueline::budget::Exhausted;
@@ -61,13 +61,14 @@ pub fn json(case: &Case) -> Json {
     object
 }
 
-fn explain(history: &History, explanation: &Explanation) -> Json {
+fn explain(case: &Case, explanation: &Explanation) -> Json {
+    let history = case.history;
     let mut object = object!({
         "sentence": explanation.sentence,
         "operations": explanation
             .operations
             .iter()
-            .map(|&i| operation(history, i, explanation))
+            .map(|&i| operation(case, i, explanation))
             .collect::<Json>(),
         "clash": explanation.clash,
         "until": explanation.until,
@@ -92,7 +93,8 @@ fn explain(history: &History, explanation: &Explanation) -> Json {
 /// `index` counts the operations of the history by call, from 0; `called` and `returned` are ranks among all
 /// its events. A return after the end of the explanation is not part of the explanation: `returned` is null then, as it is where
 /// there was none.
-fn operation(history: &History, index: u32, explanation: &Explanation) -> Json {
+fn operation(case: &Case, index: u32, explanation: &Explanation) -> Json {
+    let history = case.history;
     let o = &history.operations()[index as usize];
     let returned = text::end(history, explanation, index);
     let mut object = Map::new();
@@ -106,7 +108,7 @@ fn operation(history: &History, index: u32, explanation: &Explanation) -> Json {
     {
         set("result", value(result));
     }
-    set("text", text::label(history, explanation, index).into());
+    set("text", text::label(case, explanation, index).into());
     set("line", o.line.into());
     set("column", o.column.into());
     set("called", o.call.into());

@@ -272,3 +272,84 @@ impl Layout<'_> {
         before + &fill.repeat(rest) + right
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bars of a few lanes in random order, some of them pending.
+    fn random_bars(seed: u64) -> (Vec<Bar>, usize) {
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut below = |n: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % n
+        };
+        let lanes = 1 + below(5) as usize;
+        let mut open: Vec<Option<usize>> = vec![None; lanes];
+        let mut bars: Vec<Bar> = Vec::new();
+        for rank in 0..2 + below(60) as u32 {
+            let lane = below(lanes as u64) as usize;
+            match open[lane].take() {
+                Some(bar) => bars[bar].end = Some(rank),
+                None => {
+                    open[lane] = Some(bars.len());
+                    let label = "x".repeat(1 + below(20) as usize);
+                    bars.push(Bar { lane, call: rank, end: None, label, clash: below(4) == 0 });
+                }
+            }
+        }
+        (bars, lanes)
+    }
+
+    #[test]
+    fn drawings_fit_their_width_whatever_they_show() {
+        for seed in 0..2000 {
+            let (bars, lanes) = random_bars(seed);
+            let names: Vec<String> = (0..lanes).map(|n| format!("p{n}")).collect();
+            for (width, ascii) in [(30, false), (80, false), (80, true), (200, false)] {
+                let drawing = draw(&bars, &names, width, Glyphs::new(ascii));
+                for line in drawing.document.lines() {
+                    assert!(line.width() <= width, "seed {seed} width {width}: {line:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn columns_are_in_the_order_of_the_events() {
+        for seed in 0..2000 {
+            let (bars, _) = random_bars(seed);
+            let events = events(&bars);
+            let labels: Vec<String> = bars.iter().map(|b| b.label.clone()).collect();
+            for spacing in [LOOSE, TIGHT] {
+                let layout = Layout {
+                    bars: &bars,
+                    events: &events,
+                    labels: &labels,
+                    spacing,
+                    glyphs: Glyphs::new(false),
+                };
+                for range in [0..events.len(), events.len() / 2..events.len()] {
+                    let block = layout.block(range);
+                    let mut columns: Vec<(u32, usize)> = Vec::new();
+                    for s in &block.segments {
+                        columns
+                            .extend((s.left == Left::Call).then_some((bars[s.bar].call, s.from)));
+                        columns.extend(
+                            bars[s.bar]
+                                .end
+                                .filter(|_| s.right == Right::Return)
+                                .map(|r| (r, s.to - 1)),
+                        );
+                    }
+                    columns.sort();
+                    assert!(
+                        columns.windows(2).all(|w| w[0].1 < w[1].1),
+                        "seed {seed}: {columns:?}"
+                    );
+                    assert!(columns.iter().all(|c| c.1 < block.width));
+                }
+            }
+        }
+    }
+}

@@ -22,7 +22,7 @@ pub use text::text;
 pub use words::{bytes, clean, count, seconds};
 
 /// One file that was checked, and what came out.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Case<'a> {
     /// The file as it was given.
     pub file: &'a str,
@@ -30,6 +30,9 @@ pub struct Case<'a> {
     pub history: &'a History,
     /// The specification as it was named: `queue:init=[1 2]`.
     pub spec: &'a str,
+    /// An operation, by its index, in the words of the specification; without its result where the flag is
+    /// false: `deq() -> 7`, `deq()`.
+    pub show: &'a dyn Fn(u32, bool) -> String,
     /// The verdict and how it came about.
     pub outcome: &'a Outcome,
     /// How long it took, reading included.

@@ -2,7 +2,7 @@
 
 use trueline::budget::Exhausted;
 use trueline::verdict::{Explanation, Reason, Unknown, Witness};
-use trueline::{History, Value, Verdict};
+use trueline::{History, Verdict};
 use unicode_width::UnicodeWidthStr;
 
 use crate::document::{Document, Line, Role};
@@ -29,13 +29,13 @@ pub fn text(case: &Case, look: &Look) -> Document {
         Verdict::Linearizable(witness) => {
             if case.witness {
                 document.gap();
-                document.extend(order(case.history, witness));
+                document.extend(order(case, witness));
                 document.gap();
             }
         }
         Verdict::Violation(explanation) => {
             document.gap();
-            document.extend(violation(case.history, explanation, look));
+            document.extend(violation(case, explanation, look));
             document.gap();
             document.extend(prefix(case, explanation, look));
         }
@@ -43,7 +43,10 @@ pub fn text(case: &Case, look: &Look) -> Document {
             document.extend(undecided(unknown, look));
         }
     }
-    document.push(Line::of(Role::Dim, format!("  {}", counts(case))));
+    // A file that was not read to its end has nothing to count.
+    if case.outcome.partitions > 0 || case.outcome.verdict.is_linearizable() {
+        document.push(Line::of(Role::Dim, format!("  {}", counts(case))));
+    }
     if !case.outcome.verdict.is_linearizable() {
         document.push(Line::of(Role::Dim, format!("  again: {}", clean(case.again))));
     }
@@ -87,7 +90,7 @@ fn part_of(history: &History, explanation: &Explanation) -> Option<String> {
     (!part.object.is_nil() || !part.key.is_nil()).then(|| part.to_string())
 }
 
-fn violation(history: &History, explanation: &Explanation, look: &Look) -> Document {
+fn violation(case: &Case, explanation: &Explanation, look: &Look) -> Document {
     let mut document = Document::default();
     for line in wrap(&unbroken(&clean(&explanation.sentence)), look.width.saturating_sub(2)) {
         document.push(Line::of(Role::Strong, format!("  {line}")));
@@ -95,18 +98,18 @@ fn violation(history: &History, explanation: &Explanation, look: &Look) -> Docum
     document.gap();
 
     let glyphs = Glyphs::new(look.ascii);
-    let shown = choose(history, explanation);
+    let shown = choose(explanation);
     let left_out = explanation.operations.len() - shown.len();
     if left_out > 0 {
         let what = count(left_out as u64, "earlier operation");
         document.push(Line::of(Role::Dim, format!("  {what} left out")));
         document.gap();
     }
-    let (bars, names) = bars(history, explanation, &shown, look);
+    let (bars, names) = bars(case, explanation, &shown, look);
     let Drawing { document: drawn, numbered } = lanes::draw(&bars, &names, look.width, glyphs);
     document.extend(drawn);
     document.gap();
-    document.extend(places(history, explanation, &shown, look, numbered));
+    document.extend(places(case, explanation, &shown, look, numbered));
     for (told, note) in [
         (
             explanation.minimal,
@@ -126,7 +129,7 @@ fn violation(history: &History, explanation: &Explanation, look: &Look) -> Docum
 }
 
 /// The operations to draw: all of them, or those that clash and the last of the others.
-fn choose(history: &History, explanation: &Explanation) -> Vec<u32> {
+fn choose(explanation: &Explanation) -> Vec<u32> {
     let mut shown = explanation.operations.clone();
     let mut surplus = shown.len().saturating_sub(SHOWN);
     shown.retain(|i| {
@@ -136,7 +139,6 @@ fn choose(history: &History, explanation: &Explanation) -> Vec<u32> {
     });
     // Clashing operations are few; should they be many, the last ones are as good as any.
     shown.drain(..shown.len().saturating_sub(2 * SHOWN));
-    debug_assert!(shown.iter().all(|&i| (i as usize) < history.len()));
     shown
 }
 
@@ -148,26 +150,21 @@ pub(crate) fn end(history: &History, explanation: &Explanation, index: u32) -> O
     (!o.is_pending() && o.call >= from && o.returned < explanation.until).then_some(o.returned)
 }
 
-/// `enq(5)`; with its result, where the sub-history holds its return: `deq() -> 7`.
-pub(crate) fn label(history: &History, explanation: &Explanation, index: u32) -> String {
-    let call = history.show(index);
-    if end(history, explanation, index).is_some() {
-        return clean(&call);
-    }
-    // What `show` says of the result is cut off: the open end of the bar says that there is none.
-    let result = history.operations()[index as usize].result.as_ref();
-    let result = result.map_or("?".to_string(), Value::to_string);
-    clean(call.strip_suffix(&format!(" -> {result}")).unwrap_or(&call))
+/// `enq(5)`; with its result, where the story holds its return: `deq() -> 7`.
+pub(crate) fn label(case: &Case, explanation: &Explanation, index: u32) -> String {
+    let returns = end(case.history, explanation, index).is_some();
+    clean(&(case.show)(index, returns))
 }
 
 /// The bars of these operations, and the names of their lanes. A process that goes on after an operation whose
 /// outcome is unknown gets a further lane.
 fn bars(
-    history: &History,
+    case: &Case,
     explanation: &Explanation,
     shown: &[u32],
     look: &Look,
 ) -> (Vec<Bar>, Vec<String>) {
+    let history = case.history;
     let mut lanes: Vec<(u32, usize)> = Vec::new();
     let mut blocked: Vec<(u32, usize)> = Vec::new();
     let mut bars = Vec::new();
@@ -188,7 +185,7 @@ fn bars(
             lane: 0,
             call: o.call,
             end,
-            label: label(history, explanation, i),
+            label: label(case, explanation, i),
             clash: explanation.clash.contains(&i),
         });
     }
@@ -216,13 +213,14 @@ fn bars(
 
 /// One line an operation: what, who, where in the file.
 fn places(
-    history: &History,
+    case: &Case,
     explanation: &Explanation,
     shown: &[u32],
     look: &Look,
     numbered: bool,
 ) -> Document {
     let glyphs = Glyphs::new(look.ascii);
+    let history = case.history;
     let in_full = numbered || shown.len() <= LISTED;
     let listed: Vec<(usize, u32)> = shown
         .iter()
@@ -230,13 +228,20 @@ fn places(
         .enumerate()
         .filter(|(_, i)| in_full || explanation.clash.contains(i))
         .collect();
+    let line = |i: u32| history.operations()[i as usize].line;
+    // Some formats put everything on one line; then only columns tell the operations apart.
+    let one_line = shown.len() > 1 && shown.iter().all(|&i| line(i) == line(shown[0]));
     let rows: Vec<[String; 4]> = listed
         .iter()
         .map(|&(n, i)| {
             let o = &history.operations()[i as usize];
             let number = if numbered { format!("{} ", n + 1) } else { String::new() };
             let name = clean(&history.processes()[o.process as usize].to_string());
-            let mut place = if o.line > 0 { format!("line {}", o.line) } else { String::new() };
+            let mut place = match o.line {
+                0 => String::new(),
+                line if one_line => format!("line {line}, column {}", o.column),
+                line => format!("line {line}"),
+            };
             if end(history, explanation, i).is_none() {
                 place += match o.is_pending() {
                     true => ", no return",
@@ -244,7 +249,7 @@ fn places(
                     false => ", began before this and counts as open",
                 };
             }
-            let text = label(history, explanation, i);
+            let text = label(case, explanation, i);
             let text = cut(&text, look.width.saturating_sub(40).max(24), glyphs.cut);
             [number, text, cut(&format!("process {name}"), 24, glyphs.cut), place]
         })
@@ -265,7 +270,7 @@ fn places(
         document.push(line);
     }
     let others = shown.iter().filter(|i| !listed.iter().any(|l| l.1 == **i));
-    let lines = others.map(|&i| history.operations()[i as usize].line).filter(|&line| line > 0);
+    let lines = others.map(|&i| line(i)).filter(|&line| line > 0);
     if let (Some(first), Some(last)) = (lines.clone().min(), lines.max()) {
         document.push(Line::plain(format!("    the others stand in lines {first} to {last}")));
     }
@@ -281,7 +286,7 @@ fn prefix(case: &Case, explanation: &Explanation, look: &Look) -> Document {
         return document;
     };
     let last = &operations[index];
-    let what = cut(&clean(&case.history.show(index as u32)), 40, Glyphs::new(look.ascii).cut);
+    let what = cut(&clean(&(case.show)(index as u32, true)), 40, Glyphs::new(look.ascii).cut);
     let what = what.replace(' ', UNBROKEN);
     let called =
         if last.line > 0 { format!(", called in line {}", last.line) } else { String::new() };
@@ -320,14 +325,19 @@ fn paragraph(text: &str, look: &Look) -> Document {
 }
 
 /// The operations in the order that explains the history, one a line.
-fn order(history: &History, witness: &Witness) -> Document {
+fn order(case: &Case, witness: &Witness) -> Document {
+    let history = case.history;
+    let labels: Vec<String> = witness.order.iter().map(|&i| clean(&(case.show)(i, true))).collect();
+    let digits = labels.len().to_string().len();
+    // One long label should not push everything else off the screen.
+    let widest = labels.iter().map(|l| l.width()).filter(|&w| w <= 40).max().unwrap_or(0);
     let mut document = Document::default();
-    let digits = witness.order.len().to_string().len();
-    for (n, &i) in witness.order.iter().enumerate() {
+    for (n, (&i, label)) in witness.order.iter().zip(labels).enumerate() {
         let o = &history.operations()[i as usize];
         let process = clean(&history.processes()[o.process as usize].to_string());
         let mut line = Line::of(Role::Dim, format!("  {:>digits$}  ", n + 1));
-        line.push(Role::Plain, clean(&history.show(i)));
+        line.push(Role::Plain, label);
+        line.pad_to(2 + digits + 2 + widest);
         let place = if o.line > 0 { format!(", line {}", o.line) } else { String::new() };
         line.push(Role::Dim, format!("  process {process}{place}"));
         document.push(line);

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{case, history, report, violation};
+use common::{history, report, violation, with_case};
 use expect_test::expect;
 use trueline::verdict::{Reason, Unknown, Verdict, Witness};
 use trueline::{Value, budget::Exhausted};
@@ -341,7 +341,7 @@ fn linearizable_with_its_order() {
         expect![[r#"
             linearizable: q.jsonl: 2 operations fit an order that queue allows
 
-              1  enq(1)  process 0, line 1
+              1  enq(1)      process 0, line 1
               2  deq() -> 1  process 1, line 2
 
               queue, search, 2 operations, 1 partition, 1,234 states, 12.5 ms
@@ -387,19 +387,18 @@ fn quiet_leaves_the_verdict_line() {
 #[test]
 fn colour_marks_the_verdict_and_the_clash() {
     let (h, v) = violation(EARLY, &[0, 1], &[1], "why");
-    let outcome = common::outcome(v);
-    let text = trueline_report::text(&case(&h, &outcome), &Look::default()).render(true);
+    let render =
+        |color| with_case(&h, &v, |c| trueline_report::text(c, &Look::default()).render(color));
+    let text = render(true);
     assert!(text.starts_with("\u{1b}[1m\u{1b}[31mviolation\u{1b}[0m: q.jsonl"), "{text:?}");
     assert!(text.contains("\u{1b}[31m╞═ deq() -> 7 ═╡\u{1b}[0m"), "{text:?}");
-    let without = trueline_report::text(&case(&h, &outcome), &Look::default()).render(false);
-    assert!(!without.contains('\u{1b}'));
+    assert!(!render(false).contains('\u{1b}'));
 }
 
 #[test]
 fn json_tells_the_same() {
     let (h, v) = violation(EARLY, &[1, 2], &[1, 2], "a \"quoted\"\u{1} sentence");
-    let outcome = common::outcome(v);
-    let json = trueline_report::json(&case(&h, &outcome));
+    let json = with_case(&h, &v, trueline_report::json);
     expect![[r#"
         {
           "schema": "trueline/1",

@@ -57,25 +57,29 @@ pub(crate) fn violation(
     (h, Verdict::Violation(explanation))
 }
 
-pub(crate) fn outcome(verdict: Verdict) -> Outcome {
-    Outcome { verdict, algorithm: "search", partitions: 1, states: 1234 }
-}
-
-pub(crate) fn case<'a>(history: &'a History, outcome: &'a Outcome) -> Case<'a> {
-    Case {
+/// Hands the case with this verdict to `f`.
+pub(crate) fn with_case<T>(history: &History, verdict: &Verdict, f: impl FnOnce(&Case) -> T) -> T {
+    let outcome =
+        Outcome { verdict: verdict.clone(), algorithm: "search", partitions: 1, states: 1234 };
+    let show = |i: u32, with_result: bool| {
+        let shown = history.show(i);
+        let cut = if with_result { None } else { shown.split_once(" -> ") };
+        cut.map_or(shown.clone(), |(call, _)| call.to_string())
+    };
+    f(&Case {
         file: "q.jsonl",
         history,
         spec: "queue",
-        outcome,
+        show: &show,
+        outcome: &outcome,
         seconds: 0.0125,
         again: "trueline check --spec queue q.jsonl",
         witness: true,
-    }
+    })
 }
 
 #[track_caller]
 pub(crate) fn report(history: &History, verdict: &Verdict, look: Look, expect: Expect) {
-    let outcome = outcome(verdict.clone());
-    let text = trueline_report::text(&case(history, &outcome), &look).render(false);
+    let text = with_case(history, verdict, |case| trueline_report::text(case, &look).render(false));
     expect.assert_eq(&text);
 }

@@ -109,6 +109,16 @@ impl Named {
         self.spec.fits(history).map_err(|e| self.in_context(e))
     }
 
+    /// An operation in the words of the specification: `pop() -> nil`. Without a result where there is none or it
+    /// should not be told: `pop()`.
+    pub fn show(&self, history: &History, index: u32, with_result: bool) -> String {
+        let o = &history.operations()[index as usize];
+        let method = &history.methods()[o.op.method as usize];
+        let shown = self.spec.shown(method, o.op.args.as_slice(), o.result.as_ref(), with_result);
+        let shown = shown.unwrap_or_else(|| history.show(index));
+        shown.strip_suffix(" -> ?").map_or(shown.clone(), String::from)
+    }
+
     /// Makes a history of this specification, which the history then names. The error says why there is none.
     pub fn generate(&self, plan: &Plan) -> Result<History, String> {
         self.spec.generate(plan, &self.text).map_err(|e| format!("{}: {e}", self.text))
@@ -129,6 +139,13 @@ impl std::fmt::Debug for Named {
 trait Erased: Send + Sync {
     fn check(&self, h: &History, algorithm: Algorithm, budget: &Budget) -> Result<Outcome, Error>;
     fn fits(&self, history: &History) -> Result<(), Error>;
+    fn shown(
+        &self,
+        method: &str,
+        args: &[Value],
+        result: Option<&Value>,
+        with_result: bool,
+    ) -> Option<String>;
     fn generate(&self, plan: &Plan, name: &str) -> Result<History, String>;
 }
 
@@ -140,6 +157,17 @@ impl<B: Builtin> Erased for B {
 
     fn fits(&self, history: &History) -> Result<(), Error> {
         history.decode(|method, args, result| self.decode(method, args, result)).map(drop)
+    }
+
+    fn shown(
+        &self,
+        method: &str,
+        args: &[Value],
+        result: Option<&Value>,
+        with_result: bool,
+    ) -> Option<String> {
+        let (op, result) = self.decode(method, args, result).ok()?;
+        Some(self.show(&op, result.as_ref().filter(|_| with_result)))
     }
 
     fn generate(&self, plan: &Plan, name: &str) -> Result<History, String> {
