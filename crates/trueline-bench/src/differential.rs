@@ -1,15 +1,16 @@
 //! `differential`: every algorithm against the brute-force oracle, on random small histories of every
-//! specification.
+//! specification. Stops at the first mismatch and names the seed.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use rayon::prelude::*;
-use trueline::spec::{self, Builtin};
-use trueline::{Algorithm, Check, Verdict};
+use trueline::Algorithm;
+use trueline::spec::Builtin;
 
-use crate::oracle;
+use crate::oracle::compare::compare;
+use crate::oracle::every_spec::{Visit, every_spec};
 use crate::oracle::random::{Random, Shape, random_history};
 
 #[derive(clap::Args)]
@@ -20,109 +21,94 @@ pub(crate) struct Arguments {
     /// The first seed; a history is named by specification and seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Only this specification, with parameters.
+    /// Only this specification, as the table names it.
     #[arg(long)]
     spec: Option<String>,
 }
 
-#[derive(Default)]
-struct Tally {
-    linearizable: AtomicU64,
-    violations: AtomicU64,
-    pending: AtomicU64,
-}
-
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let names: Vec<String> = match &arguments.spec {
-        Some(name) => vec![name.clone()],
-        None => spec::samples().iter().map(|s| s.to_string()).collect(),
-    };
-    let each = arguments.histories.div_ceil(names.len() as u64);
+    let mut names = Names(Vec::new());
+    every_spec(&mut names);
+    let wanted = |name: &str| arguments.spec.as_deref().is_none_or(|only| only == name);
+    let count = names.0.iter().filter(|n| wanted(n)).count() as u64;
+    if count == 0 {
+        bail!("no such specification: expected one of {}", names.0.join(", "));
+    }
     let started = Instant::now();
     println!(
         "{:<34} {:>10} {:>13} {:>11} {:>9}",
         "specification", "histories", "linearizable", "violations", "pending"
     );
-    let mut total = 0;
-    for name in &names {
-        let tally = Tally::default();
-        let one = |seed: u64| {
-            spec::visit(name, Compare { seed, tally: &tally }).map_err(anyhow::Error::msg)?
-        };
-        (0..each)
-            .into_par_iter()
-            .map(|i| one(arguments.seed + i))
-            .collect::<anyhow::Result<()>>()
-            .with_context(|| format!("specification {name}"))?;
-        let count = |n: &AtomicU64| n.load(Ordering::Relaxed);
-        println!(
-            "{name:<34} {each:>10} {:>13} {:>11} {:>9}",
-            count(&tally.linearizable),
-            count(&tally.violations),
-            count(&tally.pending)
-        );
-        total += each;
+    let each = arguments.histories.div_ceil(count);
+    let mut table = Table { arguments, each, total: 0, mismatch: None };
+    every_spec(&mut table);
+    if let Some(mismatch) = table.mismatch {
+        bail!(mismatch);
     }
     println!(
-        "{total} histories, {} algorithms each, 0 mismatches, {:.1} s",
+        "{} histories, {} algorithms each, 0 mismatches, {:.1} s",
+        table.total,
         Algorithm::ALL.len(),
         started.elapsed().as_secs_f64()
     );
     Ok(())
 }
 
-/// Compares all algorithms on the history of one seed.
-struct Compare<'a> {
-    seed: u64,
-    tally: &'a Tally,
+struct Names(Vec<String>);
+
+impl Visit for Names {
+    fn visit<B: Builtin>(&mut self, name: &str, _: B) {
+        self.0.push(name.to_string());
+    }
 }
 
-impl spec::Visitor for Compare<'_> {
-    type Output = anyhow::Result<()>;
+/// Compares the histories of one specification after the other and prints a row each.
+struct Table<'a> {
+    arguments: &'a Arguments,
+    each: u64,
+    total: u64,
+    mismatch: Option<String>,
+}
 
-    fn visit<B: Builtin>(self, spec: B) -> anyhow::Result<()> {
-        let mut random = Random::new(self.seed);
-        let shape = Shape::small(&mut random);
-        let raw = random_history(&spec, shape, &mut random);
-        let history =
-            raw.decode(|method, args, result| spec.decode(method, args, result)).with_context(
-                || format!("seed {}: what the type encodes does not decode", self.seed),
-            )?;
-        let expected = oracle::is_linearizable(&spec, &history);
-        let counter = if expected { &self.tally.linearizable } else { &self.tally.violations };
-        counter.fetch_add(1, Ordering::Relaxed);
-        if history.pending() > 0 {
-            self.tally.pending.fetch_add(1, Ordering::Relaxed);
+impl Visit for Table<'_> {
+    fn visit<B: Builtin>(&mut self, name: &str, spec: B) {
+        let other = self.arguments.spec.as_deref().is_some_and(|only| only != name);
+        if other || self.mismatch.is_some() {
+            return;
         }
-        for &(algorithm, name, _) in Algorithm::ALL {
-            let verdict = Check::new(spec.clone()).algorithm(algorithm).run(&history).verdict;
-            let agrees = match &verdict {
-                Verdict::Linearizable(_) => expected,
-                Verdict::Violation(e) => {
-                    let of_part = history.select(&e.operations);
-                    let alone = if e.start.is_none() && e.until == u32::MAX {
-                        !oracle::is_linearizable(&spec, &of_part)
-                    } else {
-                        true
-                    };
-                    !expected && alone && e.rechecked
-                }
-                Verdict::Unknown(_) => false,
-            };
-            if !agrees {
-                let operations: Vec<String> = (0..raw.len() as u32)
-                    .map(|i| {
-                        let o = &raw.operations()[i as usize];
-                        format!("{} [{}, {}]", raw.show(i), o.call, o.returned)
-                    })
-                    .collect();
-                bail!(
-                    "seed {}: {name} says {verdict:?}, the oracle says linearizable = {expected}:\n{}",
-                    self.seed,
-                    operations.join("\n")
-                );
+        let (good, pending) = (AtomicU64::new(0), AtomicU64::new(0));
+        let first = self.arguments.seed;
+        let compared: Result<(), String> = (first..first + self.each).into_par_iter().try_for_each(|seed| {
+            let mut random = Random::new(seed);
+            let shape = Shape::small(&mut random);
+            let raw = random_history(&spec, shape, &mut random);
+            let history = raw
+                .decode(|method, args, result| spec.decode(method, args, result))
+                .map_err(|e| format!("{name}, seed {seed}: what the type encodes does not decode:{e}"))?;
+            if history.pending() > 0 {
+                pending.fetch_add(1, Ordering::Relaxed);
             }
-        }
-        Ok(())
+            match compare(&spec, &history) {
+                Ok(linearizable) => good.fetch_add(u64::from(linearizable), Ordering::Relaxed),
+                Err(e) => {
+                    let shown: Vec<String> = raw
+                        .operations()
+                        .iter()
+                        .enumerate()
+                        .map(|(i, o)| format!("  {} [{}, {}]", raw.show(i as u32), o.call, o.returned))
+                        .collect();
+                    return Err(format!(
+                        "{name}, seed {seed}: {e}\n{}\nagain: trueline-bench differential --spec {name} --seed {seed} --histories 1",
+                        shown.join("\n")
+                    ));
+                }
+            };
+            Ok(())
+        });
+        self.mismatch = compared.err();
+        self.total += self.each;
+        let (good, pending) = (good.into_inner(), pending.into_inner());
+        let bad = self.each - good;
+        println!("{name:<34} {:>10} {good:>13} {bad:>11} {pending:>9}", self.each);
     }
 }

@@ -2,6 +2,7 @@
 //! against a reference or a peer in the same run, because machines are noisy.
 
 mod differential;
+#[allow(unreachable_pub)]
 #[path = "../../trueline/tests/oracle/mod.rs"]
 mod oracle;
 

@@ -121,7 +121,7 @@ impl Builtin for Log {
 
     /// Reads are rare: each tells the whole log.
     fn sample(&self, state: &Items, pick: &mut dyn FnMut(u64) -> u64, fresh: i64) -> LogOp {
-        if pick(4 + state.len() as u64) < 4 { Read } else { Append(Value::Int(fresh)) }
+        if pick(4 + state.len() as u64) < 4 { Append(Value::Int(fresh)) } else { Read }
     }
 
     fn perform(&self, state: &mut Items, op: &LogOp, _: &Value, _: &mut dyn FnMut(u64) -> u64) {

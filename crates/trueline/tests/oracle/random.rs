@@ -7,7 +7,7 @@ use trueline::history::{Builder, Call, Position};
 use trueline::spec::Builtin;
 
 /// A small generator of random numbers (xorshift).
-pub struct Random(pub u64);
+pub struct Random(u64);
 
 impl Random {
     /// A generator whose sequence depends on every bit of the seed.
@@ -52,9 +52,9 @@ impl Shape {
     /// A random shape for small histories.
     pub fn small(random: &mut Random) -> Shape {
         Shape {
-            operations: 2 + random.below(6),
+            operations: 2 + random.below(7),
             processes: 2 + random.below(3),
-            wrong: [0, 10, 30][random.below(3) as usize],
+            wrong: [10, 40, 80][random.below(3) as usize],
             unknown: [0, 0, 20][random.below(3) as usize],
             values: [0, 2, 4][random.below(3) as usize],
         }
@@ -64,7 +64,7 @@ impl Shape {
 enum Phase<B: Builtin> {
     Idle,
     Called(B::Op),
-    Done(Value),
+    Done(B::Op, Value),
 }
 
 /// Simulates processes that call, take effect on one sequential object and return; then spoils some results.
@@ -86,7 +86,10 @@ pub fn random_history<B: Builtin>(spec: &B, shape: Shape, random: &mut Random) -
                 fresh += 1;
                 let value =
                     if shape.values == 0 { fresh } else { random.below(shape.values) as i64 };
-                let op = spec.sample(&mut |n| random.below(n), value);
+                // Types with keys draw them from eight; a small history needs fewer to be interesting.
+                let few = random.chance(70);
+                let mut pick = |n| random.below(if few && n == 8 { 2 } else { n });
+                let op = spec.sample(&state, &mut pick, value);
                 let (method, args) = spec.encode(&op);
                 let method = builder.method(method);
                 let call = Call { method, args: args.into() };
@@ -99,8 +102,7 @@ pub fn random_history<B: Builtin>(spec: &B, shape: Shape, random: &mut Random) -
                 Phase::Idle
             }
             Phase::Called(op) => {
-                let now = if random.chance(shape.wrong) { random.pick(&states) } else { None };
-                let results = spec.results(now.unwrap_or(&state), &op);
+                let results = spec.results(&state, &op);
                 match random.pick(&results) {
                     None => Phase::Called(op),
                     Some(result) => {
@@ -110,15 +112,20 @@ pub fn random_history<B: Builtin>(spec: &B, shape: Shape, random: &mut Random) -
                             state = after.clone();
                             states.push(state.clone());
                         }
-                        Phase::Done(result.clone())
+                        Phase::Done(op, result.clone())
                     }
                 }
             }
-            Phase::Done(_) if random.chance(shape.unknown) => {
+            Phase::Done(..) if random.chance(shape.unknown) => {
                 builder.unknown(process, at).expect("processes alternate");
                 Phase::Idle
             }
-            Phase::Done(result) => {
+            Phase::Done(op, mut result) => {
+                if random.chance(shape.wrong) {
+                    // What the operation would have returned at another time.
+                    let then = random.pick(&states).unwrap_or(&state);
+                    result = random.pick(&spec.results(then, &op)).cloned().unwrap_or(result);
+                }
                 builder.returns(process, result, at).expect("processes alternate");
                 Phase::Idle
             }

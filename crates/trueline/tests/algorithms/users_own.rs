@@ -2,12 +2,12 @@
 //! the full trait where it is nondeterministic. Built-in specifications are compared in the same way by
 //! `builtin_specifications.rs`.
 
-mod oracle;
-
 use std::collections::VecDeque;
 
+use crate::oracle::compare::compare;
+use crate::oracle::random::Random;
 use trueline::history::{Builder, Call, Position};
-use trueline::{Algorithm, Check, History, Sequential, Spec, Value, Verdict};
+use trueline::{History, Sequential, Spec, Value};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 struct Fifo(VecDeque<i64>);
@@ -72,18 +72,6 @@ impl Spec for Bag {
     }
 }
 
-/// A small generator of random numbers (xorshift).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % n
-    }
-}
-
 /// A random history of pushes and pops: results are arbitrary, so about half are violations.
 fn random_history(random: &mut Random) -> History<Op, Option<i64>> {
     let mut builder = Builder::new();
@@ -128,46 +116,28 @@ fn random_history(random: &mut Random) -> History<Op, Option<i64>> {
     decoded.unwrap()
 }
 
-fn cases() -> u64 {
-    std::env::var("TRUELINE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(3_000)
-}
-
-#[track_caller]
-fn agrees_with_oracle<S: Spec + Clone>(spec: &S, history: &History<S::Op, S::Ret>) -> bool {
-    let expected = oracle::is_linearizable(spec, history);
-    for &(algorithm, name, _) in Algorithm::ALL {
-        let outcome = Check::new(spec.clone()).algorithm(algorithm).run(history);
-        match &outcome.verdict {
-            Verdict::Linearizable(_) => assert!(expected, "{name} accepts {history:?}"),
-            Verdict::Violation(explanation) => {
-                assert!(!expected, "{name} rejects {history:?}");
-                assert!(explanation.rechecked && explanation.minimal, "{explanation:?}");
-                let fine_until = explanation.fine_until.expect("small histories fit the budget");
-                let fine = history.prefix(fine_until);
-                assert!(oracle::is_linearizable(spec, &fine), "{name} prefix of {history:?}");
-                let bad = history.prefix(fine_until + 1);
-                assert!(!oracle::is_linearizable(spec, &bad), "{name} prefix of {history:?}");
-            }
-            Verdict::Unknown(unknown) => panic!("{name}: {unknown:?} on {history:?}"),
-        }
-    }
-    expected
-}
+use super::cases;
 
 #[test]
 fn a_plain_struct_is_decided_as_the_oracle_does() {
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let good = (0..cases())
-        .filter(|_| agrees_with_oracle(&Fifo::default(), &random_history(&mut random)))
+        .filter(|_| {
+            let history = random_history(&mut random);
+            compare(&Fifo::default(), &history).unwrap_or_else(|e| panic!("{e}: {history:?}"))
+        })
         .count() as u64;
     assert!(good > cases() / 10 && good < cases() * 9 / 10, "one-sided: {good}");
 }
 
 #[test]
 fn a_nondeterministic_specification_is_decided_as_the_oracle_does() {
-    let mut random = Random(11);
+    let mut random = Random::new(11);
     let good = (0..cases())
-        .filter(|_| agrees_with_oracle(&Bag, &random_history(&mut random)))
+        .filter(|_| {
+            let history = random_history(&mut random);
+            compare(&Bag, &history).unwrap_or_else(|e| panic!("{e}: {history:?}"))
+        })
         .count() as u64;
     assert!(good > cases() / 10 && good < cases() * 9 / 10, "one-sided: {good}");
 }

@@ -1,0 +1,38 @@
+//! Every built-in specification, with parameters that matter, by its type.
+
+use trueline::Value;
+use trueline::spec::{self, Builtin};
+
+/// Something to do with each of them.
+pub trait Visit {
+    fn visit<B: Builtin>(&mut self, name: &str, spec: B);
+}
+
+/// Shows every specification to the visitor, under the name that the command line knows.
+pub fn every_spec(visitor: &mut impl Visit) {
+    let items = |values: &[i64]| values.iter().map(|&v| Value::Int(v)).collect::<Vec<_>>();
+    visitor.visit("register", spec::register(Value::Nil));
+    visitor.visit("register:init=?", spec::unknown_register());
+    visitor.visit("cas-register:init=0", spec::cas_register(Some(Value::Int(0))));
+    visitor.visit("rmw", spec::rmw(Value::Int(0)));
+    visitor.visit("counter", spec::counter());
+    visitor.visit("kv", spec::kv());
+    visitor.visit("map", spec::map());
+    visitor.visit("queue", spec::queue());
+    visitor.visit("queue:init=[1 0]", spec::queue().with_init(items(&[1, 0])));
+    visitor.visit("bounded-queue:capacity=2", spec::bounded_queue(2));
+    visitor.visit("stack", spec::stack());
+    visitor.visit("stack:init=[1 0]", spec::stack().with_init(items(&[1, 0])));
+    visitor.visit("deque", spec::deque());
+    visitor.visit("priority-queue", spec::priority_queue());
+    visitor.visit("priority-queue:order=min", spec::priority_queue().smallest_first());
+    visitor.visit("bounded-priority-queue:capacity=2", spec::bounded_priority_queue(2));
+    visitor.visit("set", spec::set());
+    visitor.visit("multiset", spec::multiset());
+    visitor.visit("mutex", spec::mutex());
+    visitor.visit("semaphore", spec::semaphore(0));
+    visitor.visit("log", spec::log());
+    visitor.visit("snapshot", spec::snapshot(None));
+    visitor.visit("semiqueue:k=2", spec::semiqueue(2));
+    visitor.visit("stuttering-queue:j=2", spec::stuttering_queue(2));
+}
