@@ -8,6 +8,7 @@ pub mod budget;
 pub mod check;
 pub mod formats;
 pub mod history;
+pub(crate) mod monitor;
 pub mod spec;
 pub mod value;
 pub mod verdict;
