@@ -147,30 +147,20 @@ fn witness(
     clusters: &[Cluster],
     begins: &[u32],
 ) -> Vec<u32> {
+    let mut order = Vec::with_capacity(operations.len());
     // Where the next read of each cluster goes.
     let mut places = vec![0u32; clusters.len()];
-    let mut len = 0;
     for &b in begins {
         let cluster = &clusters[b as usize];
-        len += u32::from(cluster.write != NONE);
-        places[b as usize] = len;
-        len += cluster.reads;
+        order.extend(Some(cluster.write).filter(|&w| w != NONE));
+        places[b as usize] = order.len() as u32;
+        order.resize(order.len() + cluster.reads as usize, NONE);
     }
-    let mut order = vec![NONE; len as usize];
     for (i, o) in operations.iter().enumerate() {
-        match o.action {
-            Action::Write(v) => {
-                let v = names.of(v) as usize;
-                if clusters[v].counts() {
-                    // Reads that were called before the write moved the place on.
-                    order[(places[v] - 1) as usize] = i as u32;
-                }
-            }
-            Action::Read(v) => {
-                let place = &mut places[names.of(v) as usize];
-                order[*place as usize] = i as u32;
-                *place += 1;
-            }
+        if let Action::Read(v) = o.action {
+            let place = &mut places[names.of(v) as usize];
+            order[*place as usize] = i as u32;
+            *place += 1;
         }
     }
     order
