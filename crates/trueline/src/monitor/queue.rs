@@ -179,7 +179,8 @@ fn merge(values: &Values, empties: &[(u32, u32)], sequence: &[u32], operations: 
             debug_assert_eq!(i, j, "both sequences meet at an empty result");
             order.extend(empties.next().map(|e| e.1));
             i += 1;
-        } else {
+        } else if dequeue_at != NEVER {
+            // Behind values that stay, a removal that never returned has not happened.
             order.extend(Some(value(j).remove).filter(|&o| o != NONE));
         }
         j += 1;

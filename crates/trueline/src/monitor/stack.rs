@@ -35,7 +35,7 @@
 use super::container::{Action, INS_CALL, INS_RETURN, NO_EVENT, REM_CALL, Value, Values};
 use super::max_tree::MaxTree;
 use super::shrink::shrink;
-use super::{Answer, NONE, Op, Why};
+use super::{Answer, NEVER, NONE, Op, Why};
 
 /// Decides a stack. `initial` is what is in it at the start, bottom first.
 pub(crate) fn check(operations: &[Op<Action>], initial: &[u32]) -> Answer {
@@ -302,7 +302,8 @@ impl Output<'_> {
     }
 
     fn pop(&mut self, value: u32, slot: u32) {
-        if self.values.values[value as usize].removed() {
+        // A removal that never returned and comes after values that stay has not happened.
+        if self.values.values[value as usize].removed() && slot != NEVER {
             self.advance(slot + 1);
             self.emit(self.values.values[value as usize].remove);
         }

@@ -33,7 +33,7 @@ fn register_against_the_oracle() {
     let mut tally = Tally::default();
     for _ in 0..cases() {
         let (length, processes) = (2 + random.below(11), 1 + random.below(6));
-        let (noise, writes) = ([0, 10, 30][random.below(3) as usize], 30 + random.below(30));
+        let (noise, writes) = ([0, 30, 60][random.below(3) as usize], 30 + random.below(30));
         let initial = random.chance(80).then_some(0);
         let (mut state, mut last) = (initial, 0);
         let mut ops = run(&mut random, processes, length, |random| {
