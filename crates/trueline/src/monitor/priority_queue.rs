@@ -26,19 +26,20 @@ pub(crate) fn check(operations: &[Op<Action>], initial: &[u32], priorities: &[u3
         Err(violation) => return violation,
     };
     let priority = |place: u32| priorities[values.name(place) as usize];
-    let mut places: Vec<u32> = (0..values.values.len() as u32).collect();
-    places.retain(|&p| values.values[p as usize].present());
-    places.sort_unstable_by_key(|&p| std::cmp::Reverse(priority(p)));
+    // Highest first, then by place: neighbours in time are often neighbours in memory.
+    let places = 0..values.values.len() as u32;
+    let present = places.filter(|&p| values.values[p as usize].present());
+    let mut sorted: Vec<(u32, u32)> = present.map(|p| (!priority(p), p)).collect();
+    sorted.sort_unstable();
 
     let mut free = FreeSlots { next: (0..=values.end).collect() };
     let mut leaves = vec![NEVER; values.values.len()];
-    let mut rest = &places[..];
-    while let Some(&first) = rest.first() {
-        let ties = rest.iter().take_while(|&&p| priority(p) == priority(first)).count();
-        let (group, lower) = rest.split_at(ties);
-        rest = lower;
-        for &p in group.iter().filter(|&&p| values.values[p as usize].removed()) {
+    for group in sorted.chunk_by(|a, b| a.0 == b.0) {
+        for &(_, p) in group {
             let v = &values.values[p as usize];
+            if !v.removed() {
+                continue;
+            }
             let from = v.rem.call.max(v.ins.call);
             let slot = free.from(from);
             if slot >= v.rem.returned.min(values.end) {
@@ -49,17 +50,17 @@ pub(crate) fn check(operations: &[Op<Action>], initial: &[u32], priorities: &[u3
             }
             leaves[p as usize] = slot;
         }
-        for &p in group {
+        for &(_, p) in group {
             let v = &values.values[p as usize];
             if v.covers() {
                 free.cover(v.ins.returned, v.rem.call.min(values.end));
             }
         }
     }
-    drop(free);
+    drop((free, sorted));
     match values.place_empties() {
         Ok(empties) => {
-            Answer::Order(witness(&values, &places, &leaves, &empties, operations.len()))
+            Answer::Order(witness(&values, priority, &leaves, &empties, operations.len()))
         }
         Err(violation) => violation,
     }
@@ -92,18 +93,19 @@ impl FreeSlots {
     }
 }
 
-/// The order: see the proof at the top. `places` is sorted by priority, highest first.
+/// The order: see the proof at the top.
 fn witness(
     values: &Values,
-    places: &[u32],
+    priority: impl Fn(u32) -> u32,
     leaves: &[u32],
     empties: &[(u32, u32)],
     operations: usize,
 ) -> Vec<u32> {
     let end = values.end as usize;
-    // The removals of each slot, highest first: a counting sort by slot.
+    // The removals of each slot: a counting sort by slot.
     let mut starts = vec![0u32; end + 2];
-    let leaving = || places.iter().copied().filter(|&p| leaves[p as usize] != NEVER);
+    let places = 0..leaves.len() as u32;
+    let leaving = || places.clone().filter(|&p| leaves[p as usize] != NEVER);
     leaving().for_each(|p| starts[leaves[p as usize] as usize + 2] += 1);
     for slot in 2..starts.len() {
         starts[slot] += starts[slot - 1];
@@ -120,7 +122,9 @@ fn witness(
     let mut push = |o: u32| order.extend(Some(o).filter(|&o| o != NONE));
     let mut empties = empties.iter().peekable();
     for slot in 0..end {
-        for &p in &removals[starts[slot] as usize..starts[slot + 1] as usize] {
+        let removals = &mut removals[starts[slot] as usize..starts[slot + 1] as usize];
+        removals.sort_unstable_by_key(|&p| std::cmp::Reverse(priority(p)));
+        for &mut p in removals {
             let v = &values.values[p as usize];
             if together(p, v) {
                 push(v.insert);

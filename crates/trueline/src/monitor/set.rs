@@ -133,16 +133,13 @@ fn sweep(operations: &[Op<Action>], events: &[u32], present: bool) -> Result<Vec
     Ok(sweep.order)
 }
 
-/// Tries at most this many cuts, and operations in all.
-const CUTS: usize = 64;
-const WORK: usize = 1 << 22;
+/// Operations that may be looked at to find a cut.
+const WORK: usize = 1 << 21;
 
 /// A few operations that are a violation.
 fn explain(operations: &[Op<Action>], events: &[u32], present: bool, stuck: &Stuck) -> Answer {
     let action = |i: u32| operations[i as usize].action;
     let changes = |i: u32| matches!(action(i), Action::Add | Action::Remove);
-    let mut happened = vec![false; operations.len()];
-    stuck.order.iter().for_each(|&i| happened[i as usize] = true);
     let fails = |part: &[u32]| {
         let part: Vec<_> = part.iter().map(|&i| operations[i as usize]).collect();
         sweep(&part, &timeline(part.iter().map(|o| o.span)), present).is_err()
@@ -175,25 +172,20 @@ fn explain(operations: &[Op<Action>], events: &[u32], present: bool, stuck: &Stu
         }
     }
 
-    // Operations that returned at or after the cut and were called before the violation. Adds and removes that were
-    // still open and had not happened there can not help: all of the other kind are used up.
+    // What was open at the violation and had happened. Adds and removes that were open and had not happened can
+    // not help: all of the other kind are used up.
+    let end = operations[stuck.operation as usize].span.returned;
+    let still_open = |i: &u32| operations[*i as usize].span.returned > end && changes(*i);
+    let open: Vec<u32> = stuck.order.iter().copied().filter(still_open).collect();
     let since = |cut: usize| {
-        let mut part: Vec<u32> = Vec::new();
-        let mut returned = |i: u32| part.push(i);
-        events[cut..=stuck.event].iter().filter(|e| *e & 1 == 1).for_each(|e| returned(e >> 1));
-        let end = operations[stuck.operation as usize].span.returned;
-        let still_open = |i: &u32| {
-            let span = operations[*i as usize].span;
-            span.call < end && span.returned > end && changes(*i) && happened[*i as usize]
-        };
-        part.extend(stuck.order.iter().copied().filter(still_open));
-        part
+        let returns = events[cut..=stuck.event].iter().filter(|e| *e & 1 == 1).map(|e| e >> 1);
+        returns.chain(open.iter().copied()).collect::<Vec<u32>>()
     };
     let mut part = since(0);
     let mut work = 0;
-    for &(cut, state, first) in cuts.iter().rev().take(CUTS) {
+    for &(cut, state, first) in cuts.iter().rev() {
         let mut shorter = since(cut);
-        work += shorter.len() + stuck.order.len() / 8;
+        work += shorter.len();
         if work > WORK {
             break;
         }
@@ -203,7 +195,7 @@ fn explain(operations: &[Op<Action>], events: &[u32], present: bool, stuck: &Stu
         }
         shorter.sort_unstable();
         shorter.dedup();
-        if shorter.contains(&stuck.operation) && fails(&shorter) {
+        if fails(&shorter) {
             part = shorter;
             break;
         }

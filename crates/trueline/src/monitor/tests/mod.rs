@@ -4,6 +4,7 @@
 
 mod containers;
 mod keys;
+mod large;
 mod oracle;
 
 use std::fmt::Debug;
