@@ -80,7 +80,7 @@ pub(super) struct Values {
     pub(super) empties: Vec<Empty>,
     /// All finite ranks are smaller.
     pub(super) end: u32,
-    names: Names,
+    pub(super) names: Names,
 }
 
 impl Values {
@@ -145,11 +145,6 @@ impl Values {
         Values { values: values.collect(), empties: Vec::new(), end: ranks.end, names }
     }
 
-    /// The name that the caller gave to the value at this place.
-    pub(super) fn name(&self, place: u32) -> u32 {
-        self.names.original(place)
-    }
-
     /// What happens at each rank: `place * 4 + kind`, or [`NO_EVENT`].
     pub(super) fn events(&self) -> Vec<u32> {
         let mut events = vec![NO_EVENT; self.end as usize];
@@ -211,7 +206,7 @@ impl Values {
             let value = &self.values[place as usize];
             operations.extend([value.insert, value.remove]);
             if value.insert == NONE {
-                initial.push((value.ins.call, self.name(place)));
+                initial.push((value.ins.call, self.names.original(place)));
             }
         }
         // In the order in which they are in the container.

@@ -16,16 +16,17 @@
 //! to the next free slot; a group of equal priorities is tested before its own covers are added.
 
 use super::container::{Action, INS_RETURN, NO_EVENT, Value, Values};
-use super::{Answer, NEVER, NONE, Op, Why};
+use super::{Answer, NONE, Op, Why};
 
 /// Decides a priority queue. `initial` is what is in it at the start, in any order. `priorities` has an entry for
 /// each value that occurs, indexed by value; larger leaves first.
 pub(crate) fn check(operations: &[Op<Action>], initial: &[u32], priorities: &[u32]) -> Answer {
-    let values = match Values::new(operations, initial) {
+    let mut values = match Values::new(operations, initial) {
         Ok(values) => values,
         Err(violation) => return violation,
     };
-    let priority = |place: u32| priorities[values.name(place) as usize];
+    let names = &values.names;
+    let priority = |place: u32| priorities[names.original(place) as usize];
     // Highest first, then by place: neighbours in time are often neighbours in memory.
     let places = 0..values.values.len() as u32;
     let present = places.filter(|&p| values.values[p as usize].present());
@@ -33,7 +34,6 @@ pub(crate) fn check(operations: &[Op<Action>], initial: &[u32], priorities: &[u3
     sorted.sort_unstable();
 
     let mut free = FreeSlots { next: (0..=values.end).collect() };
-    let mut leaves = vec![NEVER; values.values.len()];
     for group in sorted.chunk_by(|a, b| a.0 == b.0) {
         for &(_, p) in group {
             let v = &values.values[p as usize];
@@ -48,7 +48,8 @@ pub(crate) fn check(operations: &[Op<Action>], initial: &[u32], priorities: &[u3
                 let why = Why::HigherInside { remove: v.remove };
                 return values.violation(higher.into_iter().chain([p]), NONE, why);
             }
-            leaves[p as usize] = slot;
+            // Its return is not needed any more: the place is for the slot in which it leaves.
+            values.values[p as usize].rem.returned = slot;
         }
         for &(_, p) in group {
             let v = &values.values[p as usize];
@@ -59,9 +60,7 @@ pub(crate) fn check(operations: &[Op<Action>], initial: &[u32], priorities: &[u3
     }
     drop((free, sorted));
     match values.place_empties() {
-        Ok(empties) => {
-            Answer::Order(witness(&values, priority, &leaves, &empties, operations.len()))
-        }
+        Ok(empties) => Answer::Order(witness(&values, priority, &empties, operations.len())),
         Err(violation) => violation,
     }
 }
@@ -87,37 +86,35 @@ impl FreeSlots {
     fn cover(&mut self, from: u32, to: u32) {
         let mut slot = self.from(from);
         while slot < to {
-            self.next[slot as usize] = slot + 1;
+            self.next[slot as usize] = to;
             slot = self.from(slot + 1);
         }
     }
 }
 
-/// The order: see the proof at the top.
+/// The order: see the proof at the top. Each value leaves in the slot `rem.returned`.
 fn witness(
     values: &Values,
     priority: impl Fn(u32) -> u32,
-    leaves: &[u32],
     empties: &[(u32, u32)],
     operations: usize,
 ) -> Vec<u32> {
     let end = values.end as usize;
     // The removals of each slot: a counting sort by slot.
     let mut starts = vec![0u32; end + 2];
-    let places = 0..leaves.len() as u32;
-    let leaving = || places.clone().filter(|&p| leaves[p as usize] != NEVER);
-    leaving().for_each(|p| starts[leaves[p as usize] as usize + 2] += 1);
+    let leaving = || values.values.iter().enumerate().filter(|(_, v)| v.removed());
+    leaving().for_each(|(_, v)| starts[v.rem.returned as usize + 2] += 1);
     for slot in 2..starts.len() {
         starts[slot] += starts[slot - 1];
     }
     let mut removals = vec![0u32; starts[end + 1] as usize];
-    for p in leaving() {
-        let at = &mut starts[leaves[p as usize] as usize + 1];
-        removals[*at as usize] = p;
+    for (p, v) in leaving() {
+        let at = &mut starts[v.rem.returned as usize + 1];
+        removals[*at as usize] = p as u32;
         *at += 1;
     }
     let events = values.events();
-    let together = |p: u32, v: &Value| leaves[p as usize] < v.ins.returned;
+    let together = |v: &Value| v.rem.returned < v.ins.returned;
     let mut order = Vec::with_capacity(operations);
     let mut push = |o: u32| order.extend(Some(o).filter(|&o| o != NONE));
     let mut empties = empties.iter().peekable();
@@ -126,7 +123,7 @@ fn witness(
         removals.sort_unstable_by_key(|&p| std::cmp::Reverse(priority(p)));
         for &mut p in removals {
             let v = &values.values[p as usize];
-            if together(p, v) {
+            if together(v) {
                 push(v.insert);
             }
             push(v.remove);
@@ -137,7 +134,7 @@ fn witness(
         let event = events.get(slot + 1).copied().unwrap_or(NO_EVENT);
         if event != NO_EVENT && event & 3 == INS_RETURN {
             let v = &values.values[(event >> 2) as usize];
-            if !together(event >> 2, v) {
+            if !together(v) {
                 push(v.insert);
             }
         }

@@ -25,7 +25,7 @@ use std::collections::BinaryHeap;
 
 use super::ranks::timeline;
 use super::shrink::shrink;
-use super::{Answer, NEVER, Op, Why};
+use super::{Answer, Op, Why};
 
 /// What an operation on the key did. Only adds and removes may never have returned; those may have taken effect
 /// or not.
