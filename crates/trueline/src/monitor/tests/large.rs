@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::time::Instant;
 
 use super::containers::{Kind, Shape, random_history};
-use super::{Random, cases, run};
+use super::{Random, cases, oracle, run};
 use crate::monitor::container::Action::{self, Empty, Insert, Remove};
 use crate::monitor::{Answer, NEVER, Op, Span, priority_queue, queue, register, set, stack};
 
@@ -238,12 +238,19 @@ fn timings() {
                 // Two removals near the end change places.
                 let removal = |o: &Op<Action>| matches!(o.action, Remove(_));
                 let late: Vec<usize> = (0..ops.len()).filter(|&i| removal(&ops[i])).collect();
-                let [.., a, b] = late[..late.len() - 40] else { unreachable!() };
-                let b = late
-                    .iter()
-                    .copied()
-                    .find(|&i| ops[i].span.call > ops[a].span.returned + 20)
-                    .unwrap_or(b);
+                let mut inserted = vec![0; length as usize];
+                for o in &ops {
+                    if let Insert(v) = o.action {
+                        inserted[v as usize] = o.span.returned;
+                    }
+                }
+                let a = late[late.len() - 500];
+                let in_time = |&&i: &&usize| {
+                    let Remove(v) = ops[i].action else { unreachable!() };
+                    let (first, second) = (ops[a].span, ops[i].span);
+                    second.call > first.returned + 20 && inserted[v as usize] < first.call
+                };
+                let Some(&b) = late.iter().find(in_time) else { continue };
                 let (x, y) = (ops[a].action, ops[b].action);
                 (ops[a].action, ops[b].action) = (y, x);
                 report(&format!("{name} late"), length, &|| decide(kind, &ops, &priorities));
@@ -276,5 +283,39 @@ fn timings() {
         ops[at].action = set::Action::Add;
         ops[at + 1].action = set::Action::Add;
         report("set, late", length, &|| set::check(&ops, false));
+    }
+}
+
+#[test]
+fn many_pending_removals_are_decided() {
+    for kind in [Kind::Queue, Kind::Stack, Kind::Priority] {
+        for removals in [4, 16, 40] {
+            for seed in 0..8 {
+                let mut random = Random(seed);
+                let shape = Shape {
+                    length: 1000,
+                    processes: 8,
+                    inserts: 50,
+                    noise: [0, 0, 1][seed as usize % 3],
+                    pending: 0,
+                    initial: 3,
+                    priorities: 1000,
+                };
+                let (object, mut ops) = random_history(&mut random, kind, shape);
+                for _ in 0..removals {
+                    let i = random.below(1000) as usize;
+                    if let Remove(_) = ops[i].action {
+                        ops[i].action = Action::RemoveUnknown;
+                        ops[i].span.returned = NEVER;
+                    }
+                }
+                match object.search(&ops, 1000 * 2000).expect("decided in 2,000 steps") {
+                    Answer::Order(order) => oracle::replay(&object, &ops, &order).expect("legal"),
+                    Answer::Violation { operations, .. } => {
+                        assert!(shape.noise > 0 && operations.len() < 100, "{}", operations.len());
+                    }
+                }
+            }
+        }
     }
 }
