@@ -9,7 +9,7 @@
 //!   insert that can still come later or a removal that can have been before.
 //! - *Empty results.* One is a violation iff the covers together contain its whole interval.
 
-use super::ranks::{Names, Ranks};
+use super::ranks::{Names, Ranks, all_differ};
 use super::{Answer, NEVER, NONE, Op, Span, Why};
 
 /// What an operation on a container did. Each value is inserted at most once, initial contents included.
@@ -23,6 +23,15 @@ pub(crate) enum Action {
     Empty,
     /// A removal that never returned. The monitors take it not to have happened; [`super::pending`] decides.
     RemoveUnknown,
+}
+
+/// True where each value is inserted at most once, initial contents included: what the monitors rely on.
+pub(crate) fn is_unambiguous(operations: &[Op<Action>], initial: &[u32]) -> bool {
+    let inserted = operations.iter().filter_map(|o| match o.action {
+        Action::Insert(v) => Some(v),
+        _ => None,
+    });
+    all_differ(initial.iter().copied().chain(inserted), operations.len())
 }
 
 /// A value and the operations on it, in dense ranks.

@@ -87,6 +87,14 @@ impl Names {
     }
 }
 
+/// True where no name occurs twice. `operations` is about the number of names there may be.
+pub(super) fn all_differ(names: impl Iterator<Item = u32> + Clone, operations: usize) -> bool {
+    let dense = Names::new(names.clone(), operations);
+    let mut seen = vec![false; dense.end as usize];
+    let mut each = names;
+    each.all(|n| !std::mem::replace(&mut seen[dense.of(n) as usize], true))
+}
+
 /// The events of a history in order of rank: `operation * 2`, plus 1 for its return.
 pub(super) fn timeline(spans: impl Iterator<Item = Span> + Clone) -> Vec<u32> {
     const NOTHING: u32 = u32::MAX;

@@ -18,7 +18,7 @@
 //! makes six at most; most of the time four or fewer are left after superfluous reads are dropped. (Six can be necessary:
 //! two writes that are open all the time, and the reads of either value both before and after reads of the other.)
 
-use super::ranks::{Names, Ranks};
+use super::ranks::{Names, Ranks, all_differ};
 use super::{Answer, NEVER, NONE, Op, Span, Why};
 
 /// What an operation on a register did. Reads that never returned are left out by the caller.
@@ -28,6 +28,15 @@ pub(crate) enum Action {
     Read(u32),
     /// Wrote this value; no other write does.
     Write(u32),
+}
+
+/// True where no value is written twice, or written and initial: what the monitor relies on.
+pub(crate) fn is_unambiguous(operations: &[Op<Action>], initial: Option<u32>) -> bool {
+    let written = operations.iter().filter_map(|o| match o.action {
+        Action::Write(v) => Some(v),
+        Action::Read(_) => None,
+    });
+    all_differ(written.chain(initial), operations.len())
 }
 
 /// The operations on one value.

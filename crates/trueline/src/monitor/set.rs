@@ -134,7 +134,7 @@ fn sweep(operations: &[Op<Action>], events: &[u32], present: bool) -> Result<Vec
 }
 
 /// Operations that may be looked at to find a cut.
-const WORK: usize = 1 << 21;
+const WORK: usize = 1 << 19;
 
 /// A few operations that are a violation.
 fn explain(operations: &[Op<Action>], events: &[u32], present: bool, stuck: &Stuck) -> Answer {

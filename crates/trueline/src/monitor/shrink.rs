@@ -5,7 +5,7 @@
 //! is bounded by [`WORK`] items looked at; a violation that is too large for that stays larger than it must.
 
 /// Items that may be looked at, all attempts together.
-const WORK: usize = 1 << 21;
+const WORK: usize = 1 << 18;
 
 /// A subset of `items`, in their order, for which `fails` still holds. It must hold for all of them.
 pub(super) fn shrink<T: Copy>(mut items: Vec<T>, mut fails: impl FnMut(&[T]) -> bool) -> Vec<T> {

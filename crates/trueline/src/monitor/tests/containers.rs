@@ -1,9 +1,9 @@
 //! Queue, stack and priority queue against the oracle.
 
-use super::oracle::Object;
-use super::{Random, Tally, cases, jitter, run};
-use crate::monitor::container::Action;
-use crate::monitor::{Answer, NEVER, Op, pending, priority_queue, queue, stack};
+use super::oracle::{self, Object};
+use super::{Random, Tally, cases, jitter, run, show, sometimes_sparse};
+use crate::monitor::container::{self, Action};
+use crate::monitor::{Answer, NEVER, Op, Why, pending, priority_queue, queue, stack};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
@@ -173,23 +173,37 @@ fn small(random: &mut Random, pending: bool) -> Shape {
     }
 }
 
+/// No value can be dropped.
+fn is_minimal(object: &Container, ops: &[Op<Action>], operations: &[u32]) {
+    let name = |o: &Op<Action>| match o.action {
+        Action::Insert(v) | Action::Remove(v) => v,
+        Action::Empty | Action::RemoveUnknown => panic!("not a part of a component"),
+    };
+    let part: Vec<_> = operations.iter().map(|&i| ops[i as usize]).collect();
+    for dropped in part.iter().map(name).chain(object.initial.iter().copied()) {
+        let rest: Vec<_> = part.iter().copied().filter(|o| name(o) != dropped).collect();
+        let initial: Vec<u32> = object.initial.iter().copied().filter(|&v| v != dropped).collect();
+        assert!(oracle::linearizable(&object.only(&initial), &rest), "{}", show(ops));
+    }
+}
+
 fn against_the_oracle(kind: Kind) {
     let mut random = Random(kind as u64 + 1);
     let mut tally = Tally::default();
     for case in 0..cases() {
         let shape = small(&mut random, case % 2 == 0);
         let (object, mut ops) = random_history(&mut random, kind, shape);
-        // Sparse ranks and names must do as well.
-        if random.chance(10) {
-            for o in &mut ops {
-                o.span.call = o.span.call * 1000 + 7;
-                if o.span.returned != NEVER {
-                    o.span.returned = o.span.returned * 1000 + 7;
-                }
-            }
-        }
+        sometimes_sparse(&mut random, &mut ops);
+        assert!(container::is_unambiguous(&ops, &object.initial));
         let answer = object.search(&ops, u64::MAX).expect("no limit, no doubt");
         tally.compare(&object, &ops, &answer);
+        if let Answer::Violation { operations, initial, why } = &answer {
+            match why {
+                Why::WrongOrder { .. } => assert!(operations.len() <= 4),
+                Why::NoBottom => is_minimal(&object.only(initial), &ops, operations),
+                _ => {}
+            }
+        }
         if !ops.iter().any(|o| o.action == Action::RemoveUnknown) {
             assert_eq!(
                 matches!(object.check(&ops), Answer::Order(_)),

@@ -1,8 +1,8 @@
 //! Register, set and mutex against the oracle.
 
 use super::oracle::Object;
-use super::{Random, Tally, cases, jitter, run};
-use crate::monitor::{NEVER, Op, mutex, register, set};
+use super::{Random, Tally, cases, jitter, run, sometimes_sparse};
+use crate::monitor::{Answer, NEVER, Op, mutex, register, set};
 
 /// The value 0 is there at the start, if there is one.
 struct Register(Option<u32>);
@@ -54,6 +54,8 @@ fn register_against_the_oracle() {
         }
         let read = |o: &Op<register::Action>| matches!(o.action, register::Action::Read(_));
         ops.retain(|o| o.span.returned != NEVER || !read(o));
+        sometimes_sparse(&mut random, &mut ops);
+        assert!(register::is_unambiguous(&ops, initial));
         let answer = register::check(&ops, initial);
         tally.compare(&Register(initial), &ops, &answer);
     }
@@ -121,6 +123,7 @@ fn random_key(random: &mut Random, lookups: bool) -> (bool, Vec<Op<set::Action>>
         }
     }
     ops.retain(|o| o.span.returned != NEVER || matches!(o.action, Add | Remove));
+    sometimes_sparse(random, &mut ops);
     (present, ops)
 }
 
@@ -160,4 +163,77 @@ fn mutex_against_the_oracle() {
     if std::env::var("TRUELINE_CASES").is_ok() {
         eprintln!("Mutex: {tally:?}");
     }
+}
+
+/// Processes that take a lock and give it back, again and again. `jump` of 10,000 calls take it without waiting.
+fn locking(
+    random: &mut Random,
+    processes: usize,
+    events: u32,
+    jump: u32,
+) -> Vec<Op<mutex::Action>> {
+    use crate::monitor::Span;
+    use mutex::Action::{Acquire, Release};
+    #[derive(Clone, Copy, PartialEq)]
+    enum At {
+        Idle,
+        Wanting(usize),
+        Got(usize),
+        Holding,
+        Releasing(usize),
+        Released(usize),
+    }
+    let mut at = vec![At::Idle; processes];
+    let (mut ops, mut held): (Vec<Op<_>>, bool) = (Vec::new(), false);
+    let mut rank = 0;
+    while rank < events {
+        let p = random.below(processes as u32) as usize;
+        let event = |rank: &mut u32| {
+            *rank += 1;
+            *rank - 1
+        };
+        at[p] = match at[p] {
+            At::Idle | At::Holding => {
+                let action = if at[p] == At::Idle { Acquire } else { Release };
+                let span = Span { call: event(&mut rank), returned: NEVER };
+                ops.push(Op { span, action });
+                let i = ops.len() - 1;
+                if action == Acquire { At::Wanting(i) } else { At::Releasing(i) }
+            }
+            At::Wanting(i) if !held || random.below(10_000) < jump => {
+                held = true;
+                At::Got(i)
+            }
+            At::Wanting(i) => At::Wanting(i),
+            At::Got(i) => {
+                ops[i].span.returned = event(&mut rank);
+                At::Holding
+            }
+            At::Releasing(i) => {
+                held = false;
+                At::Released(i)
+            }
+            At::Released(i) => {
+                ops[i].span.returned = event(&mut rank);
+                At::Idle
+            }
+        };
+    }
+    ops
+}
+
+#[test]
+fn a_lock_that_two_hold_is_explained_by_few_operations() {
+    let mut sizes = Vec::new();
+    for seed in 0..100 {
+        let mut random = Random(seed);
+        let good = locking(&mut random, 8, 4_000, 0);
+        assert!(matches!(mutex::check(&good, false), Answer::Order(_)));
+        let bad = locking(&mut random, 8, 40_000, 1);
+        if let Answer::Violation { operations, .. } = mutex::check(&bad, false) {
+            sizes.push(operations.len());
+        }
+    }
+    sizes.sort_unstable();
+    assert!(sizes.len() > 80 && sizes[sizes.len() / 2] <= 4 && sizes.iter().all(|&n| n < 40));
 }

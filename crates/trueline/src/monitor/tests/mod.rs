@@ -154,3 +154,13 @@ fn jitter<A>(random: &mut Random, ops: &mut [Op<A>], times: u32) {
     }
     ops.sort_by_key(|o| o.span.call);
 }
+
+/// Some histories are one key of many: their ranks have holes.
+fn sometimes_sparse<A>(random: &mut Random, ops: &mut [Op<A>]) {
+    if random.chance(10) {
+        let sparse = |rank: u32| if rank == NEVER { NEVER } else { rank * 1000 + 7 };
+        for o in ops {
+            o.span = Span { call: sparse(o.span.call), returned: sparse(o.span.returned) };
+        }
+    }
+}
