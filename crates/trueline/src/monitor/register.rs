@@ -15,8 +15,8 @@
 //!
 //! **Explanation.** Two clusters clash by their zones, and a zone is given by at most three operations: the
 //! write, which must be there for the reads to make sense, the first to return and the last to be called. That
-//! makes six at most; most of the time four or fewer are left after superfluous reads are dropped. (Six can be necessary:
-//! two writes that are open all the time, and the reads of either value both before and after reads of the other.)
+//! makes six at most, and mostly four or fewer after superfluous reads are dropped. Six can be necessary: two
+//! writes that are open all the time, and reads of either value both before and after reads of the other.
 
 use super::ranks::{Names, Ranks, all_differ};
 use super::{Answer, NEVER, NONE, Op, Span, Why};

@@ -14,8 +14,8 @@
 //! 3. Else there is a violation. The values of a chain of covers from A to B, the ones that give A and B
 //!    among them, are a violation by themselves: A and B are the same, there is no gap, and no bottom.
 //!
-//! (After Bouajjani, Emmi, Enea and Hamza, *On reducing linearizability to state reachability*, ICALP 2015;
-//! and Peterson, Cook and Dechev, PPoPP 2021, and Abdulla et al., PLDI 2025, whose monitors take O(n²).)
+//! (That unique values make stacks tractable: Emmi and Enea, *Sound, complete, and tractable linearizability
+//! monitoring for concurrent collections*, POPL 2018. Done naively, the above takes O(n²).)
 //!
 //! **Why O(n log n).** Sort the values by the return of their pushes and always work on the leftmost component.
 //!

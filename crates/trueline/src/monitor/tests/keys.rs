@@ -1,8 +1,8 @@
 //! Register, set and mutex against the oracle.
 
-use super::oracle::Object;
+use super::oracle::{self, Object};
 use super::{Random, Tally, cases, jitter, run, sometimes_sparse};
-use crate::monitor::{Answer, NEVER, Op, mutex, register, set};
+use crate::monitor::{Answer, NEVER, Op, Span, mutex, register, set};
 
 /// The value 0 is there at the start, if there is one.
 struct Register(Option<u32>);
@@ -63,6 +63,29 @@ fn register_against_the_oracle() {
     assert!(tally.largest <= 6);
     if std::env::var("TRUELINE_CASES").is_ok() {
         eprintln!("Register: {tally:?}");
+    }
+}
+
+#[test]
+fn a_stale_read_can_need_six_operations() {
+    use register::Action::{Read, Write};
+    let op = |call, returned, action| Op { span: Span { call, returned }, action };
+    let ops = [
+        op(0, 20, Write(1)),
+        op(1, 21, Write(2)),
+        op(2, 6, Read(2)),
+        op(3, 4, Read(1)),
+        op(8, 15, Read(1)),
+        op(10, 11, Read(2)),
+    ];
+    let Answer::Violation { operations, .. } = register::check(&ops, Some(0)) else {
+        panic!("two values at a time");
+    };
+    assert_eq!(operations, [0, 1, 2, 3, 4, 5]);
+    for dropped in 2..6 {
+        let mut rest = ops.to_vec();
+        rest.remove(dropped);
+        assert!(oracle::linearizable(&Register(Some(0)), &rest));
     }
 }
 
@@ -172,7 +195,6 @@ fn locking(
     events: u32,
     jump: u32,
 ) -> Vec<Op<mutex::Action>> {
-    use crate::monitor::Span;
     use mutex::Action::{Acquire, Release};
     #[derive(Clone, Copy, PartialEq)]
     enum At {
