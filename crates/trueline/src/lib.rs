@@ -9,6 +9,7 @@ pub mod check;
 pub mod formats;
 pub mod generate;
 pub mod history;
+pub(crate) mod monitor;
 #[doc(hidden)]
 pub mod rng;
 pub mod spec;

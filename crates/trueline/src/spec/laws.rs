@@ -26,6 +26,7 @@ fn laws<B: Builtin>(spec: B, info: Info, free: fn(&B::Op, &Value) -> bool) {
         laws.splitting();
         laws.order();
         laws.dropping();
+        laws.looking_ahead();
     }
 }
 
@@ -103,6 +104,33 @@ impl<B: Builtin> Laws<B> {
             states = after;
         }
         states
+    }
+
+    /// What is out of reach is illegal, and stays out of reach unless something helps.
+    fn looking_ahead(&mut self) {
+        let length = self.rng.below(6) as usize;
+        let (_, state) = self.legal_history(length, 0.0);
+        let (observer, op) = (self.op(), self.op());
+        let length = self.rng.below(6) as usize;
+        let (_, elsewhere) = self.legal_history(length, 0.0);
+        for result in self.pool(&elsewhere, &observer) {
+            let result = Some(&result);
+            if self.spec.in_reach(&state, &observer, result) {
+                continue;
+            }
+            assert!(self.spec.looks_ahead(), "{} does not look ahead", self.info.name);
+            let shown = self.spec.show(&observer, result);
+            assert!(
+                self.next(&state, &observer, result).is_empty(),
+                "legal, not in reach: {shown}"
+            );
+            if !self.spec.may_help(&op, &observer, result) {
+                for after in self.next(&state, &op, None) {
+                    let reached = self.spec.in_reach(&after, &observer, result);
+                    assert!(!reached, "{} helps {shown}", self.spec.show(&op, None));
+                }
+            }
+        }
     }
 
     fn results_and_observers(&mut self) {

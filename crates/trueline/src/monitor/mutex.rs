@@ -1,0 +1,32 @@
+//! The mutex without owners: any process may release it. A set with a single key, which is there while the lock
+//! is held: to acquire is to add, to release is to remove. Cost and proof are those of [`super::set`].
+
+use super::{Answer, Op, set};
+
+/// What an operation on a mutex did. One that never returned may have taken effect or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// Took the lock.
+    Acquire,
+    /// Gave the lock back.
+    Release,
+    /// Tried to take the lock and found it held, or looked.
+    FoundHeld,
+    /// Looked and found it free.
+    FoundFree,
+}
+
+/// Decides a mutex. `held` tells whether the lock is taken at the start.
+pub(crate) fn check(operations: &[Op<Action>], held: bool) -> Answer {
+    let as_set = |o: &Op<Action>| Op {
+        span: o.span,
+        action: match o.action {
+            Action::Acquire => set::Action::Add,
+            Action::Release => set::Action::Remove,
+            Action::FoundHeld => set::Action::Present,
+            Action::FoundFree => set::Action::Absent,
+        },
+    };
+    let operations: Vec<_> = operations.iter().map(as_set).collect();
+    set::check(&operations, held)
+}
