@@ -354,6 +354,6 @@ impl<S: Spec> Minimiser<'_, '_, '_, S> {
             }
         };
         let stays_bound = |&i: &u32| !group.contains(&i) && self.touches(i) == Touches::Everything;
-        if kept.iter().any(|i| stays_bound(i)) { None } else { Some(group) }
+        if kept.iter().any(stays_bound) { None } else { Some(group) }
     }
 }

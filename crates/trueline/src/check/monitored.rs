@@ -114,12 +114,12 @@ pub(super) fn name(kind: Kind) -> &'static str {
 }
 
 /// Why the kind's monitor may decide what it decides.
-pub(super) fn permission(kind: Kind) -> &'static str {
+pub(super) fn permission(kind: Kind) -> String {
     match kind {
-        Kind::Register => "it is a register and no value is written twice",
-        Kind::Set => "it is a set, each key on its own",
-        Kind::Mutex => "it is a lock without owners",
-        _ => "it is such a container and no value is inserted twice",
+        Kind::Register => "it is a register and no value is written twice".into(),
+        Kind::Set => "it is a set, and each key is decided on its own".into(),
+        Kind::Mutex => "it is a lock without owners".into(),
+        _ => format!("it is a {kind} and no value is inserted twice"),
     }
 }
 

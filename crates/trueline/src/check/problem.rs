@@ -326,7 +326,7 @@ impl<'a> Ticker<'a> {
     #[inline]
     pub(crate) fn tick(&mut self, bytes: impl FnOnce() -> u64) -> Result<(), Exhausted> {
         self.steps += 1;
-        if self.steps % Self::QUANTUM != 0 {
+        if !self.steps.is_multiple_of(Self::QUANTUM) {
             return Ok(());
         }
         if self.steps > self.limit {

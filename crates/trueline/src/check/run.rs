@@ -190,7 +190,7 @@ impl<S: Spec> Setting<'_, S> {
             }
         };
         let by = monitored::name(canonical.kind);
-        let because = monitored::permission(canonical.kind).to_string();
+        let because = monitored::permission(canonical.kind);
         Ok(PartAnswer { kind, by, because, steps: indices.len() as u64 })
     }
 

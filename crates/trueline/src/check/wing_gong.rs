@@ -89,7 +89,7 @@ pub(crate) fn search(
     let mut entry = events.next[events.head as usize];
     while open_returns > 0 {
         let operation = entry / 2;
-        if entry != events.tail && entry % 2 == 0 {
+        if entry != events.tail && entry.is_multiple_of(2) {
             let entry_bytes = done.len() as u64 * 8 + 32;
             ticker.tick(|| seen.capacity() as u64 * entry_bytes + stepper.bytes())?;
             next.clear();

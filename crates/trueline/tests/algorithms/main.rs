@@ -1,5 +1,7 @@
 //! Every algorithm against the brute-force oracle, on random small histories. `TRUELINE_CASES` says how many.
 
+// The oracle is shared with the benches, where it is a module of a binary.
+#[allow(unreachable_pub)]
 #[path = "../oracle/mod.rs"]
 mod oracle;
 
