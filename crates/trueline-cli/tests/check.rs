@@ -41,6 +41,7 @@ fn a_queue_that_forgets_its_order() {
           An order explains the first 4 of 6 returns, but not the next: that of
           deq() -> 3, called in line 9.
           queue, ALGORITHM, 6 operations, 1 partition, STATES, TIME
+          queue-monitor: it is a queue and no value is inserted twice
           again: trueline check queue-violation.jsonl
         exit code 1
     "#]]);
@@ -66,6 +67,7 @@ fn a_stale_read() {
           An order explains the first 2 of 4 returns, but not the next: that of
           read() -> 1, called in line 7.
           register, ALGORITHM, 4 operations, 1 partition, STATES, TIME
+          register-monitor: it is a register and no value is written twice
           again: trueline check --spec register register-violation.edn
         exit code 1
     "#]]);
@@ -87,6 +89,7 @@ fn a_stack_that_claims_to_be_empty() {
           An order explains the first 3 of 4 returns, but not the next: that of
           pop() -> nil, called in line 9.
           stack, ALGORITHM, 4 operations, 1 partition, STATES, TIME
+          stack-monitor: it is a stack and no value is inserted twice
           again: trueline check stack-violation.calls
         exit code 1
     "#]]);
@@ -109,6 +112,7 @@ fn one_key_loses_a_write() {
           An order explains the first 1 of 2 returns of key x, but not the next: that of
           read() -> 0, called in line 7.
           register:init=0, ALGORITHM, 4 operations, 2 partitions, STATES, TIME
+          register-monitor: it is a register and no value is written twice
           again: trueline check keys-violation.jsonl
         exit code 1
     "#]]);
@@ -120,11 +124,12 @@ fn linearizable_with_its_order() {
         linearizable: queue-ok.jsonl: 5 operations fit an order that queue allows
 
           1  enq(2)      process bob, line 3
-          2  deq() -> 2  process carol, line 4
-          3  enq(1)      process alice, line 2
+          2  enq(1)      process alice, line 2
+          3  deq() -> 2  process carol, line 4
           4  deq() -> 1  process carol, line 8
 
           queue, ALGORITHM, 5 operations (1 pending), 1 partition, STATES, TIME
+          queue-monitor: it is a queue and no value is inserted twice
         exit code 0
     "#]]);
 }

@@ -33,7 +33,8 @@ fn convert_and_back_is_the_same_history() {
 fn lists_are_one_line_each() {
     let f = Folder::new();
     f.run("algorithms").shows(expect![[r#"
-        auto          chooses by specification and history (the default)
+        auto          the monitor where it fits, else the search (the default)
+        monitor       exact and log-linear, for register, queue, stack, priority queue, set, mutex with unique values
         search        general search: depth-first and just-in-time in turn, whichever ends first
         depth-first   Wing and Gong's search, memo on (frontier, open operations, state), dominance over pending ones
         just-in-time  carries the set of possible configurations from return to return

@@ -406,6 +406,7 @@ fn json_tells_the_same() {
           "verdict": "violation",
           "spec": "queue",
           "algorithm": "search",
+          "because": "",
           "seconds": 0.0125,
           "operations": 3,
           "pending": 0,
