@@ -5,6 +5,7 @@
 //! linearizable iff every part is. Parts run in parallel; the answer does not depend on how.
 
 mod depth_first;
+mod direct;
 mod explain;
 mod just_in_time;
 mod look_ahead;
@@ -17,6 +18,7 @@ mod run;
 mod search;
 mod timeline;
 mod wing_gong;
+mod words;
 
 use std::fmt;
 use std::str::FromStr;
@@ -111,6 +113,8 @@ pub struct Outcome {
     /// Configurations that the searches visited.
     pub states: u64,
 }
+
+pub(crate) use direct::decide_directly;
 
 /// A check to be run: a specification, an algorithm and a budget.
 pub struct Check<'a, S> {

@@ -13,6 +13,7 @@ use super::minimise::{Core, minimise, shrink};
 use super::problem::{Decision, Problem, Ticker, Window};
 use super::replay::{Refused, replay};
 use super::search::{self, Which};
+use super::words::Found;
 use super::{Algorithm, Outcome, explain, monitored, wing_gong};
 use crate::budget::{Budget, Exhausted};
 use crate::history::{self, History, PENDING};
@@ -23,7 +24,7 @@ use crate::verdict::{Explanation, Reason, Start, Unknown, Verdict, Witness};
 const ENOUGH: u64 = 100_000;
 
 /// Parts of more operations than this are not searched for the longest prefix that is fine by bisection.
-const MANY: usize = 20_000;
+pub(super) const MANY: usize = 20_000;
 
 /// Steps that a part may take in the first round; every further round allows four times as many.
 const FIRST_ROUND: u64 = 1 << 15;
@@ -66,7 +67,7 @@ pub(super) fn run<S: Spec>(
 ) -> Outcome {
     let parts = parts(spec, history);
     let canonical = canonical(spec, history, algorithm, &parts);
-    let setting = Setting { spec, history, algorithm, canonical: &canonical, budget };
+    let setting = Setting { spec, history, algorithm, canonical: &canonical, budget, whole: true };
     let mut answers: Vec<Option<PartAnswer>> = parts.iter().map(|_| None).collect();
     let mut states = 0;
     let mut round = if parts.len() == 1 { u64::MAX } else { FIRST_ROUND };
@@ -154,6 +155,8 @@ struct Setting<'a, S: Spec> {
     algorithm: Algorithm,
     canonical: &'a Result<Canonical<S::Op, S::Ret>, String>,
     budget: &'a Budget,
+    /// False where `history` is only the part that an explanation is about.
+    whole: bool,
 }
 
 impl<S: Spec> Setting<'_, S> {
@@ -180,12 +183,10 @@ impl<S: Spec> Setting<'_, S> {
         let found = monitored::decide(spec, canonical, history, indices, PENDING, self.budget)?;
         let (returns, explained) = (indices.len(), 0);
         let kind = match found {
-            monitored::Found::Order(order) => PartKind::Order(order),
-            monitored::Found::Violation { operations, reason } => {
-                PartKind::Clash { operations, reason }
-            }
-            monitored::Found::Exhausted(why) => PartKind::Exhausted { why, explained, returns },
-            monitored::Found::Wrong(what) => {
+            Found::Order(order) => PartKind::Order(order),
+            Found::Violation { operations, reason } => PartKind::Clash { operations, reason },
+            Found::Exhausted(why) => PartKind::Exhausted { why, explained, returns },
+            Found::Wrong(what) => {
                 PartKind::Disagreement(format!("the monitor's order does not replay: {what}"))
             }
         };
@@ -282,7 +283,7 @@ impl<S: Spec> Setting<'_, S> {
     /// operations that are still open are not known.)
     fn first_bad_return(&self, indices: &[u32]) -> Option<u32> {
         let canonical = self.canonical.as_ref().ok()?;
-        if indices.len() > MANY {
+        if indices.len() > MANY || !self.whole {
             return None;
         }
         let returned = |&i: &u32| self.history.operations()[i as usize].returned;
@@ -295,8 +296,8 @@ impl<S: Spec> Setting<'_, S> {
             let until = returned(&returns[middle]) + 1;
             let (spec, history) = (self.spec, self.history);
             match monitored::decide(spec, canonical, history, indices, until, self.budget) {
-                Ok(monitored::Found::Violation { .. }) => high = middle,
-                Ok(monitored::Found::Order(_)) => low = middle + 1,
+                Ok(Found::Violation { .. }) => high = middle,
+                Ok(Found::Order(_)) => low = middle + 1,
                 _ => return None,
             }
         }
@@ -332,6 +333,23 @@ impl PartAnswer {
     fn is_violation(&self) -> bool {
         matches!(self.kind, PartKind::Stuck(_) | PartKind::Clash { .. })
     }
+}
+
+/// Explains a violation that was found without decoding the history: `history` holds the operations that clash,
+/// and nothing else.
+pub(super) fn explain_clash<S: Spec>(
+    spec: &S,
+    history: &History<S::Op, S::Ret>,
+    reason: Option<(u32, &'static str)>,
+    budget: &Budget,
+) -> Verdict {
+    let canonical = Err(String::new());
+    let algorithm = Algorithm::Monitor;
+    let setting = Setting { spec, history, algorithm, canonical: &canonical, budget, whole: false };
+    let operations: Vec<u32> = (0..history.len() as u32).collect();
+    let kind = PartKind::Clash { operations: operations.clone(), reason };
+    let answer = PartAnswer { kind, by: "", because: String::new(), steps: 0 };
+    setting.violation(&operations, answer)
 }
 
 /// Joins the answers of parts of which none is a violation.
@@ -382,19 +400,20 @@ fn join<Op, Ret>(history: &History<Op, Ret>, answers: Vec<Option<PartAnswer>>) -
 }
 
 /// One order of the whole from an order of each part: every operation gets a moment inside its interval, the
-/// latest call up to and including it in its part's order; moments are compared across parts.
-fn merge<Op, Ret>(history: &History<Op, Ret>, mut orders: Vec<Vec<u32>>) -> Vec<u32> {
-    if orders.len() == 1 {
-        return orders.remove(0);
-    }
-    let mut placed: Vec<(u32, u32, u32, u32)> = Vec::new();
-    for (part, order) in orders.iter().enumerate() {
+/// latest call up to and including it in its part's order; moments are compared across parts. Operations of one
+/// moment are of one part and stay as they are.
+pub(super) fn merge<Op, Ret>(
+    history: &History<Op, Ret>,
+    orders: impl IntoIterator<Item = impl AsRef<[u32]>>,
+) -> Vec<u32> {
+    let mut placed: Vec<(u32, u32)> = Vec::with_capacity(history.len());
+    for order in orders {
         let mut moment = 0;
-        for (place, &index) in order.iter().enumerate() {
+        for &index in order.as_ref() {
             moment = moment.max(history.operations()[index as usize].call);
-            placed.push((moment, part as u32, place as u32, index));
+            placed.push((moment, index));
         }
     }
-    placed.sort_unstable();
-    placed.into_iter().map(|p| p.3).collect()
+    placed.sort_by_key(|&(moment, _)| moment);
+    placed.into_iter().map(|(_, index)| index).collect()
 }

@@ -1,0 +1,210 @@
+//! Decides a long history by the monitor of its kind without decoding it into a second copy.
+//!
+//! A decoded history costs as much memory again as the one that was read. Where the specification is of a known kind,
+//! each operation is decoded, put into the kind's words (16 bytes) and forgotten; only the few operations of a violation
+//! are decoded again to be explained. Whatever does not fit is left to [`super::Check::run`], which also says why.
+//!
+//! Cost: O(n log n); the memory of the words, the monitor and the witness besides the history.
+
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+
+use super::run::{MANY, explain_clash, merge};
+use super::words::{Found, Word, Words};
+use super::{Algorithm, Outcome, monitored};
+use crate::budget::Budget;
+use crate::history::{Error, History, Position};
+use crate::monitor::{Op, Span};
+use crate::spec::{Builtin, Canonical};
+use crate::value::Value;
+use crate::verdict::{Reason, Unknown, Verdict, Witness};
+
+/// Decides a history of more than a few thousand operations; nothing where another way has to be taken. The error
+/// means that the history does not fit the specification.
+pub(crate) fn decide_directly<B: Builtin>(
+    spec: &B,
+    history: &History,
+    algorithm: Algorithm,
+    budget: &Budget,
+) -> Result<Option<Outcome>, Error> {
+    if history.len() <= MANY || !matches!(algorithm, Algorithm::Auto | Algorithm::Monitor) {
+        return Ok(None);
+    }
+    let Some(canonical) = spec.canonical() else { return Ok(None) };
+    let Some(mut said) = Said::new(spec, &canonical, history)? else { return Ok(None) };
+    if !said.trustworthy(spec, &canonical, history)? {
+        return Ok(None);
+    }
+    said.words.settle();
+    let mut orders: Vec<u32> = Vec::with_capacity(history.len());
+    let mut ends = Vec::with_capacity(said.starts.len());
+    let mut verdict = None;
+    for part in 0..said.starts.len() - 1 {
+        let range = said.starts[part] as usize..said.starts[part + 1] as usize;
+        let Ok(found) = said.words.decide(&said.said[range.clone()], budget) else {
+            return Ok(None);
+        };
+        match found.renamed(|n| said.index[range.start + n as usize]) {
+            Found::Order(order) => {
+                orders.extend_from_slice(&order);
+                ends.push(orders.len());
+            }
+            Found::Violation { operations, reason } => {
+                verdict = Some(explain(spec, history, &operations, reason, budget)?);
+                break;
+            }
+            Found::Exhausted(why) => {
+                let progress = format!("{part} of {} parts decided", said.starts.len() - 1);
+                let reason = Reason::Exhausted(why);
+                verdict = Some(Verdict::Unknown(Unknown { reason, progress }));
+                break;
+            }
+            Found::Wrong(what) => {
+                let reason =
+                    Reason::Disagreement(format!("the monitor's order does not replay: {what}"));
+                verdict = Some(Verdict::Unknown(Unknown { reason, progress: String::new() }));
+                break;
+            }
+        }
+    }
+    let partitions = said.starts.len() - 1;
+    drop(said);
+    let verdict = verdict.unwrap_or_else(|| {
+        let order = if partitions == 1 {
+            orders
+        } else {
+            let starts = std::iter::once(0).chain(ends.iter().copied());
+            merge(history, starts.zip(&ends).map(|(start, &end)| &orders[start..end]))
+        };
+        Verdict::Linearizable(Witness { order })
+    });
+    Ok(Some(Outcome {
+        verdict,
+        algorithm: monitored::name(canonical.kind),
+        because: monitored::permission(canonical.kind),
+        partitions,
+        states: history.len() as u64,
+    }))
+}
+
+/// The operations of a history in the words of its kind, part by part.
+struct Said {
+    words: Words,
+    said: Vec<Word>,
+    /// Index in the history of each.
+    index: Vec<u32>,
+    /// Where each part starts, and the end.
+    starts: Vec<u32>,
+}
+
+impl Said {
+    /// Decodes every operation; nothing where one has no word.
+    fn new<B: Builtin>(
+        spec: &B,
+        canonical: &Canonical<B::Op, Value>,
+        history: &History,
+    ) -> Result<Option<Said>, Error> {
+        let mut words = Words::new(canonical);
+        let mut said = Vec::with_capacity(history.len());
+        let mut index = Vec::with_capacity(history.len());
+        let mut part_of: Vec<u32> = Vec::new();
+        let mut parts: HashMap<(u32, Option<u64>), u32, FixedState> = HashMap::default();
+        for (i, o) in history.operations().iter().enumerate() {
+            let method = &history.methods()[o.op.method as usize];
+            let (op, result) = spec
+                .decode(method, o.op.args.as_slice(), o.result.as_ref())
+                .map_err(|e| Error::at(Position { line: o.line, column: o.column }, e))?;
+            let Ok(action) = monitored::action(spec, canonical, &op, result.as_ref(), o.returned)
+            else {
+                return Ok(None);
+            };
+            let Some(action) = action else { continue };
+            let next = parts.len() as u32;
+            let part = *parts.entry((o.part, spec.partition(&op))).or_insert(next);
+            if parts.len() > 1 && part_of.is_empty() {
+                part_of.reserve_exact(history.len());
+                part_of.resize(said.len(), 0);
+            }
+            if parts.len() > 1 {
+                part_of.push(part);
+            }
+            let span = Span { call: o.call, returned: o.returned };
+            said.push(Op { span, action: words.numbered(&action) });
+            index.push(i as u32);
+        }
+        // An operation that touches every key would join the parts of its object.
+        let objects = parts.keys().filter(|k| k.1.is_none()).count();
+        if objects > 0 && objects < parts.len() {
+            return Ok(None);
+        }
+        let count = parts.len().max(1);
+        drop(parts);
+        let mut all = Said { words, said, index, starts: vec![0, 0] };
+        all.starts[1] = all.said.len() as u32;
+        if count > 1 {
+            all.sort(&part_of, count);
+        }
+        Ok(Some(all))
+    }
+
+    /// Puts the parts one behind the other; within a part the order stays.
+    fn sort(&mut self, part_of: &[u32], count: usize) {
+        let mut starts = vec![0u32; count + 1];
+        for &part in part_of {
+            starts[part as usize + 1] += 1;
+        }
+        for part in 0..count {
+            starts[part + 1] += starts[part];
+        }
+        let mut places = starts.clone();
+        let mut said = self.said.clone();
+        let mut index = vec![0; self.index.len()];
+        for (n, &part) in part_of.iter().enumerate() {
+            let place = &mut places[part as usize];
+            said[*place as usize] = self.said[n];
+            index[*place as usize] = self.index[n];
+            *place += 1;
+        }
+        (self.said, self.index, self.starts) = (said, index, starts);
+    }
+
+    /// Tests the claim on the beginning of the largest part.
+    fn trustworthy<B: Builtin>(
+        &self,
+        spec: &B,
+        canonical: &Canonical<B::Op, Value>,
+        history: &History,
+    ) -> Result<bool, Error> {
+        let size = |&part: &usize| self.starts[part + 1] - self.starts[part];
+        let largest = (0..self.starts.len() - 1).rev().max_by_key(size).unwrap_or(0);
+        let start = self.starts[largest] as usize;
+        let end = (self.starts[largest + 1] as usize).min(start + MANY);
+        let some = history
+            .select(&self.index[start..end])
+            .decode(|method, args, result| spec.decode(method, args, result))?;
+        let all: Vec<u32> = (0..some.len() as u32).collect();
+        Ok(monitored::trust(spec, canonical, &some, &all).is_ok())
+    }
+}
+
+/// Decodes and explains the operations that clash.
+fn explain<B: Builtin>(
+    spec: &B,
+    history: &History,
+    operations: &[u32],
+    reason: Option<(u32, &'static str)>,
+    budget: &Budget,
+) -> Result<Verdict, Error> {
+    let few = history
+        .select(operations)
+        .decode(|method, args, result| spec.decode(method, args, result))?;
+    let reason = reason.and_then(|(blamed, text)| {
+        operations.binary_search(&blamed).ok().map(|place| (place as u32, text))
+    });
+    let mut verdict = explain_clash(spec, &few, reason, budget);
+    if let Verdict::Violation(explanation) = &mut verdict {
+        let names = explanation.operations.iter_mut().chain(&mut explanation.clash);
+        names.for_each(|n| *n = operations[*n as usize]);
+    }
+    Ok(verdict)
+}

@@ -1,0 +1,312 @@
+//! Operations in the words of a kind of object, values as numbers; the kind's monitor decides them.
+//!
+//! Knows no specification, so it is compiled once. An order that a monitor gives is replayed against the [`Model`] of
+//! the kind before anybody sees it. Cost: O(n log n); 16 bytes an operation besides what the monitor needs.
+
+use std::hash::BuildHasher;
+
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+
+use super::problem::Ticker;
+use crate::budget::{Budget, Exhausted};
+use crate::history::PENDING;
+use crate::monitor::{Answer, Op, Why, container, mutex, pending, priority_queue};
+use crate::monitor::{queue, register, set, stack};
+use crate::spec::canonical::Model;
+use crate::spec::{Action, Canonical, Kind};
+use crate::value::Value;
+
+/// An operation in the words of a kind.
+pub(super) type Word = Op<Action<u32>>;
+
+/// What a monitor found. Operations are numbers of words.
+pub(super) enum Found {
+    Order(Vec<u32>),
+    Violation {
+        operations: Vec<u32>,
+        /// Who is wrong and why, for a violation of too many operations to be told by their times.
+        reason: Option<(u32, &'static str)>,
+    },
+    Exhausted(Exhausted),
+    /// The order does not replay: a bug.
+    Wrong(String),
+}
+
+impl Found {
+    /// The same with other names for the operations.
+    pub(super) fn renamed(self, name: impl Fn(u32) -> u32) -> Found {
+        match self {
+            Found::Order(mut order) => {
+                order.iter_mut().for_each(|n| *n = name(*n));
+                Found::Order(order)
+            }
+            Found::Violation { mut operations, reason } => {
+                operations.iter_mut().for_each(|n| *n = name(*n));
+                Found::Violation { operations, reason: reason.map(|(n, text)| (name(n), text)) }
+            }
+            other => other,
+        }
+    }
+}
+
+/// A kind of object, its initial contents, and the numbers of its values.
+pub(super) struct Words {
+    kind: Kind,
+    initial: Vec<u32>,
+    table: HashTable<u32>,
+    values: Vec<Value>,
+    /// The rank of each value's priority; empty for kinds without.
+    priorities: Vec<u32>,
+}
+
+impl Words {
+    pub(super) fn new<O, R>(canonical: &Canonical<O, R>) -> Words {
+        let mut words = Words {
+            kind: canonical.kind,
+            initial: Vec::new(),
+            table: HashTable::new(),
+            values: Vec::new(),
+            priorities: Vec::new(),
+        };
+        words.initial = canonical.initial.iter().map(|v| words.number(v)).collect();
+        if words.kind == Kind::Register && words.initial.is_empty() {
+            // A register that is not told otherwise holds nil.
+            words.initial = vec![words.number(&Value::Nil)];
+        }
+        words
+    }
+
+    /// The action on numbers.
+    pub(super) fn numbered(&mut self, action: &Action) -> Action<u32> {
+        action.map(|v| self.number(v))
+    }
+
+    fn number(&mut self, value: &Value) -> u32 {
+        let hasher = FixedState::default();
+        let values = &mut self.values;
+        let entry = self.table.entry(
+            hasher.hash_one(value),
+            |&n| values[n as usize] == *value,
+            |&n| hasher.hash_one(&values[n as usize]),
+        );
+        *entry
+            .or_insert_with(|| {
+                values.push(value.clone());
+                values.len() as u32 - 1
+            })
+            .get()
+    }
+
+    /// All values are known: ranks them, and lets go of what is not needed any more.
+    pub(super) fn settle(&mut self) {
+        let values = std::mem::take(&mut self.values);
+        self.table = HashTable::new();
+        let mut sorted: Vec<u32> = (0..values.len() as u32).collect();
+        let value = |n: &u32| &values[*n as usize];
+        match self.kind {
+            Kind::PriorityQueue => sorted.sort_unstable_by(|a, b| value(a).cmp(value(b))),
+            Kind::MinPriorityQueue => sorted.sort_unstable_by(|a, b| value(b).cmp(value(a))),
+            _ => return,
+        }
+        self.priorities = vec![0; sorted.len()];
+        for (rank, &number) in sorted.iter().enumerate() {
+            self.priorities[number as usize] = rank as u32;
+        }
+    }
+
+    /// The sequential object at its start. Values are ranked where the kind has priorities.
+    pub(super) fn model(&self) -> Model {
+        let initial: Vec<u32> = self.initial.iter().map(|v| self.ranked(v)).collect();
+        Model::new(self.kind, &initial)
+    }
+
+    /// A value as the model wants it.
+    pub(super) fn ranked(&self, value: &u32) -> u32 {
+        self.priorities.get(*value as usize).copied().unwrap_or(*value)
+    }
+
+    /// Decides, or says why the monitor does not fit. Call [`Words::settle`] first.
+    pub(super) fn decide(&self, words: &[Word], budget: &Budget) -> Result<Found, String> {
+        let mut exhausted = None;
+        let mut step = |operations: u64| match budget.spend(operations) {
+            Ok(()) => true,
+            Err(why) => {
+                exhausted = Some(why);
+                false
+            }
+        };
+        let answer = if step(words.len() as u64) { self.monitor(words, &mut step)? } else { None };
+        let Some(answer) = answer else {
+            return Ok(Found::Exhausted(exhausted.unwrap_or(Exhausted::Cancelled)));
+        };
+        Ok(match answer {
+            Answer::Order(order) => match self.replay(words, &order, budget) {
+                Ok(()) => Found::Order(order),
+                Err(refused) => refused,
+            },
+            Answer::Violation { mut operations, why, .. } => {
+                self.add_initial(words, &mut operations);
+                Found::Violation { operations, reason: reason(why) }
+            }
+        })
+    }
+
+    /// Runs the monitor of the kind; `None` where the budget is spent, an error where it does not fit.
+    fn monitor(
+        &self,
+        words: &[Word],
+        step: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<Option<Answer>, String> {
+        let kind = self.kind;
+        let strange = |action| format!("{action:?} is no word for a {kind}");
+        match kind {
+            Kind::Queue => self.container(words, &queue::check, step),
+            Kind::Stack => self.container(words, &stack::check, step),
+            Kind::PriorityQueue | Kind::MinPriorityQueue => {
+                let monitor = |operations: &[Op<container::Action>], initial: &[u32]| {
+                    priority_queue::check(operations, initial, &self.priorities)
+                };
+                self.container(words, &monitor, step)
+            }
+            Kind::Register => {
+                let operations = translated(words, |action| match action {
+                    Action::Read(v) => Ok(register::Action::Read(v)),
+                    Action::Write(v) => Ok(register::Action::Write(v)),
+                    other => Err(strange(other)),
+                })?;
+                let initial = self.initial.first().copied();
+                if !register::is_unambiguous(&operations, initial) {
+                    return Err("a value is written more than once".into());
+                }
+                Ok(Some(register::check(&operations, initial)))
+            }
+            Kind::Set => {
+                let mut key = None;
+                let operations = translated(words, |action| {
+                    let (set, v) = match action {
+                        Action::Add(v) => (set::Action::Add, v),
+                        Action::Delete(v) => (set::Action::Remove, v),
+                        Action::Present(v) => (set::Action::Present, v),
+                        Action::Absent(v) => (set::Action::Absent, v),
+                        other => return Err(strange(other)),
+                    };
+                    match key.replace(v) {
+                        Some(other) if other != v => Err("it does not split by key".to_string()),
+                        _ => Ok(set),
+                    }
+                })?;
+                let present = key.is_some_and(|key| self.initial.contains(&key));
+                Ok(Some(set::check(&operations, present)))
+            }
+            Kind::Mutex => {
+                let operations = translated(words, |action| match action {
+                    Action::Acquire => Ok(mutex::Action::Acquire),
+                    Action::Release => Ok(mutex::Action::Release),
+                    Action::FoundHeld => Ok(mutex::Action::FoundHeld),
+                    Action::FoundFree => Ok(mutex::Action::FoundFree),
+                    other => Err(strange(other)),
+                })?;
+                Ok(Some(mutex::check(&operations, !self.initial.is_empty())))
+            }
+        }
+    }
+
+    fn container(
+        &self,
+        words: &[Word],
+        monitor: pending::Monitor<'_>,
+        step: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<Option<Answer>, String> {
+        let operations = translated(words, |action| match action {
+            Action::Insert(v) => Ok(container::Action::Insert(v)),
+            Action::Remove(v) => Ok(container::Action::Remove(v)),
+            Action::RemoveUnknown => Ok(container::Action::RemoveUnknown),
+            Action::FoundEmpty => Ok(container::Action::Empty),
+            other => Err(format!("{other:?} is no word for a {}", self.kind)),
+        })?;
+        if !container::is_unambiguous(&operations, &self.initial) {
+            return Err("a value is inserted more than once".into());
+        }
+        if words.iter().any(|w| w.action == Action::RemoveUnknown) {
+            return Ok(pending::check(&operations, &self.initial, monitor, step));
+        }
+        Ok(Some(monitor(&operations, &self.initial)))
+    }
+
+    /// Replays an order against the model: every returned operation once, in real time order, each legal.
+    fn replay(&self, words: &[Word], order: &[u32], budget: &Budget) -> Result<(), Found> {
+        let wrong = |what: String| Err(Found::Wrong(what));
+        let mut model = self.model();
+        let mut missing = vec![true; words.len()];
+        let mut latest_call = 0;
+        let mut ticker = Ticker::new(budget);
+        for &n in order {
+            ticker.tick(|| 0).map_err(Found::Exhausted)?;
+            let Op { span, action } = &words[n as usize];
+            if !std::mem::replace(&mut missing[n as usize], false) {
+                return wrong(format!("operation {n} stands twice in the order"));
+            }
+            if span.returned < latest_call {
+                return wrong(format!("operation {n} stands behind one that was called later"));
+            }
+            latest_call = latest_call.max(span.call);
+            if !model.apply(action.map(|v| self.ranked(v))) {
+                return wrong(format!("operation {n} is not legal at its place"));
+            }
+        }
+        match (0..words.len()).find(|&n| missing[n] && words[n].span.returned != PENDING) {
+            Some(n) => wrong(format!("operation {n} returned but is not in the order")),
+            None => Ok(()),
+        }
+    }
+
+    /// Operations on values that were there from the start belong to every violation of a container: without
+    /// them these values would stay inside for ever.
+    fn add_initial(&self, words: &[Word], operations: &mut Vec<u32>) {
+        if self.initial.is_empty() {
+            return;
+        }
+        for (n, word) in words.iter().enumerate() {
+            if matches!(word.action, Action::Remove(v) if self.initial.contains(&v)) {
+                operations.push(n as u32);
+            }
+        }
+        operations.sort_unstable();
+        operations.dedup();
+    }
+}
+
+fn translated<A>(
+    words: &[Word],
+    mut f: impl FnMut(Action<u32>) -> Result<A, String>,
+) -> Result<Vec<Op<A>>, String> {
+    let mut operations = Vec::with_capacity(words.len());
+    for word in words {
+        operations.push(Op { span: word.span, action: f(word.action)? });
+    }
+    Ok(operations)
+}
+
+/// The operation that a rule blames, and what is wrong with it.
+fn reason(why: Why) -> Option<(u32, &'static str)> {
+    match why {
+        Why::EmptyWhileCovered { empty } => Some((
+            empty,
+            "found nothing, but from its call to its return some value was always inside",
+        )),
+        Why::HigherInside { remove } => Some((
+            remove,
+            "came out although from its call to its return a value of higher priority was always inside",
+        )),
+        Why::Impossible { operation, present: true } => Some((
+            operation,
+            "is not possible: from its call to its return the key was there, or the lock held",
+        )),
+        Why::Impossible { operation, present: false } => Some((
+            operation,
+            "is not possible: from its call to its return the key was not there, or the lock free",
+        )),
+        _ => None,
+    }
+}
