@@ -18,6 +18,6 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<Exit> {
         .map_err(|failure| anyhow::Error::msg(failure.message(&name)))?;
     let mut out = Output::new();
     formats::write(&history, args.to, out.writer()).with_context(|| name.clone())?;
-    out.writer().flush()?;
+    out.writer().flush().context("standard output")?;
     Ok(Exit::Holds)
 }

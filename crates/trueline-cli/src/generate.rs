@@ -27,6 +27,6 @@ pub(crate) fn run(args: &GenerateArgs) -> anyhow::Result<Exit> {
     let history = args.spec.generate(&plan).map_err(anyhow::Error::msg)?;
     let mut out = Output::new();
     formats::write(&history, args.format, out.writer()).context("generate")?;
-    out.writer().flush()?;
+    out.writer().flush().context("standard output")?;
     Ok(Exit::Holds)
 }

@@ -1,20 +1,23 @@
 //! Files: opened, unpacked and read within the budget.
 
-use std::fs::File;
+mod slow;
+mod zstd;
+
+use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use flate2::read::MultiGzDecoder;
-use ruzstd::decoding::StreamingDecoder;
 use trueline::formats::{self, ReadOptions};
 use trueline::{Budget, History, history};
 
 use crate::args::{ReadingArgs, Rename};
 use crate::limits;
+use slow::Slow;
+use zstd::Zstd;
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
-const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
 /// Why there is no history.
 #[derive(Debug)]
@@ -68,79 +71,56 @@ pub(crate) fn read(
     budget: &Budget,
     progress: &AtomicU64,
 ) -> Result<History, Failure> {
-    let unpacked = open(file).map_err(Failure::File)?;
+    let unpacked = open(file, budget).map_err(|error| match limits::spent(budget) {
+        Some(why) if error.kind() == io::ErrorKind::TimedOut => Failure::Exhausted(why),
+        _ => Failure::File(error),
+    })?;
     let mut exhausted = None;
     let input = Within { input: unpacked, budget, progress, exhausted: &mut exhausted };
     let result = formats::read(input, &reading.options);
-    if let Some(why) = exhausted {
+    // One long line can take much memory between two looks at the budget.
+    if let Some(why) = exhausted.or_else(|| limits::spent(budget).filter(|_| result.is_ok())) {
         return Err(Failure::Exhausted(why));
     }
     let (mut history, _) = result.map_err(Failure::Content)?;
-    for Rename { from, to } in reading.rename {
-        history.rename(from, to);
-    }
+    history.rename(|method| {
+        reading.rename.iter().find(|rename| rename.from == method).map(|rename| rename.to.as_str())
+    });
     Ok(history)
 }
 
 /// Opens a file and unpacks it where its first bytes say that it is packed.
-fn open(file: &Path) -> io::Result<Box<dyn Read>> {
-    let mut raw: Box<dyn Read> = if file == Path::new("-") {
-        Box::new(io::stdin().lock())
+fn open<'a>(file: &Path, budget: &'a Budget) -> io::Result<Box<dyn Read + 'a>> {
+    let mut raw: Box<dyn Read + 'a> = if file == Path::new("-") {
+        Box::new(Slow::new(budget, || Ok(io::stdin()))?)
     } else {
-        let opened = File::open(file)?;
-        if opened.metadata()?.is_dir() {
+        let kind = fs::metadata(file)?.file_type();
+        if kind.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
         }
-        Box::new(opened)
+        if kind.is_file() {
+            Box::new(File::open(file)?)
+        } else {
+            let file = file.to_path_buf();
+            Box::new(Slow::new(budget, || File::open(file))?)
+        }
     };
     let mut head = Vec::new();
-    raw.by_ref().take(ZSTD.len() as u64).read_to_end(&mut head)?;
-    let (gzip, zstd) = (head.starts_with(GZIP), head.starts_with(ZSTD));
+    raw.by_ref().take(4).read_to_end(&mut head)?;
+    let (gzip, zstd) = (head.starts_with(GZIP), zstd::starts(&head));
     let whole = io::Cursor::new(head).chain(raw);
     Ok(if gzip {
         Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 16, whole)))
     } else if zstd {
-        Box::new(Zstd::new(BufReader::with_capacity(1 << 16, whole))?)
+        Box::new(Zstd::new(BufReader::with_capacity(1 << 16, whole)))
     } else {
         Box::new(whole)
     })
 }
 
-/// Unpacks zstd frame by frame: packers may write several.
-struct Zstd<R: io::BufRead> {
-    frame: Option<StreamingDecoder<R, ruzstd::decoding::FrameDecoder>>,
-}
-
-impl<R: io::BufRead> Zstd<R> {
-    fn new(input: R) -> io::Result<Zstd<R>> {
-        Ok(Zstd { frame: Some(StreamingDecoder::new(input).map_err(corrupt)?) })
-    }
-}
-
-fn corrupt(error: impl std::fmt::Display) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("the zstd data is damaged: {error}"))
-}
-
-impl<R: io::BufRead> Read for Zstd<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while let Some(frame) = &mut self.frame {
-            let n = frame.read(buffer).map_err(corrupt)?;
-            if n > 0 || buffer.is_empty() {
-                return Ok(n);
-            }
-            let Some(ended) = self.frame.take() else { break };
-            let mut rest = ended.into_inner();
-            if !rest.fill_buf()?.is_empty() {
-                self.frame = Some(StreamingDecoder::new(rest).map_err(corrupt)?);
-            }
-        }
-        Ok(0)
-    }
-}
-
 /// Stops when the budget is spent.
 struct Within<'a> {
-    input: Box<dyn Read>,
+    input: Box<dyn Read + 'a>,
     budget: &'a Budget,
     progress: &'a AtomicU64,
     exhausted: &'a mut Option<trueline::budget::Exhausted>,
@@ -148,12 +128,14 @@ struct Within<'a> {
 
 impl Read for Within<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if let Some(why) = limits::spent(self.budget) {
-            *self.exhausted = Some(why);
-            return Err(io::Error::other(why.to_string()));
+        let result = match limits::spent(self.budget) {
+            Some(why) => Err(io::Error::new(io::ErrorKind::TimedOut, why.to_string())),
+            None => self.input.read(buffer),
+        };
+        if result.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::TimedOut) {
+            *self.exhausted = limits::spent(self.budget);
         }
-        let n = self.input.read(buffer)?;
-        self.progress.fetch_add(n as u64, Ordering::Relaxed);
-        Ok(n)
+        self.progress.fetch_add(*result.as_ref().unwrap_or(&0) as u64, Ordering::Relaxed);
+        result
     }
 }

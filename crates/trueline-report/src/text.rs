@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::document::{Document, Line, Role};
 use crate::lanes::{self, Bar, Drawing, Glyphs};
-use crate::words::{UNBROKEN, clean, count, cut, grouped, limit, unbroken, wrap};
+use crate::words::{UNBROKEN, clean, count, cut, grouped, limit, readable, unbroken, wrap};
 use crate::{Case, Look};
 use crate::{bytes, seconds};
 
@@ -96,12 +96,13 @@ fn part_of(history: &History, explanation: &Explanation) -> Option<String> {
 
 fn violation(case: &Case, explanation: &Explanation, look: &Look) -> Document {
     let mut document = Document::default();
-    for line in wrap(&unbroken(&clean(&explanation.sentence)), look.width.saturating_sub(2)) {
+    let glyphs = Glyphs::new(look.ascii);
+    let sentence = readable(&clean(&explanation.sentence), glyphs.cut);
+    for line in wrap(&unbroken(&sentence), look.width.saturating_sub(2)) {
         document.push(Line::of(Role::Strong, format!("  {line}")));
     }
     document.gap();
 
-    let glyphs = Glyphs::new(look.ascii);
     let shown = choose(explanation);
     let left_out = explanation.operations.len() - shown.len();
     if left_out > 0 {

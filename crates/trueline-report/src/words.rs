@@ -103,6 +103,14 @@ pub(crate) fn unbroken(text: &str) -> String {
     pieces.join("`")
 }
 
+/// A sentence that people will read: what it quotes, and what it says between, is cut where it is very long. A
+/// value may have millions of characters.
+pub(crate) fn readable(sentence: &str, mark: &str) -> String {
+    const LONG: usize = 240;
+    let pieces: Vec<String> = sentence.split('`').map(|piece| cut(piece, LONG, mark)).collect();
+    pieces.join("`")
+}
+
 /// The text broken into lines of at most `width` columns, between words where that is possible.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
@@ -147,5 +155,13 @@ mod tests {
         assert_eq!(cut("abcdefg", 6, "..."), "abc...");
         assert_eq!(clean("a\x1b[31m\nb\u{202e}"), "a\\u{1b}[31m\\nb\\u{202e}");
         assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+    }
+
+    #[test]
+    fn a_sentence_about_a_long_value_stays_short() {
+        let sentence =
+            format!("nothing explains `read() -> {}`: the object is nil", "x".repeat(9999));
+        let shown = readable(&sentence, "…");
+        assert!(shown.len() < 300 && shown.ends_with("x…`: the object is nil"), "{shown}");
     }
 }

@@ -79,6 +79,10 @@ fn parse(text: &str, name: &str) -> anyhow::Result<Vec<Row>> {
         let [path, format, spec] = [path, format, spec].map(|c| cell(Some(c)).to_string());
         rows.push(Row { path, format, spec, keys, verdict });
     }
+    // So that a manifest that lost its rows does not pass as a success.
+    if rows.is_empty() {
+        bail!("{name}: the manifest has no rows: expected one a history");
+    }
     Ok(rows)
 }
 
@@ -100,6 +104,10 @@ mod tests {
         assert_eq!(
             wrong("path\tspec\n"),
             "m:1:1: found the columns path, spec: expected one called format"
+        );
+        assert_eq!(
+            wrong("path\tformat\tspec\n\n"),
+            "m: the manifest has no rows: expected one a history"
         );
         assert_eq!(
             wrong("path\tformat\tspec\tverdict\nx\tedn\tqueue\tmaybe\n"),

@@ -210,8 +210,15 @@ pub fn read(input: impl Read, options: &ReadOptions) -> Result<(History, Format)
             match detect(head) {
                 Some(format) => format,
                 None => {
+                    let is_all = source.head(HEAD + 1).len() <= HEAD;
                     source.check_end()?;
-                    return Err(if blank {
+                    return Err(if blank && !is_all {
+                        Error::whole(format!(
+                            "found only blanks and comments in the first {} KiB: expected \
+                             operations there, or the name of the format",
+                            HEAD / 1024
+                        ))
+                    } else if blank {
                         no_operations("a history")
                     } else {
                         Error::whole(format!(

@@ -42,7 +42,8 @@ impl WriteError {
 impl fmt::Display for WriteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Cause::Io(error) => write!(f, "writing failed: {error}"),
+            // The source says why.
+            Cause::Io(_) => f.write_str("writing failed"),
             Cause::Cannot(format, what) => {
                 write!(f, "the format {format} cannot express {what}")?;
                 if *format != Format::JsonLines { f.write_str(" (json-lines can)") } else { Ok(()) }

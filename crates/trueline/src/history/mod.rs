@@ -237,11 +237,13 @@ impl History {
         }
     }
 
-    /// The methods replaced by other names: `offer` becomes `enq`.
-    pub fn rename(&mut self, from: &str, to: &str) {
+    /// Methods get other names, all at once: `offer` becomes `enq`, and two methods can swap theirs.
+    pub fn rename<'a>(&mut self, new_name: impl Fn(&str) -> Option<&'a str>) {
         let names = Arc::make_mut(&mut self.names);
-        for method in names.methods.iter_mut().filter(|m| *m == from) {
-            *method = to.to_string();
+        for method in &mut names.methods {
+            if let Some(name) = new_name(method) {
+                *method = name.to_string();
+            }
         }
     }
 }

@@ -221,7 +221,7 @@ const BUILTIN: [(Info, Make); 20] = [
     (lock::SEMAPHORE, |p| Ok(Box::new(semaphore(p.count("init", 0)? as u64)))),
     (log::LOG, |p| Ok(Box::new(log().with_init(p.list("init")?)))),
     (snapshot::SNAPSHOT, |p| {
-        let segments = p.count_unless_unknown("segments")?.map(|n| n as u32);
+        let segments = p.at_most_unless_unknown("segments", snapshot::LIMIT)?;
         let init = p.value("init", Value::Int(0))?;
         Ok(Box::new(snapshot(segments).with_init(init)))
     }),
@@ -403,6 +403,10 @@ mod tests {
         wrong(
             "priority-queue:order=up",
             "the parameter order of priority-queue: expected min or max, found a text: up",
+        );
+        wrong(
+            "snapshot:segments=4000000000",
+            "the parameter segments of snapshot: expected a number from 0 to 65536, found a number: 4000000000",
         );
         wrong(
             "semiqueue:k=x",

@@ -1,5 +1,7 @@
 //! The parameters of a named specification: `capacity=4,init=[1 2]`.
 
+use std::ops::RangeInclusive;
+
 use super::Info;
 use super::method::found;
 use crate::value::Value;
@@ -66,23 +68,27 @@ impl Params {
 
     /// A number from 0 on.
     pub(super) fn count(&mut self, key: &str, default: usize) -> Result<usize, String> {
-        self.at_least(0, key, default)
+        self.within(0..=u32::MAX, key, default).map(|n| n as usize)
     }
 
-    /// A number from 0 on; `None` for `?` or nothing.
-    pub(super) fn count_unless_unknown(&mut self, key: &str) -> Result<Option<usize>, String> {
+    /// A number from 0 to `most`; `None` for `?` or nothing.
+    pub(super) fn at_most_unless_unknown(
+        &mut self,
+        key: &str,
+        most: u32,
+    ) -> Result<Option<u32>, String> {
         match self.take(key) {
             None | Some(Given::Unknown) => Ok(None),
             Some(given) => {
                 self.given.push((key.to_string(), given));
-                self.count(key, 0).map(Some)
+                self.within(0..=most, key, 0).map(Some)
             }
         }
     }
 
     /// A number from 1 on.
     pub(super) fn positive(&mut self, key: &str, default: usize) -> Result<usize, String> {
-        self.at_least(1, key, default)
+        self.within(1..=u32::MAX, key, default).map(|n| n as usize)
     }
 
     /// A number from 1 on that must be given.
@@ -128,17 +134,18 @@ impl Params {
         }
     }
 
-    fn at_least(&mut self, least: i64, key: &str, default: usize) -> Result<usize, String> {
+    fn within(
+        &mut self,
+        range: RangeInclusive<u32>,
+        key: &str,
+        default: usize,
+    ) -> Result<u32, String> {
         let value = self.value(key, Value::Int(default as i64))?;
-        let in_range = |n: &i64| (least..=i64::from(u32::MAX)).contains(n);
-        match value.as_int().filter(in_range) {
-            Some(n) => Ok(n as usize),
-            None => Err(self.wrong(
-                key,
-                &format!("a number from {least} to {}", u32::MAX),
-                Some(&value),
-            )),
-        }
+        let number = value.as_int().and_then(|n| u32::try_from(n).ok());
+        number.filter(|n| range.contains(n)).ok_or_else(|| {
+            let expected = format!("a number from {} to {}", range.start(), range.end());
+            self.wrong(key, &expected, Some(&value))
+        })
     }
 
     fn take(&mut self, key: &str) -> Option<Given> {

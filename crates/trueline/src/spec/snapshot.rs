@@ -17,7 +17,7 @@ pub enum SnapshotOp {
 use SnapshotOp::{Scan, Update};
 
 /// More segments than any object has; it bounds the state.
-const LIMIT: u32 = 1 << 16;
+pub(super) const LIMIT: u32 = 1 << 16;
 
 const METHODS: [Method<SnapshotOp>; 2] = [
     Method::new("update(segment, value)", &["write", "set"], |a| {
