@@ -228,5 +228,5 @@ fn a_violation_in_one_of_several_objects_names_its_operations() {
     let Verdict::Violation(explanation) = outcome.verdict else { panic!() };
     assert_eq!(outcome.partitions, 2);
     assert_eq!(explanation.operations, [3]);
-    assert_eq!(explanation.sentence, "Nothing explains `read() -> 2`: the object is nil");
+    assert_eq!(explanation.sentence, "No operation explains `read() -> 2`");
 }

@@ -153,6 +153,7 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
                 return Ok(false);
             };
             frame.candidate += 1;
+            ticker.pass_over(1)?;
             let slot = self.slots.of[operation as usize];
             let is_pending = place >= open.len();
             if is_pending {
@@ -217,6 +218,7 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
             self.best = self.best.max(self.timeline.frontier());
             let before = self.path.len();
             let bytes = self.bytes();
+            ticker.pass_over(self.timeline.open().len())?;
             for &operation in self.timeline.open() {
                 let slot = self.slots.of[operation as usize];
                 if !self.spans.observer[operation as usize] || self.open.has(slot) {
@@ -269,8 +271,14 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
 
     pub(crate) fn bytes(&self) -> u64 {
         let entry = size_of::<Key<M>>() + size_of::<SmallVec<[M; 1]>>() + 1;
-        (self.memo.capacity() * entry + self.frames.capacity() * size_of::<Frame<M>>()) as u64
+        let memo = table_bytes(self.memo.len(), self.memo.capacity(), entry);
+        (memo + self.frames.capacity() * size_of::<Frame<M>>()) as u64
     }
+}
+
+/// Bytes of a table. One that is about to double counts as if it had: for a moment it holds both.
+pub(crate) fn table_bytes(len: usize, capacity: usize, entry: usize) -> usize {
+    if len + 1024 > capacity { 3 * capacity * entry } else { capacity * entry }
 }
 
 /// Adds a set of used pending operations to those known for a configuration; false where a known one is as good.

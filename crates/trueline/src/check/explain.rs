@@ -64,8 +64,8 @@ pub(super) fn explain<S: Spec>(
     let from = story.starting();
     let text = match said.len() {
         0 if core.operations.len() == 1 => {
-            let state = story.starting_state();
-            format!("nothing explains {}: the object is {state}", story.show(core.operations[0]))
+            let start = if core.start.is_some() { &from } else { "" };
+            format!("{start}no operation explains {}", story.show(core.operations[0]))
         }
         0 => {
             let all: Vec<String> = core.operations.iter().map(|&i| story.show(i)).collect();

@@ -13,7 +13,7 @@
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
-use super::depth_first::remember;
+use super::depth_first::{remember, table_bytes};
 use super::look_ahead::{Linearized, is_dead_end};
 use super::mask::Mask;
 use super::problem::{Decision, Spans, Stepper, Ticker};
@@ -83,7 +83,8 @@ impl<'a, M: Mask> JustInTime<'a, M> {
     }
 
     /// Pushes the states that are possible just before each of these returns, until the search ends or `limit`
-    /// steps are spent: the states of all configurations with which the wait for that return begins.
+    /// steps are spent: the states of all configurations with which the wait for that return begins. Looking ahead
+    /// is off meanwhile: a state that leads nowhere is still one that was possible.
     pub(crate) fn watch(
         &mut self,
         frontiers: &[usize],
@@ -164,6 +165,7 @@ impl<'a, M: Mask> JustInTime<'a, M> {
         ticker: &mut Ticker<'_>,
     ) -> Result<(), Exhausted> {
         let bytes = self.bytes();
+        ticker.pass_over(self.timeline.open().len())?;
         for &operation in self.timeline.open() {
             let slot = self.slots.of[operation as usize];
             if !self.spans.observer[operation as usize] || configuration.open.has(slot) {
@@ -180,7 +182,7 @@ impl<'a, M: Mask> JustInTime<'a, M> {
             }
         }
         let Some(operation) = self.timeline.next_return() else { return Ok(()) };
-        if stepper.looks_ahead() {
+        if stepper.looks_ahead() && self.stop_at == usize::MAX {
             let linearized =
                 Linearized { open: &configuration.open, pending: &configuration.pending };
             let (spans, slots, state) = (self.spans, self.slots, configuration.state);
@@ -210,6 +212,7 @@ impl<'a, M: Mask> JustInTime<'a, M> {
     ) -> Result<(), Exhausted> {
         let returning = self.timeline.open().len();
         for place in 0..returning + self.timeline.pending() {
+            ticker.pass_over(1)?;
             let is_pending = place >= returning;
             let operation = if is_pending {
                 self.slots.pending[place - returning]
@@ -297,7 +300,9 @@ impl<'a, M: Mask> JustInTime<'a, M> {
     pub(crate) fn bytes(&self) -> u64 {
         let entry = size_of::<(M, u32)>() + size_of::<SmallVec<[M; 1]>>() + 1;
         let configurations = self.waiting.capacity() + self.ready.capacity();
-        ((self.seen.capacity() + self.seen_ready.capacity()) * entry
+        let seen = |memo: &Memo<M>| table_bytes(memo.len(), memo.capacity(), entry);
+        (seen(&self.seen)
+            + seen(&self.seen_ready)
             + configurations * size_of::<Configuration<M>>()
             + self.family.capacity() * size_of::<Ancestor>()) as u64
     }

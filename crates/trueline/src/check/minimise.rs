@@ -68,10 +68,8 @@ pub(super) fn minimise<S: Spec>(
 ) -> Core<S::State> {
     let deadline = ticker.steps().saturating_add(effort);
     let mut minimiser = Minimiser { spec, history, ticker, deadline, window: Window::ALL };
-    let whole = minimiser.by_groups(indices, stuck);
     let first_bad = minimiser.first_bad_return(indices, stuck);
-    minimiser.window = Window::ALL;
-    let mut core = whole;
+    let mut core = minimiser.by_groups(indices, first_bad.unwrap_or(stuck));
     if let Some(first_bad) = first_bad
         && core.operations.len() > SHORT
     {
@@ -153,6 +151,13 @@ impl<S: Spec> Minimiser<'_, '_, '_, S> {
 
     /// Leaves out observers and groups of operations, the whole history counting.
     fn by_groups(&mut self, indices: &[u32], stuck: u32) -> Core<S::State> {
+        // The story should be about the first return that cannot be explained: leave out what comes later.
+        let end = self.history.operations()[stuck as usize].returned;
+        let calls_before =
+            indices.partition_point(|&i| self.history.operations()[i as usize].call < end);
+        let early = self.closure(indices, &indices[..calls_before]);
+        let indices = if self.violates(&early, None) { early } else { indices.to_vec() };
+        let indices = indices.as_slice();
         // Most violations are local: try the operations around the one that is stuck, and what they belong to.
         let place = indices.partition_point(|&i| i < stuck);
         let mut kept = indices.to_vec();
@@ -197,7 +202,7 @@ impl<S: Spec> Minimiser<'_, '_, '_, S> {
                 })
                 .collect();
             debug_assert!(kept.contains(&stuck));
-            if states.len() <= 8 && self.violates(&kept, Some(states)) {
+            if (1..=8).contains(&states.len()) && self.violates(&kept, Some(states)) {
                 let minimal = self.drop_one_by_one(&mut kept, Some(states));
                 let (window, start) = (self.window, Some(states.clone()));
                 return Some(Core { operations: kept, window, start, minimal, first_bad: None });

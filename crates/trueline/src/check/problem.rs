@@ -4,6 +4,7 @@
 //! through [`Stepper`], so it is compiled once for all specifications, and a configuration is a few words.
 
 use std::hash::BuildHasher;
+use std::time::Duration;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
@@ -305,13 +306,23 @@ pub(crate) struct Ticker<'a> {
     steps: u64,
     /// Steps after which this one stops, whatever the budget has left.
     limit: u64,
+    /// Steps at the last look at the budget and at the next, and the time at the last.
+    looked: u64,
+    look_at: u64,
+    looked_time: Duration,
+    /// Passed-over candidates since the last look.
+    idle: usize,
     /// Bytes that others than the one who ticks hold.
     elsewhere: u64,
 }
 
 impl<'a> Ticker<'a> {
-    /// Steps between two looks at the budget.
-    const QUANTUM: u64 = 256;
+    /// Steps between two looks at the budget, at most. Fewer where a step takes long: states may be large.
+    const MOST: u64 = 256;
+    /// A look should come about this often.
+    const OFTEN: Duration = Duration::from_millis(5);
+    /// Candidates that are passed over between two looks at the budget.
+    const IDLE: usize = 1 << 16;
 
     pub(crate) fn new(budget: &'a Budget) -> Ticker<'a> {
         Ticker::limited(budget, u64::MAX)
@@ -319,21 +330,50 @@ impl<'a> Ticker<'a> {
 
     /// One that stops after `limit` steps at the latest.
     pub(crate) fn limited(budget: &'a Budget, limit: u64) -> Ticker<'a> {
-        Ticker { budget, footprint: Footprint::new(budget), steps: 0, limit, elsewhere: 0 }
+        Ticker {
+            budget,
+            footprint: Footprint::new(budget),
+            steps: 0,
+            limit,
+            looked: 0,
+            look_at: 1,
+            looked_time: Duration::ZERO,
+            idle: 0,
+            elsewhere: 0,
+        }
     }
 
     /// Counts a step; `bytes` is asked only when the budget is.
     #[inline]
     pub(crate) fn tick(&mut self, bytes: impl FnOnce() -> u64) -> Result<(), Exhausted> {
         self.steps += 1;
-        if !self.steps.is_multiple_of(Self::QUANTUM) {
-            return Ok(());
-        }
         if self.steps > self.limit {
             return Err(Exhausted::Steps(self.limit));
         }
+        if self.steps < self.look_at {
+            return Ok(());
+        }
         self.footprint.set(self.elsewhere + bytes());
-        self.budget.spend(Self::QUANTUM)
+        self.look()
+    }
+
+    /// Counts candidates that were passed over without asking the specification.
+    #[inline]
+    pub(crate) fn pass_over(&mut self, candidates: usize) -> Result<(), Exhausted> {
+        self.idle += candidates;
+        if self.idle < Self::IDLE { Ok(()) } else { self.look() }
+    }
+
+    fn look(&mut self) -> Result<(), Exhausted> {
+        self.idle = 0;
+        let steps = self.steps - self.looked;
+        self.looked = self.steps;
+        let time = self.budget.elapsed();
+        let slow = time.saturating_sub(self.looked_time) > Self::OFTEN;
+        self.looked_time = time;
+        let next = if slow { steps / 2 } else { steps * 2 };
+        self.look_at = self.steps + next.clamp(1, Self::MOST);
+        self.budget.spend(steps)
     }
 
     /// Tells of tables that the next ticks will not count.

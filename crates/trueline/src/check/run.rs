@@ -315,6 +315,9 @@ fn recheck<S: Spec>(
 ) -> Result<bool, String> {
     let initial = [spec.initial()];
     let starts = core.start.as_deref().unwrap_or(&initial);
+    if starts.is_empty() {
+        return Err("a story without a state to start in".into());
+    }
     for start in starts {
         let problem = Problem::new(spec, history, &core.operations, core.window).starting_in(start);
         let mut ticker = Ticker::limited(budget, limit);

@@ -6,7 +6,10 @@
 //! its size is bounded by the number of processes, not by the length of the history.
 //!
 //! Each returning operation has a slot from its call to its return; each pending one has a slot of its own for
-//! ever. Moving the cursor costs O(open operations) for every event that is crossed.
+//! ever. Moving the cursor costs O(log of the open operations) for every event that is crossed, and the distance of
+//! the event's place from the nearer end of the open ones.
+
+use std::collections::VecDeque;
 
 use super::problem::Spans;
 use crate::history::PENDING;
@@ -55,7 +58,7 @@ pub(crate) struct Timeline<'a> {
     spans: &'a Spans,
     frontier: usize,
     /// Open returning operations, sorted by return: the frontier's own is first.
-    open: Vec<u32>,
+    open: VecDeque<u32>,
     /// Number of operations that were called before the frontier.
     called: usize,
     /// Number of pending operations that were called before the frontier.
@@ -65,7 +68,8 @@ pub(crate) struct Timeline<'a> {
 impl<'a> Timeline<'a> {
     /// A cursor at the first return.
     pub(crate) fn new(spans: &'a Spans) -> Timeline<'a> {
-        let mut timeline = Timeline { spans, frontier: 0, open: Vec::new(), called: 0, pending: 0 };
+        let mut timeline =
+            Timeline { spans, frontier: 0, open: VecDeque::new(), called: 0, pending: 0 };
         timeline.admit_calls();
         timeline
     }
@@ -81,7 +85,7 @@ impl<'a> Timeline<'a> {
     }
 
     /// Open returning operations, sorted by return.
-    pub(crate) fn open(&self) -> &[u32] {
+    pub(crate) fn open(&self) -> &VecDeque<u32> {
         &self.open
     }
 
@@ -97,7 +101,7 @@ impl<'a> Timeline<'a> {
 
     /// Moves to the next return.
     pub(crate) fn forward(&mut self) {
-        self.open.remove(0);
+        self.open.pop_front();
         self.frontier += 1;
         self.admit_calls();
     }
@@ -117,7 +121,7 @@ impl<'a> Timeline<'a> {
                     self.open.remove(place);
                 }
             }
-            self.open.insert(0, returning);
+            self.open.push_front(returning);
         }
     }
 

@@ -9,6 +9,7 @@
 
 use hashbrown::HashSet;
 
+use super::depth_first::table_bytes;
 use super::problem::{Decision, Spans, Stepper, Ticker};
 use crate::budget::Exhausted;
 use crate::history::PENDING;
@@ -90,8 +91,10 @@ pub(crate) fn search(
     while open_returns > 0 {
         let operation = entry / 2;
         if entry != events.tail && entry.is_multiple_of(2) {
-            let entry_bytes = done.len() as u64 * 8 + 32;
-            ticker.tick(|| seen.capacity() as u64 * entry_bytes + stepper.bytes())?;
+            let entry_bytes = done.len() * 8 + 32;
+            ticker.tick(|| {
+                table_bytes(seen.len(), seen.capacity(), entry_bytes) as u64 + stepper.bytes()
+            })?;
             next.clear();
             stepper.step(state, operation, &mut next);
             done[operation as usize / 64] |= 1 << (operation % 64);

@@ -6,7 +6,7 @@
 use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
-use hashbrown::HashTable;
+use hashbrown::{HashMap, HashTable};
 
 use super::problem::Ticker;
 use crate::budget::{Budget, Exhausted};
@@ -226,12 +226,41 @@ impl Words {
             other => Err(format!("{other:?} is no word for a {}", self.kind)),
         })?;
         if !container::is_unambiguous(&operations, &self.initial) {
-            return Err("a value is inserted more than once".into());
+            return match self.overdrawn(words) {
+                Some(operations) => {
+                    let (initial, why) = (Vec::new(), Why::EveryAssignment);
+                    Ok(Some(Answer::Violation { operations, initial, why }))
+                }
+                None => Err("a value is inserted more than once".into()),
+            };
         }
         if words.iter().any(|w| w.action == Action::RemoveUnknown) {
             return Ok(pending::check(&operations, &self.initial, monitor, step));
         }
         Ok(Some(monitor(&operations, &self.initial)))
+    }
+
+    /// All operations of the first value that came out more often than it can have gone in, if there is one: a
+    /// violation whatever the order, even where values repeat.
+    fn overdrawn(&self, words: &[Word]) -> Option<Vec<u32>> {
+        let mut balance: HashMap<u32, i64, FixedState> = HashMap::default();
+        for &value in &self.initial {
+            *balance.entry(value).or_default() += 1;
+        }
+        for word in words {
+            match word.action {
+                Action::Insert(v) => *balance.entry(v).or_default() += 1,
+                Action::Remove(v) => *balance.entry(v).or_default() -= 1,
+                _ => {}
+            }
+        }
+        let of = |word: &Word| match word.action {
+            Action::Insert(v) | Action::Remove(v) => Some(v),
+            _ => None,
+        };
+        let value = words.iter().filter_map(of).find(|v| balance[v] < 0)?;
+        let numbers = (0..words.len() as u32).filter(|&n| of(&words[n as usize]) == Some(value));
+        Some(numbers.collect())
     }
 
     /// Replays an order against the model: every returned operation once, in real time order, each legal.
