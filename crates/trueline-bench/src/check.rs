@@ -19,7 +19,7 @@ use manifest::Row;
 /// Decisions are repeated this often, unless that takes longer than the time.
 const RUNS: (usize, Duration) = (5, Duration::from_millis(200));
 /// `wgl` may take this many times as long as the search did, and this long in any case.
-const PATIENCE: (f64, Duration) = (20.0, Duration::from_millis(100));
+const PATIENCE: (f64, Duration) = (20.0, Duration::from_secs(1));
 /// Generated histories: of these types and lengths.
 const SPECS: [&str; 12] = [
     "register",

@@ -202,3 +202,47 @@ pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
         .and_then(|s| Duration::try_from_secs_f64(s * unit).ok())
         .ok_or_else(|| "expected a number and a unit, ms or s: 5s".to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_and_units() {
+        assert_eq!(median(vec![3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(vec![4.0, 1.0]), 1.0);
+        assert_eq!(parse_time("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(parse_time("2"), Ok(Duration::from_secs(2)));
+        assert!(parse_time("-1s").is_err() && parse_time("soon").is_err());
+        assert_eq!([seconds(12.34), seconds(0.01234)], ["12.3", "0.0123"]);
+        assert_eq!([large(950.0), large(12_345.0), large(2e6)], ["950", "12.3k", "2.00M"]);
+        assert_eq!([ratio(1.0, 0.0), ratio(30.0, 2.0), ratio(1.0, 4.0)], ["-", "15", "0.25"]);
+    }
+
+    #[test]
+    fn a_peak_outlives_what_made_it() {
+        let before = memory::held();
+        memory::reset_peak();
+        drop(std::hint::black_box(vec![0u8; 100_000_000]));
+        // Other tests may run beside this one: the numbers are theirs too.
+        assert!(memory::peak() >= before + 50_000_000);
+        assert!(memory::held() < before + 50_000_000);
+    }
+
+    #[test]
+    fn a_temporary_file_reads_back_and_goes() {
+        let spec = trueline::spec::named("queue").unwrap();
+        let plan = trueline::generate::Plan { operations: 100, ..Default::default() };
+        let history = spec.generate(&plan).unwrap();
+        let file = TempFile::write(&history, Format::JsonLines, "test").unwrap();
+        let read = self::read(|| file.open(), &ReadOptions::default(), 2).unwrap();
+        assert_eq!(read.history.len(), 100);
+        let once = (1, Duration::ZERO);
+        let decision =
+            decide(&spec, &read.history, Algorithm::Auto, Duration::from_secs(60), once).unwrap();
+        assert_eq!(decision.verdict, "linearizable");
+        let path = file.path.clone();
+        drop(file);
+        assert!(!path.exists());
+    }
+}
