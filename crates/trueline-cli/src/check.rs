@@ -57,8 +57,13 @@ fn check(file: &Path, name: &str, args: &CheckArgs) -> Result<Checked, String> {
             let progress = "the file was not read to its end".into();
             let reason = Reason::Exhausted(why);
             let verdict = Verdict::Unknown(Unknown { reason, progress });
-            let outcome =
-                Outcome { verdict, algorithm: args.algorithm.name(), partitions: 0, states: 0 };
+            let outcome = Outcome {
+                verdict,
+                algorithm: args.algorithm.name(),
+                because: String::new(),
+                partitions: 0,
+                states: 0,
+            };
             let spec = args.spec.clone();
             let history = history::Builder::new().finish();
             return Ok(Checked { history, spec, outcome, seconds: start.elapsed().as_secs_f64() });

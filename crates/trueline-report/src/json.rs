@@ -18,6 +18,7 @@ pub fn json(case: &Case) -> Json {
         "verdict": outcome.verdict.name(),
         "spec": case.spec,
         "algorithm": outcome.algorithm,
+        "because": outcome.because,
         "seconds": (case.seconds * 1e6).round() / 1e6,
         "operations": case.history.len(),
         "pending": case.history.pending(),
@@ -48,6 +49,7 @@ pub fn json(case: &Case) -> Json {
                     };
                     (kind, why.to_string())
                 }
+                Reason::NotApplicable(why) => ("not-applicable", why.clone()),
                 Reason::Disagreement(what) => ("disagreement", what.clone()),
             };
             object["reason"] = kind.into();

@@ -46,6 +46,10 @@ pub fn text(case: &Case, look: &Look) -> Document {
     // A file that was not read to its end has nothing to count.
     if case.outcome.partitions > 0 || case.outcome.verdict.is_linearizable() {
         document.push(Line::of(Role::Dim, format!("  {}", counts(case))));
+        if !case.outcome.because.is_empty() {
+            let chosen = format!("{}: {}", case.outcome.algorithm, clean(&case.outcome.because));
+            document.extend(paragraph(&chosen, look));
+        }
     }
     if !case.outcome.verdict.is_linearizable() {
         document.push(Line::of(Role::Dim, format!("  again: {}", clean(case.again))));
@@ -357,6 +361,7 @@ fn reason(reason: &Reason) -> String {
         Reason::Exhausted(Exhausted::Steps(most)) => {
             format!("the limit of {} is reached", count(*most, "step"))
         }
+        Reason::NotApplicable(why) => format!("the algorithm does not fit: {why}"),
         Reason::Disagreement(what) => format!("an answer failed its second check: {what}"),
     }
 }
@@ -376,6 +381,7 @@ fn undecided(unknown: &Unknown, look: &Look) -> Document {
             "try: a larger --memory; --keys yes if the operations are on independent keys; \
              --algorithm wing-gong, which needs hardly any memory but may take for ever"
         }
+        Reason::NotApplicable(_) => "try: --algorithm auto",
         Reason::Disagreement(_) => {
             "This is a bug in trueline, or a specification whose results depend on more than its state. \
              Please report it with the file."

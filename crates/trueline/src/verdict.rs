@@ -91,6 +91,8 @@ pub struct Unknown {
 pub enum Reason {
     /// The budget was spent.
     Exhausted(Exhausted),
+    /// The algorithm that was named does not fit the history or the specification.
+    NotApplicable(String),
     /// A certificate failed its re-check: a bug in trueline, or a specification whose `apply` is not a
     /// function of its state. Never shown as a verdict.
     Disagreement(String),

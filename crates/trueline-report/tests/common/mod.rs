@@ -59,8 +59,13 @@ pub(crate) fn violation(
 
 /// Hands the case with this verdict to `f`.
 pub(crate) fn with_case<T>(history: &History, verdict: &Verdict, f: impl FnOnce(&Case) -> T) -> T {
-    let outcome =
-        Outcome { verdict: verdict.clone(), algorithm: "search", partitions: 1, states: 1234 };
+    let outcome = Outcome {
+        verdict: verdict.clone(),
+        algorithm: "search",
+        because: String::new(),
+        partitions: 1,
+        states: 1234,
+    };
     let show = |i: u32, with_result: bool| {
         let shown = history.show(i);
         let cut = if with_result { None } else { shown.split_once(" -> ") };

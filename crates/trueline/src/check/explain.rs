@@ -21,22 +21,34 @@ pub(super) struct Sentence {
 /// Violations of more operations than this get the general sentence.
 const FEW: usize = 8;
 
-/// Explains the violation; `stuck` is the operation whose return is the first that cannot be explained.
+/// Explains the violation; `stuck` is the operation whose return is the first that cannot be explained. `reason`
+/// is who is wrong and why, where that is known already.
 pub(super) fn explain<S: Spec>(
     spec: &S,
     history: &History<S::Op, S::Ret>,
     core: &Core<S::State>,
     stuck: u32,
+    reason: Option<(u32, &str)>,
 ) -> Sentence {
     let story = Story::new(spec, history, core);
+    if core.operations.len() > FEW
+        && let Some((blamed, text)) = reason
+    {
+        return Sentence { text: format!("{} {text}", story.show(blamed)), clash: vec![blamed] };
+    }
     if core.operations.len() > FEW {
         let from = story.starting();
-        let text = format!(
-            "{from}no legal order of these {} operations respects their times; {} is the first whose return cannot be explained",
+        let mut text = format!(
+            "{from}no legal order of these {} operations respects their times",
             core.operations.len(),
-            story.show(stuck),
         );
-        return Sentence { text: capitalised(text), clash: vec![stuck] };
+        let mut clash = Vec::new();
+        if core.operations.contains(&stuck) {
+            text +=
+                &format!("; {} is the first whose return cannot be explained", story.show(stuck));
+            clash.push(stuck);
+        }
+        return Sentence { text: capitalised(text), clash };
     }
     let facts = story.needed_facts();
     let mut clash: Vec<u32> = facts.iter().flat_map(|&(a, b)| [a, b]).collect();

@@ -33,6 +33,21 @@ pub(super) struct Core<State> {
 /// Stories of up to this many operations need no cut at the beginning.
 const SHORT: usize = 12;
 
+/// Shrinks a violation that a monitor found; it stays as it is where the steps are not enough.
+pub(super) fn shrink<S: Spec>(
+    spec: &S,
+    history: &History<S::Op, S::Ret>,
+    mut operations: Vec<u32>,
+    ticker: &mut Ticker<'_>,
+    effort: u64,
+) -> Core<S::State> {
+    let deadline = ticker.steps().saturating_add(effort);
+    let window = Window::ALL;
+    let mut minimiser = Minimiser { spec, history, ticker, deadline, window };
+    let minimal = minimiser.drop_one_by_one(&mut operations, None);
+    Core { operations, window, start: None, minimal, first_bad: None }
+}
+
 struct Minimiser<'m, 'a, 'b, S: Spec> {
     spec: &'a S,
     history: &'a History<S::Op, S::Ret>,

@@ -10,6 +10,7 @@ mod just_in_time;
 mod look_ahead;
 mod mask;
 mod minimise;
+mod monitored;
 mod problem;
 mod replay;
 mod run;
@@ -31,6 +32,8 @@ pub enum Algorithm {
     /// Chooses.
     #[default]
     Auto,
+    /// The exact monitor of the specification's kind, in O(n log n).
+    Monitor,
     /// Depth-first and just-in-time search in turn, whichever ends first.
     Search,
     /// Depth-first search with small keys.
@@ -46,7 +49,12 @@ pub enum Algorithm {
 impl Algorithm {
     /// Every algorithm, with one line about it.
     pub const ALL: &[(Algorithm, &str, &str)] = &[
-        (Algorithm::Auto, "auto", "chooses by specification and history (the default)"),
+        (Algorithm::Auto, "auto", "the monitor where it fits, else the search (the default)"),
+        (
+            Algorithm::Monitor,
+            "monitor",
+            "exact and log-linear, for register, queue, stack, priority queue, set, mutex with unique values",
+        ),
         (
             Algorithm::Search,
             "search",
@@ -94,8 +102,10 @@ impl FromStr for Algorithm {
 pub struct Outcome {
     /// The answer.
     pub verdict: Verdict,
-    /// What decided, in the words of the command line: `search`, `depth-first`.
+    /// What decided: `queue-monitor`, `depth-first`.
     pub algorithm: &'static str,
+    /// Why that one: what allowed the monitor, or what stood in its way. Empty where the algorithm was named.
+    pub because: String,
     /// Number of parts that were decided on their own.
     pub partitions: usize,
     /// Configurations that the searches visited.

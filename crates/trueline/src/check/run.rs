@@ -9,18 +9,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use super::minimise::{Core, minimise};
+use super::minimise::{Core, minimise, shrink};
 use super::problem::{Decision, Problem, Ticker, Window};
 use super::replay::{Refused, replay};
 use super::search::{self, Which};
-use super::{Algorithm, Outcome, explain, wing_gong};
+use super::{Algorithm, Outcome, explain, monitored, wing_gong};
 use crate::budget::{Budget, Exhausted};
-use crate::history::{self, History};
-use crate::spec::Spec;
+use crate::history::{self, History, PENDING};
+use crate::spec::{Canonical, Spec};
 use crate::verdict::{Explanation, Reason, Start, Unknown, Verdict, Witness};
 
 /// Steps that shrinking a violation, and confirming it, may take in any case.
 const ENOUGH: u64 = 100_000;
+
+/// Parts of more operations than this are not searched for the longest prefix that is fine by bisection.
+const MANY: usize = 20_000;
 
 /// Steps that a part may take in the first round; every further round allows four times as many.
 const FIRST_ROUND: u64 = 1 << 15;
@@ -29,6 +32,8 @@ const FIRST_ROUND: u64 = 1 << 15;
 struct PartAnswer {
     kind: PartKind,
     by: &'static str,
+    /// Why no monitor decided.
+    because: String,
     steps: u64,
 }
 
@@ -36,6 +41,12 @@ enum PartKind {
     Order(Vec<u32>),
     /// No order: no search got past the return of this operation.
     Stuck(u32),
+    /// No order: a monitor found these operations, and says which one is to blame.
+    Clash {
+        operations: Vec<u32>,
+        reason: Option<(u32, &'static str)>,
+    },
+    NotApplicable,
     /// The round is over.
     Undecided,
     Exhausted {
@@ -54,8 +65,10 @@ pub(super) fn run<S: Spec>(
     budget: &Budget,
 ) -> Outcome {
     let parts = parts(spec, history);
+    let canonical = canonical(spec, history, algorithm, &parts);
+    let setting = Setting { spec, history, algorithm, canonical: &canonical, budget };
     let mut answers: Vec<Option<PartAnswer>> = parts.iter().map(|_| None).collect();
-    let mut steps = 0;
+    let mut states = 0;
     let mut round = if parts.len() == 1 { u64::MAX } else { FIRST_ROUND };
     loop {
         let first_violation = AtomicUsize::new(usize::MAX);
@@ -64,9 +77,8 @@ pub(super) fn run<S: Spec>(
             if known || i > first_violation.load(Ordering::Relaxed) {
                 return;
             }
-            let limit = round.max(8 * parts[i].len() as u64);
-            let found = decide(spec, history, &parts[i], algorithm, budget, limit);
-            if matches!(found.kind, PartKind::Stuck(_)) {
+            let found = setting.decide(&parts[i], round.max(8 * parts[i].len() as u64));
+            if found.is_violation() {
                 first_violation.fetch_min(i, Ordering::Relaxed);
             }
             *answer = Some(found);
@@ -76,22 +88,39 @@ pub(super) fn run<S: Spec>(
         } else {
             answers.par_iter_mut().enumerate().with_min_len(8).for_each(decide_one);
         }
-        steps += answers.iter().flatten().map(|a| a.steps).sum::<u64>();
-        let stuck = answers
-            .iter()
-            .position(|a| matches!(a, Some(PartAnswer { kind: PartKind::Stuck(_), .. })));
-        if let Some(i) = stuck
-            && let Some(PartAnswer { kind: PartKind::Stuck(stuck), by, .. }) = answers[i]
+        states += answers.iter().flatten().map(|a| a.steps).sum::<u64>();
+        let violating = answers.iter().position(|a| a.as_ref().is_some_and(|a| a.is_violation()));
+        if let Some(i) = violating
+            && let Some(answer) = answers[i].take()
         {
-            let effort = answers[i].as_ref().map_or(0, |a| a.steps);
-            let verdict = violation(spec, history, &parts[i], stuck, effort, budget);
-            return Outcome { verdict, algorithm: by, partitions: parts.len(), states: steps };
+            let (algorithm, because) = (answer.by, answer.because.clone());
+            let verdict = setting.violation(&parts[i], answer);
+            let partitions = parts.len();
+            return Outcome { verdict, algorithm, because, partitions, states };
         }
         if !answers.iter().flatten().any(|a| matches!(a.kind, PartKind::Undecided)) {
-            return Outcome { states: steps, ..join(history, answers) };
+            return Outcome { states, ..join(history, answers) };
         }
         round = round.saturating_mul(4);
     }
+}
+
+/// The specification's claim to be of a known kind, or why it does not count.
+fn canonical<S: Spec>(
+    spec: &S,
+    history: &History<S::Op, S::Ret>,
+    algorithm: Algorithm,
+    parts: &[Vec<u32>],
+) -> Result<Canonical<S::Op, S::Ret>, String> {
+    if !matches!(algorithm, Algorithm::Auto | Algorithm::Monitor) {
+        return Err(String::new());
+    }
+    let canonical = spec.canonical().ok_or("no monitor is known for this specification")?;
+    // The largest part shows most of what can happen.
+    if let Some(largest) = parts.iter().rev().max_by_key(|p| p.len()) {
+        monitored::trust(spec, &canonical, history, largest)?;
+    }
+    Ok(canonical)
 }
 
 /// The parts that can be decided on their own, as ascending indices: by object and key, then by the keys that
@@ -118,85 +147,161 @@ fn parts<S: Spec>(spec: &S, history: &History<S::Op, S::Ret>) -> Vec<Vec<u32>> {
     parts
 }
 
-fn decide<S: Spec>(
-    spec: &S,
-    history: &History<S::Op, S::Ret>,
-    indices: &[u32],
+/// What all parts have in common.
+struct Setting<'a, S: Spec> {
+    spec: &'a S,
+    history: &'a History<S::Op, S::Ret>,
     algorithm: Algorithm,
-    budget: &Budget,
-    limit: u64,
-) -> PartAnswer {
-    let problem = Problem::new(spec, history, indices, Window::ALL);
-    let mut ticker = Ticker::limited(budget, limit);
-    let reference = |ticker: &mut Ticker<'_>, memo| {
-        wing_gong::search(&problem.spans, &mut problem.states(), ticker, memo).map(Some)
-    };
-    let (decision, explained, by) = match algorithm {
-        Algorithm::Wgl => (reference(&mut ticker, true), 0, "wgl"),
-        Algorithm::WingGong => (reference(&mut ticker, false), 0, "wing-gong"),
-        _ => {
-            let which = match algorithm {
-                Algorithm::DepthFirst => Which::DepthFirst,
-                Algorithm::JustInTime => Which::JustInTime,
-                _ => Which::Both,
-            };
-            let found = search::search(&problem, &mut ticker, which, u64::MAX);
-            (found.decision, found.explained, found.by)
-        }
-    };
-    let kind = match decision {
-        Ok(Some(Decision::Order(order))) => {
-            let order: Vec<u32> = order.iter().map(|&n| problem.operations[n as usize]).collect();
-            let returns = problem.spans.returns.len();
-            match replay(spec, history, indices, &order, &mut ticker) {
-                Ok(()) => PartKind::Order(order),
-                Err(Refused::Exhausted(Exhausted::Steps(s))) if s == limit => PartKind::Undecided,
-                Err(Refused::Exhausted(why)) => PartKind::Exhausted { why, explained, returns },
-                Err(Refused::Wrong(what)) => PartKind::Disagreement(format!(
-                    "the order found by {by} does not replay: {what}"
-                )),
-            }
-        }
-        Ok(Some(Decision::Stuck(number))) => PartKind::Stuck(problem.operations[number as usize]),
-        Ok(None) => PartKind::Undecided,
-        Err(Exhausted::Steps(steps)) if steps == limit => PartKind::Undecided,
-        Err(why) => PartKind::Exhausted { why, explained, returns: problem.spans.returns.len() },
-    };
-    PartAnswer { kind, by, steps: ticker.steps() }
+    canonical: &'a Result<Canonical<S::Op, S::Ret>, String>,
+    budget: &'a Budget,
 }
 
-/// Shrinks and explains a violation, and confirms it by a search that shares no search code. That may cost about
-/// as much again as the decision did, and a little in any case.
-fn violation<S: Spec>(
-    spec: &S,
-    history: &History<S::Op, S::Ret>,
-    indices: &[u32],
-    stuck: u32,
-    effort: u64,
-    budget: &Budget,
-) -> Verdict {
-    let effort = effort.max(ENOUGH);
-    let core = minimise(spec, history, indices, stuck, &mut Ticker::new(budget), effort);
-    let first_bad = core.first_bad.unwrap_or(stuck);
-    let sentence = explain::explain(spec, history, &core, first_bad);
-    let rechecked = match recheck(spec, history, &core, budget, effort) {
-        Ok(confirmed) => confirmed,
-        Err(what) => {
-            let (reason, progress) = (Reason::Disagreement(what), String::new());
-            return Verdict::Unknown(Unknown { reason, progress });
+impl<S: Spec> Setting<'_, S> {
+    fn decide(&self, indices: &[u32], limit: u64) -> PartAnswer {
+        let monitored = match self.canonical {
+            Ok(canonical) => self.monitored(canonical, indices),
+            Err(why) => Err(why.clone()),
+        };
+        match monitored {
+            Ok(answer) => answer,
+            Err(because) if self.algorithm == Algorithm::Monitor => {
+                PartAnswer { kind: PartKind::NotApplicable, by: "monitor", because, steps: 0 }
+            }
+            Err(because) => PartAnswer { because, ..self.searched(indices, limit) },
         }
-    };
-    let shown = |states: &Vec<S::State>| states.iter().map(|s| spec.show_state(s)).collect();
-    Verdict::Violation(Explanation {
-        start: core.start.as_ref().map(|s| Start { from: core.window.from, states: shown(s) }),
-        until: core.window.until,
-        clash: sentence.clash,
-        sentence: sentence.text,
-        fine_until: core.first_bad.map(|i| history.operations()[i as usize].returned),
-        minimal: core.minimal,
-        rechecked,
-        operations: core.operations,
-    })
+    }
+
+    fn monitored(
+        &self,
+        canonical: &Canonical<S::Op, S::Ret>,
+        indices: &[u32],
+    ) -> Result<PartAnswer, String> {
+        let (spec, history) = (self.spec, self.history);
+        let found = monitored::decide(spec, canonical, history, indices, PENDING, self.budget)?;
+        let (returns, explained) = (indices.len(), 0);
+        let kind = match found {
+            monitored::Found::Order(order) => PartKind::Order(order),
+            monitored::Found::Violation { operations, reason } => {
+                PartKind::Clash { operations, reason }
+            }
+            monitored::Found::Exhausted(why) => PartKind::Exhausted { why, explained, returns },
+            monitored::Found::Wrong(what) => {
+                PartKind::Disagreement(format!("the monitor's order does not replay: {what}"))
+            }
+        };
+        let by = monitored::name(canonical.kind);
+        let because = monitored::permission(canonical.kind).to_string();
+        Ok(PartAnswer { kind, by, because, steps: indices.len() as u64 })
+    }
+
+    fn searched(&self, indices: &[u32], limit: u64) -> PartAnswer {
+        let problem = Problem::new(self.spec, self.history, indices, Window::ALL);
+        let mut ticker = Ticker::limited(self.budget, limit);
+        let reference = |ticker: &mut Ticker<'_>, memo| {
+            wing_gong::search(&problem.spans, &mut problem.states(), ticker, memo).map(Some)
+        };
+        let (decision, explained, by) = match self.algorithm {
+            Algorithm::Wgl => (reference(&mut ticker, true), 0, "wgl"),
+            Algorithm::WingGong => (reference(&mut ticker, false), 0, "wing-gong"),
+            _ => {
+                let which = match self.algorithm {
+                    Algorithm::DepthFirst => Which::DepthFirst,
+                    Algorithm::JustInTime => Which::JustInTime,
+                    _ => Which::Both,
+                };
+                let found = search::search(&problem, &mut ticker, which, u64::MAX);
+                (found.decision, found.explained, found.by)
+            }
+        };
+        let returns = problem.spans.returns.len();
+        let over = |why: &Exhausted| *why == Exhausted::Steps(limit);
+        let kind = match decision {
+            Ok(Some(Decision::Order(order))) => {
+                let order: Vec<u32> =
+                    order.iter().map(|&n| problem.operations[n as usize]).collect();
+                match replay(self.spec, self.history, indices, &order, &mut ticker) {
+                    Ok(()) => PartKind::Order(order),
+                    Err(Refused::Exhausted(why)) if over(&why) => PartKind::Undecided,
+                    Err(Refused::Exhausted(why)) => PartKind::Exhausted { why, explained, returns },
+                    Err(Refused::Wrong(what)) => PartKind::Disagreement(format!(
+                        "the order found by {by} does not replay: {what}"
+                    )),
+                }
+            }
+            Ok(Some(Decision::Stuck(number))) => {
+                PartKind::Stuck(problem.operations[number as usize])
+            }
+            Ok(None) => PartKind::Undecided,
+            Err(why) if over(&why) => PartKind::Undecided,
+            Err(why) => PartKind::Exhausted { why, explained, returns },
+        };
+        PartAnswer { kind, by, because: String::new(), steps: ticker.steps() }
+    }
+
+    /// Shrinks and explains a violation, and confirms it by a search that shares no search code. That may cost
+    /// about as much again as the decision did, and a little in any case.
+    fn violation(&self, indices: &[u32], answer: PartAnswer) -> Verdict {
+        let (spec, history) = (self.spec, self.history);
+        let effort = answer.steps.max(ENOUGH);
+        let mut ticker = Ticker::new(self.budget);
+        let (core, stuck, reason) = match answer.kind {
+            PartKind::Clash { operations, reason } => {
+                let mut core = shrink(spec, history, operations, &mut ticker, ENOUGH);
+                core.first_bad = self.first_bad_return(indices);
+                (core, u32::MAX, reason)
+            }
+            PartKind::Stuck(stuck) => {
+                (minimise(spec, history, indices, stuck, &mut ticker, effort), stuck, None)
+            }
+            _ => unreachable!("only violations are explained"),
+        };
+        let first_bad = core.first_bad.unwrap_or(stuck);
+        let sentence = explain::explain(spec, history, &core, first_bad, reason);
+        let rechecked = match recheck(spec, history, &core, self.budget, effort) {
+            Ok(confirmed) => confirmed,
+            Err(what) => {
+                let (reason, progress) = (Reason::Disagreement(what), String::new());
+                return Verdict::Unknown(Unknown { reason, progress });
+            }
+        };
+        let shown = |states: &Vec<S::State>| states.iter().map(|s| spec.show_state(s)).collect();
+        Verdict::Violation(Explanation {
+            start: core.start.as_ref().map(|s| Start { from: core.window.from, states: shown(s) }),
+            until: core.window.until,
+            clash: sentence.clash,
+            sentence: sentence.text,
+            fine_until: core.first_bad.map(|i| history.operations()[i as usize].returned),
+            minimal: core.minimal,
+            rechecked,
+            operations: core.operations,
+        })
+    }
+
+    /// The operation whose return ends the shortest prefix that is a violation, by bisection with the monitor. Not
+    /// for long histories. (It may come behind all operations of the explanation: in a prefix, the results of
+    /// operations that are still open are not known.)
+    fn first_bad_return(&self, indices: &[u32]) -> Option<u32> {
+        let canonical = self.canonical.as_ref().ok()?;
+        if indices.len() > MANY {
+            return None;
+        }
+        let returned = |&i: &u32| self.history.operations()[i as usize].returned;
+        let mut returns: Vec<u32> =
+            indices.iter().copied().filter(|i| returned(i) != PENDING).collect();
+        returns.sort_unstable_by_key(returned);
+        let (mut low, mut high) = (0, returns.len().checked_sub(1)?);
+        while low < high {
+            let middle = (low + high) / 2;
+            let until = returned(&returns[middle]) + 1;
+            let (spec, history) = (self.spec, self.history);
+            match monitored::decide(spec, canonical, history, indices, until, self.budget) {
+                Ok(monitored::Found::Violation { .. }) => high = middle,
+                Ok(monitored::Found::Order(_)) => low = middle + 1,
+                _ => return None,
+            }
+        }
+        Some(returns[high])
+    }
 }
 
 /// True where the reference search finds no order either; false where it did not end in time.
@@ -223,14 +328,27 @@ fn recheck<S: Spec>(
     Ok(true)
 }
 
+impl PartAnswer {
+    fn is_violation(&self) -> bool {
+        matches!(self.kind, PartKind::Stuck(_) | PartKind::Clash { .. })
+    }
+}
+
 /// Joins the answers of parts of which none is a violation.
 fn join<Op, Ret>(history: &History<Op, Ret>, answers: Vec<Option<PartAnswer>>) -> Outcome {
     let partitions = answers.len();
     let mut names: Vec<&'static str> = answers.iter().flatten().map(|a| a.by).collect();
     names.sort_unstable();
     names.dedup();
-    // Parts may have been decided by either search of the pair.
-    let algorithm = if names.len() == 1 { names[0] } else { "search" };
+    let algorithm = match names.as_slice() {
+        [one] => one,
+        ["depth-first", "just-in-time"] => "search",
+        _ => "auto",
+    };
+    // Where parts differ, what stood in the way of the monitor says most.
+    let reasons = || answers.iter().flatten().filter(|a| !a.because.is_empty());
+    let because = reasons().find(|a| !a.by.ends_with("monitor")).or_else(|| reasons().next());
+    let because = because.map(|a| a.because.clone()).unwrap_or_default();
     let mut orders = Vec::new();
     let mut unknown: Option<Unknown> = None;
     for answer in answers.into_iter().flatten() {
@@ -239,7 +357,11 @@ fn join<Op, Ret>(history: &History<Op, Ret>, answers: Vec<Option<PartAnswer>>) -
                 orders.push(order);
                 continue;
             }
-            PartKind::Stuck(_) | PartKind::Undecided => continue,
+            PartKind::Stuck(_) | PartKind::Clash { .. } | PartKind::Undecided => continue,
+            PartKind::NotApplicable => {
+                let (reason, progress) = (Reason::NotApplicable(answer.because), String::new());
+                Unknown { reason, progress }
+            }
             PartKind::Exhausted { why, explained, returns } => Unknown {
                 reason: Reason::Exhausted(why),
                 progress: format!("{explained} of {returns} returns explained"),
@@ -256,7 +378,7 @@ fn join<Op, Ret>(history: &History<Op, Ret>, answers: Vec<Option<PartAnswer>>) -
         Some(unknown) => Verdict::Unknown(unknown),
         None => Verdict::Linearizable(Witness { order: merge(history, orders) }),
     };
-    Outcome { verdict, algorithm, partitions, states: 0 }
+    Outcome { verdict, algorithm, because, partitions, states: 0 }
 }
 
 /// One order of the whole from an order of each part: every operation gets a moment inside its interval, the

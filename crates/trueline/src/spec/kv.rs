@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::method::{self, Method, found, nothing};
-use super::{Builtin, Info, Spec, Touches, key_of};
+use super::{Action, Builtin, Canonical, Info, Kind, Spec, Touches, key_of};
 use crate::value::Value;
 
 /// What can be called on a key-value store of texts.
@@ -105,6 +105,16 @@ impl Spec for Kv {
     fn partition(&self, op: &KvOp) -> Option<u64> {
         let (Get(key) | Put(key, _) | Append(key, _)) = op;
         Some(key_of(key))
+    }
+
+    /// Each key is a register, as long as nothing is appended.
+    fn canonical(&self) -> Option<Canonical<KvOp, Value>> {
+        let action = |op: &KvOp, ret: Option<&Value>| match (op, ret) {
+            (Put(_, text), _) => Some(Action::Write(Value::Text(text.clone()))),
+            (Get(_), Some(text)) => Some(Action::Read(text.clone())),
+            _ => None,
+        };
+        Some(Canonical::new(Kind::Register, action).holding(vec![Value::text("")]))
     }
 
     fn observes(&self, op: &KvOp, _ret: Option<&Value>) -> bool {

@@ -3,7 +3,7 @@
 //! Neither knows who calls: any process may release. A specification sees operations, not processes.
 
 use super::method::{self, Method, truth};
-use super::{Builtin, Info, Spec};
+use super::{Action, Builtin, Canonical, Info, Kind, Spec};
 use crate::value::Value;
 
 /// What can be called on a mutex.
@@ -60,6 +60,16 @@ impl Spec for Mutex {
             TryAcquire if ret.is_none_or(|ret| *ret == Value::Bool(!held)) => next.push(true),
             _ => {}
         }
+    }
+
+    fn canonical(&self) -> Option<Canonical<MutexOp, Value>> {
+        let action = |op: &MutexOp, ret: Option<&Value>| match (op, ret) {
+            (Acquire, _) | (TryAcquire, None | Some(Value::Bool(true))) => Some(Action::Acquire),
+            (Release, _) => Some(Action::Release),
+            (TryAcquire, Some(Value::Bool(false))) => Some(Action::FoundHeld),
+            (TryAcquire, _) => None,
+        };
+        Some(Canonical::new(Kind::Mutex, action))
     }
 
     fn observes(&self, op: &MutexOp, ret: Option<&Value>) -> bool {

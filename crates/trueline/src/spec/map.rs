@@ -1,7 +1,7 @@
 //! Values by key: `map`.
 
 use super::method::{self, Method, item, nothing, truth};
-use super::{Builtin, Info, Spec, Touches, key_of};
+use super::{Action, Builtin, Canonical, Info, Kind, Spec, Touches, key_of};
 use crate::value::Value;
 
 /// What can be called on a map.
@@ -109,6 +109,16 @@ impl Spec for Map {
     fn partition(&self, op: &MapOp) -> Option<u64> {
         let (Put(key, _) | Get(key) | Swap(key, _) | Remove(key) | Contains(key)) = op;
         Some(key_of(key))
+    }
+
+    /// Each key is a register, as long as it is only put and got.
+    fn canonical(&self) -> Option<Canonical<MapOp, Value>> {
+        let action = |op: &MapOp, ret: Option<&Value>| match (op, ret) {
+            (Put(_, value), _) => Some(Action::Write(value.clone())),
+            (Get(_), Some(value)) => Some(Action::Read(value.clone())),
+            _ => None,
+        };
+        Some(Canonical::new(Kind::Register, action).holding(vec![Value::Nil]))
     }
 
     fn observes(&self, op: &MapOp, ret: Option<&Value>) -> bool {

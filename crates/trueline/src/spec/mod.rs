@@ -3,6 +3,7 @@
 //! Most people write [`Sequential`]: a plain struct with `apply`. Where several next states are possible, or a
 //! checker should know more about the type, implement [`Spec`].
 
+pub(crate) mod canonical;
 mod counter;
 mod deque;
 mod items;
@@ -29,6 +30,7 @@ mod stack;
 use std::fmt::Debug;
 use std::hash::Hash;
 
+pub use canonical::{Action, Canonical, Kind};
 pub use counter::{Counter, CounterOp, counter};
 pub use deque::{Deque, DequeOp, deque};
 pub use items::Items;
@@ -82,6 +84,10 @@ pub trait Sequential: Data {
     fn partition(_op: &Self::Op) -> Option<u64> {
         None
     }
+    /// 'I am a queue': makes checking fast. See [`Spec::canonical`].
+    fn canonical(&self) -> Option<Canonical<Self::Op, Self::Ret>> {
+        None
+    }
 }
 
 /// A sequential object in full: nondeterministic, partial, and with what it knows about itself.
@@ -112,6 +118,11 @@ pub trait Spec: Send + Sync {
     /// Operations with different keys never touch the same part of the state: a history splits by key. `None`:
     /// the operation touches everything. Two keys may share a number; the state must keep them apart.
     fn partition(&self, _op: &Self::Op) -> Option<u64> {
+        None
+    }
+
+    /// 'I am a queue': names a kind of object for which an exact algorithm is known. Tested before it is trusted.
+    fn canonical(&self) -> Option<Canonical<Self::Op, Self::Ret>> {
         None
     }
 
@@ -220,5 +231,9 @@ impl<T: Sequential> Spec for T {
 
     fn partition(&self, op: &T::Op) -> Option<u64> {
         T::partition(op)
+    }
+
+    fn canonical(&self) -> Option<Canonical<T::Op, T::Ret>> {
+        Sequential::canonical(self)
     }
 }

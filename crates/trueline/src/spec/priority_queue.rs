@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::items::{Items, or_nil, tells};
 use super::method::{self, INSERT, Method, PEEK, REMOVE, item, nothing, truth};
 use super::queue::{inserted, inserts, touches_item};
-use super::{Builtin, Info, Spec, Touches};
+use super::{Action, Builtin, Canonical, Info, Kind, Spec, Touches};
 use crate::value::Value;
 
 /// What can be called on a priority queue. A value is its own priority, by the order of [`Value`].
@@ -145,6 +145,20 @@ impl Spec for PriorityQueue {
             self.change(&mut after, op);
             next.push(after);
         }
+    }
+
+    fn canonical(&self) -> Option<Canonical<PriorityQueueOp, Value>> {
+        if self.capacity().is_some() {
+            return None;
+        }
+        let action = |op: &PriorityQueueOp, ret: Option<&Value>| match op {
+            Insert(value) => Some(Action::Insert(value.clone())),
+            Poll => Some(Action::removal(ret)),
+            Peek => None,
+        };
+        let smallest = self.is_smallest_first();
+        let kind = if smallest { Kind::MinPriorityQueue } else { Kind::PriorityQueue };
+        Some(Canonical::new(kind, action).holding(self.init.to_vec()))
     }
 
     fn observes(&self, op: &PriorityQueueOp, ret: Option<&Value>) -> bool {

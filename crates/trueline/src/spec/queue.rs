@@ -2,7 +2,7 @@
 
 use super::items::{Items, or_nil, tells};
 use super::method::{self, INSERT, Method, PEEK, REMOVE, item, nothing, truth};
-use super::{Builtin, Info, Spec, Touches, key_of};
+use super::{Action, Builtin, Canonical, Info, Kind, Spec, Touches, key_of};
 use crate::value::Value;
 
 /// What can be called on a queue, and on its relaxed relatives.
@@ -110,6 +110,18 @@ impl Spec for Queue {
 
     fn observes(&self, op: &QueueOp, ret: Option<&Value>) -> bool {
         observes(op, ret)
+    }
+
+    fn canonical(&self) -> Option<Canonical<QueueOp, Value>> {
+        if self.capacity.is_some() {
+            return None;
+        }
+        let action = |op: &QueueOp, ret: Option<&Value>| match op {
+            QueueOp::Enq(value) => Some(Action::Insert(value.clone())),
+            QueueOp::Deq => Some(Action::removal(ret)),
+            QueueOp::Peek => None,
+        };
+        Some(Canonical::new(Kind::Queue, action).holding(self.init.to_vec()))
     }
 
     fn touches(&self, op: &QueueOp, ret: Option<&Value>) -> Touches {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::method::{self, Method, found, nothing};
-use super::{Builtin, Info, Spec, Touches, key_of};
+use super::{Action, Builtin, Canonical, Info, Kind, Spec, Touches, key_of};
 use crate::value::Value;
 
 /// What can be called on a register.
@@ -153,6 +153,16 @@ impl Spec for Register {
                 }
             }
         }
+    }
+
+    fn canonical(&self) -> Option<Canonical<RegisterOp, Value>> {
+        let action = |op: &RegisterOp, ret: Option<&Value>| match (op, ret) {
+            (Write(value), _) => Some(Action::Write(value.clone())),
+            (Read, Some(value)) => Some(Action::Read(value.clone())),
+            _ => None,
+        };
+        let init = self.init.clone()?;
+        Some(Canonical::new(Kind::Register, action).holding(vec![init]))
     }
 
     /// Where the initial value is not known, even a read changes what is known.

@@ -2,7 +2,7 @@
 
 use super::items::Items;
 use super::method::{self, Method, found, nothing, number, truth};
-use super::{Builtin, Info, Spec, key_of};
+use super::{Action, Builtin, Canonical, Info, Kind, Spec, key_of};
 use crate::value::Value;
 
 /// What can be called on a set.
@@ -110,6 +110,21 @@ impl Spec for Set {
             }
             SetOp::Read => None,
         }
+    }
+
+    fn canonical(&self) -> Option<Canonical<SetOp, Value>> {
+        let action = |op: &SetOp, ret: Option<&Value>| match (op, ret.map(Value::as_bool)) {
+            // An add or a remove without an outcome changed the set, or nothing.
+            (SetOp::Add(v), None | Some(Some(true))) => Some(Action::Add(v.clone())),
+            (SetOp::Remove(v), None | Some(Some(true))) => Some(Action::Delete(v.clone())),
+            (SetOp::Add(v), Some(Some(false))) => Some(Action::Present(v.clone())),
+            (SetOp::Remove(v), Some(Some(false))) => Some(Action::Absent(v.clone())),
+            (SetOp::Contains(v), Some(Some(true))) => Some(Action::Present(v.clone())),
+            (SetOp::Contains(v), Some(Some(false))) => Some(Action::Absent(v.clone())),
+            // Without a result an add or a remove is legal either way.
+            _ => None,
+        };
+        Some(Canonical::new(Kind::Set, action).holding(self.init.to_vec()))
     }
 
     fn observes(&self, op: &SetOp, ret: Option<&Value>) -> bool {

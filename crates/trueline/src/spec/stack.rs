@@ -3,7 +3,7 @@
 use super::items::{Items, or_nil, tells};
 use super::method::{self, INSERT, Method, PEEK, REMOVE, item, nothing};
 use super::queue::{inserts, touches_item};
-use super::{Builtin, Info, Spec, Touches};
+use super::{Action, Builtin, Canonical, Info, Kind, Spec, Touches};
 use crate::value::Value;
 
 /// What can be called on a stack.
@@ -81,6 +81,15 @@ impl Spec for Stack {
             change(&mut after, op);
             next.push(after);
         }
+    }
+
+    fn canonical(&self) -> Option<Canonical<StackOp, Value>> {
+        let action = |op: &StackOp, ret: Option<&Value>| match op {
+            StackOp::Push(value) => Some(Action::Insert(value.clone())),
+            StackOp::Pop => Some(Action::removal(ret)),
+            StackOp::Peek => None,
+        };
+        Some(Canonical::new(Kind::Stack, action).holding(self.init.to_vec()))
     }
 
     fn observes(&self, op: &StackOp, ret: Option<&Value>) -> bool {

@@ -1,6 +1,7 @@
 //! Holds every algorithm against the oracle on one history.
 
 use trueline::spec::Spec;
+use trueline::verdict::Reason;
 use trueline::{Algorithm, Check, History, Verdict};
 
 use super::is_linearizable;
@@ -31,7 +32,8 @@ pub fn compare<S: Spec + Clone>(
                 let story_is_right = explanation.start.is_some() || !is_linearizable(spec, &story);
                 expected || !prefix_is_right || !story_is_right || !explanation.rechecked
             }
-            Verdict::Unknown(_) => true,
+            // A monitor that was named need not fit.
+            Verdict::Unknown(unknown) => !matches!(unknown.reason, Reason::NotApplicable(_)),
         };
         if wrong {
             return Err(format!("{name} says {verdict:?}, the oracle: linearizable is {expected}"));
