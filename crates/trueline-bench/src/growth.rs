@@ -1,6 +1,7 @@
 //! `growth`: how the time of the general search grows with the length of a register history, `wgl` beside it.
 //!
-//! Linear is a factor of 2. `wgl` hashes a set of all operations at every step, so it cannot be below 4 for long.
+//! Linear is a factor of 2. `wgl` hashes a set of all operations at every step, so a step costs more the longer the
+//! history is.
 
 use std::time::Duration;
 

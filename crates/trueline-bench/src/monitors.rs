@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         2 * n
     );
     println!(
-        "{:<15} {:<8} {:>8} {:>7} {:>7} {:>8} {:>9} {:>12} {:>6} {:>7}  {:<14} verdict",
+        "{:<15} {:<8} {:>8} {:>7} {:>7} {:>8} {:>9} {:>12} {:>6} {:>7}  {:<22} verdict",
         "spec",
         "history",
         "ops",
@@ -157,7 +157,7 @@ fn print(name: &str, plan: &Plan, row: &Row, growth: Option<f64>) {
         n => format!("{} ({n})", decision.verdict),
     };
     println!(
-        "{name:<15} {:<8} {:>8} {:>7.1} {:>7.0} {:>8} {:>9} {:>12.2} {:>6.0} {:>7}  {:<14} {verdict}",
+        "{name:<15} {:<8} {:>8} {:>7.1} {:>7.0} {:>8} {:>9} {:>12.2} {:>6.0} {:>7}  {:<22} {verdict}",
         if plan.violation.is_some() { "planted" } else { "fine" },
         large(plan.operations as f64),
         row.megabytes,
