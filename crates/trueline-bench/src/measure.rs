@@ -235,11 +235,11 @@ mod tests {
         let plan = trueline::generate::Plan { operations: 100, ..Default::default() };
         let history = spec.generate(&plan).unwrap();
         let file = TempFile::write(&history, Format::JsonLines, "test").unwrap();
-        let read = self::read(|| file.open(), &ReadOptions::default(), 2).unwrap();
-        assert_eq!(read.history.len(), 100);
+        let again = read(|| file.open(), &ReadOptions::default(), 2).unwrap();
+        assert_eq!(again.history.len(), 100);
         let once = (1, Duration::ZERO);
         let decision =
-            decide(&spec, &read.history, Algorithm::Auto, Duration::from_secs(60), once).unwrap();
+            decide(&spec, &again.history, Algorithm::Auto, Duration::from_secs(60), once).unwrap();
         assert_eq!(decision.verdict, "linearizable");
         let path = file.path.clone();
         drop(file);
