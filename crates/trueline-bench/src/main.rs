@@ -1,10 +1,17 @@
 //! Benchmarks of trueline and its large differential runs. Speed is measured here and never in tests, as a ratio
 //! against a reference or a peer in the same run, because machines are noisy.
+#![deny(unsafe_code)]
 
+mod check;
 mod differential;
+mod growth;
+mod measure;
+mod memory;
+mod monitors;
 #[allow(unreachable_pub)]
 #[path = "../../trueline/tests/oracle/mod.rs"]
 mod oracle;
+mod read;
 
 use clap::{Parser, Subcommand};
 
@@ -17,12 +24,24 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// The corpus by group and generated histories: time, memory, and our general search against wgl.
+    Check(check::Arguments),
     /// Random small histories of every specification: each algorithm against the brute-force oracle.
     Differential(differential::Arguments),
+    /// How the time of the general search grows with the length of register histories, wgl beside it.
+    Growth(growth::Arguments),
+    /// Long histories of the types that have exact monitors: deciding against reading.
+    Monitors(monitors::Arguments),
+    /// How fast a long history is read, and with how much memory.
+    Read(read::Arguments),
 }
 
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
+        Command::Check(arguments) => check::run(&arguments),
         Command::Differential(arguments) => differential::run(&arguments),
+        Command::Growth(arguments) => growth::run(&arguments),
+        Command::Monitors(arguments) => monitors::run(&arguments),
+        Command::Read(arguments) => read::run(&arguments),
     }
 }

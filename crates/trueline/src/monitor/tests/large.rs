@@ -1,13 +1,12 @@
-//! Long histories: the stack against a plain quadratic method, deep and wide inputs, and timings on demand:
-//! `cargo test --release -p trueline --lib monitor::tests::large -- --ignored --nocapture`.
+//! Long histories: the stack against a plain quadratic method, deep and wide inputs, many pending removals. How
+//! long they take is measured by `trueline-bench monitors`.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::time::Instant;
 
 use super::containers::{Kind, Shape, random_history};
 use super::{Random, cases, oracle, run};
 use crate::monitor::container::Action::{self, Empty, Insert, Remove};
-use crate::monitor::{Answer, NEVER, Op, Span, priority_queue, queue, register, set, stack};
+use crate::monitor::{Answer, NEVER, Op, Span, priority_queue, queue, stack};
 
 /// Step 1 to 3 of the method of the stack, by the book, with a scan each.
 fn quadratic_stack(ops: &[Op<Action>]) -> bool {
@@ -210,80 +209,6 @@ fn long(kind: Kind, length: u32, processes: u32, inserts: u32) -> (Vec<Op<Action
         next.map_or(Empty, Remove)
     });
     (ops, priorities)
-}
-
-#[test]
-#[ignore = "a measurement"]
-fn timings() {
-    let report = |name: &str, length: u32, decide: &dyn Fn() -> Answer| {
-        // The machine may be busy: the best of a few.
-        let (mut time, mut answer) = (f64::MAX, Answer::Order(Vec::new()));
-        for _ in 0..5 {
-            let start = Instant::now();
-            answer = decide();
-            time = time.min(start.elapsed().as_secs_f64() * 1e3);
-        }
-        let found = match answer {
-            Answer::Order(order) => format!("an order of {}", order.len()),
-            Answer::Violation { operations, .. } => format!("a violation of {}", operations.len()),
-        };
-        eprintln!("{name:>24} {length:>8} {time:>7.1} ms, {found}");
-    };
-    for length in [1_000_000, 2_000_000] {
-        for kind in [Kind::Queue, Kind::Stack, Kind::Priority] {
-            for inserts in [50, 60] {
-                let (mut ops, priorities) = long(kind, length, 16, inserts);
-                let name = format!("{kind:?} {inserts}%");
-                report(&name, length, &|| decide(kind, &ops, &priorities));
-                // Two removals near the end change places.
-                let removal = |o: &Op<Action>| matches!(o.action, Remove(_));
-                let late: Vec<usize> = (0..ops.len()).filter(|&i| removal(&ops[i])).collect();
-                let mut inserted = vec![0; length as usize];
-                for o in &ops {
-                    if let Insert(v) = o.action {
-                        inserted[v as usize] = o.span.returned;
-                    }
-                }
-                let a = late[late.len() - 500];
-                let in_time = |&&i: &&usize| {
-                    let Remove(v) = ops[i].action else { unreachable!() };
-                    let (first, second) = (ops[a].span, ops[i].span);
-                    second.call > first.returned + 20 && inserted[v as usize] < first.call
-                };
-                let Some(&b) = late.iter().find(in_time) else { continue };
-                let (x, y) = (ops[a].action, ops[b].action);
-                (ops[a].action, ops[b].action) = (y, x);
-                report(&format!("{name} late"), length, &|| decide(kind, &ops, &priorities));
-            }
-        }
-        let (mut state, mut last) = (0, 0);
-        let ops = run(&mut Random(7), 16, length, |random| {
-            if random.chance(50) {
-                last += 1;
-                state = last;
-                return register::Action::Write(last);
-            }
-            register::Action::Read(state)
-        });
-        report("register", length, &|| register::check(&ops, Some(0)));
-        let mut state = false;
-        let mut ops = run(&mut Random(8), 16, length, |random| {
-            let change = random.chance(50);
-            let action = match (state, change) {
-                (true, true) => set::Action::Remove,
-                (false, true) => set::Action::Add,
-                (true, false) => set::Action::Present,
-                (false, false) => set::Action::Absent,
-            };
-            state ^= change;
-            action
-        });
-        report("set, one key", length, &|| set::check(&ops, false));
-        let at = ops.len() - 100;
-        ops[at].action = set::Action::Add;
-        ops[at + 1].action = set::Action::Add;
-        report("set, late", length, &|| set::check(&ops, false));
-    }
 }
 
 #[test]
