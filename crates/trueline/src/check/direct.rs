@@ -31,11 +31,10 @@ pub(crate) fn decide_directly<B: Builtin>(
         return Ok(None);
     }
     let Some(canonical) = spec.canonical() else { return Ok(None) };
-    let Some(mut said) = Said::new(spec, &canonical, history)? else { return Ok(None) };
+    let Some(said) = Said::new(spec, &canonical, history)? else { return Ok(None) };
     if !said.trustworthy(spec, &canonical, history)? {
         return Ok(None);
     }
-    said.words.settle();
     let mut orders: Vec<u32> = Vec::with_capacity(history.len());
     let mut ends = Vec::with_capacity(said.starts.len());
     let mut verdict = None;
@@ -139,6 +138,7 @@ impl Said {
         }
         let count = parts.len().max(1);
         drop(parts);
+        words.settle();
         let mut all = Said { words, said, index, starts: vec![0, 0] };
         all.starts[1] = all.said.len() as u32;
         if count > 1 {
