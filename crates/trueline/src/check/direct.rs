@@ -15,9 +15,12 @@ use super::{Algorithm, Outcome, monitored};
 use crate::budget::Budget;
 use crate::history::{Error, History, Position};
 use crate::monitor::{Op, Span};
-use crate::spec::{Builtin, Canonical};
+use crate::spec::{Builtin, Canonical, Kind};
 use crate::value::Value;
 use crate::verdict::{Reason, Unknown, Verdict, Witness};
+
+/// Operations of small parts between two looks at the budget.
+const CHARGE: u64 = 1 << 14;
 
 /// Decides a history of more than a few thousand operations; nothing where another way has to be taken. The error
 /// means that the history does not fit the specification.
@@ -38,11 +41,19 @@ pub(crate) fn decide_directly<B: Builtin>(
     let mut orders: Vec<u32> = Vec::with_capacity(history.len());
     let mut ends = Vec::with_capacity(said.starts.len());
     let mut verdict = None;
+    let mut uncharged = 0;
     for part in 0..said.starts.len() - 1 {
         let range = said.starts[part] as usize..said.starts[part + 1] as usize;
-        let Ok(found) = said.words.decide(&said.said[range.clone()], budget) else {
-            return Ok(None);
+        uncharged += range.len() as u64;
+        let charged = match uncharged > CHARGE {
+            true => budget.spend(std::mem::take(&mut uncharged)),
+            false => Ok(()),
         };
+        let found = match charged {
+            Ok(()) => said.words.decide(&said.said[range.clone()], budget),
+            Err(why) => Ok(Found::Exhausted(why)),
+        };
+        let Ok(found) = found else { return Ok(None) };
         match found.renamed(|n| said.index[range.start + n as usize]) {
             Found::Order(order) => {
                 orders.extend_from_slice(&order);
@@ -106,7 +117,8 @@ impl Said {
         let mut words = Words::new(canonical);
         let mut said = Vec::with_capacity(history.len());
         let mut index = Vec::with_capacity(history.len());
-        let mut part_of: Vec<u32> = Vec::new();
+        let one_set = canonical.kind == Kind::Set && history.parts().len() == 1;
+        let mut part_of: Vec<u32> = Vec::with_capacity(if one_set { history.len() } else { 0 });
         let mut parts: HashMap<(u32, Option<u64>), u32, FixedState> = HashMap::default();
         for (i, o) in history.operations().iter().enumerate() {
             let method = &history.methods()[o.op.method as usize];
@@ -118,25 +130,31 @@ impl Said {
                 return Ok(None);
             };
             let Some(action) = action else { continue };
+            let span = Span { call: o.call, returned: o.returned };
+            let action = words.numbered(&action);
+            said.push(Op { span, action });
+            index.push(i as u32);
+            // The number of a set's key is the number of its part.
+            if let (true, Some(key)) = (one_set, action.value()) {
+                part_of.push(key);
+                continue;
+            }
             let next = parts.len() as u32;
             let part = *parts.entry((o.part, spec.partition(&op))).or_insert(next);
             if parts.len() > 1 && part_of.is_empty() {
                 part_of.reserve_exact(history.len());
-                part_of.resize(said.len(), 0);
+                part_of.resize(said.len() - 1, 0);
             }
             if parts.len() > 1 {
                 part_of.push(part);
             }
-            let span = Span { call: o.call, returned: o.returned };
-            said.push(Op { span, action: words.numbered(&action) });
-            index.push(i as u32);
         }
         // An operation that touches every key would join the parts of its object.
         let objects = parts.keys().filter(|k| k.1.is_none()).count();
         if objects > 0 && objects < parts.len() {
             return Ok(None);
         }
-        let count = parts.len().max(1);
+        let count = part_of.iter().max().map_or(1, |&last| last as usize + 1);
         drop(parts);
         words.settle();
         let mut all = Said { words, said, index, starts: vec![0, 0] };

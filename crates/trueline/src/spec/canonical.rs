@@ -54,6 +54,18 @@ impl Action {
 }
 
 impl<V> Action<V> {
+    /// The value that it is about, if it is about one.
+    pub(crate) fn value(&self) -> Option<V>
+    where
+        V: Copy,
+    {
+        match *self {
+            Action::Insert(v) | Action::Remove(v) | Action::Read(v) | Action::Write(v) => Some(v),
+            Action::Add(v) | Action::Delete(v) | Action::Present(v) | Action::Absent(v) => Some(v),
+            _ => None,
+        }
+    }
+
     /// The same action on other values.
     pub(crate) fn map<W>(&self, mut f: impl FnMut(&V) -> W) -> Action<W> {
         match self {

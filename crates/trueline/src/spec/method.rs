@@ -75,7 +75,9 @@ pub(super) fn decode<Op>(
     ret: Option<&Value>,
     result: impl FnOnce(&Op, &Value) -> Result<Value, String>,
 ) -> Result<(Op, Option<Value>), String> {
-    let Some(known) = methods.iter().find(|m| m.is(method)) else {
+    // Most files spell a method as we do: comparing that is quick.
+    let spelled = || methods.iter().find(|m| m.is(method));
+    let Some(known) = methods.iter().find(|m| m.name == method).or_else(spelled) else {
         let expected: Vec<&str> = methods.iter().map(|m| m.signature).collect();
         return Err(format!("unknown method {method}: expected {}", expected.join(", ")));
     };
