@@ -115,6 +115,7 @@ impl Said {
         history: &History,
     ) -> Result<Option<Said>, Error> {
         let mut words = Words::new(canonical);
+        words.reserve(history.len());
         let mut said = Vec::with_capacity(history.len());
         let mut index = Vec::with_capacity(history.len());
         let one_set = canonical.kind == Kind::Set && history.parts().len() == 1;

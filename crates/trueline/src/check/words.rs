@@ -3,10 +3,8 @@
 //! Knows no specification, so it is compiled once. An order that a monitor gives is replayed against the [`Model`] of
 //! the kind before anybody sees it. Cost: O(n log n); 16 bytes an operation besides what the monitor needs.
 
-use std::hash::BuildHasher;
-
 use foldhash::fast::FixedState;
-use hashbrown::{HashMap, HashTable};
+use hashbrown::HashMap;
 
 use super::problem::Ticker;
 use crate::budget::{Budget, Exhausted};
@@ -16,9 +14,6 @@ use crate::monitor::{queue, register, set, stack};
 use crate::spec::canonical::Model;
 use crate::spec::{Action, Canonical, Kind};
 use crate::value::Value;
-
-/// No number.
-const ABSENT: u32 = u32::MAX;
 
 /// Parts of fewer operations than this are not charged to the budget one by one.
 const SMALL: usize = 256;
@@ -60,10 +55,8 @@ impl Found {
 pub(super) struct Words {
     kind: Kind,
     initial: Vec<u32>,
-    table: HashTable<u32>,
-    /// The numbers of small whole numbers, which need no hashing; [`ABSENT`] where there is none.
-    direct: Vec<u32>,
-    values: Vec<Value>,
+    ints: HashMap<i64, u32, FixedState>,
+    others: HashMap<Value, u32, FixedState>,
     /// The rank of each value's priority; empty for kinds without.
     priorities: Vec<u32>,
 }
@@ -73,9 +66,8 @@ impl Words {
         let mut words = Words {
             kind: canonical.kind,
             initial: Vec::new(),
-            table: HashTable::new(),
-            direct: Vec::new(),
-            values: Vec::new(),
+            ints: HashMap::default(),
+            others: HashMap::default(),
             priorities: Vec::new(),
         };
         words.initial = canonical.initial.iter().map(|v| words.number(v)).collect();
@@ -91,58 +83,41 @@ impl Words {
         action.map(|v| self.number(v))
     }
 
-    fn number(&mut self, value: &Value) -> u32 {
-        if let &Value::Int(n) = value
-            && (0..self.direct.len() as i64).contains(&n)
-            && self.direct[n as usize] != ABSENT
-        {
-            return self.direct[n as usize];
-        }
-        let number = self.hashed_number(value);
-        // Worth a place in the array only where values are about as many as they are large.
-        if let &Value::Int(n) = value
-            && (0..4096 + 4 * self.values.len() as i64).contains(&n)
-        {
-            let n = n as usize;
-            if self.direct.len() <= n {
-                self.direct.resize(n + 1 + n / 4, ABSENT);
-            }
-            self.direct[n] = number;
-        }
-        number
+    /// Makes room for the values of so many operations.
+    pub(super) fn reserve(&mut self, operations: usize) {
+        self.ints.reserve(operations / 2);
     }
 
-    fn hashed_number(&mut self, value: &Value) -> u32 {
-        let hasher = FixedState::default();
-        let values = &mut self.values;
-        let entry = self.table.entry(
-            hasher.hash_one(value),
-            |&n| values[n as usize] == *value,
-            |&n| hasher.hash_one(&values[n as usize]),
-        );
-        *entry
-            .or_insert_with(|| {
-                values.push(value.clone());
-                values.len() as u32 - 1
-            })
-            .get()
+    fn number(&mut self, value: &Value) -> u32 {
+        let next = (self.ints.len() + self.others.len()) as u32;
+        match value {
+            // Whole numbers are what histories are made of: their own table spares a look at the value.
+            &Value::Int(n) => *self.ints.entry(n).or_insert(next),
+            value => *self.others.entry(value.clone()).or_insert(next),
+        }
     }
 
     /// All values are known: ranks them, and lets go of what is not needed any more.
     pub(super) fn settle(&mut self) {
-        let values = std::mem::take(&mut self.values);
-        self.table = HashTable::new();
-        self.direct = Vec::new();
-        let mut sorted: Vec<u32> = (0..values.len() as u32).collect();
-        let value = |n: &u32| &values[*n as usize];
-        match self.kind {
-            Kind::PriorityQueue => sorted.sort_unstable_by(|a, b| value(a).cmp(value(b))),
-            Kind::MinPriorityQueue => sorted.sort_unstable_by(|a, b| value(b).cmp(value(a))),
-            _ => return,
+        let (ints, others) = (std::mem::take(&mut self.ints), std::mem::take(&mut self.others));
+        if !matches!(self.kind, Kind::PriorityQueue | Kind::MinPriorityQueue) {
+            return;
         }
-        self.priorities = vec![0; sorted.len()];
-        for (rank, &number) in sorted.iter().enumerate() {
-            self.priorities[number as usize] = rank as u32;
+        // Whole numbers sort before texts and lists, behind nil and truth values.
+        let mut small: Vec<(i64, u32)> = ints.into_iter().collect();
+        small.sort_unstable();
+        let mut large: Vec<(Value, u32)> = others.into_iter().collect();
+        large.sort_unstable();
+        let before = large.partition_point(|(value, _)| *value < Value::Int(i64::MIN));
+        let numbers = large[..before].iter().map(|&(_, n)| n);
+        let numbers = numbers.chain(small.iter().map(|&(_, n)| n));
+        let numbers = numbers.chain(large[before..].iter().map(|&(_, n)| n));
+        let count = small.len() + large.len();
+        self.priorities = vec![0; count];
+        for (rank, number) in numbers.enumerate() {
+            let smallest_first = self.kind == Kind::MinPriorityQueue;
+            let priority = if smallest_first { count - 1 - rank } else { rank };
+            self.priorities[number as usize] = priority as u32;
         }
     }
 
