@@ -1,12 +1,11 @@
 //! Chores of the repository: `cargo xtask ci`.
 
 use std::env;
-use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 const HELP: &str = "\
-cargo xtask ci      formatting, lints, build, tests, doc tests, the corpus: all that must pass
+cargo xtask ci      formatting, lints, build, tests (the corpus among them), doc tests: all that must pass
 
 Where cargo-nextest is installed it runs the tests; otherwise cargo test does.";
 
@@ -42,30 +41,7 @@ fn ci() -> ExitCode {
             return ExitCode::FAILURE;
         }
     }
-    if !corpus() {
-        return ExitCode::FAILURE;
-    }
     ExitCode::SUCCESS
-}
-
-/// Checks every history of the corpus against its stated verdict. Undecided rows are allowed here.
-fn corpus() -> bool {
-    let manifest = "../shared/corpus/MANIFEST.tsv";
-    if !Path::new(manifest).exists() {
-        println!("skipped: there is no corpus at {manifest}");
-        return true;
-    }
-    let arguments =
-        ["run", "--release", "--quiet", "-p", "trueline-cli", "--bin", "trueline", "--"];
-    let started = Instant::now();
-    println!("> trueline corpus {manifest} --timeout 2s");
-    let status = Command::new("cargo")
-        .args(arguments)
-        .args(["corpus", manifest, "--timeout", "2s"])
-        .status();
-    println!("  {:.1} s", started.elapsed().as_secs_f64());
-    // 3: some rows were not decided in time.
-    matches!(status.map(|s| s.code()), Ok(Some(0 | 3)))
 }
 
 fn run(program: &str, arguments: &[&str]) -> bool {

@@ -3,18 +3,21 @@
 //! The claim to be of a kind is tested on all short sequences ([`trust`]); the operations of the part are put into the
 //! words of the kind; [`super::words`] decides. A violation is confirmed by the reference search like any other.
 
+use std::collections::{HashMap, HashSet};
+
 use super::words::{Found, Words};
 use crate::budget::Budget;
 use crate::history::{History, PENDING};
 use crate::monitor::{Op, Span};
 use crate::spec::{Action, Canonical, Kind, Spec};
 
-/// The longest sequences on which a claim is tested, and from how many different operations.
-const LENGTH: usize = 4;
-const VARIETY: usize = 7;
+/// The longest sequences on which a claim is tested, the values they use, and how far these are looked for.
+const LENGTH: usize = 5;
+const VALUES: usize = 2;
+const LOOK: usize = 20_000;
 
-/// Tests the claim on all sequences of up to four operations from the part: the specification allows exactly what
-/// the model of the kind does. The error says on which sequence they differ.
+/// Tests the claim on all sequences of up to five operations on two values of the part: the specification allows
+/// exactly what the model of the kind does. The error says on which sequence they differ.
 pub(super) fn trust<S: Spec>(
     spec: &S,
     canonical: &Canonical<S::Op, S::Ret>,
@@ -22,24 +25,31 @@ pub(super) fn trust<S: Spec>(
     indices: &[u32],
 ) -> Result<(), String> {
     let mut words = Words::new(canonical);
-    // A few operations that differ in what they do; the first values that come up will do.
-    let mut chosen: Vec<(u32, Action<u32>)> = Vec::new();
-    for &i in indices.iter().take(100_000) {
+    // One operation for everything that is done: to each value, and without one.
+    let mut done: Vec<(u32, Action<u32>)> = Vec::new();
+    let mut seen: HashSet<Action<u32>> = HashSet::new();
+    let mut variety: HashMap<u32, usize> = HashMap::new();
+    for &i in indices.iter().take(LOOK) {
         let o = &history.operations()[i as usize];
         let Some(result) = o.result.as_ref().filter(|_| !o.is_pending()) else { continue };
         let Some(action) = (canonical.action)(&o.op, Some(result)) else { continue };
         let action = words.numbered(&action);
-        let same_kind = |(_, other): &&(u32, Action<u32>)| {
-            std::mem::discriminant(other) == std::mem::discriminant(&action)
-        };
-        let known = chosen.iter().any(|(_, other)| *other == action);
-        if !known && chosen.iter().filter(same_kind).count() < 2 {
-            chosen.push((i, action));
-        }
-        if chosen.len() == VARIETY {
-            break;
+        if seen.insert(action) {
+            done.push((i, action));
+            if let Some(value) = action.value() {
+                *variety.entry(value).or_default() += 1;
+            }
         }
     }
+    // The values to which most different things are done tell most; the earlier, the better.
+    let mut values: Vec<(usize, u32)> = variety.into_iter().map(|(v, n)| (n, v)).collect();
+    values.sort_unstable_by_key(|&(n, value)| (std::cmp::Reverse(n), value));
+    values.truncate(VALUES);
+    let is_chosen = |action: &Action<u32>| {
+        action.value().is_none_or(|value| values.iter().any(|&(_, v)| v == value))
+    };
+    let chosen: Vec<(u32, Action<u32>)> =
+        done.into_iter().filter(|(_, action)| is_chosen(action)).collect();
     words.settle();
     let model = words.model();
     let actions: Vec<Action<u32>> =
