@@ -230,3 +230,62 @@ fn a_violation_in_one_of_several_objects_names_its_operations() {
     assert_eq!(explanation.operations, [3]);
     assert_eq!(explanation.sentence, "No operation explains `read() -> 2`");
 }
+
+/// Long histories are not decoded into a second copy; the answer is that of the decoded one.
+#[test]
+fn long_histories_are_decided_alike_without_decoding() {
+    fn compare<B: spec::Builtin>(name: &str, spec: B, plan: &Plan) {
+        let named = spec::named(name).unwrap();
+        let history = named.generate(plan).unwrap();
+        let direct = named.check(&history, Algorithm::Auto, &Budget::unlimited()).unwrap();
+        let decoded = history.decode(|m, args, result| spec.decode(m, args, result)).unwrap();
+        let usual = Check::new(spec).run(&decoded);
+        assert!(direct.algorithm.ends_with("monitor"), "{name}: {}", direct.because);
+        assert_eq!(direct.algorithm, usual.algorithm, "{name}: {}", usual.because);
+        assert_eq!(direct.verdict.name(), usual.verdict.name(), "{name}");
+        assert_eq!(direct.verdict.is_violation(), plan.violation.is_some(), "{name}");
+        if let (Verdict::Violation(a), Verdict::Violation(b)) = (&direct.verdict, &usual.verdict) {
+            assert!(a.rechecked && !a.operations.is_empty(), "{name}: {a:?}");
+            assert_eq!((&a.operations, &a.sentence), (&b.operations, &b.sentence), "{name}");
+        }
+    }
+    let plan = Plan { operations: 30_000, processes: 6, seed: 2, ..Plan::default() };
+    for plan in [
+        plan.clone(),
+        Plan { violation: Some(0.9), ..plan.clone() },
+        Plan { pending: 0.001, ..plan.clone() },
+    ] {
+        compare("register", spec::register(Value::Nil), &plan);
+        compare("queue", spec::queue(), &plan);
+        compare("stack", spec::stack(), &plan);
+        compare("priority-queue", spec::priority_queue(), &plan);
+        compare("priority-queue:order=min", spec::priority_queue().smallest_first(), &plan);
+        compare("set", spec::set(), &plan);
+        compare("mutex", spec::mutex(), &plan);
+    }
+}
+
+/// Once, looking ahead dropped every state that a late start could have had: the story was empty, and an empty
+/// story counts as a violation and as confirmed.
+#[test]
+fn a_story_has_operations_and_states_to_start_in() {
+    for name in ["cas-register", "mutex", "log", "bounded-priority-queue:capacity=3"] {
+        let named = spec::named(name).unwrap();
+        for seed in 0..60 {
+            let plan = Plan {
+                operations: 60,
+                seed,
+                violation: Some(0.5),
+                pending: 0.05,
+                unique: false,
+                ..Plan::default()
+            };
+            let Ok(history) = named.generate(&plan) else { continue };
+            let outcome = named.check(&history, Algorithm::Search, &Budget::unlimited()).unwrap();
+            let Verdict::Violation(e) = outcome.verdict else { panic!("{name} {seed}") };
+            assert!(!e.operations.is_empty(), "{name} {seed}: {e:?}");
+            assert!(e.start.as_ref().is_none_or(|s| !s.states.is_empty()), "{name} {seed}: {e:?}");
+            assert!(e.clash.iter().all(|c| e.operations.contains(c)), "{name} {seed}: {e:?}");
+        }
+    }
+}

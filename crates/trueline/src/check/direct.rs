@@ -6,8 +6,11 @@
 //!
 //! Cost: O(n log n); the memory of the words, the monitor and the witness besides the history.
 
+use std::ops::Range;
+
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
+use rayon::prelude::*;
 
 use super::run::{MANY, explain_clash, merge};
 use super::words::{Found, Word, Words};
@@ -38,56 +41,35 @@ pub(crate) fn decide_directly<B: Builtin>(
     if !said.trustworthy(spec, &canonical, history)? {
         return Ok(None);
     }
-    let mut orders: Vec<u32> = Vec::with_capacity(history.len());
-    let mut ends = Vec::with_capacity(said.starts.len());
-    let mut verdict = None;
-    let mut uncharged = 0;
-    for part in 0..said.starts.len() - 1 {
-        let range = said.starts[part] as usize..said.starts[part + 1] as usize;
-        uncharged += range.len() as u64;
-        let charged = match uncharged > CHARGE {
-            true => budget.spend(std::mem::take(&mut uncharged)),
-            false => Ok(()),
-        };
-        let found = match charged {
-            Ok(()) => said.words.decide(&said.said[range.clone()], budget),
-            Err(why) => Ok(Found::Exhausted(why)),
-        };
-        let Ok(found) = found else { return Ok(None) };
-        match found.renamed(|n| said.index[range.start + n as usize]) {
-            Found::Order(order) => {
-                orders.extend_from_slice(&order);
-                ends.push(orders.len());
-            }
-            Found::Violation { operations, reason } => {
-                verdict = Some(explain(spec, history, &operations, reason, budget)?);
-                break;
-            }
-            Found::Exhausted(why) => {
-                let progress = format!("{part} of {} parts decided", said.starts.len() - 1);
-                let reason = Reason::Exhausted(why);
-                verdict = Some(Verdict::Unknown(Unknown { reason, progress }));
-                break;
-            }
-            Found::Wrong(what) => {
-                let reason =
-                    Reason::Disagreement(format!("the monitor's order does not replay: {what}"));
-                verdict = Some(Verdict::Unknown(Unknown { reason, progress: String::new() }));
-                break;
-            }
-        }
-    }
     let partitions = said.starts.len() - 1;
+    let mut stretches: Vec<Stretch> =
+        said.stretches().into_par_iter().map(|parts| said.decide(parts, budget)).collect();
     drop(said);
-    let verdict = verdict.unwrap_or_else(|| {
-        let order = if partitions == 1 {
-            orders
-        } else {
-            let starts = std::iter::once(0).chain(ends.iter().copied());
-            merge(history, starts.zip(&ends).map(|(start, &end)| &orders[start..end]))
-        };
-        Verdict::Linearizable(Witness { order })
-    });
+    // The first part that does not fit an order has the word, whoever came to its end first.
+    let stop = stretches.iter_mut().find_map(|stretch| stretch.stop.take());
+    let verdict = match stop {
+        Some(Stop::DoesNotFit) => return Ok(None),
+        Some(Stop::Found(_, Found::Violation { operations, reason })) => {
+            explain(spec, history, &operations, reason, budget)?
+        }
+        Some(Stop::Found(part, Found::Exhausted(why))) => {
+            let progress = format!("{part} of {partitions} parts decided");
+            Verdict::Unknown(Unknown { reason: Reason::Exhausted(why), progress })
+        }
+        Some(Stop::Found(_, Found::Wrong(what))) => {
+            let what = format!("the monitor's order does not replay: {what}");
+            let (reason, progress) = (Reason::Disagreement(what), String::new());
+            Verdict::Unknown(Unknown { reason, progress })
+        }
+        Some(Stop::Found(_, Found::Order(_))) | None => {
+            let order = if partitions == 1 {
+                stretches.pop().map(|stretch| stretch.order).unwrap_or_default()
+            } else {
+                merge(history, stretches.iter().flat_map(Stretch::orders))
+            };
+            Verdict::Linearizable(Witness { order })
+        }
+    };
     Ok(Some(Outcome {
         verdict,
         algorithm: monitored::name(canonical.kind),
@@ -107,7 +89,82 @@ struct Said {
     starts: Vec<u32>,
 }
 
+/// What came of some parts in a row.
+#[derive(Default)]
+struct Stretch {
+    /// The orders of the parts, one behind the other, and where each ends.
+    order: Vec<u32>,
+    ends: Vec<u32>,
+    /// What ended it early.
+    stop: Option<Stop>,
+}
+
+enum Stop {
+    /// The monitor does not fit.
+    DoesNotFit,
+    /// Something else than an order, for this part.
+    Found(usize, Found),
+}
+
+impl Stretch {
+    fn orders(&self) -> impl Iterator<Item = &[u32]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| &self.order[start as usize..end as usize])
+    }
+}
+
 impl Said {
+    /// The parts, cut into rows of about the same number of operations.
+    fn stretches(&self) -> Vec<Range<usize>> {
+        let enough = (self.said.len() / 16).max(CHARGE as usize) as u32;
+        let mut stretches = Vec::new();
+        let mut first = 0;
+        for part in 1..self.starts.len() {
+            let is_last = part + 1 == self.starts.len();
+            if self.starts[part] - self.starts[first] >= enough || is_last {
+                stretches.push(first..part);
+                first = part;
+            }
+        }
+        stretches
+    }
+
+    fn decide(&self, parts: Range<usize>, budget: &Budget) -> Stretch {
+        let mut stretch = Stretch::default();
+        let mut uncharged = 0;
+        for part in parts {
+            let range = self.starts[part] as usize..self.starts[part + 1] as usize;
+            uncharged += range.len() as u64;
+            let charged = match uncharged > CHARGE {
+                true => budget.spend(std::mem::take(&mut uncharged)),
+                false => Ok(()),
+            };
+            let found = match charged {
+                Ok(()) => self.words.decide(&self.said[range.clone()], budget),
+                Err(why) => Ok(Found::Exhausted(why)),
+            };
+            match found {
+                Ok(Found::Order(order)) if stretch.order.is_empty() => stretch.order = order,
+                Ok(Found::Order(order)) => stretch.order.extend_from_slice(&order),
+                Ok(other) => {
+                    let found = other.renamed(|n| self.index[range.start + n as usize]);
+                    stretch.stop = Some(Stop::Found(part, found));
+                    break;
+                }
+                Err(_) => {
+                    stretch.stop = Some(Stop::DoesNotFit);
+                    break;
+                }
+            }
+            let done = stretch.ends.last().map_or(0, |&end| end as usize);
+            for n in &mut stretch.order[done..] {
+                *n = self.index[range.start + *n as usize];
+            }
+            stretch.ends.push(stretch.order.len() as u32);
+        }
+        stretch
+    }
+
     /// Decodes every operation; nothing where one has no word.
     fn new<B: Builtin>(
         spec: &B,

@@ -5,6 +5,7 @@
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
+use rayon::prelude::*;
 
 use super::problem::Ticker;
 use crate::budget::{Budget, Exhausted};
@@ -105,7 +106,7 @@ impl Words {
         }
         // Whole numbers sort before texts and lists, behind nil and truth values.
         let mut small: Vec<(i64, u32)> = ints.into_iter().collect();
-        small.sort_unstable();
+        small.par_sort_unstable();
         let mut large: Vec<(Value, u32)> = others.into_iter().collect();
         large.sort_unstable();
         let before = large.partition_point(|(value, _)| *value < Value::Int(i64::MIN));
