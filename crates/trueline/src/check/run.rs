@@ -21,7 +21,7 @@ use crate::spec::{Canonical, Spec};
 use crate::verdict::{Explanation, Reason, Start, Unknown, Verdict, Witness};
 
 /// Steps that shrinking a violation, and confirming it, may take in any case.
-const ENOUGH: u64 = 20_000;
+const ENOUGH: u64 = 12_000;
 
 /// Parts of more operations than this are not searched for the longest prefix that is fine by bisection.
 pub(super) const MANY: usize = 20_000;
