@@ -66,7 +66,7 @@ enum Event {
 
 use Event::{Call as Calls, Return as Returns};
 
-fn main() {
+pub(crate) fn main() {
     // The second withdrawal begins after the first one is over, yet both get the same 50 cents.
     let recorded = history(vec![
         Calls(0, "deposit", Some(50)),
@@ -86,7 +86,9 @@ fn main() {
         };
         Ok((op, result.and_then(Value::as_bool)))
     });
-    report("account", &Check::new(Account::default()).run(&accounts.expect("it fits")).verdict);
+    let verdict = Check::new(Account::default()).run(&accounts.expect("it fits")).verdict;
+    report("account", &verdict);
+    assert!(verdict.is_violation());
 
     // The calls overlap, so the tickets may come in any order; 2 was skipped.
     let recorded = history(vec![
@@ -99,7 +101,9 @@ fn main() {
         let number = result.and_then(Value::as_int).map(|n| u64::try_from(n).unwrap_or(0));
         Ok(((), number))
     });
-    report("tickets", &Check::new(Tickets).run(&tickets.expect("it fits")).verdict);
+    let verdict = Check::new(Tickets).run(&tickets.expect("it fits")).verdict;
+    report("tickets", &verdict);
+    assert!(verdict.is_linearizable());
 }
 
 fn history(events: Vec<Event>) -> History {
