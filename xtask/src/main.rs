@@ -1,4 +1,5 @@
 //! Chores of the repository: `cargo xtask ci`.
+#![forbid(unsafe_code)]
 
 use std::env;
 use std::process::{Command, ExitCode};
