@@ -1,0 +1,1 @@
+//! Runs real Rust code under every interleaving that matters.

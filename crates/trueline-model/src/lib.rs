@@ -1,0 +1,2 @@
+#![forbid(unsafe_code)]
+//! Checks a model of a concurrent algorithm against its specification, in every interleaving.
