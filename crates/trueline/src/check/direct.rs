@@ -6,7 +6,7 @@
 //!
 //! Cost: O(n log n); the memory of the words, the monitor and the witness besides the history.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -24,6 +24,9 @@ use crate::verdict::{Reason, Unknown, Verdict, Witness};
 
 /// Operations of small parts between two looks at the budget.
 const CHARGE: u64 = 1 << 14;
+
+/// Operations that are looked at to see where the values lie.
+const SAMPLE: usize = 1024;
 
 /// Decides a history of more than a few thousand operations; nothing where another way has to be taken. The error
 /// means that the history does not fit the specification.
@@ -172,7 +175,7 @@ impl Said {
         history: &History,
     ) -> Result<Option<Said>, Error> {
         let mut words = Words::new(canonical);
-        words.reserve(history.len());
+        words.reserve(history.len(), range_of_numbers(history));
         let mut said = Vec::with_capacity(history.len());
         let mut index = Vec::with_capacity(history.len());
         let one_set = canonical.kind == Kind::Set && history.parts().len() == 1;
@@ -261,6 +264,21 @@ impl Said {
         let all: Vec<u32> = (0..some.len() as u32).collect();
         Ok(monitored::trust(spec, canonical, &some, &all).is_ok())
     }
+}
+
+/// Where nearly all whole numbers among arguments and results lie, by a sample: few may lie far away.
+fn range_of_numbers(history: &History) -> Option<RangeInclusive<i64>> {
+    let stride = (history.len() / SAMPLE).max(1);
+    let mut sample: Vec<i64> = Vec::new();
+    for o in history.operations().iter().step_by(stride) {
+        let values = o.op.args.as_slice().iter().chain(&o.result);
+        sample.extend(values.filter_map(Value::as_int));
+    }
+    sample.sort_unstable();
+    let (least, most) = (*sample.get(sample.len() / 20)?, sample[sample.len() * 19 / 20]);
+    // A tenth of the values was cut off; twice that is added at each end.
+    let margin = i64::try_from(most.abs_diff(least) / 5).ok()?.saturating_add(1);
+    Some(least.saturating_sub(margin)..=most.saturating_add(margin))
 }
 
 /// Decodes and explains the operations that clash.

@@ -3,6 +3,8 @@
 //! Knows no specification, so it is compiled once. An order that a monitor gives is replayed against the [`Model`] of
 //! the kind before anybody sees it. Cost: O(n log n); 16 bytes an operation besides what the monitor needs.
 
+use std::ops::RangeInclusive;
+
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use rayon::prelude::*;
@@ -52,10 +54,43 @@ impl Found {
     }
 }
 
+/// The numbers of whole numbers that lie close together: a table without hashing, which the order of time walks almost
+/// from end to end, because values that are used at about the same time tend to be neighbours.
+#[derive(Default)]
+struct Dense {
+    first: i64,
+    /// `u32::MAX` where there is no number yet.
+    numbers: Vec<u32>,
+}
+
+impl Dense {
+    /// A table for these, unless it were much larger than the number of operations.
+    fn new(range: RangeInclusive<i64>, operations: usize) -> Option<Dense> {
+        let size = usize::try_from(range.end().abs_diff(*range.start())).ok()?.checked_add(1)?;
+        let fits = size <= operations.saturating_mul(2);
+        fits.then(|| Dense { first: *range.start(), numbers: vec![u32::MAX; size] })
+    }
+
+    fn place(&mut self, n: i64) -> Option<&mut u32> {
+        // A number below the first wraps around to a place beyond the end.
+        let place = usize::try_from(n.wrapping_sub(self.first) as u64).ok()?;
+        self.numbers.get_mut(place)
+    }
+
+    /// What has a number, ascending.
+    fn numbered(&self) -> impl Iterator<Item = (i64, u32)> {
+        let all = self.numbers.iter().enumerate().filter(|&(_, &number)| number != u32::MAX);
+        all.map(|(place, &number)| (self.first + place as i64, number))
+    }
+}
+
 /// A kind of object, its initial contents, and the numbers of its values.
 pub(super) struct Words {
     kind: Kind,
     initial: Vec<u32>,
+    /// How many values have a number.
+    count: u32,
+    dense: Dense,
     ints: HashMap<i64, u32, FixedState>,
     others: HashMap<Value, u32, FixedState>,
     /// The rank of each value's priority; empty for kinds without.
@@ -67,6 +102,8 @@ impl Words {
         let mut words = Words {
             kind: canonical.kind,
             initial: Vec::new(),
+            count: 0,
+            dense: Dense::default(),
             ints: HashMap::default(),
             others: HashMap::default(),
             priorities: Vec::new(),
@@ -84,36 +121,63 @@ impl Words {
         action.map(|v| self.number(v))
     }
 
-    /// Makes room for the values of so many operations.
-    pub(super) fn reserve(&mut self, operations: usize) {
-        self.ints.reserve(operations / 2);
+    /// Makes room for the values of so many operations, most whole numbers among them in this range.
+    pub(super) fn reserve(&mut self, operations: usize, range: Option<RangeInclusive<i64>>) {
+        let Some(range) = range else { return };
+        let Some(mut dense) = Dense::new(range, operations) else {
+            self.ints.reserve(operations / 2);
+            return;
+        };
+        // What has a number already keeps it.
+        self.ints.retain(|&n, number| match dense.place(n) {
+            Some(place) => {
+                *place = *number;
+                false
+            }
+            None => true,
+        });
+        self.dense = dense;
     }
 
     fn number(&mut self, value: &Value) -> u32 {
-        let next = (self.ints.len() + self.others.len()) as u32;
-        match value {
-            // Whole numbers are what histories are made of: their own table spares a look at the value.
-            &Value::Int(n) => *self.ints.entry(n).or_insert(next),
-            value => *self.others.entry(value.clone()).or_insert(next),
+        let place = match value {
+            // Whole numbers are what histories are made of: their own tables spare a look at the value.
+            &Value::Int(n) => match self.dense.place(n) {
+                Some(place) => place,
+                None => self.ints.entry(n).or_insert(u32::MAX),
+            },
+            value => self.others.entry_ref(value).or_insert(u32::MAX),
+        };
+        if *place == u32::MAX {
+            *place = self.count;
+            self.count += 1;
         }
+        *place
     }
 
     /// All values are known: ranks them, and lets go of what is not needed any more.
     pub(super) fn settle(&mut self) {
         let (ints, others) = (std::mem::take(&mut self.ints), std::mem::take(&mut self.others));
+        let dense = std::mem::take(&mut self.dense);
         if !matches!(self.kind, Kind::PriorityQueue | Kind::MinPriorityQueue) {
             return;
         }
         // Whole numbers sort before texts and lists, behind nil and truth values.
         let mut small: Vec<(i64, u32)> = ints.into_iter().collect();
         small.par_sort_unstable();
+        let sparse = small.len();
+        small.extend(dense.numbered());
+        if sparse > 0 {
+            // Two ascending runs: merging them is what the stable sort does.
+            small.sort();
+        }
         let mut large: Vec<(Value, u32)> = others.into_iter().collect();
         large.sort_unstable();
         let before = large.partition_point(|(value, _)| *value < Value::Int(i64::MIN));
         let numbers = large[..before].iter().map(|&(_, n)| n);
         let numbers = numbers.chain(small.iter().map(|&(_, n)| n));
         let numbers = numbers.chain(large[before..].iter().map(|&(_, n)| n));
-        let count = small.len() + large.len();
+        let count = self.count as usize;
         self.priorities = vec![0; count];
         for (rank, number) in numbers.enumerate() {
             let smallest_first = self.kind == Kind::MinPriorityQueue;
