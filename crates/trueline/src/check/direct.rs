@@ -16,15 +16,19 @@ use super::run::{MANY, explain_clash, merge};
 use super::words::{Found, Word, Words};
 use super::{Algorithm, Outcome, monitored};
 use crate::budget::Budget;
-use crate::history::{Error, History, Position};
+use crate::history::{Call, Error, History, Operation, Position};
 use crate::monitor::{Op, Span};
-use crate::spec::{Builtin, Canonical, Kind};
+use crate::spec::{Action, Builtin, Canonical, Kind};
 use crate::value::Value;
 use crate::verdict::{Reason, Unknown, Verdict, Witness};
 
 /// Operations of small parts between two looks at the budget.
 const CHARGE: u64 = 1 << 14;
 
+/// Parts of so few operations are looked at first for being one behind the other.
+const FEW: usize = 16;
+/// Operations that are decoded together.
+const BLOCK: usize = 1 << 16;
 /// Operations that are looked at to see where the values lie.
 const SAMPLE: usize = 1024;
 
@@ -143,6 +147,14 @@ impl Said {
                 false => Ok(()),
             };
             let found = match charged {
+                Ok(())
+                    if range.len() <= FEW
+                        && self.words.is_sequential(&self.said[range.clone()]) =>
+                {
+                    stretch.order.extend_from_slice(&self.index[range]);
+                    stretch.ends.push(stretch.order.len() as u32);
+                    continue;
+                }
                 Ok(()) => self.words.decide(&self.said[range.clone()], budget),
                 Err(why) => Ok(Found::Exhausted(why)),
             };
@@ -181,16 +193,13 @@ impl Said {
         let one_set = canonical.kind == Kind::Set && history.parts().len() == 1;
         let mut part_of: Vec<u32> = Vec::with_capacity(if one_set { history.len() } else { 0 });
         let mut parts: HashMap<(u32, Option<u64>), u32, FixedState> = HashMap::default();
-        for (i, o) in history.operations().iter().enumerate() {
-            let method = &history.methods()[o.op.method as usize];
-            let (op, result) = spec
-                .decode(method, o.op.args.as_slice(), o.result.as_ref())
-                .map_err(|e| Error::at(Position { line: o.line, column: o.column }, e))?;
-            let Ok(action) = monitored::action(spec, canonical, &op, result.as_ref(), o.returned)
-            else {
-                return Ok(None);
+        for (i, decoded) in decode_all(spec, canonical, history, !one_set).enumerate() {
+            let (action, partition) = match decoded? {
+                Decoded::Action(action, partition) => (action, partition),
+                Decoded::Nothing => continue,
+                Decoded::NoWord => return Ok(None),
             };
-            let Some(action) = action else { continue };
+            let o = &history.operations()[i];
             let span = Span { call: o.call, returned: o.returned };
             let action = words.numbered(&action);
             said.push(Op { span, action });
@@ -201,7 +210,7 @@ impl Said {
                 continue;
             }
             let next = parts.len() as u32;
-            let part = *parts.entry((o.part, spec.partition(&op))).or_insert(next);
+            let part = *parts.entry((o.part, partition)).or_insert(next);
             if parts.len() > 1 && part_of.is_empty() {
                 part_of.reserve_exact(history.len());
                 part_of.resize(said.len() - 1, 0);
@@ -264,6 +273,43 @@ impl Said {
         let all: Vec<u32> = (0..some.len() as u32).collect();
         Ok(monitored::trust(spec, canonical, &some, &all).is_ok())
     }
+}
+
+/// An operation in the words of a kind.
+enum Decoded {
+    /// What it does, and its part within its object.
+    Action(Action, Option<u64>),
+    /// Nobody saw it and it changed nothing.
+    Nothing,
+    /// The kind has no word for it.
+    NoWord,
+}
+
+/// Decodes every operation, in order; blocks of them on all cores. `partitions`: their parts are asked for.
+fn decode_all<B: Builtin>(
+    spec: &B,
+    canonical: &Canonical<B::Op, Value>,
+    history: &History,
+    partitions: bool,
+) -> impl Iterator<Item = Result<Decoded, Error>> {
+    let decode = move |o: &Operation<Call, Value>| {
+        let method = &history.methods()[o.op.method as usize];
+        let (op, result) = spec
+            .decode(method, o.op.args.as_slice(), o.result.as_ref())
+            .map_err(|e| Error::at(Position { line: o.line, column: o.column }, e))?;
+        Ok(match monitored::action(spec, canonical, &op, result.as_ref(), o.returned) {
+            Ok(Some(action)) => {
+                Decoded::Action(action, if partitions { spec.partition(&op) } else { None })
+            }
+            Ok(None) => Decoded::Nothing,
+            Err(_) => Decoded::NoWord,
+        })
+    };
+    history.operations().chunks(BLOCK).flat_map(move |block| {
+        let mut decoded = Vec::new();
+        block.par_iter().with_min_len(BLOCK / 16).map(decode).collect_into_vec(&mut decoded);
+        decoded
+    })
 }
 
 /// Where nearly all whole numbers among arguments and results lie, by a sample: few may lie far away.

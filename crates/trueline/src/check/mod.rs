@@ -7,6 +7,7 @@
 mod depth_first;
 mod direct;
 mod explain;
+mod gaps;
 mod just_in_time;
 mod look_ahead;
 mod mask;

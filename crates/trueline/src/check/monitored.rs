@@ -51,7 +51,7 @@ pub(super) fn trust<S: Spec>(
     let chosen: Vec<(u32, Action<u32>)> =
         done.into_iter().filter(|(_, action)| is_chosen(action)).collect();
     words.settle();
-    let model = words.model();
+    let model = words.model(values.iter().map(|&(_, value)| value));
     let actions: Vec<Action<u32>> =
         chosen.iter().map(|(_, a)| a.map(|v| words.ranked(v))).collect();
     let mut sequences = vec![(Vec::new(), vec![spec.initial()], Some(model))];

@@ -417,6 +417,6 @@ pub(super) fn merge<Op, Ret>(
             placed.push((moment, index));
         }
     }
-    placed.sort_by_key(|&(moment, _)| moment);
+    placed.par_sort_by_key(|&(moment, _)| moment);
     placed.into_iter().map(|(_, index)| index).collect()
 }

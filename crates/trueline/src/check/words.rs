@@ -8,11 +8,13 @@ use std::ops::RangeInclusive;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use rayon::prelude::*;
+use smallvec::SmallVec;
 
+use super::gaps;
 use super::problem::Ticker;
 use crate::budget::{Budget, Exhausted};
 use crate::history::PENDING;
-use crate::monitor::{Answer, Op, Why, container, mutex, pending, priority_queue};
+use crate::monitor::{Answer, Op, Span, Why, container, mutex, pending, priority_queue};
 use crate::monitor::{queue, register, set, stack};
 use crate::spec::canonical::Model;
 use crate::spec::{Action, Canonical, Kind};
@@ -109,6 +111,10 @@ impl Words {
             priorities: Vec::new(),
         };
         words.initial = canonical.initial.iter().map(|v| words.number(v)).collect();
+        if words.kind == Kind::Set {
+            words.initial.sort_unstable();
+            words.initial.dedup();
+        }
         if words.kind == Kind::Register && words.initial.is_empty() {
             // A register that is not told otherwise holds nil.
             words.initial = vec![words.number(&Value::Nil)];
@@ -186,10 +192,25 @@ impl Words {
         }
     }
 
-    /// The sequential object at its start. Values are ranked where the kind has priorities.
-    pub(super) fn model(&self) -> Model {
+    /// The sequential object at its start, for actions on these values: of a set, only these count. Values are ranked
+    /// where the kind has priorities.
+    pub(super) fn model(&self, values: impl Iterator<Item = u32>) -> Model {
+        if self.kind == Kind::Set {
+            let mut initial: SmallVec<[u32; 4]> = SmallVec::new();
+            for value in values {
+                if self.holds(value) && !initial.contains(&value) {
+                    initial.push(value);
+                }
+            }
+            return Model::new(self.kind, &initial);
+        }
         let initial: Vec<u32> = self.initial.iter().map(|v| self.ranked(v)).collect();
         Model::new(self.kind, &initial)
+    }
+
+    /// True where a set has this value from the start.
+    fn holds(&self, value: u32) -> bool {
+        self.initial.binary_search(&value).is_ok()
     }
 
     /// A value as the model wants it.
@@ -199,6 +220,104 @@ impl Words {
 
     /// Decides, or says why the monitor does not fit. Call [`Words::settle`] first.
     pub(super) fn decide(&self, words: &[Word], budget: &Budget) -> Result<Found, String> {
+        match self.decide_in_stretches(words, gaps::STRETCH, budget) {
+            Some(found) => found,
+            None => self.decide_whole(words, false, budget),
+        }
+    }
+
+    /// Decides stretches of a container between moments at which it can be taken to be empty, where there are such
+    /// moments. The first violation counts.
+    pub(super) fn decide_in_stretches(
+        &self,
+        words: &[Word],
+        length: usize,
+        budget: &Budget,
+    ) -> Option<Result<Found, String>> {
+        match self.kind {
+            Kind::Queue | Kind::Stack | Kind::PriorityQueue | Kind::MinPriorityQueue => {
+                let stretches = gaps::stretches(words, &self.initial, self.count, length)?;
+                Some(self.decide_each(words, &stretches, budget))
+            }
+            _ => None,
+        }
+    }
+
+    fn decide_each(
+        &self,
+        words: &[Word],
+        stretches: &[Vec<u32>],
+        budget: &Budget,
+    ) -> Result<Found, String> {
+        let last = stretches.len() - 1;
+        let decide = |(at, stretch): (usize, &Vec<u32>)| {
+            let (part, said) = self.part(words, stretch, at == 0);
+            let found = part.decide_whole(&said, at < last, budget);
+            found.map(|found| found.renamed(|n| stretch[n as usize]))
+        };
+        let all: Vec<_> = stretches.par_iter().enumerate().map(decide).collect();
+        let mut order = Vec::with_capacity(words.len());
+        let mut latest_call = 0;
+        for (stretch, found) in stretches.iter().zip(all) {
+            let spans = || stretch.iter().map(|&n| words[n as usize].span);
+            if spans().any(|span| span.returned < latest_call) {
+                let what = "an operation stands behind a stretch that was called later";
+                return Ok(Found::Wrong(what.into()));
+            }
+            latest_call = spans().fold(latest_call, |latest, span| latest.max(span.call));
+            match found? {
+                Found::Order(part) => order.extend_from_slice(&part),
+                Found::Violation { mut operations, reason } => {
+                    self.add_initial(words, &mut operations);
+                    return Ok(Found::Violation { operations, reason });
+                }
+                other => return Ok(other),
+            }
+        }
+        Ok(Found::Order(order))
+    }
+
+    /// Some of the words alone, with ranks and values that start at zero.
+    fn part(&self, words: &[Word], numbers: &[u32], is_first: bool) -> (Words, Vec<Word>) {
+        let each = || numbers.iter().map(|&n| &words[n as usize]);
+        let (mut call, mut least, mut count) = (u32::MAX, u32::MAX, 0);
+        for word in each() {
+            call = call.min(word.span.call);
+            if let Some(value) = word.action.value() {
+                (least, count) = (least.min(value), count.max(value + 1));
+            }
+        }
+        if is_first || least == u32::MAX {
+            least = 0;
+        }
+        let said = each().map(|word| {
+            let Span { call: from, returned } = word.span;
+            let returned = if returned == PENDING { PENDING } else { returned - call };
+            let span = Span { call: from - call, returned };
+            Op { span, action: word.action.map(|v| v - least) }
+        });
+        let part = Words {
+            kind: self.kind,
+            initial: if is_first { self.initial.clone() } else { Vec::new() },
+            count: count - least.min(count),
+            dense: Dense::default(),
+            ints: HashMap::default(),
+            others: HashMap::default(),
+            priorities: match self.priorities.get(least as usize..) {
+                Some(rest) => rest[..rest.len().min((count - least) as usize)].to_vec(),
+                None => Vec::new(),
+            },
+        };
+        (part, said.collect())
+    }
+
+    /// Decides without cutting. `ends_empty`: something is to follow that starts with nothing inside.
+    pub(super) fn decide_whole(
+        &self,
+        words: &[Word],
+        ends_empty: bool,
+        budget: &Budget,
+    ) -> Result<Found, String> {
         let mut exhausted = None;
         let mut step = |operations: u64| match budget.spend(operations) {
             Ok(()) => true,
@@ -207,12 +326,8 @@ impl Words {
                 false
             }
         };
-        // Where no two operations overlap there is one order, and replaying it decides.
-        if words.windows(2).all(|pair| pair[0].span.returned < pair[1].span.call) {
-            let order: Vec<u32> = (0..words.len() as u32).collect();
-            if self.replay(words, &order, budget).is_ok() {
-                return Ok(Found::Order(order));
-            }
+        if !ends_empty && self.is_sequential(words) {
+            return Ok(Found::Order((0..words.len() as u32).collect()));
         }
         let charged = words.len() < SMALL || step(words.len() as u64);
         let answer = if charged { self.monitor(words, &mut step)? } else { None };
@@ -220,7 +335,7 @@ impl Words {
             return Ok(Found::Exhausted(exhausted.unwrap_or(Exhausted::Cancelled)));
         };
         Ok(match answer {
-            Answer::Order(order) => match self.replay(words, &order, budget) {
+            Answer::Order(order) => match self.replay(words, &order, ends_empty, budget) {
                 Ok(()) => Found::Order(order),
                 Err(refused) => refused,
             },
@@ -229,6 +344,15 @@ impl Words {
                 Found::Violation { operations, reason: reason(why) }
             }
         })
+    }
+
+    /// True where no two operations overlap, and their one order is legal.
+    pub(super) fn is_sequential(&self, words: &[Word]) -> bool {
+        if !words.windows(2).all(|pair| pair[0].span.returned < pair[1].span.call) {
+            return false;
+        }
+        let mut model = self.model(words.iter().filter_map(|w| w.action.value()));
+        words.iter().all(|word| model.apply(word.action.map(|v| self.ranked(v))))
     }
 
     /// Runs the monitor of the kind; `None` where the budget is spent, an error where it does not fit.
@@ -275,7 +399,7 @@ impl Words {
                         _ => Ok(set),
                     }
                 })?;
-                let present = key.is_some_and(|key| self.initial.contains(&key));
+                let present = key.is_some_and(|key| self.holds(key));
                 Ok(Some(set::check(&operations, present)))
             }
             Kind::Mutex => {
@@ -342,10 +466,17 @@ impl Words {
         Some(numbers.collect())
     }
 
-    /// Replays an order against the model: every returned operation once, in real time order, each legal.
-    fn replay(&self, words: &[Word], order: &[u32], budget: &Budget) -> Result<(), Found> {
+    /// Replays an order against the model: every returned operation once, in real time order, each legal, and nothing
+    /// left where something else is to follow.
+    pub(super) fn replay(
+        &self,
+        words: &[Word],
+        order: &[u32],
+        ends_empty: bool,
+        budget: &Budget,
+    ) -> Result<(), Found> {
         let wrong = |what: String| Err(Found::Wrong(what));
-        let mut model = self.model();
+        let mut model = self.model(words.iter().filter_map(|w| w.action.value()));
         let mut missing = vec![true; words.len()];
         let mut latest_call = 0;
         let mut ticker = Ticker::new(budget).with_cheap_steps();
@@ -362,6 +493,9 @@ impl Words {
             if !model.apply(action.map(|v| self.ranked(v))) {
                 return wrong(format!("operation {n} is not legal at its place"));
             }
+        }
+        if ends_empty && !model.apply(Action::FoundEmpty) {
+            return wrong("a stretch ends with something inside".into());
         }
         match (0..words.len()).find(|&n| missing[n] && words[n].span.returned != PENDING) {
             Some(n) => wrong(format!("operation {n} returned but is not in the order")),

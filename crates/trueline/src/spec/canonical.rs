@@ -4,8 +4,10 @@
 //! all short sequences of operations of the history at hand, the specification must allow exactly what the [`Model`]
 //! of the kind allows. Only then does [`Algorithm::Auto`](crate::Algorithm) use it.
 
-use std::collections::{BinaryHeap, HashSet, VecDeque};
+use std::collections::{BinaryHeap, VecDeque};
 use std::fmt;
+
+use smallvec::SmallVec;
 
 use crate::value::Value;
 
@@ -150,7 +152,8 @@ pub(crate) enum Model {
     Queue(VecDeque<u32>),
     Stack(Vec<u32>),
     PriorityQueue(BinaryHeap<u32>),
-    Set(HashSet<u32, foldhash::fast::FixedState>),
+    /// The keys that are there: few, as a set is decided key by key.
+    Set(SmallVec<[u32; 4]>),
     Mutex(bool),
 }
 
@@ -175,8 +178,15 @@ impl Model {
                 *held = v;
                 true
             }
-            (Model::Set(keys), Action::Add(v)) => keys.insert(v),
-            (Model::Set(keys), Action::Delete(v)) => keys.remove(&v),
+            (Model::Set(keys), Action::Add(v)) => {
+                let is_new = !keys.contains(&v);
+                keys.extend(is_new.then_some(v));
+                is_new
+            }
+            (Model::Set(keys), Action::Delete(v)) => match keys.iter().position(|&k| k == v) {
+                Some(place) => keys.swap_remove(place) == v,
+                None => false,
+            },
             (Model::Set(keys), Action::Present(v)) => keys.contains(&v),
             (Model::Set(keys), Action::Absent(v)) => !keys.contains(&v),
             (Model::Mutex(held), Action::Acquire) => !std::mem::replace(held, true),
