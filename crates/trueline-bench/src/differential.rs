@@ -1,5 +1,8 @@
 //! `differential`: every algorithm against the brute-force oracle, on random small histories of every
-//! specification. Stops at the first mismatch and names the seed.
+//! specification; with `--long`, the exact monitors against the general search on longer ones. Stops at the first
+//! mismatch and names the seed.
+
+mod long;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -15,9 +18,15 @@ use crate::oracle::random::{Random, Shape, random_history};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// How many histories, over all specifications.
+    /// How many histories, over all specifications; with --long, of each.
     #[arg(long, default_value_t = 100_000)]
     histories: u64,
+    /// The most operations of a small history, from 2 on.
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u64).range(2..=16))]
+    operations: u64,
+    /// Histories of 200 to 2,000 operations: the exact monitors against the general search, where that finishes.
+    #[arg(long)]
+    long: bool,
     /// The first seed; a history is named by specification and seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -27,6 +36,9 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    if arguments.long {
+        return long::run(arguments);
+    }
     let mut names = Names(Vec::new());
     every_spec(&mut names);
     let wanted = |name: &str| arguments.spec.as_deref().is_none_or(|only| only == name);
@@ -80,7 +92,7 @@ impl Visit for Table<'_> {
         let first = self.arguments.seed;
         let compared: Result<(), String> = (first..first + self.each).into_par_iter().try_for_each(|seed| {
             let mut random = Random::new(seed);
-            let shape = Shape::small(&mut random);
+            let shape = Shape::up_to(self.arguments.operations, &mut random);
             let raw = random_history(&spec, shape, &mut random);
             let history = raw
                 .decode(|method, args, result| spec.decode(method, args, result))
@@ -98,8 +110,8 @@ impl Visit for Table<'_> {
                         .map(|(i, o)| format!("  {} [{}, {}]", raw.show(i as u32), o.call, o.returned))
                         .collect();
                     return Err(format!(
-                        "{name}, seed {seed}: {e}\n{}\nagain: trueline-bench differential --spec {name} --seed {seed} --histories 1",
-                        shown.join("\n")
+                        "{name}, seed {seed}: {e}\n{}\nagain: trueline-bench differential --spec {name} --seed {seed} --histories 1 --operations {}",
+                        shown.join("\n"), self.arguments.operations
                     ));
                 }
             };

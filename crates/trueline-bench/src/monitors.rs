@@ -3,6 +3,8 @@
 //! The yardstick is the time to read the same file: deciding, witness and explanation included, should not take
 //! longer. A history with a violation near its end shows that nothing depends on stopping early.
 
+mod own_queue;
+
 use std::time::Duration;
 
 use anyhow::anyhow;
@@ -123,6 +125,10 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
                 before = Some(row.decision.seconds);
             }
         }
+    }
+    if only.is_none_or(|only| only == "queue") {
+        println!();
+        own_queue::run(n, arguments.processes)?;
     }
     println!("\nmonitors: {}", worst.summary());
     Ok(())

@@ -19,7 +19,7 @@ impl Visit for Compare {
         let mut good = 0;
         for seed in 1..=self.seeds {
             let mut random = Random::new(seed);
-            let shape = Shape::small(&mut random);
+            let shape = Shape::up_to(8, &mut random);
             let raw = random_history(&spec, shape, &mut random);
             let history = raw.decode(|m, args, result| spec.decode(m, args, result)).unwrap();
             match compare(&spec, &history) {

@@ -49,10 +49,10 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// A random shape for small histories.
-    pub fn small(random: &mut Random) -> Shape {
+    /// A random shape for histories of two to so many operations.
+    pub fn up_to(most: u64, random: &mut Random) -> Shape {
         Shape {
-            operations: 2 + random.below(7),
+            operations: 2 + random.below(most - 1),
             processes: 2 + random.below(3),
             wrong: [10, 40, 80][random.below(3) as usize],
             unknown: [0, 0, 20][random.below(3) as usize],
