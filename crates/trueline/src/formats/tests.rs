@@ -492,6 +492,48 @@ fn json_lines_of_events() {
     );
 }
 
+/// Lines without blanks are taken apart in a quicker way, which must read what the general way reads, errors included.
+#[test]
+fn plain_json_lines_are_read_as_others_are() {
+    let numbers = [
+        "0",
+        "7",
+        "00",
+        "01",
+        "-1",
+        "1.5",
+        "1e3",
+        "999999999999999999",
+        "1000000000000000000",
+        "9223372036854775807",
+        "9223372036854775808",
+        "null",
+        "true",
+        "false",
+        "\"a\"",
+        "[1]",
+        "",
+    ];
+    let mut lines = Vec::new();
+    for n in numbers {
+        lines.push(format!("{{\"process\":{n},\"call\":\"deq\"}}"));
+        lines.push(format!("{{\"process\":1,\"call\":\"enq\",\"args\":[{n}]}}"));
+        lines.push(format!("{{\"process\":1,\"return\":{n}}}"));
+        lines.push(format!("{{\"process\":{n},\"call\":\"d\\u0065q\"}}x"));
+    }
+    let before = "{\"process\":1,\"call\":\"deq\"}\n";
+    let options = ReadOptions { format: Some(Format::JsonLines), keys: Keys::Auto };
+    for line in &lines {
+        for before in ["", before] {
+            let plain = outcome(format!("{before}{line}\n").as_bytes(), &options);
+            // A blank at the end of the line keeps all columns and asks for the general way.
+            let general = outcome(format!("{before}{line} \n").as_bytes(), &options);
+            let of = |text: &str| text.replace(" `: ", "`: ");
+            assert_eq!(of(&plain), of(&general), "{line}");
+        }
+    }
+}
+
 #[test]
 fn json_lines_of_intervals() {
     check(
