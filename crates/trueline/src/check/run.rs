@@ -22,6 +22,9 @@ use crate::verdict::{Explanation, Reason, Start, Unknown, Verdict, Witness};
 
 /// Steps that shrinking a violation, and confirming it, may take in any case.
 const ENOUGH: u64 = 12_000;
+/// Steps of the reference search that confirms a violation, at least. Most stories need a few hundred; a dozen operations
+/// of which most are pending need a million.
+const RECHECK: u64 = 1 << 22;
 
 /// Parts of more operations than this are not searched for the longest prefix that is fine by bisection.
 pub(super) const MANY: usize = 20_000;
@@ -258,7 +261,7 @@ impl<S: Spec> Setting<'_, S> {
         };
         let first_bad = core.first_bad.unwrap_or(stuck);
         let sentence = explain::explain(spec, history, &core, first_bad, reason);
-        let rechecked = match recheck(spec, history, &core, self.budget, effort) {
+        let rechecked = match recheck(spec, history, &core, self.budget, effort.max(RECHECK)) {
             Ok(confirmed) => confirmed,
             Err(what) => {
                 let (reason, progress) = (Reason::Disagreement(what), String::new());
