@@ -22,9 +22,10 @@ use crate::verdict::{Explanation, Reason, Start, Unknown, Verdict, Witness};
 
 /// Steps that shrinking a violation, and confirming it, may take in any case.
 const ENOUGH: u64 = 12_000;
-/// Steps of the reference search that confirms a violation, at least. Most stories need a few hundred; a dozen operations
-/// of which most are pending need a million.
+/// Steps that confirming a short story may take in any case. Most need a few hundred; a dozen operations, most of them
+/// pending, need a million.
 const RECHECK: u64 = 1 << 22;
+const SHORT: usize = 24;
 
 /// Parts of more operations than this are not searched for the longest prefix that is fine by bisection.
 pub(super) const MANY: usize = 20_000;
@@ -261,7 +262,8 @@ impl<S: Spec> Setting<'_, S> {
         };
         let first_bad = core.first_bad.unwrap_or(stuck);
         let sentence = explain::explain(spec, history, &core, first_bad, reason);
-        let rechecked = match recheck(spec, history, &core, self.budget, effort.max(RECHECK)) {
+        let limit = if core.operations.len() <= SHORT { effort.max(RECHECK) } else { effort };
+        let rechecked = match recheck(spec, history, &core, self.budget, limit) {
             Ok(confirmed) => confirmed,
             Err(what) => {
                 let (reason, progress) = (Reason::Disagreement(what), String::new());
