@@ -1,1 +1,3 @@
 //! Runs real Rust code under every interleaving that matters.
+
+pub mod engine;
