@@ -84,3 +84,8 @@ pub fn join(thread: ThreadId) {
 pub fn threads(bodies: impl IntoIterator<Item = Box<dyn FnOnce()>>) -> Vec<ThreadId> {
     bodies.into_iter().map(spawn).collect()
 }
+
+/// The body of a thread.
+pub fn boxed(body: impl FnOnce() + 'static) -> Box<dyn FnOnce()> {
+    Box::new(body)
+}
