@@ -4,7 +4,8 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use super::execution::{End, Machine};
-use super::interface::Failure;
+use super::interface::{Failure, ThreadId};
+use super::intervals::{self, Histories};
 use super::optimal::Optimal;
 use super::trace::Trace;
 
@@ -23,6 +24,27 @@ pub struct Exploration {
 pub struct Execution<'a> {
     pub(crate) trace: &'a Trace,
     pub(crate) end: &'a End,
+}
+
+impl Execution<'_> {
+    /// Its operations with all the real-time orders that they can have; None if there are more than
+    /// [`MAX_OPERATIONS`](super::MAX_OPERATIONS).
+    pub fn histories(&self) -> Option<Histories> {
+        intervals::histories(self.trace)
+    }
+
+    /// The threads that wait for ever.
+    pub fn blocked_threads(&self) -> Vec<ThreadId> {
+        match self.end {
+            End::Blocked(threads) => threads.iter().map(|t| ThreadId(t.thread)).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The last recorded value of a location.
+    pub fn value(&self, location: usize) -> u64 {
+        self.trace.locations.value(location)
+    }
 }
 
 /// What an exploration found.

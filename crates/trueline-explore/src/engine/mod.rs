@@ -4,6 +4,7 @@ mod execution;
 mod exploration;
 mod footprint;
 pub mod interface;
+mod intervals;
 mod locations;
 mod optimal;
 mod panics;
@@ -12,4 +13,5 @@ mod spin;
 mod trace;
 mod wakeup;
 
+pub use intervals::{Histories, IntervalOrder, MAX_OPERATIONS, Operation, union_of_orders};
 pub use exploration::{Execution, Exploration, Report, Scope};

@@ -1,6 +1,8 @@
 //! A front end as small as can be, for tests of the engine alone: cells whose values the engine keeps.
 
-#![allow(dead_code)]
+#![allow(dead_code, unreachable_pub)]
+
+pub mod random;
 
 use trueline_explore::engine::interface::{
     Access, Condition, Effect, ThreadId, ended, point, record, spawn, value,
