@@ -229,6 +229,27 @@ fn every_choice_of_the_environment_is_seen() {
     }
 }
 
+/// Several workers explore what one does: each trace once.
+#[test]
+fn workers_together_see_what_one_sees() {
+    for seed in 0..cases() / 2 {
+        let program = random_program(&mut Rng::new(seed));
+        let expected = all_interleavings(&program, CELLS, usize::MAX);
+        for (workers, style) in [(2, Style::Plain), (3, Style::Opaque), (3, Style::Spinning)] {
+            let exploration = Exploration::new().may_block().workers(workers);
+            let (report, seen) = explore(&exploration, &program, style);
+            assert_eq!(report.failure, None, "seed {seed}: {program:?}");
+            compare(&format!("{workers} workers, seed {seed}"), &program, &seen, &expected);
+            if style != Style::Spinning {
+                assert_eq!(seen.traces, expected.traces, "seed {seed}: {program:?}");
+            }
+            if style != Style::Opaque {
+                assert_eq!(report.blocked, 0, "seed {seed}: {program:?}");
+            }
+        }
+    }
+}
+
 /// With a bound: exactly the outcomes of the interleavings within it.
 #[test]
 fn a_bounded_search_misses_nothing_within_its_bound() {

@@ -36,7 +36,7 @@ pub(crate) struct Sleeper {
     pub(crate) thread: u32,
     pub(crate) footprint: Footprint,
     /// It slept already where the search was not led by a wakeup tree any more.
-    foreign: bool,
+    pub(crate) foreign: bool,
 }
 
 /// A state on the way to the current execution's end, and what was chosen there.
