@@ -219,6 +219,8 @@ fn every_choice_of_the_environment_is_seen() {
         compare(&format!("weak, seed {seed}"), &program, &seen, &expected);
         // A thread sleeps with what all its choices touch: some executions repeat others.
         assert!(seen.traces >= expected.traces, "weak, seed {seed}: {program:?}");
+        let (_, seen) = explore(&Exploration::new().may_block().workers(2), &program, Style::Plain);
+        compare(&format!("weak, two workers, seed {seed}"), &program, &seen, &expected);
         let expected = all_interleavings(&program, CELLS, 1);
         let bounded = Exploration::new().may_block().preemptions(1);
         let (report, seen) = explore(&bounded, &program, Style::Plain);

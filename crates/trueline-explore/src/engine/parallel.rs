@@ -17,6 +17,8 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard};
 
+use smallvec::SmallVec;
+
 use super::execution::{BlockedThread, Decision, Strategy, View};
 use super::footprint::Footprint;
 use super::interface::Kind;
@@ -33,7 +35,7 @@ struct Node {
     footprint: Footprint,
     /// Those that slept already at the parent and still do.
     sleepers: Vec<Sleeper>,
-    children: Vec<u32>,
+    children: SmallVec<[u32; 2]>,
     claimed: bool,
     /// A wakeup sequence ends here: what comes after is explored freely.
     leaf: bool,
@@ -57,7 +59,7 @@ impl Node {
             choice,
             footprint,
             sleepers: Vec::new(),
-            children: Vec::new(),
+            children: SmallVec::new(),
             claimed: false,
             leaf: false,
             waiting: false,
@@ -76,6 +78,8 @@ struct Tree {
     /// Nodes that may have something waiting; the last is looked at first.
     waiting: Vec<u32>,
     active: usize,
+    /// Workers that wait for something to claim.
+    idle: usize,
     stopped: bool,
     blocked: u64,
     serials: u64,
@@ -129,6 +133,7 @@ impl Parallel {
             spare: Vec::new(),
             waiting: vec![0],
             active: 0,
+            idle: 0,
             stopped: false,
             blocked: 0,
             serials: 0,
@@ -161,7 +166,9 @@ impl Parallel {
             if tree.active == 0 {
                 return None;
             }
+            tree.idle += 1;
             tree = self.changed.wait(tree).expect("a worker does not panic");
+            tree.idle -= 1;
         }
     }
 
@@ -186,8 +193,11 @@ impl Parallel {
         let claimed = worker.path[worker.known.max(worker.prescribed)];
         tree.count(claimed, -1);
         tree.forget_finished();
+        let idle = tree.idle > 0;
         drop(tree);
-        self.changed.notify_all();
+        if idle {
+            self.changed.notify_all();
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Tree> {
@@ -342,7 +352,7 @@ impl Tree {
         self.count(keep, 1);
         worker.path.truncate(depth + 1);
         worker.prescribed = depth;
-        self.node_mut(at).children.retain(|&c| c != child);
+        self.node_mut(at).children.retain(|c| *c != child);
         self.release(child);
         let sleepers = worker.steps[depth].sleepers.clone();
         let node = self.node_mut(at);
