@@ -580,7 +580,8 @@ extern "sysv64" fn point_at(access: &Access, lowest: *const u64) {
             let record = &mut machine.threads[me as usize];
             record.pending = *access;
             record.state = State::Pending;
-            record.spin.announce(access, Frame { lowest, base: record.base });
+            let frame = Frame { lowest, base: record.base };
+            record.spin.announce(access, frame, &machine.trace.locations);
             let next = match record.returns_to.take() {
                 Some(parent) => Some(parent),
                 None => machine.schedule(),
