@@ -1,0 +1,233 @@
+//! The allocator that a test installs.
+
+use super::arena::Took;
+use super::fault::MemoryFault;
+use super::{Arena, Reuse, regions};
+use crate::engine::interface::{self, Access, Block, Effect, Failure};
+use crate::front::{self, Front};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::panic::Location;
+use std::ptr;
+
+/// The allocator to install in a test: `#[global_allocator] static ALLOC: Alloc = Alloc;`.
+///
+/// It serves explored code from an arena of its own, and everybody else from the system. What it finds is said in
+/// the documentation of [`crate::memory`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Alloc;
+
+/// What becomes of freed blocks in this execution; to be called first in the body of an exploration.
+///
+/// Outside an exploration it does nothing.
+pub fn reuse(reuse: Reuse) {
+    if interface::active() {
+        interface::with_state(|front: &mut Front| {
+            front.memory.reuse = reuse;
+            if let Some(arena) = &mut front.memory.arena {
+                arena.reuse = reuse;
+            }
+        });
+    }
+}
+
+/// Blocks that are left at the end of this execution are no failure: for objects that leak by design.
+///
+/// Outside an exploration it does nothing.
+pub fn allow_leaks() {
+    if interface::active() {
+        interface::with_state(|front: &mut Front| front.memory.allow_leaks = true);
+    }
+}
+
+/// The memory of the execution under way on an OS thread.
+#[derive(Default)]
+pub(crate) struct Memory {
+    /// None until the explored code allocates through [`Alloc`].
+    pub(crate) arena: Option<Box<Arena>>,
+    reuse: Reuse,
+    allow_leaks: bool,
+    complete: bool,
+}
+
+thread_local! {
+    /// The arena of this OS thread, for frees that happen outside of user code.
+    static ARENA: Cell<*mut Arena> = const { Cell::new(ptr::null_mut()) };
+}
+
+/// An address for each size class, as the location of its list of free blocks.
+static CLASSES: [u8; 256] = [0; 256];
+
+impl Memory {
+    fn arena(&mut self) -> Option<&mut Arena> {
+        if self.arena.is_none() {
+            self.arena = Arena::acquire(self.reuse);
+            let pointer = self.arena.as_deref_mut().map_or(ptr::null_mut(), ptr::from_mut);
+            ARENA.with(|arena| arena.set(pointer));
+        }
+        self.arena.as_deref_mut()
+    }
+
+    pub(crate) fn reset(&mut self) {
+        self.reuse = Reuse::default();
+        self.allow_leaks = false;
+        if let Some(arena) = &mut self.arena {
+            arena.finish(self.complete);
+            arena.reuse = self.reuse;
+        }
+        self.complete = false;
+    }
+
+    pub(crate) fn execution_ends(&mut self) -> Option<Failure> {
+        self.complete = true;
+        let fault = self.arena.as_ref()?.final_faults(!self.allow_leaks)?;
+        Some(failure(&fault))
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if let Some(mut arena) = self.arena.take() {
+            ARENA.with(|current| current.set(ptr::null_mut()));
+            arena.finish(self.complete);
+            arena.release();
+        }
+    }
+}
+
+pub(crate) fn failure(fault: &MemoryFault) -> Failure {
+    Failure::Memory { what: fault.to_string() }
+}
+
+// SAFETY: memory comes from `System`, or from an arena that hands out disjoint blocks of sufficient size and alignment and
+// that keeps its address range for the life of the process. Whether an address belongs to an arena is decided by the address
+// alone, so that a block goes back where it came from on whichever thread, inside or outside of an exploration.
+unsafe impl GlobalAlloc for Alloc {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if !interface::active() {
+            // SAFETY: the caller's promise.
+            return unsafe { System.alloc(layout) };
+        }
+        allocate(layout)
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        if regions::contains(pointer.addr()) {
+            deallocate(pointer, layout);
+        } else {
+            // SAFETY: the caller's promise; the block is not of an arena, so it is of the system.
+            unsafe { System.dealloc(pointer, layout) };
+        }
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if !interface::active() {
+            // SAFETY: the caller's promise.
+            return unsafe { System.alloc_zeroed(layout) };
+        }
+        let pointer = allocate(layout);
+        if !pointer.is_null() {
+            // SAFETY: the block was just allocated with this size.
+            unsafe { ptr::write_bytes(pointer, 0, layout.size()) };
+        }
+        pointer
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if !regions::contains(pointer.addr()) {
+            // A block of the system's stays one, even when user code makes it grow.
+            // SAFETY: the caller's promise.
+            return unsafe { System.realloc(pointer, layout, size) };
+        }
+        // SAFETY: the caller's promise: `size`, rounded up to the alignment, does not overflow.
+        let new = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
+        // SAFETY: both blocks are at least as long as what is copied, and differ.
+        unsafe {
+            let to = self.alloc(new);
+            if !to.is_null() {
+                ptr::copy_nonoverlapping(pointer, to, layout.size().min(size));
+                self.dealloc(pointer, layout);
+            }
+            to
+        }
+    }
+}
+
+/// The location of a size class.
+fn class_location(layout: Layout) -> usize {
+    let index = Arena::class_of(layout).min(CLASSES.len() - 1);
+    ptr::from_ref(&CLASSES[index]).addr()
+}
+
+#[cold]
+fn allocate(layout: Layout) -> *mut u8 {
+    let thread = interface::current_thread();
+    let (lifo, caller) = interface::with_state(|front: &mut Front| {
+        let caller = front.site(thread).after;
+        (front.memory.reuse == Reuse::Lifo, caller)
+    });
+    if lifo {
+        let caller = caller.unwrap_or(Location::caller());
+        let access = Access::update(class_location(layout)).named("alloc").at(caller);
+        interface::point(&access);
+    }
+    let allocated = interface::with_state(|front: &mut Front| {
+        let site = front.site(thread);
+        front.memory.arena()?.allocate(layout, site)
+    });
+    if lifo {
+        let reused = matches!(allocated, Some((_, Took::Reused)));
+        interface::record(if reused { Effect::write(1, 0) } else { Effect::read(0) });
+    }
+    match allocated {
+        Some((pointer, _)) => pointer,
+        // SAFETY: the caller of the allocator promised a layout of a size other than 0.
+        None => unsafe { System.alloc(layout) },
+    }
+}
+
+#[cold]
+fn deallocate(pointer: *mut u8, layout: Layout) {
+    let address = pointer.addr();
+    let own = ARENA.with(Cell::get);
+    // SAFETY: the pointer is that of this OS thread's arena or null; nobody else uses the arena now: with its state
+    // borrowed the front end frees no block of an arena.
+    if !unsafe { own.as_ref() }.is_some_and(|arena| arena.contains(address)) {
+        // The arena of another OS thread: the block is reclaimed when that one's execution ends.
+        return;
+    }
+    if !interface::active() {
+        // SAFETY: as above.
+        unsafe { &mut *own }.free_quietly(address);
+        return;
+    }
+    let thread = interface::current_thread();
+    let free = interface::with_state(|front: &mut Front| {
+        let site = front.site(thread);
+        let caller = site.after;
+        let lifo = front.memory.reuse == Reuse::Lifo;
+        let checked = front.memory.arena.as_ref().map(|arena| {
+            arena.check_free(address, site).map(|id| arena.range(id))
+        });
+        (checked, lifo, caller)
+    });
+    let (Some(checked), lifo, caller) = free else { return };
+    let range = match checked {
+        Ok(range) => range,
+        Err(fault) => return front::report(failure(&fault)),
+    };
+    let location = if lifo { class_location(layout) } else { range.start };
+    let block = Block { start: range.start, size: range.len() };
+    let caller = caller.unwrap_or(Location::caller());
+    interface::point(&Access::write(location).releasing(block).named("free").at(caller));
+    // Another thread may have freed the block while this one waited for its turn.
+    let freed = interface::with_state(|front: &mut Front| front.free(address, range, thread));
+    interface::record(Effect::write(0, 1));
+    if let Err(failure) = freed {
+        front::report(failure);
+    }
+}
