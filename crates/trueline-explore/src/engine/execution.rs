@@ -1,51 +1,653 @@
-//! One run of the program. (Signatures first: the front end is built against them.)
+//! Runs the program once: virtual threads as coroutines on one OS thread, one of them at a time.
+//!
+//! A thread that reaches a point announces its access there and asks the [`Strategy`] who is next. If it is itself, it goes
+//! on without a switch; else it suspends to [`Machine::run`], which resumes the other. So while the strategy decides,
+//! every thread that has not ended has told its next access, and no code of the user's runs.
+//!
+//! **Abandoned executions never unwind.** When an execution ends early (a failure, a deadlock, the strategy gives it up) the stacks
+//! of its threads are reset as they are: destructors would run while other threads hold what they need, and could
+//! panic twice, which aborts the process. What the threads owned is leaked, or reclaimed by a per-execution arena.
+//!
+//! **Who runs.** A thread-local pointer to the machine is set exactly while user code runs; it is null outside of
+//! explorations and inside the engine. Explorations on different OS threads share nothing.
 
+use std::any::{Any, TypeId};
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::{null, null_mut};
+
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+
+use super::footprint::Watched;
 use super::interface::{Access, Effect, Failure, PerExecution, ThreadId};
+use super::panics;
+use super::spin::Spin;
+use super::trace::{OperationSpan, Trace};
 
-pub(crate) struct Execution;
+type Switch = Yielder<(), ()>;
 
+/// Decides who runs. One file a strategy.
+pub(crate) trait Strategy {
+    /// Who makes the next event; `view.enabled` is not empty.
+    fn next(&mut self, view: &View<'_>) -> Decision;
+
+    /// One of `0..count`, for the event that is under way: number `trace.len()`.
+    fn choose(&mut self, trace: &Trace, count: u32) -> u32;
+
+    /// The event that was chosen last is now the last of the trace.
+    fn executed(&mut self, _trace: &Trace) {}
+}
+
+/// What a strategy says.
+pub(crate) enum Decision {
+    /// This thread goes on.
+    Run(u32),
+    /// The rest of this execution is of no interest.
+    GiveUp,
+    /// The program does not do again what it did: who should run cannot.
+    Diverged,
+}
+
+/// What a strategy sees.
+pub(crate) struct View<'a> {
+    pub(crate) trace: &'a Trace,
+    /// The threads that can run, in ascending order.
+    pub(crate) enabled: &'a [u32],
+    /// The one that ran last.
+    pub(crate) current: u32,
+    threads: &'a [Box<Thread>],
+}
+
+impl View<'_> {
+    /// The access that a thread will make next.
+    pub(crate) fn pending(&self, thread: u32) -> &Access {
+        &self.threads[thread as usize].pending
+    }
+}
+
+/// How an execution ended.
+#[derive(Debug)]
+pub(crate) enum End {
+    /// All threads have ended.
+    Complete,
+    /// Those that have not ended wait for ever.
+    Blocked(Vec<BlockedThread>),
+    /// The strategy gave it up.
+    GivenUp,
+    /// The front end, or a panic, made it a failure.
+    Failed(Failure),
+    /// It did not do what an earlier execution with the same schedule did; says where.
+    Diverged(String),
+    /// It has made as many events as it may.
+    TooLong,
+}
+
+/// A thread that waits when nobody can run.
+#[derive(Clone, Debug)]
+pub(crate) struct BlockedThread {
+    pub(crate) thread: u32,
+    pub(crate) access: Access,
+    /// Set if it spins: what it looks at.
+    pub(crate) watched: Option<Watched>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Absent,
+    Running,
+    Pending,
+    Ended,
+}
+
+pub(crate) struct Thread {
+    state: State,
+    coroutine: Option<Coroutine<(), (), ()>>,
+    switch: *const Switch,
+    pending: Access,
+    /// The parent that waits for this new thread to reach its first point.
+    returns_to: Option<u32>,
+    children: u32,
+    fresh: u32,
+    operation: Option<usize>,
+    spin: Spin,
+}
+
+impl Thread {
+    fn new() -> Thread {
+        Thread {
+            state: State::Absent,
+            coroutine: None,
+            switch: null(),
+            pending: Access::local(),
+            returns_to: None,
+            children: 0,
+            fresh: 0,
+            operation: None,
+            spin: Spin::default(),
+        }
+    }
+}
+
+/// State of a front end, with what to do with it.
+struct Slot {
+    of: TypeId,
+    state: Box<dyn Any>,
+    reset: fn(&mut dyn Any),
+    thread_ends: fn(),
+    execution_ends: fn(&mut dyn Any) -> Option<Failure>,
+}
+
+thread_local! {
+    /// The machine whose user code runs on this OS thread now.
+    static MACHINE: Cell<*mut Machine> = const { Cell::new(null_mut()) };
+}
+
+/// Everything that running needs, kept from one execution to the next.
+pub(crate) struct Machine {
+    pub(crate) trace: Trace,
+    threads: Vec<Box<Thread>>,
+    /// Those of this execution that have not ended, in ascending order.
+    alive: Vec<u32>,
+    enabled: Vec<u32>,
+    stacks: Vec<DefaultStack>,
+    stack_size: usize,
+    /// The numbers of each thread's children, in the order in which it spawns them: the same in all executions.
+    children: Vec<Vec<u32>>,
+    known_threads: u32,
+    strategy: *mut dyn Strategy,
+    current: u32,
+    next: u32,
+    end: Option<End>,
+    choice: (u32, u32),
+    step_limit: usize,
+    spin_patience: u32,
+    /// A panic is on its way through the current thread.
+    pub(crate) panic: Option<Failure>,
+    slots: Vec<Slot>,
+}
+
+impl Machine {
+    pub(crate) fn new(stack_size: usize, step_limit: usize, spin_patience: u32) -> Machine {
+        panics::install_hook();
+        Machine {
+            trace: Trace::default(),
+            threads: Vec::new(),
+            alive: Vec::new(),
+            enabled: Vec::new(),
+            stacks: Vec::new(),
+            stack_size,
+            children: Vec::new(),
+            known_threads: 1,
+            strategy: null_mut::<NoStrategy>(),
+            current: 0,
+            next: 0,
+            end: None,
+            choice: (0, 1),
+            step_limit,
+            spin_patience,
+            panic: None,
+            slots: Vec::new(),
+        }
+    }
+
+    /// The number of threads that any execution so far has had.
+    pub(crate) fn known_threads(&self) -> usize {
+        self.known_threads as usize
+    }
+
+    /// The names of threads, to be given to another machine that goes on where this one stands.
+    pub(crate) fn names(&self) -> &[Vec<u32>] {
+        &self.children
+    }
+
+    /// Takes over the names of threads from another machine.
+    pub(crate) fn set_names(&mut self, children: &[Vec<u32>]) {
+        self.children = children.to_vec();
+        self.known_threads =
+            1 + children.iter().map(|numbers| numbers.len() as u32).sum::<u32>();
+        while self.threads.len() < self.known_threads as usize {
+            self.threads.push(Box::new(Thread::new()));
+        }
+        while self.children.len() < self.known_threads as usize {
+            self.children.push(Vec::new());
+        }
+    }
+
+    /// Runs the body once. The first `keep` events are those of the execution before.
+    pub(crate) fn run(&mut self, body: &dyn Fn(), strategy: &mut dyn Strategy, keep: usize) -> End {
+        assert!(MACHINE.get().is_null(), "an exploration inside an exploration");
+        self.trace.restart(keep);
+        self.alive.clear();
+        self.end = None;
+        self.panic = None;
+        self.choice = (0, 1);
+        for slot in &mut self.slots {
+            (slot.reset)(&mut *slot.state);
+        }
+        // SAFETY: the pointer is used only until this function returns; all coroutines that could call through it are
+        // finished or reset by then.
+        self.strategy = unsafe {
+            std::mem::transmute::<*mut (dyn Strategy + '_), *mut (dyn Strategy + 'static)>(strategy)
+        };
+        let this: *mut Machine = self;
+        // SAFETY: as above; `body` outlives the coroutine of thread 0.
+        let body: &'static dyn Fn() = unsafe { std::mem::transmute(body) };
+        // SAFETY: `this` is the only pointer through which the machine is used until the loop is left. No reference
+        // into it is held across `resume`, but for the coroutine itself, which is boxed with its thread and which nobody else
+        // touches while it runs.
+        unsafe {
+            (*this).start(0, None, body);
+            (*this).next = 0;
+            loop {
+                let thread = (*this).next;
+                (*this).current = thread;
+                let record: *mut Thread = &mut *(&mut (*this).threads)[thread as usize];
+                let coroutine = (*record).coroutine.as_mut().expect("a thread that can run");
+                if let CoroutineResult::Return(()) = coroutine.resume(()) {
+                    let coroutine = (*record).coroutine.take().expect("it has just run");
+                    (*this).stacks.push(coroutine.into_stack());
+                }
+                if (*this).end.is_some() {
+                    break;
+                }
+            }
+        }
+        for thread in &mut self.threads {
+            thread.state = State::Absent;
+            if let Some(mut coroutine) = thread.coroutine.take() {
+                // SAFETY: like `longjmp` over frames whose destructors do not run. They own nothing of the engine's; what they
+                // own of the user's is leaked, which is safe. References to their stack from other threads (scoped
+                // threads) are in frames that are dropped in this very loop.
+                unsafe { coroutine.force_reset() };
+                self.stacks.push(coroutine.into_stack());
+            }
+        }
+        let mut end = self.end.take().expect("the loop was left");
+        if let End::Complete = end {
+            for slot in &mut self.slots {
+                if let Some(failure) = (slot.execution_ends)(&mut *slot.state) {
+                    end = End::Failed(failure);
+                    break;
+                }
+            }
+        }
+        end
+    }
+
+    /// Creates a thread that runs when it is resumed.
+    fn start(&mut self, thread: u32, parent: Option<u32>, body: impl FnOnce() + 'static) {
+        while self.threads.len() <= thread as usize {
+            self.threads.push(Box::new(Thread::new()));
+            self.children.push(Vec::new());
+        }
+        self.trace.add_thread(thread, parent);
+        let position = self.alive.partition_point(|&t| t < thread);
+        self.alive.insert(position, thread);
+        let stack = self
+            .stacks
+            .pop()
+            .unwrap_or_else(|| DefaultStack::new(self.stack_size).expect("memory for a stack"));
+        let this: *mut Machine = self;
+        let coroutine = Coroutine::with_stack(stack, move |switch: &Switch, ()| {
+            // SAFETY: the machine outlives all its coroutines (see `run`), and while this one runs nobody else uses it.
+            unsafe { (&mut (*this).threads)[thread as usize].switch = switch };
+            MACHINE.set(this);
+            let result = catch_unwind(AssertUnwindSafe(body));
+            if result.is_ok() {
+                end_thread_locals();
+            }
+            match result {
+                Ok(()) => {
+                    point(&Access::write(ended(ThreadId(thread))).named("thread ends"));
+                    record(Effect::write(0, 1));
+                    MACHINE.set(null_mut());
+                    // SAFETY: as above.
+                    unsafe { (*this).thread_ended(thread) };
+                }
+                Err(payload) => {
+                    MACHINE.set(null_mut());
+                    // A payload's destructor is user code that may panic again.
+                    std::mem::forget(payload);
+                    // SAFETY: as above.
+                    unsafe {
+                        let failure = (*this).panic.take().unwrap_or(Failure::Panic {
+                            message: String::from("a panic without a message"),
+                            at: None,
+                        });
+                        (*this).end = Some(End::Failed(failure));
+                    }
+                }
+            }
+        });
+        let record = &mut self.threads[thread as usize];
+        record.state = State::Running;
+        record.coroutine = Some(coroutine);
+        record.returns_to = parent;
+        record.children = 0;
+        record.fresh = 0;
+        record.operation = None;
+        record.spin.reset();
+    }
+
+    fn thread_ended(&mut self, thread: u32) {
+        self.threads[thread as usize].state = State::Ended;
+        self.alive.retain(|&t| t != thread);
+        if let Some(next) = self.schedule() {
+            self.next = next;
+        }
+    }
+
+    /// Who makes the next event. None: the execution is over.
+    fn schedule(&mut self) -> Option<u32> {
+        self.enabled.clear();
+        for &thread in &self.alive {
+            let record = &self.threads[thread as usize];
+            let locations = &self.trace.locations;
+            let holds = match &record.pending.condition {
+                None => true,
+                Some(c) => (c.holds)(locations.value(record.pending.location), c.argument),
+            };
+            if holds && record.spin.may_go_on(locations) {
+                self.enabled.push(thread);
+            }
+        }
+        if self.enabled.is_empty() {
+            self.end = Some(if self.alive.is_empty() {
+                End::Complete
+            } else {
+                End::Blocked(self.blocked_threads())
+            });
+            return None;
+        }
+        if self.trace.len() >= self.step_limit {
+            self.end = Some(End::TooLong);
+            return None;
+        }
+        let view = View {
+            trace: &self.trace,
+            enabled: &self.enabled,
+            current: self.current,
+            threads: &self.threads,
+        };
+        // SAFETY: `run` keeps the strategy borrowed while the coroutines run, and uses it nowhere else.
+        match unsafe { &mut *self.strategy }.next(&view) {
+            Decision::Run(thread) => return Some(thread),
+            Decision::GiveUp => self.end = Some(End::GivenUp),
+            Decision::Diverged => {
+                let text = format!(
+                    "event {}: the thread that ran here before cannot run now",
+                    self.trace.len() + 1
+                );
+                self.end = Some(End::Diverged(text));
+            }
+        }
+        None
+    }
+
+    /// Those that have not ended, with what they wait for.
+    pub(crate) fn blocked_threads(&self) -> Vec<BlockedThread> {
+        let blocked = |&thread: &u32| {
+            let record = &self.threads[thread as usize];
+            let watched = record.spin.watched();
+            BlockedThread { thread, access: record.pending, watched }
+        };
+        self.alive.iter().map(blocked).collect()
+    }
+
+    /// Gives control to another thread, or to `run` if the execution is over: then it never returns.
+    ///
+    /// # Safety
+    /// `this` must be the machine on whose current thread's stack this is called.
+    unsafe fn switch(this: *mut Machine) {
+        // SAFETY: the pointer was stored by the coroutine itself when it started, and lives on its stack. No reference into
+        // the machine is held while it is suspended.
+        unsafe {
+            let switch = (&(*this).threads)[(*this).current as usize].switch;
+            (*switch).suspend(());
+        }
+    }
+
+    pub(crate) fn current_thread(&self) -> ThreadId {
+        ThreadId(self.current)
+    }
+
+    pub(crate) fn value(&self, location: usize) -> u64 {
+        self.trace.locations.value(location)
+    }
+
+    pub(crate) fn forget(&mut self, location: usize) {
+        self.trace.locations.set_value(location, 0);
+    }
+
+    pub(crate) fn fresh_location(&mut self) -> usize {
+        let record = &mut self.threads[self.current as usize];
+        record.fresh += 1;
+        (1 << 63) | ((self.current as usize) << 32) | record.fresh as usize
+    }
+
+    pub(crate) fn choose(&mut self, count: u32) -> u32 {
+        assert!(count > 0, "a choice among nothing");
+        if self.panic.is_some() {
+            return 0;
+        }
+        // SAFETY: see `schedule`.
+        let choice = unsafe { &mut *self.strategy }.choose(&self.trace, count);
+        self.choice = (choice, count);
+        choice
+    }
+
+    pub(crate) fn spin_hint(&mut self) {
+        self.threads[self.current as usize].spin.hint();
+    }
+
+    pub(crate) fn operation_begins(&mut self, operation: u64) {
+        let thread = self.current;
+        let call = self.trace.count_of(thread);
+        let record = &mut self.threads[thread as usize];
+        record.operation = Some(self.trace.operations.len());
+        record.spin.reset();
+        let span = OperationSpan { thread, operation, result: None, call, ret: call };
+        self.trace.operations.push(span);
+    }
+
+    pub(crate) fn operation_ends(&mut self, result: u64) {
+        let thread = self.current;
+        let record = &mut self.threads[thread as usize];
+        record.spin.reset();
+        let index = record.operation.take().expect("an operation that began");
+        let ret = self.trace.count_of(thread);
+        let span = &mut self.trace.operations[index];
+        (span.result, span.ret) = (Some(result), ret);
+    }
+
+    /// While a panic unwinds, points do nothing: the execution is lost anyway.
+    fn is_unwinding(&mut self) -> bool {
+        if self.panic.is_none() {
+            return false;
+        }
+        if std::thread::panicking() {
+            return true;
+        }
+        // The user's code has caught it.
+        self.panic = None;
+        false
+    }
+}
+
+/// A strategy that is never asked: what the pointer is of before there is one.
+struct NoStrategy;
+
+impl Strategy for NoStrategy {
+    fn next(&mut self, _: &View<'_>) -> Decision {
+        Decision::GiveUp
+    }
+    fn choose(&mut self, _: &Trace, _: u32) -> u32 {
+        0
+    }
+}
+
+#[inline]
 pub(crate) fn active() -> bool {
-    false
+    !MACHINE.get().is_null()
 }
 
-pub(crate) fn with<R>(_: impl FnOnce(&mut Execution) -> R) -> R {
-    panic!("no exploration is under way")
+/// Runs a function of the machine in whose user code we are.
+#[inline]
+pub(crate) fn with<R>(function: impl FnOnce(&mut Machine) -> R) -> R {
+    let machine = MACHINE.replace(null_mut());
+    assert!(!machine.is_null(), "no exploration is under way");
+    // SAFETY: the pointer is set only while user code runs, which holds no reference into the machine, and it is null while
+    // `function` runs, so that there is no second one.
+    let result = function(unsafe { &mut *machine });
+    MACHINE.set(machine);
+    result
 }
 
-pub(crate) fn point(_: &Access) {}
+/// As [`with`], and None where no exploration is under way.
+pub(crate) fn try_with<R>(function: impl FnOnce(&mut Machine) -> R) -> Option<R> {
+    if active() { Some(with(function)) } else { None }
+}
 
-pub(crate) fn spawn(_: Box<dyn FnOnce()>) -> ThreadId {
-    with(|_| ThreadId(0))
+pub(crate) fn point(access: &Access) {
+    let this = MACHINE.replace(null_mut());
+    assert!(!this.is_null(), "no exploration is under way");
+    // SAFETY: see `with`; the reference is gone before the switch.
+    let stays = unsafe {
+        let machine = &mut *this;
+        if machine.is_unwinding() {
+            true
+        } else {
+            let me = machine.current;
+            let record = &mut machine.threads[me as usize];
+            record.pending = *access;
+            record.state = State::Pending;
+            record.spin.announce(access, machine.spin_patience);
+            let next = match record.returns_to.take() {
+                Some(parent) => Some(parent),
+                None => machine.schedule(),
+            };
+            if let Some(next) = next {
+                machine.next = next;
+            }
+            next == Some(me)
+        }
+    };
+    if !stays {
+        // SAFETY: we are on the current thread's stack.
+        unsafe { Machine::switch(this) };
+    }
+    MACHINE.set(this);
+}
+
+pub(crate) fn record(effect: Effect) {
+    let this = MACHINE.replace(null_mut());
+    assert!(!this.is_null(), "no exploration is under way");
+    // SAFETY: see `with`; the reference is gone before the switch.
+    let goes_on = unsafe {
+        let machine = &mut *this;
+        if machine.is_unwinding() {
+            true
+        } else {
+            let me = machine.current;
+            let record = &mut machine.threads[me as usize];
+            record.state = State::Running;
+            let watched = record.spin.recorded(&record.pending, effect);
+            let choice = std::mem::replace(&mut machine.choice, (0, 1));
+            let same = machine.trace.push(me, &record.pending, watched, effect, choice);
+            if same {
+                (*machine.strategy).executed(&machine.trace);
+            } else {
+                let text = format!(
+                    "event {}: thread {me} at {} touches another location or meets another value than before",
+                    machine.trace.len(),
+                    record.pending.caller
+                );
+                machine.end = Some(End::Diverged(text));
+            }
+            same
+        }
+    };
+    if !goes_on {
+        // SAFETY: we are on the current thread's stack; the execution is over.
+        unsafe { Machine::switch(this) };
+    }
+    MACHINE.set(this);
+}
+
+pub(crate) fn spawn(body: Box<dyn FnOnce()>) -> ThreadId {
+    let this = MACHINE.replace(null_mut());
+    assert!(!this.is_null(), "no exploration is under way");
+    // SAFETY: see `with`; the reference is gone before the switch.
+    let child = unsafe {
+        let machine = &mut *this;
+        let parent = machine.current as usize;
+        let ordinal = machine.threads[parent].children as usize;
+        machine.threads[parent].children += 1;
+        if machine.children[parent].len() <= ordinal {
+            machine.children[parent].push(machine.known_threads);
+            machine.known_threads += 1;
+        }
+        let child = machine.children[parent][ordinal];
+        machine.start(child, Some(parent as u32), body);
+        machine.next = child;
+        child
+    };
+    // The child runs to its first point and comes back here.
+    // SAFETY: we are on the current thread's stack.
+    unsafe { Machine::switch(this) };
+    MACHINE.set(this);
+    ThreadId(child)
 }
 
 pub(crate) fn ended(thread: ThreadId) -> usize {
-    !(thread.0 as usize)
+    (1 << 62) | thread.0 as usize
 }
 
 pub(crate) fn fail(failure: Failure) -> ! {
-    panic!("{failure:?}")
+    let this = MACHINE.replace(null_mut());
+    assert!(!this.is_null(), "no exploration is under way: {failure:?}");
+    // SAFETY: see `with`; we are on the current thread's stack, and are never resumed.
+    unsafe {
+        (*this).end = Some(End::Failed(failure));
+        Machine::switch(this);
+    }
+    unreachable!("an execution that is over goes on")
 }
 
 pub(crate) fn with_state<T: PerExecution, R>(function: impl FnOnce(&mut T) -> R) -> R {
-    function(&mut T::default())
+    let this = MACHINE.replace(null_mut());
+    assert!(!this.is_null(), "no exploration is under way");
+    // SAFETY: see `with`; `function` cannot reach the machine, since the pointer is null meanwhile.
+    let machine = unsafe { &mut *this };
+    let of = TypeId::of::<T>();
+    let index = machine.slots.iter().position(|slot| slot.of == of).unwrap_or_else(|| {
+        let mut state = T::default();
+        state.reset();
+        machine.slots.push(Slot {
+            of,
+            state: Box::new(state),
+            reset: |state| state.downcast_mut::<T>().expect("its own type").reset(),
+            thread_ends: T::thread_ends,
+            execution_ends: |state| {
+                state.downcast_mut::<T>().expect("its own type").execution_ends()
+            },
+        });
+        machine.slots.len() - 1
+    });
+    let state: *mut dyn Any = &mut *machine.slots[index].state;
+    // SAFETY: the slot's type id says what it holds.
+    let result = function(unsafe { &mut *state.cast::<T>() });
+    MACHINE.set(this);
+    result
 }
 
-impl Execution {
-    pub(crate) fn current_thread(&self) -> ThreadId {
-        ThreadId(0)
+/// Runs what front ends do at the end of a thread, as user code.
+fn end_thread_locals() {
+    let mut index = 0;
+    while let Some(ends) = with(|machine| machine.slots.get(index).map(|slot| slot.thread_ends)) {
+        ends();
+        index += 1;
     }
-    pub(crate) fn record(&mut self, _: Effect) {}
-    pub(crate) fn value(&self, _: usize) -> u64 {
-        0
-    }
-    pub(crate) fn forget(&mut self, _: usize) {}
-    pub(crate) fn fresh_location(&mut self) -> usize {
-        0
-    }
-    pub(crate) fn choose(&mut self, _: u32) -> u32 {
-        0
-    }
-    pub(crate) fn spin_hint(&mut self) {}
-    pub(crate) fn operation_begins(&mut self, _: u64) {}
-    pub(crate) fn operation_ends(&mut self, _: u64) {}
 }
+

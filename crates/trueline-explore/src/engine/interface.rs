@@ -22,6 +22,10 @@
 //! record(Effect::update(0, 1));
 //! ```
 //!
+//! **Addresses** must not depend on the order in which independent threads ran: the same thread after the same past must
+//! meet the same addresses. An allocator gives each thread its own part of an arena, or makes allocation an event on
+//! a location that all its users share.
+//!
 //! **Enabledness.** A thread whose pending access has a [`Condition`] is chosen only while the value of the
 //! location satisfies it. The condition must be a pure function of that value: the engine evaluates it on
 //! former values too, to find where else the access could have run.
@@ -40,6 +44,9 @@
 use std::panic::Location;
 
 use super::execution;
+
+/// The location of accesses that touch none.
+pub(crate) const NOWHERE: usize = 0;
 
 /// A virtual thread: 0 is the body of the exploration, others are numbered as they are spawned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -105,6 +112,7 @@ pub struct Access {
     pub(crate) location: usize,
     pub(crate) kind: Kind,
     pub(crate) condition: Option<Condition>,
+    pub(crate) changes: Option<Condition>,
     pub(crate) block: Option<Block>,
     pub(crate) name: &'static str,
     pub(crate) caller: &'static Location<'static>,
@@ -116,7 +124,14 @@ impl Access {
     #[inline]
     pub fn new(location: usize, kind: Kind) -> Access {
         let caller = Location::caller();
-        Access { location, kind, condition: None, block: None, name: "", caller }
+        Access { location, kind, condition: None, changes: None, block: None, name: "", caller }
+    }
+
+    /// An access that touches nothing that another thread could see: carries a [`choose`].
+    #[track_caller]
+    #[inline]
+    pub fn local() -> Access {
+        Access::new(NOWHERE, Kind::Read)
     }
 
     /// A [`Kind::Read`].
@@ -144,6 +159,15 @@ impl Access {
     #[inline]
     pub fn when(mut self, condition: Condition) -> Access {
         self.condition = Some(condition);
+        self
+    }
+
+    /// On which values of the location an update replaces the value: those a compare-exchange expects, those that differ
+    /// from what a swap writes. Without it the engine reckons with all values, which costs executions that turn out
+    /// redundant, and nothing else.
+    #[inline]
+    pub fn changing(mut self, values: Condition) -> Access {
+        self.changes = Some(values);
         self
     }
 
@@ -273,7 +297,7 @@ pub fn point(access: &Access) {
 /// Says what the access of the last [`point`] did.
 #[inline]
 pub fn record(effect: Effect) {
-    execution::with(|e| e.record(effect));
+    execution::record(effect);
 }
 
 /// The value last recorded at a location in this execution; 0 if there is none.

@@ -1,0 +1,157 @@
+//! Random small programs: the engine sees exactly the behaviours that brute force sees.
+
+mod common;
+mod oracle;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+
+use common::{Cell, boxed, random::Rng, threads};
+use oracle::{Behaviours, Outcome, Program, Step, all_interleavings, fold, maximal};
+use trueline_explore::engine::interface::{operation_begins, operation_ends};
+use trueline_explore::engine::{Exploration, Report};
+
+const CELLS: usize = 4;
+/// The last cell is a lock.
+const LOCK: usize = 3;
+
+fn cell(index: usize) -> Cell {
+    Cell(8 + 8 * index)
+}
+
+fn random_program(rng: &mut Rng) -> Program {
+    let threads = 2 + rng.below(3) as usize;
+    let cells = 1 + rng.below(3);
+    let mut left = 4 + rng.below(7);
+    let mut program = vec![Vec::new(); threads];
+    let locks = rng.below(3) == 0;
+    let awaits = rng.below(3) == 0;
+    while left > 0 {
+        let thread = rng.below(threads as u64) as usize;
+        let length = rng.below(4).min(left);
+        left -= length.max(1);
+        let mut steps = Vec::new();
+        for _ in 0..length {
+            let cell = rng.below(cells) as usize;
+            let (a, b) = (rng.below(3), rng.below(3));
+            steps.push(match rng.below(if awaits { 8 } else { 7 }) {
+                0 | 1 => Step::Load(cell),
+                2 => Step::Store(cell, a),
+                3 => Step::Add(cell, 1),
+                4 => Step::Swap(cell, a),
+                5 | 6 => Step::Cas(cell, a, b),
+                _ => Step::Await(cell, a),
+            });
+        }
+        if locks && rng.below(2) == 0 && left >= 2 {
+            left -= 2;
+            steps.insert(0, Step::Lock(LOCK));
+            // Now and then it is never released.
+            if rng.below(8) > 0 {
+                steps.push(Step::Unlock(LOCK));
+            }
+        }
+        program[thread].push(steps);
+    }
+    program
+}
+
+fn run_steps(steps: &[Step]) -> u64 {
+    let mut result = 0;
+    for &step in steps {
+        match step {
+            Step::Load(c) => result = fold(result, cell(c).load()),
+            Step::Store(c, value) => cell(c).store(value),
+            Step::Add(c, n) => result = fold(result, cell(c).add(n)),
+            Step::Swap(c, value) => result = fold(result, cell(c).swap(value)),
+            Step::Cas(c, expected, new) => {
+                let (Ok(old) | Err(old)) = cell(c).compare_exchange(expected, new);
+                result = fold(result, old);
+            }
+            Step::Await(c, value) => {
+                cell(c).wait_for(value);
+                result = fold(result, value);
+            }
+            Step::Lock(c) => cell(c).lock(),
+            Step::Unlock(c) => cell(c).unlock(),
+        }
+    }
+    result
+}
+
+fn explore(exploration: &Exploration, program: &Program) -> (Report, Behaviours) {
+    let seen: Mutex<BTreeMap<Outcome, BTreeSet<Vec<u128>>>> = Mutex::default();
+    let body = || {
+        threads(program.iter().map(|operations| {
+            let operations = operations.clone();
+            boxed(move || {
+                for steps in &operations {
+                    operation_begins(0);
+                    operation_ends(run_steps(steps));
+                }
+            })
+        }));
+    };
+    let report = exploration.run_with(body, |execution| {
+        let histories = execution.histories().unwrap();
+        let mut results = Vec::new();
+        let mut numbers = Vec::new();
+        for (thread, operations) in program.iter().enumerate() {
+            let of_thread: Vec<usize> = (0..histories.operations.len())
+                .filter(|&i| histories.operations[i].thread as usize == thread + 1)
+                .collect();
+            for i in 0..operations.len() {
+                numbers.push(of_thread.get(i).copied());
+                results.push(of_thread.get(i).and_then(|&i| histories.operations[i].result));
+            }
+        }
+        let ended =
+            (0..results.len()).filter(|&i| results[i].is_some()).fold(0, |set, i| set | 1u128 << i);
+        let values = (0..CELLS).map(|c| execution.value(cell(c).0)).collect();
+        let mut seen = seen.lock().unwrap();
+        let orders = seen.entry((results, values)).or_default();
+        for order in &histories.orders {
+            let of = |number: &Option<usize>| match number {
+                None => ended,
+                Some(b) => (0..numbers.len())
+                    .filter(|&a| numbers[a].is_some_and(|a| order.precedes(a, *b)))
+                    .fold(0, |set, a| set | 1u128 << a),
+            };
+            orders.insert(numbers.iter().map(of).collect());
+        }
+        Ok(())
+    });
+    let seen = seen.into_inner().unwrap();
+    let outcomes = seen.into_iter().map(|(outcome, orders)| (outcome, maximal(&orders))).collect();
+    let traces = report.executions as usize;
+    (report, Behaviours { outcomes, traces, interleavings: 0 })
+}
+
+fn cases() -> u64 {
+    std::env::var("TRUELINE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(1000)
+}
+
+#[test]
+fn every_behaviour_is_seen_and_every_trace_once() {
+    let exploration = Exploration::new().may_block();
+    for seed in 0..cases() {
+        let mut rng = Rng::new(seed);
+        let program = random_program(&mut rng);
+        let expected = all_interleavings(&program, CELLS, usize::MAX);
+        let (report, seen) = explore(&exploration, &program);
+        assert_eq!(report.failure, None, "seed {seed}: {program:?}");
+        assert_eq!(seen.outcomes, expected.outcomes, "seed {seed}: {program:?}");
+        assert_eq!(report.blocked, 0, "seed {seed}: {program:?}");
+        assert_eq!(seen.traces, expected.traces, "seed {seed}: {program:?}");
+    }
+}
+
+#[test]
+fn load_against_load_and_compare_exchange_sees_both_values() {
+    let program =
+        vec![vec![vec![Step::Load(0)]], vec![vec![Step::Load(0)], vec![Step::Cas(0, 0, 1)]]];
+    let (report, seen) = explore(&Exploration::new(), &program);
+    assert_eq!((report.executions, report.blocked), (2, 0));
+    let first: BTreeSet<u64> = seen.outcomes.keys().map(|o| o.0[0].unwrap()).collect();
+    assert_eq!(first, BTreeSet::from([fold(0, 0), fold(0, 1)]));
+}
