@@ -4,7 +4,7 @@
 //! freed blocks, does the access, tells the race detector and records the effect.
 
 use crate::engine::interface::{self, Access, Effect, Failure, PerExecution, ThreadId};
-use crate::memory::{MemoryFaultKind, Memory, Site, failure};
+use crate::memory::{Memory, MemoryFaultKind, Site, canonical, failure};
 use crate::race::{Detector, Plain, Race, Touch};
 use crate::watch::Watch;
 use hashbrown::HashMap;
@@ -124,14 +124,24 @@ impl Front {
 
     /// Checks an access against freed blocks.
     #[inline]
-    pub(crate) fn check(&mut self, address: usize, thread: ThreadId, caller: Caller) -> Option<Failure> {
+    pub(crate) fn check(
+        &mut self,
+        address: usize,
+        thread: ThreadId,
+        caller: Caller,
+    ) -> Option<Failure> {
         let arena = self.memory.arena.as_ref()?;
         let site = Site { thread: thread.0, after: Some(caller) };
         arena.check_access(address, site).err().map(|fault| failure(&fault))
     }
 
     /// Frees a block of the arena.
-    pub(crate) fn free(&mut self, address: usize, block: Range<usize>, thread: ThreadId) -> Result<(), Failure> {
+    pub(crate) fn free(
+        &mut self,
+        address: usize,
+        block: Range<usize>,
+        thread: ThreadId,
+    ) -> Result<(), Failure> {
         let site = self.site(thread);
         let Some(arena) = &mut self.memory.arena else { return Ok(()) };
         let id = arena.check_free(address, site).map_err(|fault| failure(&fault))?;
@@ -191,19 +201,34 @@ pub(crate) enum Edge {
 
 /// An event whose access is a function of the front end's state. The function must not panic.
 #[inline]
-pub(crate) fn event<R>(access: &Access, body: impl FnOnce(&mut Front, u32) -> (R, Effect)) -> R {
-    settle();
-    interface::point(access);
-    perform(access, body)
+pub(crate) fn event<R>(access: Access, body: impl FnOnce(&mut Front, u32) -> (R, Effect)) -> R {
+    perform(arrive(access), body)
 }
 
-/// The second half of [`event`], for those who ask the engine something after the point.
+/// An access that is under way: its thread was chosen.
+pub(crate) struct Arrived {
+    address: usize,
+    location: usize,
+    caller: Caller,
+}
+
+/// The first half of [`event`]: waits for the turn of the thread.
 #[inline]
-pub(crate) fn perform<R>(access: &Access, body: impl FnOnce(&mut Front, u32) -> (R, Effect)) -> R {
+pub(crate) fn arrive(mut access: Access) -> Arrived {
+    settle();
+    let address = access.location;
+    access.location = canonical(address);
+    interface::point(&access);
+    Arrived { address, location: access.location, caller: access.caller }
+}
+
+/// The second half of [`event`], for those who ask the engine something in between.
+#[inline]
+pub(crate) fn perform<R>(access: Arrived, body: impl FnOnce(&mut Front, u32) -> (R, Effect)) -> R {
     let thread = interface::current_thread();
     let (result, effect, fault) = interface::with_state(|front: &mut Front| {
         front.thread(thread).after = Some(access.caller);
-        let fault = front.check(access.location, thread, access.caller);
+        let fault = front.check(access.address, thread, access.caller);
         let (result, effect) = body(front, thread.0);
         (result, effect, fault)
     });
@@ -215,17 +240,17 @@ pub(crate) fn perform<R>(access: &Access, body: impl FnOnce(&mut Front, u32) -> 
 }
 
 /// An event on a location whose value the engine keeps: a lock, a token. The function gets the value.
-pub(crate) fn kept_event(access: &Access, body: impl FnOnce(u64) -> (Effect, Edge)) -> Effect {
-    settle();
-    interface::point(access);
+pub(crate) fn kept_event(access: Access, body: impl FnOnce(u64) -> (Effect, Edge)) -> Effect {
+    let access = arrive(access);
+    let address = access.address;
     let value = interface::value(access.location);
     perform(access, |front, thread| {
         let (effect, edge) = body(value);
         if matches!(edge, Edge::Acquire | Edge::Both) {
-            front.detector.acquire(thread, access.location);
+            front.detector.acquire(thread, address);
         }
         if matches!(edge, Edge::Release | Edge::Both) {
-            front.detector.release(thread, access.location);
+            front.detector.release(thread, address);
         }
         (effect, effect)
     })

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 /// Blocks start and end at multiples of this many bytes.
 const GRANULE: usize = 16;
 /// Address space of an arena; pages that nobody touched take no memory.
-const RESERVED: usize = 1 << 30;
+pub(super) const RESERVED: usize = 1 << 30;
 /// Threads beyond this many share the last part.
 const PARTS: usize = 128;
 const FRESH: u8 = 0xA5;
@@ -120,6 +120,10 @@ impl Arena {
         })
     }
 
+    pub(crate) fn base(&self) -> usize {
+        self.base.addr()
+    }
+
     #[inline]
     pub(crate) fn contains(&self, address: usize) -> bool {
         address.wrapping_sub(self.base.addr()) < self.reserved
@@ -179,7 +183,8 @@ impl Arena {
         let block = &mut self.blocks[id.0 as usize];
         block.state = State::Freed;
         block.freed = Some(site);
-        let (granule, granules, size, align) = (block.granule, block.granules, block.size, block.align);
+        let (granule, granules, size, align) =
+            (block.granule, block.granules, block.size, block.align);
         self.fill(granule, size.min(POISONED), POISON);
         if self.reuse == Reuse::Lifo && align <= GRANULE {
             let index = class_index(granules as usize);
@@ -233,7 +238,11 @@ impl Arena {
 
     /// Checks a shadow access: the block must not have been freed.
     #[inline]
-    pub(crate) fn check_access(&self, address: usize, site: Site) -> Result<Option<BlockId>, MemoryFault> {
+    pub(crate) fn check_access(
+        &self,
+        address: usize,
+        site: Site,
+    ) -> Result<Option<BlockId>, MemoryFault> {
         let Some(id) = self.block_at(address) else { return Ok(None) };
         match self.blocks[id.0 as usize].state {
             State::Live => Ok(Some(id)),
@@ -247,7 +256,12 @@ impl Arena {
         start..start + self.blocks[id.0 as usize].granules as usize * GRANULE
     }
 
-    pub(crate) fn fault(&self, id: BlockId, kind: MemoryFaultKind, at: Option<Site>) -> MemoryFault {
+    pub(crate) fn fault(
+        &self,
+        id: BlockId,
+        kind: MemoryFaultKind,
+        at: Option<Site>,
+    ) -> MemoryFault {
         let block = &self.blocks[id.0 as usize];
         MemoryFault {
             kind,
@@ -308,10 +322,9 @@ impl Arena {
     }
 
     fn kept_within(&self, start: usize, end: usize) -> Option<Kept> {
-        self.kept
-            .iter()
-            .copied()
-            .find(|kept| (kept.granule as usize) < end && start < (kept.granule + kept.granules) as usize)
+        self.kept.iter().copied().find(|kept| {
+            (kept.granule as usize) < end && start < (kept.granule + kept.granules) as usize
+        })
     }
 
     fn own(&mut self, start: usize, end: usize, owner: u32) {
@@ -441,10 +454,7 @@ mod tests {
         arena.free(a, HERE).unwrap();
         assert_eq!(arena.final_faults(true), None);
         assert_eq!(arena.free(a, HERE).map_err(kind), Err(MemoryFaultKind::DoubleFree));
-        assert_eq!(
-            arena.check_access(a, HERE).map_err(kind),
-            Err(MemoryFaultKind::UseAfterFree)
-        );
+        assert_eq!(arena.check_access(a, HERE).map_err(kind), Err(MemoryFaultKind::UseAfterFree));
         // SAFETY: the address is inside the arena, which is mapped for good.
         unsafe { *(arena.base.add(a - arena.base.addr()) as *mut u8) = 7 };
         assert_eq!(arena.final_faults(true).map(kind), Some(MemoryFaultKind::WriteAfterFree));

@@ -60,10 +60,14 @@ impl fmt::Display for MemoryFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let size = self.size;
         match self.kind {
-            MemoryFaultKind::UseAfterFree => write!(f, "use after free of a block of {size} bytes")?,
+            MemoryFaultKind::UseAfterFree => {
+                write!(f, "use after free of a block of {size} bytes")?
+            }
             MemoryFaultKind::DoubleFree => write!(f, "double free of a block of {size} bytes")?,
             MemoryFaultKind::InvalidFree => write!(f, "free of an address where no block starts")?,
-            MemoryFaultKind::Leak if self.count == 1 => write!(f, "leak of a block of {size} bytes")?,
+            MemoryFaultKind::Leak if self.count == 1 => {
+                write!(f, "leak of a block of {size} bytes")?
+            }
             MemoryFaultKind::Leak => {
                 write!(f, "leak of {} blocks, the first of {size} bytes", self.count)?;
             }

@@ -1,13 +1,13 @@
 //! The allocator that a test installs.
 
-use super::arena::Took;
+use super::arena::{RESERVED, Took};
 use super::fault::MemoryFault;
 use super::{Arena, Reuse, regions};
 use crate::engine::interface::{self, Access, Block, Effect, Failure};
 use crate::front::{self, Front};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use std::panic::Location;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::ptr;
 
 /// The allocator to install in a test: `#[global_allocator] static ALLOC: Alloc = Alloc;`.
@@ -40,6 +40,21 @@ pub fn allow_leaks() {
     }
 }
 
+/// Runs a function whose allocations are not those of the code under test: for what the body of an exploration keeps from one
+/// execution to the next. Clone into it rather than move, since what was allocated before still belongs to the execution.
+///
+/// Shadow types behave as std's do in there.
+pub fn untracked<R>(function: impl FnOnce() -> R) -> R {
+    if !interface::active() {
+        return function();
+    }
+    // The engine's state is borrowed meanwhile, so a panic is carried past it.
+    match front::outside(|| catch_unwind(AssertUnwindSafe(function))) {
+        Ok(result) => result,
+        Err(payload) => resume_unwind(payload),
+    }
+}
+
 /// The memory of the execution under way on an OS thread.
 #[derive(Default)]
 pub(crate) struct Memory {
@@ -53,7 +68,22 @@ pub(crate) struct Memory {
 thread_local! {
     /// The arena of this OS thread, for frees that happen outside of user code.
     static ARENA: Cell<*mut Arena> = const { Cell::new(ptr::null_mut()) };
+    /// Where it begins; an address that none is above if there is none.
+    static BASE: Cell<usize> = const { Cell::new(usize::MAX) };
 }
+
+/// What stands for an address, as a location or as the value of a pointer: the same in all processes for addresses of the arena.
+#[inline]
+pub(crate) fn canonical(address: usize) -> usize {
+    let offset = address.wrapping_sub(BASE.get());
+    if offset < RESERVED { CANONICAL | offset } else { address }
+}
+
+/// No address has this bit, nor has any location of the engine's own it alone.
+const CANONICAL: usize = 1 << 61;
+
+/// The location of a free, besides its block: outside of it, and the same for each free of the block.
+const FREED: usize = 1 << 60;
 
 /// An address for each size class, as the location of its list of free blocks.
 static CLASSES: [u8; 256] = [0; 256];
@@ -62,8 +92,8 @@ impl Memory {
     fn arena(&mut self) -> Option<&mut Arena> {
         if self.arena.is_none() {
             self.arena = Arena::acquire(self.reuse);
-            let pointer = self.arena.as_deref_mut().map_or(ptr::null_mut(), ptr::from_mut);
-            ARENA.with(|arena| arena.set(pointer));
+            BASE.set(self.arena.as_ref().map_or(usize::MAX, |arena| arena.base()));
+            ARENA.set(self.arena.as_deref_mut().map_or(ptr::null_mut(), ptr::from_mut));
         }
         self.arena.as_deref_mut()
     }
@@ -88,7 +118,8 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         if let Some(mut arena) = self.arena.take() {
-            ARENA.with(|current| current.set(ptr::null_mut()));
+            ARENA.set(ptr::null_mut());
+            BASE.set(usize::MAX);
             arena.finish(self.complete);
             arena.release();
         }
@@ -193,7 +224,7 @@ fn allocate(layout: Layout) -> *mut u8 {
 #[cold]
 fn deallocate(pointer: *mut u8, layout: Layout) {
     let address = pointer.addr();
-    let own = ARENA.with(Cell::get);
+    let own = ARENA.get();
     // SAFETY: the pointer is that of this OS thread's arena or null; nobody else uses the arena now: with its state
     // borrowed the front end frees no block of an arena.
     if !unsafe { own.as_ref() }.is_some_and(|arena| arena.contains(address)) {
@@ -210,9 +241,11 @@ fn deallocate(pointer: *mut u8, layout: Layout) {
         let site = front.site(thread);
         let caller = site.after;
         let lifo = front.memory.reuse == Reuse::Lifo;
-        let checked = front.memory.arena.as_ref().map(|arena| {
-            arena.check_free(address, site).map(|id| arena.range(id))
-        });
+        let checked = front
+            .memory
+            .arena
+            .as_ref()
+            .map(|arena| arena.check_free(address, site).map(|id| arena.range(id)));
         (checked, lifo, caller)
     });
     let (Some(checked), lifo, caller) = free else { return };
@@ -220,8 +253,9 @@ fn deallocate(pointer: *mut u8, layout: Layout) {
         Ok(range) => range,
         Err(fault) => return front::report(failure(&fault)),
     };
-    let location = if lifo { class_location(layout) } else { range.start };
-    let block = Block { start: range.start, size: range.len() };
+    let start = canonical(range.start);
+    let location = if lifo { class_location(layout) } else { start | FREED };
+    let block = Block { start, size: range.len() };
     let caller = caller.unwrap_or(Location::caller());
     interface::point(&Access::write(location).releasing(block).named("free").at(caller));
     // Another thread may have freed the block while this one waited for its turn.

@@ -23,8 +23,8 @@ mod regions;
 
 pub(crate) use arena::Arena;
 pub use fault::{MemoryFault, MemoryFaultKind, Site};
-pub use global::{Alloc, allow_leaks, reuse};
-pub(crate) use global::{Memory, failure};
+pub use global::{Alloc, allow_leaks, reuse, untracked};
+pub(crate) use global::{Memory, canonical, failure};
 
 /// What becomes of a freed block while the execution lasts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

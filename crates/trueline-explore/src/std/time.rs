@@ -26,7 +26,11 @@ impl Instant {
     #[must_use]
     #[track_caller]
     pub fn now() -> Instant {
-        if interface::active() { Instant(*START + look()) } else { Instant(::std::time::Instant::now()) }
+        if interface::active() {
+            Instant(*START + look())
+        } else {
+            Instant(::std::time::Instant::now())
+        }
     }
 
     /// As std's `elapsed`.
@@ -75,7 +79,7 @@ fn look() -> Duration {
     let known = interface::with_state(|front: &mut Front| front.thread(thread).clock_location);
     let location = if known == 0 { interface::fresh_location() } else { known };
     let access = Access::write(location).named("Instant::now").at(Location::caller());
-    front::event(&access, |front, _| {
+    front::event(access, |front, _| {
         let thread = front.thread(thread);
         thread.clock_location = location;
         let step = Duration::from_micros(1 << thread.looks.min(MOST_DOUBLINGS));

@@ -60,7 +60,9 @@ impl<T> Arc<T> {
     /// The `Arc`, if it is not the only one.
     #[track_caller]
     pub fn try_unwrap(this: Arc<T>) -> Result<T, Arc<T>> {
-        if !this.look("Arc::try_unwrap", Location::caller(), |std| real::Arc::strong_count(std) == 1) {
+        if !this
+            .look("Arc::try_unwrap", Location::caller(), |std| real::Arc::strong_count(std) == 1)
+        {
             return Err(this);
         }
         real::Arc::try_unwrap(Arc::into_std(this)).map_err(Arc::from_std)
@@ -179,13 +181,18 @@ impl<T: ?Sized> Arc<T> {
     }
 
     /// An access that depends on the exact counts, so it conflicts with every other.
-    fn look<R>(&self, name: &'static str, caller: Caller, function: impl FnOnce(&real::Arc<T>) -> R) -> R {
+    fn look<R>(
+        &self,
+        name: &'static str,
+        caller: Caller,
+        function: impl FnOnce(&real::Arc<T>) -> R,
+    ) -> R {
         if !interface::active() {
             return function(&self.0);
         }
         let location = counts(Arc::as_ptr(self));
         let access = Access::update(location).named(name).at(caller);
-        front::event(&access, |front, thread| {
+        front::event(access, |front, thread| {
             front.detector.acquire(thread, location);
             (function(&self.0), Effect::write(0, 0))
         })
@@ -203,7 +210,7 @@ impl<T: ?Sized> Arc<T> {
         }
         let location = counts(real::Arc::as_ptr(&std));
         let access = Access::update(location).named(name).at(caller);
-        front::event(&access, |front, thread| {
+        front::event(access, |front, thread| {
             front.detector.release(thread, location);
             match real::Arc::strong_count(&std) {
                 1 => {
@@ -241,7 +248,7 @@ impl<T: ?Sized> Clone for Arc<T> {
         }
         let location = counts(Arc::as_ptr(self));
         let access = Access::update(location).named("Arc::clone").at(Location::caller());
-        front::event(&access, |_, _| (Arc(self.0.clone()), COMMUTES))
+        front::event(access, |_, _| (Arc(self.0.clone()), COMMUTES))
     }
 }
 

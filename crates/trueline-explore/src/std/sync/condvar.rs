@@ -147,7 +147,7 @@ impl Condvar {
         let location = self.identity.location();
         let place = interface::fresh_location();
         let access = Access::update(location).named("Condvar::wait, entering").at(caller);
-        let lost = front::event(&access, |front, _| {
+        let lost = front::event(access, |front, _| {
             let waiters = front.condvars.entry(location).or_default();
             waiters.locations.push(place);
             let count = waiters.locations.len() as u64;
@@ -165,7 +165,7 @@ impl Condvar {
             "Condvar::wait"
         };
         let access = Access::read(place).when(Condition::equals(1)).named(name).at(caller);
-        front::kept_event(&access, |value| (Effect::read(value), Edge::Acquire));
+        front::kept_event(access, |value| (Effect::read(value), Edge::Acquire));
         mutex.acquire("Condvar::wait, locking", caller);
     }
 
@@ -176,7 +176,7 @@ impl Condvar {
         // Leaving the list and looking whether one was notified is one access to the list, so that no notification is lost on
         // a waiter who has given up.
         let access = Access::update(location).named("Condvar::wait_timeout").at(caller);
-        let timed_out = front::event(&access, |front, thread| {
+        let timed_out = front::event(access, |front, thread| {
             let waiters = front.condvars.entry(location).or_default();
             let count = waiters.locations.len() as u64;
             match waiters.locations.iter().position(|&other| other == place) {
@@ -200,13 +200,12 @@ impl Condvar {
     fn notify(&self, name: &'static str, caller: Caller, one: bool) {
         let location = self.identity.location();
         let access = Access::update(location).named(name).at(caller);
-        front::settle();
-        interface::point(&access);
+        let access = front::arrive(access);
         let count = interface::with_state(|front: &mut Front| {
             front.condvars.entry(location).or_default().locations.len()
         });
         let chosen = if one && count > 1 { interface::choose(count as u32) as usize } else { 0 };
-        let woken = front::perform(&access, |front, thread| {
+        let woken = front::perform(access, |front, thread| {
             front.detector.release(thread, location);
             let waiters = front.condvars.entry(location).or_default();
             let before = waiters.locations.len() as u64;
@@ -224,7 +223,7 @@ impl Condvar {
         });
         for &place in &woken {
             let access = Access::write(place).named("Condvar, waking").at(caller);
-            front::kept_event(&access, |value| (Effect::write(value, 1), Edge::Release));
+            front::kept_event(access, |value| (Effect::write(value, 1), Edge::Release));
         }
         front::outside(|| drop(woken));
     }

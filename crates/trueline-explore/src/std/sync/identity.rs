@@ -3,6 +3,7 @@
 
 use crate::engine::interface;
 use crate::front::Front;
+use crate::memory::canonical;
 use ::std::fmt;
 
 pub(super) struct Identity(#[allow(dead_code, reason = "its address is what counts")] u8);
@@ -23,7 +24,7 @@ impl Drop for Identity {
     fn drop(&mut self) {
         if interface::active() {
             let location = self.location();
-            interface::forget(location);
+            interface::forget(canonical(location));
             interface::with_state(|front: &mut Front| {
                 front.detector.forget_sync(location);
                 front.condvars.remove(&location);

@@ -7,9 +7,7 @@ use ::std::fmt;
 use ::std::sync as real;
 use ::std::time::Duration;
 
-pub use ::std::sync::mpsc::{
-    RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError,
-};
+pub use ::std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
 
 /// As `std::sync::mpsc::channel`.
 #[must_use]

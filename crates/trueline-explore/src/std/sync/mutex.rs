@@ -97,7 +97,7 @@ impl<T: ?Sized> Mutex<T> {
             return Ok(self.guard(Some(outside), caller)?);
         }
         let access = Access::update(self.identity.location()).named("Mutex::try_lock").at(caller);
-        let effect = front::kept_event(&access, |value| match value {
+        let effect = front::kept_event(access, |value| match value {
             0 => (Effect::update(0, 1), Edge::Acquire),
             _ => (Effect::read(value), Edge::None),
         });
@@ -132,13 +132,13 @@ impl<T: ?Sized> Mutex<T> {
             .when(Condition::equals(0))
             .named(name)
             .at(caller);
-        front::kept_event(&access, |value| (Effect::update(value, 1), Edge::Acquire));
+        front::kept_event(access, |value| (Effect::update(value, 1), Edge::Acquire));
     }
 
     /// Gives the lock back as an event.
     pub(super) fn release(&self, name: &'static str, caller: Caller) {
         let access = Access::write(self.identity.location()).named(name).at(caller);
-        front::kept_event(&access, |value| (Effect::write(value, 0), Edge::Release));
+        front::kept_event(access, |value| (Effect::write(value, 0), Edge::Release));
     }
 
     pub(super) fn guard<'a>(

@@ -81,7 +81,7 @@ impl Once {
             return self.outside.is_completed();
         }
         let access = self.access("Once::is_completed", Location::caller());
-        front::event(&access, |front, thread| {
+        front::event(access, |front, thread| {
             let state = self.state(front.stamp);
             if state == COMPLETE {
                 front.detector.acquire(thread, self.identity.location());
@@ -104,7 +104,7 @@ impl Once {
         }
         let finished = Condition::new(0, |value, _| value >= COMPLETE);
         let access = self.access("Once::wait", Location::caller()).when(finished);
-        let effect = front::kept_event(&access, |value| (Effect::read(value), Edge::Acquire));
+        let effect = front::kept_event(access, |value| (Effect::read(value), Edge::Acquire));
         assert!(effect.after != POISONED, "Once instance has previously been poisoned");
     }
 
@@ -134,11 +134,9 @@ impl Once {
     fn call(&self, name: &'static str, force: bool, function: impl FnOnce(&OnceState)) {
         let caller = Location::caller();
         let location = self.identity.location();
-        let access = Access::update(location)
-            .when(Condition::differs(RUNNING))
-            .named(name)
-            .at(caller);
-        let found = front::event(&access, |front, thread| {
+        let access =
+            Access::update(location).when(Condition::differs(RUNNING)).named(name).at(caller);
+        let found = front::event(access, |front, thread| {
             let found = self.state(front.stamp);
             front.detector.acquire(thread, location);
             if found == COMPLETE || (found == POISONED && !force) {
@@ -168,7 +166,7 @@ impl Drop for Finish<'_> {
     fn drop(&mut self) {
         let location = self.once.identity.location();
         let access = Access::write(location).named("Once, finished").at(self.caller);
-        front::event(&access, |front, thread| {
+        front::event(access, |front, thread| {
             self.once.inside.store(front.stamp * 4 + self.state, Ordering::Relaxed);
             front.detector.release(thread, location);
             ((), Effect::write(RUNNING, self.state))
@@ -272,7 +270,9 @@ impl<T> OnceLock<T> {
         if !self.once.is_completed() {
             self.once.call_once_force(|_| match function() {
                 // SAFETY: nobody else reaches the value before the call is complete.
-                Ok(value) => unsafe { (*self.value.get()).write(value); },
+                Ok(value) => unsafe {
+                    (*self.value.get()).write(value);
+                },
                 Err(error) => failed = Some(error),
             });
         }

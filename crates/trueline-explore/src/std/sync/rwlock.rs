@@ -91,7 +91,7 @@ impl<T: ?Sized> RwLock<T> {
             return self.reader(Some(outside), caller);
         }
         let access = self.access("RwLock::read", caller).when(Condition::none_set(WRITER));
-        front::kept_event(&access, |n| (Effect::update(n, n + 1), Edge::Acquire));
+        front::kept_event(access, |n| (Effect::update(n, n + 1), Edge::Acquire));
         self.reader(None, caller)
     }
 
@@ -112,7 +112,7 @@ impl<T: ?Sized> RwLock<T> {
             return Ok(self.reader(Some(outside), caller)?);
         }
         let access = self.access("RwLock::try_read", caller);
-        let effect = front::kept_event(&access, |value| match value & WRITER {
+        let effect = front::kept_event(access, |value| match value & WRITER {
             0 => (Effect::update(value, value + 1), Edge::Acquire),
             _ => (Effect::read(value), Edge::None),
         });
@@ -135,7 +135,7 @@ impl<T: ?Sized> RwLock<T> {
             return self.writer(Some(outside), caller);
         }
         let access = self.access("RwLock::write", caller).when(Condition::equals(0));
-        front::kept_event(&access, |value| (Effect::update(value, WRITER), Edge::Acquire));
+        front::kept_event(access, |value| (Effect::update(value, WRITER), Edge::Acquire));
         self.writer(None, caller)
     }
 
@@ -156,7 +156,7 @@ impl<T: ?Sized> RwLock<T> {
             return Ok(self.writer(Some(outside), caller)?);
         }
         let access = self.access("RwLock::try_write", caller);
-        let effect = front::kept_event(&access, |value| match value {
+        let effect = front::kept_event(access, |value| match value {
             0 => (Effect::update(0, WRITER), Edge::Acquire),
             _ => (Effect::read(value), Edge::None),
         });
@@ -214,7 +214,7 @@ impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
     fn drop(&mut self) {
         if self.outside.is_none() && interface::active() {
             let access = self.lock.access("RwLockReadGuard::drop", self.caller);
-            front::kept_event(&access, |n| (Effect::update(n, n.saturating_sub(1)), Edge::Release));
+            front::kept_event(access, |n| (Effect::update(n, n.saturating_sub(1)), Edge::Release));
         }
     }
 }
@@ -227,7 +227,7 @@ impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
         }
         if self.outside.is_none() && interface::active() {
             let access = self.lock.access("RwLockWriteGuard::drop", self.caller);
-            front::kept_event(&access, |value| (Effect::write(value, 0), Edge::Release));
+            front::kept_event(access, |value| (Effect::write(value, 0), Edge::Release));
         }
     }
 }

@@ -40,7 +40,7 @@ impl<T: ?Sized> Weak<T> {
         let location = counts(self.0.as_ptr());
         let access = Access::update(location).named("Weak::upgrade").at(Location::caller());
         // It conflicts with a last drop, which is a write, and with nothing else.
-        front::event(&access, |_, _| (self.0.upgrade().map(Arc::from_std), Effect::read(0)))
+        front::event(access, |_, _| (self.0.upgrade().map(Arc::from_std), Effect::read(0)))
     }
 
     /// As std's `strong_count`.
@@ -52,7 +52,7 @@ impl<T: ?Sized> Weak<T> {
         }
         let location = counts(self.0.as_ptr());
         let access = Access::update(location).named("Weak::strong_count").at(Location::caller());
-        front::event(&access, |_, _| (self.0.strong_count(), Effect::write(0, 0)))
+        front::event(access, |_, _| (self.0.strong_count(), Effect::write(0, 0)))
     }
 
     /// As std's `weak_count`, of which std promises little when several threads are about.

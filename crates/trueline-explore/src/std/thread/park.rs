@@ -15,7 +15,7 @@ pub fn park() {
         .when(Condition::equals(1))
         .named("thread::park")
         .at(Location::caller());
-    front::kept_event(&access, |value| (Effect::update(value, 0), Edge::Acquire));
+    front::kept_event(access, |value| (Effect::update(value, 0), Edge::Acquire));
 }
 
 /// As `std::thread::park_timeout`. In an exploration the time may be up at any moment.
@@ -27,7 +27,7 @@ pub fn park_timeout(duration: Duration) {
     let access = Access::update(token(interface::current_thread()))
         .named("thread::park_timeout")
         .at(Location::caller());
-    let effect = front::kept_event(&access, |value| match value {
+    let effect = front::kept_event(access, |value| match value {
         0 => (Effect::read(0), Edge::None),
         _ => (Effect::update(value, 0), Edge::Acquire),
     });
@@ -40,7 +40,7 @@ pub fn park_timeout(duration: Duration) {
 #[track_caller]
 pub(super) fn unpark(thread: ThreadId) {
     let access = Access::update(token(thread)).named("Thread::unpark").at(Location::caller());
-    front::kept_event(&access, |value| (Effect::update(value, 1), Edge::Release));
+    front::kept_event(access, |value| (Effect::update(value, 1), Edge::Release));
 }
 
 fn token(thread: ThreadId) -> usize {

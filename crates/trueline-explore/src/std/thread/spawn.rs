@@ -175,8 +175,9 @@ impl<T> Started<T> {
     }
 
     pub(super) fn is_finished(&self, caller: Caller) -> bool {
-        let access = Access::read(interface::ended(self.id)).named("JoinHandle::is_finished").at(caller);
-        let effect = front::kept_event(&access, |value| (Effect::read(value), front::Edge::None));
+        let access =
+            Access::read(interface::ended(self.id)).named("JoinHandle::is_finished").at(caller);
+        let effect = front::kept_event(access, |value| (Effect::read(value), front::Edge::None));
         effect.after == 1
     }
 
@@ -189,7 +190,7 @@ impl<T> Started<T> {
 /// Waits for a thread of an exploration to end, and knows all that it knew.
 pub(super) fn wait_for(id: ThreadId, name: &'static str, caller: Caller) {
     let ended = Access::read(interface::ended(id)).when(Condition::equals(1));
-    front::event(&ended.named(name).at(caller), |front, thread| {
+    front::event(ended.named(name).at(caller), |front, thread| {
         front.detector.join(thread, id.0);
         ((), Effect::read(1))
     });

@@ -1,8 +1,8 @@
 //! The atomic types.
 
 use super::Ordering;
-use super::shadow::{self, Label};
-use crate::engine::interface;
+use super::shadow::{self, Label, word};
+use crate::engine::interface::{self, Condition};
 use ::std::fmt;
 use ::std::panic::Location;
 
@@ -89,7 +89,8 @@ macro_rules! common {
                 if !interface::active() {
                     return self.0.swap(value, order);
                 }
-                self.updated(concat!($name, "::swap"), order, |atomic| {
+                let changes = Some(Condition::differs($bits(value)));
+                self.updated(concat!($name, "::swap"), order, changes, |atomic| {
                     (atomic.swap(value, SEQ), value)
                 })
             }
@@ -171,7 +172,8 @@ macro_rules! common {
             ) -> Result<$value, $value> {
                 shadow::check_failure(failure);
                 let mut result = None;
-                shadow::exchange(self.label(name), success, failure, $bits(new), || {
+                let values = ($bits(current), $bits(new));
+                shadow::exchange(self.label(name), success, failure, values, || {
                     let exchanged = self.0.compare_exchange(current, new, SEQ, SEQ);
                     result = Some(exchanged);
                     exchanged.map($bits).map_err($bits)
@@ -185,10 +187,11 @@ macro_rules! common {
                 &self,
                 name: &'static str,
                 order: Ordering,
+                changes: Option<Condition>,
                 function: impl FnOnce(&$std) -> ($value, $value),
             ) -> $value {
                 let mut result = None;
-                shadow::update(self.label(name), order, || {
+                shadow::update(self.label(name), order, changes, || {
                     let (before, after) = function(&self.0);
                     result = Some(before);
                     ($bits(before), $bits(after))
@@ -215,6 +218,9 @@ macro_rules! common {
 /// One `fetch_…`: `$after` is the value that it leaves.
 macro_rules! fetch {
     ($name:literal, $value:ty, $method:ident, $after:expr) => {
+        fetch!($name, $value, $method, $after, |_| None);
+    };
+    ($name:literal, $value:ty, $method:ident, $after:expr, $changes:expr) => {
         /// As the method of the same name of std's.
         #[inline]
         #[track_caller]
@@ -222,7 +228,9 @@ macro_rules! fetch {
             if !interface::active() {
                 return self.0.$method(value, order);
             }
-            self.updated(concat!($name, "::", stringify!($method)), order, |atomic| {
+            let changes: fn(u64) -> Option<Condition> = $changes;
+            let changes = changes(value as u64);
+            self.updated(concat!($name, "::", stringify!($method)), order, changes, |atomic| {
                 let before = atomic.$method(value, SEQ);
                 let after: fn($value, $value) -> $value = $after;
                 (before, after(before, value))
@@ -231,24 +239,34 @@ macro_rules! fetch {
     };
 }
 
+/// On which values an `or` makes a difference.
+fn sets(mask: u64) -> Option<Condition> {
+    Some(Condition::new(mask, |value, mask| value & mask != mask))
+}
+
+/// On which values an `and` makes a difference.
+fn clears(mask: u64) -> Option<Condition> {
+    Some(Condition::new(mask, |value, mask| value & mask != value))
+}
+
 macro_rules! integer {
-    ($atomic:ident, $value:ty) => {
-        integer!($atomic, $value, stringify!($atomic));
-    };
     ($atomic:ident, $value:ty, $name:literal) => {
+        integer!($atomic, $value, $name, |value: $value| value as u64);
+    };
+    ($atomic:ident, $value:ty, $name:literal, $bits:expr) => {
         #[doc = concat!("As `std::sync::atomic::", $name, "`.")]
         #[repr(transparent)]
         #[derive(Default)]
         pub struct $atomic(::std::sync::atomic::$atomic);
 
-        common!([] $atomic, $name, $value, ::std::sync::atomic::$atomic, (|value: $value| value as u64));
+        common!([] $atomic, $name, $value, ::std::sync::atomic::$atomic, $bits);
 
         impl $atomic {
             fetch!($name, $value, fetch_add, |a, b| a.wrapping_add(b));
             fetch!($name, $value, fetch_sub, |a, b| a.wrapping_sub(b));
-            fetch!($name, $value, fetch_and, |a, b| a & b);
+            fetch!($name, $value, fetch_and, |a, b| a & b, clears);
             fetch!($name, $value, fetch_nand, |a, b| !(a & b));
-            fetch!($name, $value, fetch_or, |a, b| a | b);
+            fetch!($name, $value, fetch_or, |a, b| a | b, sets);
             fetch!($name, $value, fetch_xor, |a, b| a ^ b);
             fetch!($name, $value, fetch_max, |a, b| a.max(b));
             fetch!($name, $value, fetch_min, |a, b| a.min(b));
@@ -262,10 +280,10 @@ integer!(AtomicI16, i16, "AtomicI16");
 integer!(AtomicU16, u16, "AtomicU16");
 integer!(AtomicI32, i32, "AtomicI32");
 integer!(AtomicU32, u32, "AtomicU32");
-integer!(AtomicI64, i64, "AtomicI64");
-integer!(AtomicU64, u64, "AtomicU64");
-integer!(AtomicIsize, isize, "AtomicIsize");
-integer!(AtomicUsize, usize, "AtomicUsize");
+integer!(AtomicI64, i64, "AtomicI64", |value: i64| word(value as usize));
+integer!(AtomicU64, u64, "AtomicU64", |value: u64| word(value as usize));
+integer!(AtomicIsize, isize, "AtomicIsize", |value: isize| word(value as usize));
+integer!(AtomicUsize, usize, "AtomicUsize", word);
 
 /// As `std::sync::atomic::AtomicBool`.
 #[repr(transparent)]
@@ -275,9 +293,9 @@ pub struct AtomicBool(::std::sync::atomic::AtomicBool);
 common!([] AtomicBool, "AtomicBool", bool, ::std::sync::atomic::AtomicBool, u64::from);
 
 impl AtomicBool {
-    fetch!("AtomicBool", bool, fetch_and, |a, b| a & b);
+    fetch!("AtomicBool", bool, fetch_and, |a, b| a & b, clears);
     fetch!("AtomicBool", bool, fetch_nand, |a, b| !(a & b));
-    fetch!("AtomicBool", bool, fetch_or, |a, b| a | b);
+    fetch!("AtomicBool", bool, fetch_or, |a, b| a | b, sets);
     fetch!("AtomicBool", bool, fetch_xor, |a, b| a ^ b);
 
     /// As std's `fetch_not`.
@@ -292,7 +310,7 @@ impl AtomicBool {
 #[repr(transparent)]
 pub struct AtomicPtr<T>(::std::sync::atomic::AtomicPtr<T>);
 
-common!([<T>] AtomicPtr<T>, "AtomicPtr", *mut T, ::std::sync::atomic::AtomicPtr<T>, (|value: *mut T| value.addr() as u64));
+common!([<T>] AtomicPtr<T>, "AtomicPtr", *mut T, ::std::sync::atomic::AtomicPtr<T>, |value: *mut T| word(value.addr()));
 
 impl<T> Default for AtomicPtr<T> {
     fn default() -> Self {

@@ -1,8 +1,9 @@
 //! Atomic accesses as events, for all types at once: a value is 64 bits here.
 
 use super::Ordering;
-use crate::engine::interface::{Access, Effect, Kind};
+use crate::engine::interface::{Access, Condition, Effect, Kind};
 use crate::front::{self, Caller};
+use crate::memory::canonical;
 use crate::race::Atomic;
 
 /// Which access, for whom: what a printed trace shows.
@@ -55,7 +56,7 @@ pub(super) fn check_failure(order: Ordering) {
 
 #[inline]
 pub(super) fn load(label: Label, order: Ordering, value: impl FnOnce() -> u64) -> u64 {
-    front::event(&label.access(Kind::Read), |front, thread| {
+    front::event(label.access(Kind::Read), |front, thread| {
         let value = value();
         let Label { location, name, caller } = label;
         front.detector.atomic(thread, location, Atomic::Load, order, name, caller);
@@ -66,7 +67,7 @@ pub(super) fn load(label: Label, order: Ordering, value: impl FnOnce() -> u64) -
 /// A store; `value` swaps, so that a trace can show what was there.
 #[inline]
 pub(super) fn store(label: Label, order: Ordering, after: u64, value: impl FnOnce() -> u64) {
-    front::event(&label.access(Kind::Write), |front, thread| {
+    front::event(label.access(Kind::Write), |front, thread| {
         let before = value();
         let Label { location, name, caller } = label;
         front.detector.atomic(thread, location, Atomic::Store, order, name, caller);
@@ -74,10 +75,20 @@ pub(super) fn store(label: Label, order: Ordering, after: u64, value: impl FnOnc
     });
 }
 
-/// A read-modify-write that always succeeds; the function yields the values before and after.
+/// A read-modify-write that always succeeds; the function yields the values before and after. `changes` says on which values it
+/// makes a difference, where that is known beforehand.
 #[inline]
-pub(super) fn update(label: Label, order: Ordering, values: impl FnOnce() -> (u64, u64)) {
-    front::event(&label.access(Kind::Update), |front, thread| {
+pub(super) fn update(
+    label: Label,
+    order: Ordering,
+    changes: Option<Condition>,
+    values: impl FnOnce() -> (u64, u64),
+) {
+    let mut access = label.access(Kind::Update);
+    if let Some(changes) = changes {
+        access = access.changing(changes);
+    }
+    front::event(access, |front, thread| {
         let (before, after) = values();
         let Label { location, name, caller } = label;
         front.detector.atomic(thread, location, Atomic::Update, order, name, caller);
@@ -91,10 +102,14 @@ pub(super) fn exchange(
     label: Label,
     success: Ordering,
     failure: Ordering,
-    new: u64,
+    (current, new): (u64, u64),
     exchange: impl FnOnce() -> Result<u64, u64>,
 ) {
-    front::event(&label.access(Kind::Update), |front, thread| {
+    let changes = match current == new {
+        true => Condition::new(0, |_, _| false),
+        false => Condition::equals(current),
+    };
+    front::event(label.access(Kind::Update).changing(changes), |front, thread| {
         let exchanged = exchange();
         let Label { location, name, caller } = label;
         let detector = &mut front.detector;
@@ -109,4 +124,10 @@ pub(super) fn exchange(
             }
         }
     });
+}
+
+/// A value as the engine sees it: one that may be a pointer is the same in all processes.
+#[inline]
+pub(super) fn word(value: usize) -> u64 {
+    canonical(value) as u64
 }
