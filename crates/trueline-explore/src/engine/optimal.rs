@@ -8,10 +8,16 @@
 //! What a read-modify-write did is known once it has run, so a sleeping thread keeps the footprint that its event had; what
 //! it will have when a race is reversed is foretold from the value that its location has there.
 //!
+//! **Sleepers where no tree leads.** A wakeup sequence wakes all that sleep where it was inserted; the algorithm rests on that: a reversal that
+//! a sleeping thread could begin may be left out, because the exploration of that thread has inserted all that is still missing. Where
+//! a sequence was foretold too cautiously, or a choice left its path, threads may sleep on after it. Those are marked
+//! as foreign, and leave out only what begins with an event of theirs: there the search is source-DPOR with sleep sets,
+//! which misses nothing, but may begin executions that it gives up.
+//!
 //! Choices of the environment are part of an event: all of them are explored before the thread falls asleep.
 //!
-//! **Invariant**: no execution repeats another up to the order of independent events, and none is given up because all that can
-//! run is asleep (`blocked` counts those).
+//! **Invariant**: no execution repeats another up to the order of independent events, and if every effect was foretold exactly and
+//! the environment chose nothing, none is given up because all that can run is asleep (`blocked` counts those).
 //!
 //! Cost: an execution of `n` events has at most as many races as pairs of conflicting events; each is `O(n)` clock
 //! comparisons, and `O(n)` for each sleeping thread and each tree node passed.
@@ -20,13 +26,15 @@ use super::execution::{BlockedThread, Decision, Strategy, View};
 use super::footprint::Footprint;
 use super::races::{Race, Races};
 use super::trace::{NONE, Trace};
-use super::wakeup::{Sequence, WakeupTrees};
+use super::wakeup::{Sequence, WakeupNode, WakeupTrees};
 
 /// A thread whose next event need not be run first.
 #[derive(Clone, Debug)]
 pub(crate) struct Sleeper {
     pub(crate) thread: u32,
     pub(crate) footprint: Footprint,
+    /// It slept already where the search was not led by a wakeup tree any more.
+    foreign: bool,
 }
 
 /// A state on the way to the current execution's end, and what was chosen there.
@@ -54,6 +62,29 @@ impl Default for Node {
             sleepers: Vec::new(),
             pending: NONE,
         }
+    }
+}
+
+impl Node {
+    fn sleeps(&self, thread: u32) -> bool {
+        self.sleepers.iter().any(|sleeper| sleeper.thread == thread)
+    }
+
+    fn estrange_sleepers(&mut self) {
+        self.sleepers.iter_mut().for_each(|sleeper| sleeper.foreign = true);
+    }
+
+    /// Takes the next branch out of the wakeup tree. One whose thread sleeps is passed over: what its event would do was
+    /// foretold too cautiously, and it is explored elsewhere.
+    fn next_branch(&mut self, trees: &mut WakeupTrees) -> Option<WakeupNode> {
+        while let Some(mut branch) = trees.take_first(&mut self.pending) {
+            if !self.sleeps(branch.thread) {
+                return Some(branch);
+            }
+            trees.release(&mut branch.first_child);
+            self.estrange_sleepers();
+        }
+        None
     }
 }
 
@@ -101,8 +132,10 @@ impl Optimal {
         let items = std::mem::take(&mut self.items);
         let mut sequence = Sequence::new(trace, race.first, race.second, items);
         let node = &mut self.nodes[race.first as usize];
-        let covered = (node.sleepers.iter())
-            .any(|sleeper| sequence.may_begin_with(trace, sleeper.thread, &sleeper.footprint));
+        let covered = node.sleepers.iter().any(|sleeper| {
+            let footprint = (!sleeper.foreign).then_some(&sleeper.footprint);
+            sequence.may_begin_with(trace, sleeper.thread, footprint)
+        });
         if !covered {
             self.trees.insert(&mut node.pending, trace, &mut sequence);
         }
@@ -123,8 +156,8 @@ impl Optimal {
                 return true;
             }
             let footprint = node.footprint.clone();
-            node.sleepers.push(Sleeper { thread: node.thread, footprint });
-            if let Some(branch) = self.trees.take_first(&mut node.pending) {
+            node.sleepers.push(Sleeper { thread: node.thread, footprint, foreign: false });
+            if let Some(branch) = node.next_branch(&mut self.trees) {
                 node.thread = branch.thread;
                 (node.choice, node.first_choice, node.choices) = (branch.choice, branch.choice, 1);
                 node.footprint = Footprint::new(0, false);
@@ -149,7 +182,7 @@ impl Strategy for Optimal {
         }
         let mut subtree = NONE;
         let node = &mut self.nodes[depth];
-        if let Some(branch) = self.trees.take_first(&mut node.pending) {
+        if let Some(branch) = node.next_branch(&mut self.trees) {
             if !view.enabled.contains(&branch.thread) {
                 return Decision::Diverged;
             }
@@ -157,7 +190,8 @@ impl Strategy for Optimal {
             node.choice = branch.choice;
             subtree = branch.first_child;
         } else {
-            let awake = |thread: &u32| node.sleepers.iter().all(|s| s.thread != *thread);
+            node.estrange_sleepers();
+            let awake = |thread: &u32| !node.sleeps(*thread);
             let current = view.enabled.contains(&view.current) && awake(&view.current);
             let chosen = if current {
                 Some(view.current)

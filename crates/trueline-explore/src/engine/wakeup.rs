@@ -214,12 +214,18 @@ impl Sequence {
         (0..self.items.len()).all(|p| !self.footprint(trace, p).conflicts(footprint))
     }
 
-    /// Whether some execution that begins with the sequence, or is equivalent to one, begins with this access.
-    pub(crate) fn may_begin_with(&self, trace: &Trace, thread: u32, footprint: &Footprint) -> bool {
+    /// Whether the thread's next event, with this footprint, can begin an execution that contains the sequence. Without a footprint: whether it
+    /// is in the sequence and can begin it.
+    pub(crate) fn may_begin_with(
+        &self,
+        trace: &Trace,
+        thread: u32,
+        footprint: Option<&Footprint>,
+    ) -> bool {
         match self.standing(trace, thread) {
             Standing::Initial(_) => true,
             Standing::Later => false,
-            Standing::Absent => self.independent_of(trace, footprint),
+            Standing::Absent => footprint.is_some_and(|f| self.independent_of(trace, f)),
         }
     }
 }

@@ -45,7 +45,22 @@ impl Cell {
 
     #[track_caller]
     pub fn compare_exchange(self, expected: u64, new: u64) -> Result<u64, u64> {
-        point(&Access::update(self.0).changing(Condition::equals(expected)));
+        let changes = if expected == new {
+            Condition::new(0, |_, _| false)
+        } else {
+            Condition::equals(expected)
+        };
+        self.exchange(&Access::update(self.0).changing(changes), expected, new)
+    }
+
+    /// Does not foretell when it changes the cell.
+    #[track_caller]
+    pub fn opaque_compare_exchange(self, expected: u64, new: u64) -> Result<u64, u64> {
+        self.exchange(&Access::update(self.0), expected, new)
+    }
+
+    fn exchange(self, access: &Access, expected: u64, new: u64) -> Result<u64, u64> {
+        point(access);
         let old = value(self.0);
         if old == expected {
             record(Effect::update(old, new));
