@@ -76,7 +76,7 @@ impl fmt::Display for MemoryFault {
             }
             MemoryFaultKind::UnorderedFree => write!(
                 f,
-                "a block of {size} bytes was freed without being ordered after an access by another thread"
+                "possible use after free of a block of {size} bytes: nothing orders the free after an access"
             )?,
         }
         if let Some(site) = self.at {
