@@ -16,13 +16,13 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{null, null_mut};
 
-use corosensei::stack::DefaultStack;
+use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
 use super::footprint::Watched;
 use super::interface::{Access, Effect, Failure, PerExecution, ThreadId};
 use super::panics;
-use super::spin::Spin;
+use super::spin::{Frame, Spin};
 use super::trace::{OperationSpan, Trace};
 
 type Switch = Yielder<(), ()>;
@@ -104,6 +104,8 @@ pub(crate) struct Thread {
     state: State,
     coroutine: Option<Coroutine<(), (), ()>>,
     switch: *const Switch,
+    /// Where its stack begins: the highest address.
+    base: *const u64,
     pending: Access,
     /// The parent that waits for this new thread to reach its first point.
     returns_to: Option<u32>,
@@ -119,6 +121,7 @@ impl Thread {
             state: State::Absent,
             coroutine: None,
             switch: null(),
+            base: null(),
             pending: Access::local(),
             returns_to: None,
             children: 0,
@@ -161,14 +164,13 @@ pub(crate) struct Machine {
     end: Option<End>,
     choice: (u32, u32),
     step_limit: usize,
-    spin_patience: u32,
     /// A panic is on its way through the current thread.
     pub(crate) panic: Option<Failure>,
     slots: Vec<Slot>,
 }
 
 impl Machine {
-    pub(crate) fn new(stack_size: usize, step_limit: usize, spin_patience: u32) -> Machine {
+    pub(crate) fn new(stack_size: usize, step_limit: usize) -> Machine {
         panics::install_hook();
         Machine {
             trace: Trace::default(),
@@ -185,7 +187,6 @@ impl Machine {
             end: None,
             choice: (0, 1),
             step_limit,
-            spin_patience,
             panic: None,
             slots: Vec::new(),
         }
@@ -288,6 +289,7 @@ impl Machine {
             .stacks
             .pop()
             .unwrap_or_else(|| DefaultStack::new(self.stack_size).expect("memory for a stack"));
+        let base = stack.base().get() as *const u64;
         let this: *mut Machine = self;
         let coroutine = Coroutine::with_stack(stack, move |switch: &Switch, ()| {
             // SAFETY: the machine outlives all its coroutines (see `run`), and while this one runs nobody else uses it.
@@ -323,6 +325,7 @@ impl Machine {
         let record = &mut self.threads[thread as usize];
         record.state = State::Running;
         record.coroutine = Some(coroutine);
+        record.base = base;
         record.returns_to = parent;
         record.children = 0;
         record.fresh = 0;
@@ -509,9 +512,44 @@ pub(crate) fn try_with<R>(function: impl FnOnce(&mut Machine) -> R) -> Option<R>
     if active() { Some(with(function)) } else { None }
 }
 
+/// Waits until the current thread may make an access.
+#[inline]
 pub(crate) fn point(access: &Access) {
+    assert!(active(), "no exploration is under way");
+    // SAFETY: the reference is valid for the call.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        point_with_registers(access);
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    point_at(access, null());
+}
+
+/// Calls [`point_at`] with the registers that a callee preserves saved on the stack, and with the address of the
+/// lowest: from there to the stack's base lies all of the thread's own state, and nothing of the engine's.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+unsafe extern "sysv64" fn point_with_registers(access: &Access) {
+    // Six registers and the return address are 56 bytes; eight more align the stack for the call. The callee preserves the
+    // registers, so that they need not be loaded again.
+    std::arch::naked_asm!(
+        "push rbp",
+        "push rbx",
+        "push r12",
+        "push r13",
+        "push r14",
+        "push r15",
+        "mov rsi, rsp",
+        "sub rsp, 8",
+        "call {inner}",
+        "add rsp, 56",
+        "ret",
+        inner = sym point_at,
+    )
+}
+
+extern "sysv64" fn point_at(access: &Access, lowest: *const u64) {
     let this = MACHINE.replace(null_mut());
-    assert!(!this.is_null(), "no exploration is under way");
     // SAFETY: see `with`; the reference is gone before the switch.
     let stays = unsafe {
         let machine = &mut *this;
@@ -522,7 +560,7 @@ pub(crate) fn point(access: &Access) {
             let record = &mut machine.threads[me as usize];
             record.pending = *access;
             record.state = State::Pending;
-            record.spin.announce(access, machine.spin_patience);
+            record.spin.announce(access, Frame { lowest, base: record.base });
             let next = match record.returns_to.take() {
                 Some(parent) => Some(parent),
                 None => machine.schedule(),

@@ -14,7 +14,6 @@ use super::trace::Trace;
 pub struct Exploration {
     stack_size: usize,
     step_limit: usize,
-    spin_patience: u32,
     executions: Option<u64>,
     time: Option<Duration>,
     blocking: bool,
@@ -83,7 +82,6 @@ impl Default for Exploration {
         Exploration {
             stack_size: 256 << 10,
             step_limit: 10_000,
-            spin_patience: 2,
             executions: None,
             time: None,
             blocking: false,
@@ -115,7 +113,7 @@ impl Exploration {
         mut visit: impl FnMut(&Execution<'_>) -> Result<(), Failure>,
     ) -> Report {
         let start = Instant::now();
-        let mut machine = Machine::new(self.stack_size, self.step_limit, self.spin_patience);
+        let mut machine = Machine::new(self.stack_size, self.step_limit);
         let mut search = Optimal::default();
         let mut report =
             Report { executions: 0, blocked: 0, scope: Scope::Complete, failure: None };
