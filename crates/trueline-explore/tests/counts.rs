@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Cell, boxed, threads};
-use trueline_explore::engine::{Exploration, Scope};
+use trueline_explore::engine::Exploration;
 
 #[track_caller]
 fn check(name: &str, traces: u64, body: impl Fn() + Sync) {
@@ -15,7 +15,7 @@ fn check(name: &str, traces: u64, body: impl Fn() + Sync) {
     println!("{name}: {} executions, {rate:.0}/s", report.executions);
     assert_eq!(report.failure, None, "{name}");
     assert_eq!((report.executions, report.blocked), (traces, 0), "{name}");
-    assert_eq!(report.scope, Scope::Complete);
+    assert!(report.holds(), "{name}");
 }
 
 fn large() -> bool {

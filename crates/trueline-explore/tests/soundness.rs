@@ -9,11 +9,21 @@ use std::sync::Mutex;
 use common::{Cell, boxed, random::Rng, threads};
 use oracle::{Behaviours, Outcome, Program, Step, all_interleavings, fold, maximal};
 use trueline_explore::engine::interface::{operation_begins, operation_ends};
-use trueline_explore::engine::{Exploration, Report};
+use trueline_explore::engine::{Aim, Exploration, Report};
 
 const CELLS: usize = 4;
 /// The last cell is a lock.
 const LOCK: usize = 3;
+
+/// How a program is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Style {
+    Plain,
+    /// What a compare-exchange does is not foretold.
+    Opaque,
+    /// Awaits are loops of loads.
+    Spinning,
+}
 
 fn cell(index: usize) -> Cell {
     Cell(8 + 8 * index)
@@ -56,7 +66,7 @@ fn random_program(rng: &mut Rng) -> Program {
     program
 }
 
-fn run_steps(steps: &[Step], opaque: bool) -> u64 {
+fn run_steps(steps: &[Step], style: Style) -> u64 {
     let mut result = 0;
     for &step in steps {
         match step {
@@ -65,7 +75,7 @@ fn run_steps(steps: &[Step], opaque: bool) -> u64 {
             Step::Add(c, n) => result = fold(result, cell(c).add(n)),
             Step::Swap(c, value) => result = fold(result, cell(c).swap(value)),
             Step::Cas(c, expected, new) => {
-                let (Ok(old) | Err(old)) = if opaque {
+                let (Ok(old) | Err(old)) = if style == Style::Opaque {
                     cell(c).opaque_compare_exchange(expected, new)
                 } else {
                     cell(c).compare_exchange(expected, new)
@@ -73,7 +83,11 @@ fn run_steps(steps: &[Step], opaque: bool) -> u64 {
                 result = fold(result, old);
             }
             Step::Await(c, value) => {
-                cell(c).wait_for(value);
+                if style == Style::Spinning {
+                    while cell(c).load() != value {}
+                } else {
+                    cell(c).wait_for(value);
+                }
                 result = fold(result, value);
             }
             Step::Lock(c) => cell(c).lock(),
@@ -83,7 +97,7 @@ fn run_steps(steps: &[Step], opaque: bool) -> u64 {
     result
 }
 
-fn explore(exploration: &Exploration, program: &Program, opaque: bool) -> (Report, Behaviours) {
+fn explore(exploration: &Exploration, program: &Program, style: Style) -> (Report, Behaviours) {
     let seen: Mutex<BTreeMap<Outcome, BTreeSet<Vec<u128>>>> = Mutex::default();
     let body = || {
         threads(program.iter().map(|operations| {
@@ -91,7 +105,7 @@ fn explore(exploration: &Exploration, program: &Program, opaque: bool) -> (Repor
             boxed(move || {
                 for steps in &operations {
                     operation_begins(0);
-                    operation_ends(run_steps(steps, opaque));
+                    operation_ends(run_steps(steps, style));
                 }
             })
         }));
@@ -132,7 +146,7 @@ fn explore(exploration: &Exploration, program: &Program, opaque: bool) -> (Repor
 }
 
 fn cases() -> u64 {
-    std::env::var("TRUELINE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(1000)
+    std::env::var("TRUELINE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(400)
 }
 
 #[track_caller]
@@ -152,15 +166,58 @@ fn every_behaviour_is_seen_and_every_trace_once() {
     for seed in 0..cases() {
         let program = random_program(&mut Rng::new(seed));
         let expected = all_interleavings(&program, CELLS, usize::MAX);
-        let (report, seen) = explore(&exploration, &program, false);
+        let (report, seen) = explore(&exploration, &program, Style::Plain);
         assert_eq!(report.failure, None, "seed {seed}: {program:?}");
         compare(&format!("seed {seed}"), &program, &seen, &expected);
         assert_eq!(report.blocked, 0, "seed {seed}: {program:?}");
         assert_eq!(seen.traces, expected.traces, "seed {seed}: {program:?}");
-        let (report, seen) = explore(&exploration, &program, true);
+        let (report, seen) = explore(&exploration, &program, Style::Opaque);
         assert_eq!(report.failure, None, "seed {seed}: {program:?}");
         compare(&format!("opaque, seed {seed}"), &program, &seen, &expected);
         assert_eq!(seen.traces, expected.traces, "seed {seed}: {program:?}");
+    }
+}
+
+/// The awaits of a program are loops: more traces, the same behaviours.
+#[test]
+fn loops_that_spin_behave_as_awaits() {
+    let exploration = Exploration::new().may_block();
+    let mut programs = 0;
+    for seed in 0..cases() {
+        let program = random_program(&mut Rng::new(seed));
+        if !program.iter().flatten().flatten().any(|step| matches!(step, Step::Await(..))) {
+            continue;
+        }
+        programs += 1;
+        let expected = all_interleavings(&program, CELLS, usize::MAX);
+        let (report, seen) = explore(&exploration, &program, Style::Spinning);
+        assert_eq!(report.failure, None, "seed {seed}: {program:?}");
+        assert_eq!(report.blocked, 0, "seed {seed}: {program:?}");
+        compare(&format!("spinning, seed {seed}"), &program, &seen, &expected);
+    }
+    assert!(programs * 10 > cases());
+}
+
+/// With a bound: exactly the outcomes of the interleavings within it.
+#[test]
+fn a_bounded_search_misses_nothing_within_its_bound() {
+    for seed in 0..cases() {
+        let mut program = random_program(&mut Rng::new(seed));
+        // An operation without steps is a step to the oracle, and could be preempted there.
+        program.iter_mut().for_each(|operations| operations.retain(|steps| !steps.is_empty()));
+        for bound in 0..3 {
+            let expected = all_interleavings(&program, CELLS, bound);
+            let exploration = Exploration::new().may_block().preemptions(bound as u32);
+            let (report, seen) = explore(&exploration, &program, Style::Plain);
+            assert_eq!(report.failure, None, "seed {seed}: {program:?}");
+            let outcomes: Vec<_> = seen.outcomes.keys().collect();
+            let within: Vec<_> = expected.outcomes.keys().collect();
+            assert_eq!(outcomes, within, "{bound} preemptions, seed {seed}: {program:?}");
+            if report.scope.aim == Aim::Complete {
+                let all = all_interleavings(&program, CELLS, usize::MAX);
+                compare(&format!("{bound} preemptions, seed {seed}"), &program, &seen, &all);
+            }
+        }
     }
 }
 
@@ -170,7 +227,7 @@ fn every_behaviour_is_seen_and_every_trace_once() {
 fn a_thread_that_a_wakeup_tree_runs_asleep_does_not_stay_asleep() {
     let program = random_program(&mut Rng::new(12667));
     let expected = all_interleavings(&program, CELLS, usize::MAX);
-    let (_, seen) = explore(&Exploration::new(), &program, true);
+    let (_, seen) = explore(&Exploration::new(), &program, Style::Opaque);
     compare("seed 12667", &program, &seen, &expected);
 }
 
@@ -178,7 +235,7 @@ fn a_thread_that_a_wakeup_tree_runs_asleep_does_not_stay_asleep() {
 fn load_against_load_and_compare_exchange_sees_both_values() {
     let program =
         vec![vec![vec![Step::Load(0)]], vec![vec![Step::Load(0)], vec![Step::Cas(0, 0, 1)]]];
-    let (report, seen) = explore(&Exploration::new(), &program, false);
+    let (report, seen) = explore(&Exploration::new(), &program, Style::Plain);
     assert_eq!((report.executions, report.blocked), (2, 0));
     let first: BTreeSet<u64> = seen.outcomes.keys().map(|o| o.0[0].unwrap()).collect();
     assert_eq!(first, BTreeSet::from([fold(0, 0), fold(0, 1)]));

@@ -15,10 +15,7 @@ const B: Cell = Cell(16);
 #[test]
 fn a_loop_that_waits_for_a_flag_ends() {
     let report = Exploration::new().run(|| {
-        threads([
-            boxed(|| while A.load() == 0 {}),
-            boxed(|| A.store(1)),
-        ]);
+        threads([boxed(|| while A.load() == 0 {}), boxed(|| A.store(1))]);
     });
     assert_eq!(report.failure, None);
     println!("{report:?}");

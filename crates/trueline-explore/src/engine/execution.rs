@@ -60,6 +60,11 @@ pub(crate) struct View<'a> {
 }
 
 impl View<'_> {
+    /// The thread that ran last, if it can go on; else the first that can run.
+    pub(crate) fn current_or_first(&self) -> u32 {
+        if self.enabled.contains(&self.current) { self.current } else { self.enabled[0] }
+    }
+
     /// The access that a thread will make next.
     pub(crate) fn pending(&self, thread: u32) -> &Access {
         &self.threads[thread as usize].pending
@@ -152,6 +157,8 @@ pub(crate) struct Machine {
     threads: Vec<Box<Thread>>,
     /// Those of this execution that have not ended, in ascending order.
     alive: Vec<u32>,
+    /// All of this execution, in the order in which they were spawned.
+    order: Vec<u32>,
     enabled: Vec<u32>,
     stacks: Vec<DefaultStack>,
     stack_size: usize,
@@ -176,6 +183,7 @@ impl Machine {
             trace: Trace::default(),
             threads: Vec::new(),
             alive: Vec::new(),
+            order: Vec::new(),
             enabled: Vec::new(),
             stacks: Vec::new(),
             stack_size,
@@ -197,6 +205,11 @@ impl Machine {
         self.known_threads as usize
     }
 
+    /// The threads of the last execution, in the order in which they were spawned.
+    pub(crate) fn order(&self) -> &[u32] {
+        &self.order
+    }
+
     /// The names of threads, to be given to another machine that goes on where this one stands.
     pub(crate) fn names(&self) -> &[Vec<u32>] {
         &self.children
@@ -205,8 +218,7 @@ impl Machine {
     /// Takes over the names of threads from another machine.
     pub(crate) fn set_names(&mut self, children: &[Vec<u32>]) {
         self.children = children.to_vec();
-        self.known_threads =
-            1 + children.iter().map(|numbers| numbers.len() as u32).sum::<u32>();
+        self.known_threads = 1 + children.iter().map(|numbers| numbers.len() as u32).sum::<u32>();
         while self.threads.len() < self.known_threads as usize {
             self.threads.push(Box::new(Thread::new()));
         }
@@ -220,6 +232,7 @@ impl Machine {
         assert!(MACHINE.get().is_null(), "an exploration inside an exploration");
         self.trace.restart(keep);
         self.alive.clear();
+        self.order.clear();
         self.end = None;
         self.panic = None;
         self.choice = (0, 1);
@@ -285,6 +298,7 @@ impl Machine {
         self.trace.add_thread(thread, parent);
         let position = self.alive.partition_point(|&t| t < thread);
         self.alive.insert(position, thread);
+        self.order.push(thread);
         let stack = self
             .stacks
             .pop()
@@ -688,4 +702,3 @@ fn end_thread_locals() {
         index += 1;
     }
 }
-

@@ -26,9 +26,7 @@ impl Footprint {
     /// Whether the order of two events with these footprints matters.
     #[inline]
     pub(crate) fn conflicts(&self, other: &Footprint) -> bool {
-        (self.location == other.location
-            && (self.wrote || other.wrote)
-            && self.location != NOWHERE)
+        (self.location == other.location && (self.wrote || other.wrote) && self.location != NOWHERE)
             || (self.is_wide() || other.is_wide()) && self.conflicts_widely(other)
     }
 
@@ -46,7 +44,8 @@ impl Footprint {
             })
         };
         let sees = |a: &Footprint, b: &Footprint| {
-            b.wrote && a.watched.as_ref().is_some_and(|watched| {
+            b.wrote
+                && a.watched.as_ref().is_some_and(|watched| {
                     watched.iter().any(|&(location, _)| location == b.location)
                 })
         };

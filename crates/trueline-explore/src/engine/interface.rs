@@ -253,6 +253,12 @@ pub enum Failure {
         /// What happened, a sentence.
         what: String,
     },
+    /// The same schedule led elsewhere than before: something that the engine does not see decides too (time, addresses,
+    /// random numbers, threads of the OS).
+    Nondeterminism {
+        /// Where it showed.
+        what: String,
+    },
     /// Anything else that a front end calls a failure.
     Other {
         /// What happened, a sentence.

@@ -147,7 +147,11 @@ pub(crate) fn histories(trace: &Trace) -> Option<Histories> {
     let orders = maximal_orders(&calls, &returns, returning);
     let operations = spans
         .iter()
-        .map(|span| Operation { thread: span.thread, operation: span.operation, result: span.result })
+        .map(|span| Operation {
+            thread: span.thread,
+            operation: span.operation,
+            result: span.result,
+        })
         .collect();
     Some(Histories { operations, orders })
 }
@@ -157,7 +161,8 @@ fn maximal_orders(calls: &[Needs], returns: &[Needs], returning: u128) -> Vec<In
     let mut level: Vec<(u128, Vec<Box<[u128]>>)> =
         vec![(0, vec![vec![0; count].into_boxed_slice()])];
     for _ in 0..count {
-        let mut index: HashMap<u128, usize, FixedState> = HashMap::with_hasher(FixedState::default());
+        let mut index: HashMap<u128, usize, FixedState> =
+            HashMap::with_hasher(FixedState::default());
         let mut next: Vec<(u128, Vec<Box<[u128]>>)> = Vec::new();
         for (called, orders) in &level {
             let returned = closure(*called, returns, returning);

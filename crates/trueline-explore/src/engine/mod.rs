@@ -1,5 +1,6 @@
 //! The engine: runs a program again and again under schedules of its choosing.
 
+mod bounded;
 mod execution;
 mod exploration;
 mod footprint;
@@ -9,9 +10,16 @@ mod locations;
 mod optimal;
 mod panics;
 mod races;
+mod report;
+mod rng;
+mod samplers;
+mod schedule;
 mod spin;
 mod trace;
 mod wakeup;
 
+pub use exploration::{Execution, Exploration, Step, Visited};
 pub use intervals::{Histories, IntervalOrder, MAX_OPERATIONS, Operation, union_of_orders};
-pub use exploration::{Execution, Exploration, Report, Scope};
+pub use report::{Aim, Report, Scope, Stop};
+pub use samplers::Sampler;
+pub use schedule::{BadSchedule, Schedule};

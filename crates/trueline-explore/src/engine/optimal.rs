@@ -193,11 +193,8 @@ impl Strategy for Optimal {
             node.estrange_sleepers();
             let awake = |thread: &u32| !node.sleeps(*thread);
             let current = view.enabled.contains(&view.current) && awake(&view.current);
-            let chosen = if current {
-                Some(view.current)
-            } else {
-                view.enabled.iter().copied().find(awake)
-            };
+            let chosen =
+                if current { Some(view.current) } else { view.enabled.iter().copied().find(awake) };
             let Some(thread) = chosen else {
                 self.blocked += 1;
                 return Decision::GiveUp;

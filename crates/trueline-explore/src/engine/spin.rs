@@ -97,9 +97,8 @@ impl Spin {
     }
 
     fn compare(&mut self, access: &Access, frame: Frame) {
-        let same = |read: &Read| {
-            read.location == access.location && ptr::eq(read.caller, access.caller)
-        };
+        let same =
+            |read: &Read| read.location == access.location && ptr::eq(read.caller, access.caller);
         let Some(start) = self.reads.iter().rposition(same) else {
             return;
         };

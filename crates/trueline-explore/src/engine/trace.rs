@@ -102,7 +102,8 @@ impl Trace {
     }
 
     pub(crate) fn touches_of(&self, event: u32) -> &[Touch] {
-        let end = self.events.get(event as usize + 1).map_or(self.touches.len(), |e| e.touches as usize);
+        let end =
+            self.events.get(event as usize + 1).map_or(self.touches.len(), |e| e.touches as usize);
         &self.touches[self.events[event as usize].touches as usize..end]
     }
 
@@ -295,7 +296,8 @@ impl Trace {
             inside.sort_unstable();
             for location in inside {
                 let before = self.locations.value(location);
-                let touch = Touch { event, previous: NONE, location, wrote: true, before, after: 0 };
+                let touch =
+                    Touch { event, previous: NONE, location, wrote: true, before, after: 0 };
                 self.touch_one(touch, clock);
             }
         }

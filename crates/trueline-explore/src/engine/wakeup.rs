@@ -52,7 +52,12 @@ impl WakeupTrees {
     }
 
     /// Adds a sequence, unless the tree covers it. Whether it was added.
-    pub(crate) fn insert(&mut self, tree: &mut u32, trace: &Trace, sequence: &mut Sequence) -> bool {
+    pub(crate) fn insert(
+        &mut self,
+        tree: &mut u32,
+        trace: &Trace,
+        sequence: &mut Sequence,
+    ) -> bool {
         let mut parent = NONE;
         loop {
             let mut child = if parent == NONE { *tree } else { self.node(parent).first_child };
