@@ -35,8 +35,10 @@ pub(crate) trait Strategy {
     /// One of `0..count`, for the event that is under way: number `trace.len()`.
     fn choose(&mut self, trace: &Trace, count: u32) -> u32;
 
-    /// The event that was chosen last is now the last of the trace.
-    fn executed(&mut self, _trace: &Trace) {}
+    /// The event that was chosen last is now the last of the trace. False if it is not the one that was expected.
+    fn executed(&mut self, _trace: &Trace) -> bool {
+        true
+    }
 }
 
 /// What a strategy says.
@@ -606,10 +608,9 @@ pub(crate) fn record(effect: Effect) {
             record.state = State::Running;
             let watched = record.spin.recorded(&record.pending, effect);
             let choice = std::mem::replace(&mut machine.choice, (0, 1));
-            let same = machine.trace.push(me, &record.pending, watched, effect, choice);
-            if same {
-                (*machine.strategy).executed(&machine.trace);
-            } else {
+            let same = machine.trace.push(me, &record.pending, watched, effect, choice)
+                && (*machine.strategy).executed(&machine.trace);
+            if !same {
                 let text = format!(
                     "event {}: thread {me} at {} touches another location or meets another value than before",
                     machine.trace.len(),

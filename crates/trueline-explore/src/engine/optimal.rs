@@ -49,6 +49,8 @@ pub(crate) struct Node {
     pub(crate) sleepers: Vec<Sleeper>,
     /// The wakeup tree, without the branch under way.
     pub(crate) pending: u32,
+    /// The location that the event must touch, if it has been seen in another execution.
+    expected: Option<usize>,
 }
 
 impl Default for Node {
@@ -61,6 +63,7 @@ impl Default for Node {
             footprint: Footprint::new(0, false),
             sleepers: Vec::new(),
             pending: NONE,
+            expected: None,
         }
     }
 }
@@ -159,6 +162,7 @@ impl Optimal {
             node.sleepers.push(Sleeper { thread: node.thread, footprint, foreign: false });
             if let Some(branch) = node.next_branch(&mut self.trees) {
                 node.thread = branch.thread;
+                node.expected = Some(branch.footprint.location);
                 (node.choice, node.first_choice, node.choices) = (branch.choice, branch.choice, 1);
                 node.footprint = Footprint::new(0, false);
                 self.decided = depth + 1;
@@ -187,6 +191,7 @@ impl Strategy for Optimal {
                 return Decision::Diverged;
             }
             node.thread = branch.thread;
+            node.expected = Some(branch.footprint.location);
             node.choice = branch.choice;
             subtree = branch.first_child;
         } else {
@@ -218,12 +223,16 @@ impl Strategy for Optimal {
         node.choice
     }
 
-    fn executed(&mut self, trace: &Trace) {
+    fn executed(&mut self, trace: &Trace) -> bool {
         let depth = trace.len() - 1;
         if depth + 1 < self.decided {
-            return;
+            return true;
         }
         let event = trace.event(depth as u32);
+        let expected = self.nodes[depth].expected.take();
+        if expected.is_some_and(|location| location != event.footprint.location) {
+            return false;
+        }
         let (before, after) = self.nodes.split_at_mut(depth + 1);
         let (node, next) = (&mut before[depth], &mut after[0]);
         if node.footprint.location == event.footprint.location {
@@ -234,5 +243,6 @@ impl Strategy for Optimal {
         let still = node.sleepers.iter().filter(|s| !s.footprint.conflicts(&event.footprint));
         next.sleepers.clear();
         next.sleepers.extend(still.cloned());
+        true
     }
 }
