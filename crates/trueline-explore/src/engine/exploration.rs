@@ -10,7 +10,7 @@ use super::intervals::{self, Histories};
 use super::optimal::Optimal;
 use super::report::{Aim, Report, Stop};
 use super::samplers::{Sample, Sampler};
-use super::schedule::{Replay, Schedule};
+use super::schedule::{Again, Replay, Schedule};
 use super::trace::Trace;
 
 /// An exploration of a program: which schedules, and how many at most.
@@ -287,9 +287,20 @@ impl Run<'_> {
         }
     }
 
+    /// Runs the same schedule once more, and yields how that fails. What is left over at the end of an execution may have been made to
+    /// stay by the standard library, when it was used for the first time: that does not happen again.
+    fn fails_again(&mut self) -> Option<Failure> {
+        let length = self.machine.trace.len();
+        let mut again = Again::new(&self.machine.trace);
+        match self.machine.run(self.body, &mut again, length) {
+            End::Failed(failure) => Some(failure),
+            End::Diverged(what) => Some(Failure::Nondeterminism { what }),
+            _ => None,
+        }
+    }
+
     /// Takes an execution into the report. False: the exploration is over.
     fn settle(&mut self, end: &End) -> bool {
-        let execution = Execution { trace: &self.machine.trace, end };
         let failure = match end {
             End::GivenUp => return true,
             End::TooLong => {
@@ -299,15 +310,19 @@ impl Run<'_> {
             }
             End::Complete => {
                 self.report.executions += 1;
-                (self.visit)(&execution).err()
+                self.visited(end)
             }
             End::Blocked(threads) => {
                 self.report.executions += 1;
                 if self.options.blocking {
-                    (self.visit)(&execution).err()
+                    self.visited(end)
                 } else {
                     Some(waiting_for_ever(threads))
                 }
+            }
+            End::Failed(_) if self.machine.failed_at_end => {
+                self.report.executions += 1;
+                self.fails_again().or_else(|| self.visited(&End::Complete))
             }
             End::Failed(failure) => {
                 self.report.executions += 1;
@@ -323,6 +338,11 @@ impl Run<'_> {
         self.report.trace = lines(&self.machine.trace, self.machine.order());
         self.report.scope.stopped = Some(Stop::Failure);
         false
+    }
+
+    /// What the visitor objects to.
+    fn visited(&self, end: &End) -> Option<Failure> {
+        (self.visit)(&Execution { trace: &self.machine.trace, end }).err()
     }
 
     /// Whether a limit is reached, though there is more to explore.
