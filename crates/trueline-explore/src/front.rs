@@ -4,12 +4,11 @@
 //! freed blocks, does the access, tells the race detector and records the effect.
 
 use crate::engine::interface::{self, Access, Effect, Failure, PerExecution, ThreadId};
-use crate::memory::{Memory, MemoryFaultKind, Site, canonical, failure};
+use crate::memory::{Afterwards, Memory, MemoryFaultKind, Site, canonical, failure};
 use crate::race::{Detector, Plain, Race, Touch};
 use crate::watch::Watch;
 use hashbrown::HashMap;
 use std::cell::Cell;
-use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -139,19 +138,18 @@ impl Front {
     pub(crate) fn free(
         &mut self,
         address: usize,
-        block: Range<usize>,
         thread: ThreadId,
+        afterwards: Afterwards,
     ) -> Result<(), Failure> {
         let site = self.site(thread);
         let Some(arena) = &mut self.memory.arena else { return Ok(()) };
         let id = arena.check_free(address, site).map_err(|fault| failure(&fault))?;
-        let unordered = self.detector.free(thread.0, block).err();
-        if let Some(touch) = unordered {
+        if let Err(touch) = self.detector.free(thread.0, arena.range(id)) {
             let fault = arena.fault(id, MemoryFaultKind::UnorderedFree, Some(site));
             let what = format!("{fault}\n  the access: {}", describe(&touch));
             return Err(Failure::Memory { what });
         }
-        arena.free(address, site).map_err(|fault| failure(&fault))
+        arena.free(address, site, afterwards).map_err(|fault| failure(&fault))
     }
 
     /// A plain access to a cell, for the race detector.

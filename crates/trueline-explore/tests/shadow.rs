@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::time::Duration;
-use trueline_explore::engine::{Exploration, Scope};
+use trueline_explore::engine::Exploration;
 use trueline_explore::memory::untracked;
 use trueline_explore::std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering, fence};
 use trueline_explore::std::sync::{
@@ -17,19 +17,22 @@ static ALLOC: trueline_explore::Alloc = trueline_explore::Alloc;
 
 /// Explores a program completely; all outcomes, and the number of executions.
 #[track_caller]
-fn explore<T: Ord + Clone>(body: impl Fn() -> T) -> (BTreeSet<T>, u64) {
-    let outcomes = RefCell::new(BTreeSet::new());
+fn explore<T: Ord + Clone + Send>(body: impl Fn() -> T + Sync) -> (BTreeSet<T>, u64) {
+    let outcomes = std::sync::Mutex::new(BTreeSet::new());
     let report = Exploration::new().run(|| {
         let outcome = body();
-        untracked(|| outcomes.borrow_mut().insert(outcome.clone()));
+        untracked(|| outcomes.lock().unwrap().insert(outcome.clone()));
     });
     assert_eq!(report.failure, None);
-    assert_eq!(report.scope, Scope::Complete);
-    (outcomes.into_inner(), report.executions)
+    assert!(report.holds(), "{report}");
+    (outcomes.into_inner().unwrap(), report.executions)
 }
 
 #[track_caller]
-fn check<T: Ord + Clone + Debug>(expected: impl IntoIterator<Item = T>, body: impl Fn() -> T) {
+fn check<T: Ord + Clone + Send + Debug>(
+    expected: impl IntoIterator<Item = T>,
+    body: impl Fn() -> T + Sync,
+) {
     let (outcomes, _) = explore(body);
     assert_eq!(outcomes, BTreeSet::from_iter(expected));
 }

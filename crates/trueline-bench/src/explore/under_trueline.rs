@@ -6,7 +6,7 @@ mod objects;
 use std::time::Duration;
 
 pub(crate) use objects::objects;
-use trueline_explore::engine::{Exploration, Scope};
+use trueline_explore::engine::Exploration;
 use trueline_explore::memory::untracked;
 
 use super::{Body, Notes};
@@ -17,10 +17,10 @@ mod library {
     pub(super) use trueline_explore::std::thread;
 }
 
-pub(crate) fn explore(body: Body, _timeout: Duration, notes: &'static Notes) -> bool {
-    let report = Exploration::new().run(|| {
+pub(crate) fn explore(body: Body, timeout: Duration, notes: &'static Notes) -> bool {
+    let report = Exploration::new().time(10 * timeout).run(|| {
         let outcome = body();
         untracked(|| notes.note(outcome));
     });
-    report.failure.is_none() && report.scope == Scope::Complete
+    report.holds()
 }

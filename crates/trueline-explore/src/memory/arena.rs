@@ -47,13 +47,13 @@ struct Kept {
     granules: u32,
 }
 
-/// What an allocation did to the list of free blocks of its size class.
+/// What becomes of a freed block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Took {
-    /// The list was empty, or blocks are not reused.
-    Fresh,
-    /// The block was freed before in this execution.
-    Reused,
+pub(crate) enum Afterwards {
+    /// It may be handed out again, if the arena reuses blocks.
+    Reusable,
+    /// It stays apart until the execution ends.
+    Quarantine,
 }
 
 pub(crate) struct Arena {
@@ -129,22 +129,25 @@ impl Arena {
         address.wrapping_sub(self.base.addr()) < self.reserved
     }
 
-    /// Allocates for a thread. None when its part is used up.
-    pub(crate) fn allocate(&mut self, layout: Layout, site: Site) -> Option<(*mut u8, Took)> {
-        let class = size_class(layout);
-        if self.reuse == Reuse::Lifo
-            && layout.align() <= GRANULE
-            && let Some(id) = self.free.get_mut(class.index).and_then(Vec::pop)
-        {
-            let block = &mut self.blocks[id as usize];
-            block.state = State::Live;
-            block.size = layout.size();
-            block.align = layout.align();
-            block.allocated = site;
-            block.freed = None;
-            let start = block.granule;
-            return Some((self.fill(start, layout.size(), FRESH), Took::Reused));
+    /// The block of a layout's size class that was freed last.
+    pub(crate) fn reuse(&mut self, layout: Layout, site: Site) -> Option<*mut u8> {
+        if layout.align() > GRANULE {
+            return None;
         }
+        let id = self.free.get_mut(size_class(layout).index)?.pop()?;
+        let block = &mut self.blocks[id as usize];
+        block.state = State::Live;
+        block.size = layout.size();
+        block.align = layout.align();
+        block.allocated = site;
+        block.freed = None;
+        let start = block.granule;
+        Some(self.fill(start, layout.size(), FRESH))
+    }
+
+    /// A fresh block for a thread. None when its part is used up.
+    pub(crate) fn allocate(&mut self, layout: Layout, site: Site) -> Option<*mut u8> {
+        let class = size_class(layout);
         let part = (site.thread as usize).min(PARTS - 1);
         let end = part_start(part + 1);
         let step = layout.align().div_ceil(GRANULE);
@@ -169,7 +172,7 @@ impl Arena {
             allocated: site,
             freed: None,
         });
-        Some((self.fill(start as u32, layout.size(), FRESH), Took::Fresh))
+        Some(self.fill(start as u32, layout.size(), FRESH))
     }
 
     /// The number of a layout's size class: the location that stands for its list of free blocks.
@@ -178,7 +181,12 @@ impl Arena {
     }
 
     /// Frees a block. What is wrong is said, and changes nothing.
-    pub(crate) fn free(&mut self, address: usize, site: Site) -> Result<(), MemoryFault> {
+    pub(crate) fn free(
+        &mut self,
+        address: usize,
+        site: Site,
+        afterwards: Afterwards,
+    ) -> Result<(), MemoryFault> {
         let id = self.check_free(address, site)?;
         let block = &mut self.blocks[id.0 as usize];
         block.state = State::Freed;
@@ -186,7 +194,7 @@ impl Arena {
         let (granule, granules, size, align) =
             (block.granule, block.granules, block.size, block.align);
         self.fill(granule, size.min(POISONED), POISON);
-        if self.reuse == Reuse::Lifo && align <= GRANULE {
+        if self.reuse == Reuse::Lifo && afterwards == Afterwards::Reusable && align <= GRANULE {
             let index = class_index(granules as usize);
             if self.free.len() <= index {
                 self.free.resize_with(index + 1, Vec::new);
@@ -222,6 +230,17 @@ impl Arena {
         } else if let Some(granule) = self.granule_of(address) {
             self.kept.retain(|kept| kept.granule != granule as u32);
         }
+    }
+
+    /// Whether a block of this execution starts at the address.
+    pub(crate) fn holds(&self, address: usize) -> bool {
+        self.block_at(address).is_some_and(|id| self.start(id) == address)
+    }
+
+    /// Whether a block of an earlier execution that lives on starts at the address.
+    pub(crate) fn is_kept(&self, address: usize) -> bool {
+        let granule = self.granule_of(address).map(|granule| granule as u32);
+        self.kept.iter().any(|kept| Some(kept.granule) == granule)
     }
 
     /// The block an address lies in, if it lies in one of this execution: for the location that a free writes.
@@ -420,40 +439,41 @@ mod tests {
     fn addresses_depend_on_the_own_thread_only_and_repeat() {
         let mut arena = arena(Reuse::Quarantine);
         let other = Site { thread: 1, after: None };
-        let a = arena.allocate(layout(24), HERE).unwrap().0;
-        let b = arena.allocate(layout(24), other).unwrap().0;
+        let a = arena.allocate(layout(24), HERE).unwrap();
+        let b = arena.allocate(layout(24), other).unwrap();
         for p in [a, b] {
-            arena.free(p.addr(), HERE).unwrap();
+            arena.free(p.addr(), HERE, Afterwards::Reusable).unwrap();
         }
         arena.finish(true);
-        assert_eq!(arena.allocate(layout(24), other).unwrap().0, b);
-        assert_eq!(arena.allocate(layout(24), HERE).unwrap().0, a);
+        assert_eq!(arena.allocate(layout(24), other).unwrap(), b);
+        assert_eq!(arena.allocate(layout(24), HERE).unwrap(), a);
     }
 
     #[test]
     fn the_last_freed_is_the_first_reused() {
         let mut arena = arena(Reuse::Lifo);
-        let a = arena.allocate(layout(24), HERE).unwrap().0;
-        let b = arena.allocate(layout(24), HERE).unwrap().0;
-        arena.free(a.addr(), HERE).unwrap();
-        arena.free(b.addr(), HERE).unwrap();
-        assert_eq!(arena.allocate(layout(30), HERE).unwrap(), (b, Took::Reused));
-        assert_eq!(arena.allocate(layout(17), HERE).unwrap(), (a, Took::Reused));
-        assert_eq!(arena.allocate(layout(17), HERE).unwrap().1, Took::Fresh);
+        let a = arena.allocate(layout(24), HERE).unwrap();
+        let b = arena.allocate(layout(24), HERE).unwrap();
+        arena.free(a.addr(), HERE, Afterwards::Reusable).unwrap();
+        arena.free(b.addr(), HERE, Afterwards::Reusable).unwrap();
+        assert_eq!(arena.reuse(layout(100), HERE), None);
+        assert_eq!(arena.reuse(layout(30), HERE), Some(b));
+        assert_eq!(arena.reuse(layout(17), HERE), Some(a));
+        assert_eq!(arena.reuse(layout(17), HERE), None);
     }
 
     #[test]
     fn faults_are_told_apart() {
         let mut arena = arena(Reuse::Quarantine);
-        let a = arena.allocate(layout(40), HERE).unwrap().0.addr();
+        let a = arena.allocate(layout(40), HERE).unwrap().addr();
         let kind = |fault: MemoryFault| fault.kind;
         assert!(arena.check_access(a + 39, HERE).unwrap().is_some());
         assert_eq!(arena.check_access(a + 4096, HERE), Ok(None));
-        assert_eq!(arena.free(a + 16, HERE).map_err(kind), Err(MemoryFaultKind::InvalidFree));
+        assert_eq!(arena.free(a + 16, HERE, Afterwards::Reusable).map_err(kind), Err(MemoryFaultKind::InvalidFree));
         assert_eq!(arena.final_faults(true).map(kind), Some(MemoryFaultKind::Leak));
-        arena.free(a, HERE).unwrap();
+        arena.free(a, HERE, Afterwards::Reusable).unwrap();
         assert_eq!(arena.final_faults(true), None);
-        assert_eq!(arena.free(a, HERE).map_err(kind), Err(MemoryFaultKind::DoubleFree));
+        assert_eq!(arena.free(a, HERE, Afterwards::Reusable).map_err(kind), Err(MemoryFaultKind::DoubleFree));
         assert_eq!(arena.check_access(a, HERE).map_err(kind), Err(MemoryFaultKind::UseAfterFree));
         // SAFETY: the address is inside the arena, which is mapped for good.
         unsafe { *(arena.base.add(a - arena.base.addr()) as *mut u8) = 7 };
@@ -463,13 +483,13 @@ mod tests {
     #[test]
     fn what_outlives_its_execution_keeps_its_address() {
         let mut arena = arena(Reuse::Quarantine);
-        let kept = arena.allocate(layout(64), HERE).unwrap().0;
+        let kept = arena.allocate(layout(64), HERE).unwrap();
         arena.finish(true);
-        let next = arena.allocate(layout(64), HERE).unwrap().0;
+        let next = arena.allocate(layout(64), HERE).unwrap();
         assert_eq!(next.addr(), kept.addr() + 64);
         arena.finish(false);
         arena.free_quietly(kept.addr());
-        assert_eq!(arena.allocate(layout(64), HERE).unwrap().0, kept);
+        assert_eq!(arena.allocate(layout(64), HERE).unwrap(), kept);
     }
 
     #[test]
@@ -477,9 +497,9 @@ mod tests {
         let mut arena = arena(Reuse::Lifo);
         let wide = Layout::from_size_align(100, 4096).unwrap();
         arena.allocate(layout(8), HERE).unwrap();
-        let p = arena.allocate(wide, HERE).unwrap().0;
+        let p = arena.allocate(wide, HERE).unwrap();
         assert_eq!(p.addr() % 4096, 0);
-        arena.free(p.addr(), HERE).unwrap();
-        assert_eq!(arena.allocate(wide, HERE).unwrap().1, Took::Fresh);
+        arena.free(p.addr(), HERE, Afterwards::Reusable).unwrap();
+        assert_eq!(arena.reuse(wide, HERE), None);
     }
 }

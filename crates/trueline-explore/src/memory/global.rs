@@ -1,6 +1,6 @@
 //! The allocator that a test installs.
 
-use super::arena::{RESERVED, Took};
+use super::arena::{Afterwards, RESERVED};
 use super::fault::MemoryFault;
 use super::{Arena, Reuse, regions};
 use crate::engine::interface::{self, Access, Block, Effect, Failure};
@@ -146,7 +146,7 @@ unsafe impl GlobalAlloc for Alloc {
     #[inline]
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         if regions::contains(pointer.addr()) {
-            deallocate(pointer, layout);
+            deallocate(pointer.addr(), layout);
         } else {
             // SAFETY: the caller's promise; the block is not of an arena, so it is of the system.
             unsafe { System.dealloc(pointer, layout) };
@@ -176,15 +176,20 @@ unsafe impl GlobalAlloc for Alloc {
         }
         // SAFETY: the caller's promise: `size`, rounded up to the alignment, does not overflow.
         let new = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
-        // SAFETY: both blocks are at least as long as what is copied, and differ.
-        unsafe {
-            let to = self.alloc(new);
-            if !to.is_null() {
-                ptr::copy_nonoverlapping(pointer, to, layout.size().min(size));
-                self.dealloc(pointer, layout);
-            }
-            to
+        // A buffer that grows makes no events: that of the output which a test captures grows under a lock of std's, and an
+        // execution that is abandoned there would leave it locked.
+        let to = if interface::active() {
+            place(new)
+        } else {
+            // SAFETY: the caller's promise.
+            unsafe { System.alloc(new) }
+        };
+        if !to.is_null() {
+            // SAFETY: both blocks are at least as long as what is copied, and differ.
+            unsafe { ptr::copy_nonoverlapping(pointer, to, layout.size().min(size)) };
+            displace(pointer.addr());
         }
+        to
     }
 }
 
@@ -198,60 +203,71 @@ fn class_location(layout: Layout) -> usize {
 fn allocate(layout: Layout) -> *mut u8 {
     let thread = interface::current_thread();
     let (lifo, caller) = interface::with_state(|front: &mut Front| {
-        let caller = front.site(thread).after;
-        (front.memory.reuse == Reuse::Lifo, caller)
+        (front.memory.reuse == Reuse::Lifo, front.site(thread).after)
     });
-    if lifo {
-        let caller = caller.unwrap_or(Location::caller());
-        let access = Access::update(class_location(layout)).named("alloc").at(caller);
-        interface::point(&access);
+    // Byte buffers are not reused, see `realloc`.
+    if !lifo || layout.align() == 1 {
+        return place(layout);
     }
-    let allocated = interface::with_state(|front: &mut Front| {
+    let caller = caller.unwrap_or(Location::caller());
+    interface::point(&Access::update(class_location(layout)).named("alloc").at(caller));
+    let reused = interface::with_state(|front: &mut Front| {
+        let site = front.site(thread);
+        front.memory.arena()?.reuse(layout, site)
+    });
+    interface::record(if reused.is_some() { Effect::write(1, 0) } else { Effect::read(0) });
+    reused.unwrap_or_else(|| place(layout))
+}
+
+/// A fresh block: not an event.
+fn place(layout: Layout) -> *mut u8 {
+    let thread = interface::current_thread();
+    let placed = interface::with_state(|front: &mut Front| {
         let site = front.site(thread);
         front.memory.arena()?.allocate(layout, site)
     });
-    if lifo {
-        let reused = matches!(allocated, Some((_, Took::Reused)));
-        interface::record(if reused { Effect::write(1, 0) } else { Effect::read(0) });
+    // SAFETY: the caller of the allocator promised a layout of a size other than 0.
+    placed.unwrap_or_else(|| unsafe { System.alloc(layout) })
+}
+
+/// The arena of this OS thread, if the address is in it.
+fn own_arena<'a>(address: usize) -> Option<&'a mut Arena> {
+    // SAFETY: the pointer is that of this OS thread's arena or null; nobody else uses the arena now: with its state borrowed the front
+    // end frees no block of an arena.
+    unsafe { ARENA.get().as_mut() }.filter(|arena| arena.contains(address))
+}
+
+/// Frees a block whose contents have moved: not an event, but no access may follow.
+fn displace(address: usize) {
+    let Some(arena) = own_arena(address) else { return };
+    if !interface::active() || !arena.holds(address) {
+        return arena.free_quietly(address);
     }
-    match allocated {
-        Some((pointer, _)) => pointer,
-        // SAFETY: the caller of the allocator promised a layout of a size other than 0.
-        None => unsafe { System.alloc(layout) },
+    let thread = interface::current_thread();
+    let freed = interface::with_state(|front: &mut Front| front.free(address, thread, Afterwards::Quarantine));
+    if let Err(failure) = freed {
+        front::report(failure);
     }
 }
 
 #[cold]
-fn deallocate(pointer: *mut u8, layout: Layout) {
-    let address = pointer.addr();
-    let own = ARENA.get();
-    // SAFETY: the pointer is that of this OS thread's arena or null; nobody else uses the arena now: with its state
-    // borrowed the front end frees no block of an arena.
-    if !unsafe { own.as_ref() }.is_some_and(|arena| arena.contains(address)) {
-        // The arena of another OS thread: the block is reclaimed when that one's execution ends.
-        return;
-    }
-    if !interface::active() {
-        // SAFETY: as above.
-        unsafe { &mut *own }.free_quietly(address);
-        return;
+fn deallocate(address: usize, layout: Layout) {
+    // The arena of another OS thread reclaims its block when its execution ends.
+    let Some(arena) = own_arena(address) else { return };
+    if !interface::active() || arena.is_kept(address) {
+        return arena.free_quietly(address);
     }
     let thread = interface::current_thread();
-    let free = interface::with_state(|front: &mut Front| {
+    let (checked, lifo, caller) = interface::with_state(|front: &mut Front| {
         let site = front.site(thread);
-        let caller = site.after;
-        let lifo = front.memory.reuse == Reuse::Lifo;
-        let checked = front
-            .memory
-            .arena
-            .as_ref()
-            .map(|arena| arena.check_free(address, site).map(|id| arena.range(id)));
-        (checked, lifo, caller)
+        let arena = front.memory.arena.as_ref();
+        let checked = arena.map(|arena| arena.check_free(address, site).map(|id| arena.range(id)));
+        (checked, front.memory.reuse == Reuse::Lifo, site.after)
     });
-    let (Some(checked), lifo, caller) = free else { return };
     let range = match checked {
-        Ok(range) => range,
-        Err(fault) => return front::report(failure(&fault)),
+        None => return,
+        Some(Ok(range)) => range,
+        Some(Err(fault)) => return front::report(failure(&fault)),
     };
     let start = canonical(range.start);
     let location = if lifo { class_location(layout) } else { start | FREED };
@@ -259,7 +275,7 @@ fn deallocate(pointer: *mut u8, layout: Layout) {
     let caller = caller.unwrap_or(Location::caller());
     interface::point(&Access::write(location).releasing(block).named("free").at(caller));
     // Another thread may have freed the block while this one waited for its turn.
-    let freed = interface::with_state(|front: &mut Front| front.free(address, range, thread));
+    let freed = interface::with_state(|front: &mut Front| front.free(address, thread, Afterwards::Reusable));
     interface::record(Effect::write(0, 1));
     if let Err(failure) = freed {
         front::report(failure);

@@ -21,7 +21,7 @@ mod fault;
 mod global;
 mod regions;
 
-pub(crate) use arena::Arena;
+pub(crate) use arena::{Afterwards, Arena};
 pub use fault::{MemoryFault, MemoryFaultKind, Site};
 pub use global::{Alloc, allow_leaks, reuse, untracked};
 pub(crate) use global::{Memory, canonical, failure};
