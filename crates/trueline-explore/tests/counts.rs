@@ -9,13 +9,15 @@ use trueline_explore::engine::Exploration;
 
 #[track_caller]
 fn check(name: &str, traces: u64, body: impl Fn() + Sync) {
-    let start = std::time::Instant::now();
-    let report = Exploration::new().run(body);
-    let rate = report.executions as f64 / start.elapsed().as_secs_f64();
-    println!("{name}: {} executions, {rate:.0}/s", report.executions);
-    assert_eq!(report.failure, None, "{name}");
-    assert_eq!((report.executions, report.blocked), (traces, 0), "{name}");
-    assert!(report.holds(), "{name}");
+    for workers in [1, 2, 4] {
+        let start = std::time::Instant::now();
+        let report = Exploration::new().workers(workers).run(&body);
+        let rate = report.executions as f64 / start.elapsed().as_secs_f64();
+        println!("{name}: {} executions, {rate:.0}/s, workers {workers}", report.executions);
+        assert_eq!(report.failure, None, "{name}");
+        assert_eq!((report.executions, report.blocked), (traces, 0), "{name}, {workers} workers");
+        assert!(report.holds(), "{name}");
+    }
 }
 
 fn large() -> bool {

@@ -82,6 +82,10 @@ fn run_steps(steps: &[Step], style: Style) -> u64 {
                 };
                 result = fold(result, old);
             }
+            Step::WeakCas(c, expected, new) => {
+                let old = cell(c).weak_compare_exchange(expected, new);
+                result = fold(result, old.unwrap_or(expected + 5));
+            }
             Step::Await(c, value) => {
                 if style == Style::Spinning {
                     while cell(c).load() != value {}
@@ -196,6 +200,56 @@ fn loops_that_spin_behave_as_awaits() {
         compare(&format!("spinning, seed {seed}"), &program, &seen, &expected);
     }
     assert!(programs * 10 > cases());
+}
+
+/// Compare-exchanges that may fail for no reason: the environment's choices are all explored, in every search.
+#[test]
+fn every_choice_of_the_environment_is_seen() {
+    for seed in 0..cases() {
+        let mut program = random_program(&mut Rng::new(seed));
+        for step in program.iter_mut().flatten().flatten() {
+            if let Step::Cas(cell, expected, new) = *step {
+                *step = Step::WeakCas(cell, expected, new);
+            }
+        }
+        program.iter_mut().for_each(|operations| operations.retain(|steps| !steps.is_empty()));
+        let expected = all_interleavings(&program, CELLS, usize::MAX);
+        let (report, seen) = explore(&Exploration::new().may_block(), &program, Style::Plain);
+        assert_eq!(report.failure, None, "seed {seed}: {program:?}");
+        compare(&format!("weak, seed {seed}"), &program, &seen, &expected);
+        // A thread sleeps with what all its choices touch: some executions repeat others.
+        assert!(seen.traces >= expected.traces, "weak, seed {seed}: {program:?}");
+        let (_, seen) = explore(&Exploration::new().may_block().workers(2), &program, Style::Plain);
+        compare(&format!("weak, two workers, seed {seed}"), &program, &seen, &expected);
+        let expected = all_interleavings(&program, CELLS, 1);
+        let bounded = Exploration::new().may_block().preemptions(1);
+        let (report, seen) = explore(&bounded, &program, Style::Plain);
+        assert_eq!(report.failure, None, "seed {seed}: {program:?}");
+        let outcomes: Vec<_> = seen.outcomes.keys().collect();
+        let within: Vec<_> = expected.outcomes.keys().collect();
+        assert_eq!(outcomes, within, "weak, one preemption, seed {seed}: {program:?}");
+    }
+}
+
+/// Several workers explore what one does: each trace once.
+#[test]
+fn workers_together_see_what_one_sees() {
+    for seed in 0..cases() / 2 {
+        let program = random_program(&mut Rng::new(seed));
+        let expected = all_interleavings(&program, CELLS, usize::MAX);
+        for (workers, style) in [(2, Style::Plain), (3, Style::Opaque), (3, Style::Spinning)] {
+            let exploration = Exploration::new().may_block().workers(workers);
+            let (report, seen) = explore(&exploration, &program, style);
+            assert_eq!(report.failure, None, "seed {seed}: {program:?}");
+            compare(&format!("{workers} workers, seed {seed}"), &program, &seen, &expected);
+            if style != Style::Spinning {
+                assert_eq!(seen.traces, expected.traces, "seed {seed}: {program:?}");
+            }
+            if style != Style::Opaque {
+                assert_eq!(report.blocked, 0, "seed {seed}: {program:?}");
+            }
+        }
+    }
 }
 
 /// With a bound: exactly the outcomes of the interleavings within it.

@@ -15,6 +15,7 @@ use std::any::{Any, TypeId};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{null, null_mut};
+use std::sync::{Arc, Mutex};
 
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
@@ -156,6 +157,26 @@ thread_local! {
     static MACHINE: Cell<*mut Machine> = const { Cell::new(null_mut()) };
 }
 
+/// The numbers of threads: a thread's `n`th child has the same in every execution of an exploration.
+#[derive(Default)]
+pub(crate) struct Names {
+    children: Vec<Vec<u32>>,
+    count: u32,
+}
+
+impl Names {
+    fn child(&mut self, parent: usize, ordinal: usize) -> u32 {
+        if self.children.len() <= parent {
+            self.children.resize(parent + 1, Vec::new());
+        }
+        while self.children[parent].len() <= ordinal {
+            self.count += 1;
+            self.children[parent].push(self.count);
+        }
+        self.children[parent][ordinal]
+    }
+}
+
 /// Everything that running needs, kept from one execution to the next.
 pub(crate) struct Machine {
     pub(crate) trace: Trace,
@@ -168,7 +189,7 @@ pub(crate) struct Machine {
     stack_size: usize,
     /// The numbers of each thread's children, in the order in which it spawns them: the same in all executions.
     children: Vec<Vec<u32>>,
-    known_threads: u32,
+    names: Arc<Mutex<Names>>,
     strategy: *mut dyn Strategy,
     current: u32,
     next: u32,
@@ -193,7 +214,7 @@ impl Machine {
             enabled: Vec::new(),
             stack_size,
             children: Vec::new(),
-            known_threads: 1,
+            names: Arc::default(),
             strategy: null_mut::<NoStrategy>(),
             current: 0,
             next: 0,
@@ -206,31 +227,14 @@ impl Machine {
         }
     }
 
-    /// The number of threads that any execution so far has had.
-    pub(crate) fn known_threads(&self) -> usize {
-        self.known_threads as usize
-    }
-
     /// The threads of the last execution, in the order in which they were spawned.
     pub(crate) fn order(&self) -> &[u32] {
         &self.order
     }
 
-    /// The names of threads, to be given to another machine that goes on where this one stands.
-    pub(crate) fn names(&self) -> &[Vec<u32>] {
-        &self.children
-    }
-
-    /// Takes over the names of threads from another machine.
-    pub(crate) fn set_names(&mut self, children: &[Vec<u32>]) {
-        self.children = children.to_vec();
-        self.known_threads = 1 + children.iter().map(|numbers| numbers.len() as u32).sum::<u32>();
-        while self.threads.len() < self.known_threads as usize {
-            self.threads.push(Box::new(Thread::new()));
-        }
-        while self.children.len() < self.known_threads as usize {
-            self.children.push(Vec::new());
-        }
+    /// Takes the names of threads from a table that other machines use too.
+    pub(crate) fn share_names(&mut self, names: &Arc<Mutex<Names>>) {
+        self.names = Arc::clone(names);
     }
 
     /// Runs the body once. The first `keep` events are those of the execution before.
@@ -582,7 +586,8 @@ extern "sysv64" fn point_at(access: &Access, lowest: *const u64) {
             let record = &mut machine.threads[me as usize];
             record.pending = *access;
             record.state = State::Pending;
-            record.spin.announce(access, Frame { lowest, base: record.base });
+            let frame = Frame { lowest, base: record.base };
+            record.spin.announce(access, frame, &machine.trace.locations);
             let next = match record.returns_to.take() {
                 Some(parent) => Some(parent),
                 None => machine.schedule(),
@@ -644,8 +649,8 @@ pub(crate) fn spawn(body: Box<dyn FnOnce()>) -> ThreadId {
         let ordinal = machine.threads[parent].children as usize;
         machine.threads[parent].children += 1;
         if machine.children[parent].len() <= ordinal {
-            machine.children[parent].push(machine.known_threads);
-            machine.known_threads += 1;
+            let name = machine.names.lock().expect("it is never held long").child(parent, ordinal);
+            machine.children[parent].push(name);
         }
         let child = machine.children[parent][ordinal];
         machine.start(child, Some(parent as u32), body);

@@ -1,6 +1,9 @@
 //! The entry point: what to explore, how far, and in what order.
 
+use std::ops::Range;
 use std::panic::Location;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::bounded::Bounded;
@@ -8,6 +11,7 @@ use super::execution::{BlockedThread, End, Machine};
 use super::interface::{Failure, Kind, ThreadId};
 use super::intervals::{self, Histories};
 use super::optimal::Optimal;
+use super::parallel::{Parallel, Worker};
 use super::report::{Aim, Report, Stop};
 use super::samplers::{Sample, Sampler};
 use super::schedule::{Again, Replay, Schedule};
@@ -29,6 +33,7 @@ pub struct Exploration {
     executions: Option<u64>,
     time: Option<Duration>,
     blocking: bool,
+    workers: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -113,6 +118,7 @@ impl Default for Exploration {
             executions: None,
             time: None,
             blocking: false,
+            workers: 1,
         }
     }
 }
@@ -171,6 +177,13 @@ impl Exploration {
         self
     }
 
+    /// Explores on so many OS threads (1 if not told otherwise), with the same result. Visitors are then called from several threads, and,
+    /// if there is a failure, for some executions twice. A bounded search runs on one.
+    pub fn workers(mut self, workers: usize) -> Exploration {
+        self.workers = workers;
+        self
+    }
+
     /// Explores a program.
     pub fn run(&self, body: impl Fn() + Sync) -> Report {
         self.run_with(body, |_| Ok(()))
@@ -190,19 +203,19 @@ impl Exploration {
             }
             Search::Replay(_) => Aim::Replay,
         };
-        let mut run = Run {
-            options: self,
-            body: &body,
-            visit: &visit,
-            machine: Machine::new(self.stack_size, self.step_limit),
-            start: Instant::now(),
-            report: Report::new(aim),
-        };
+        let start = Instant::now();
+        let job = Job { options: self, body: &body, visit: &visit, start };
+        let mut run = Run::new(job, aim);
         match &self.search {
+            Search::Complete if self.workers > 1 => run.complete_in_parallel(),
             Search::Complete => run.complete(),
             Search::Preemptions(most) => run.preemptions(*most),
             Search::Sample { sampler, seed, executions } => {
-                run.sample(*sampler, *seed, *executions);
+                if self.workers > 1 {
+                    run.sample_in_parallel(*sampler, *seed, *executions);
+                } else {
+                    run.sample(*sampler, *seed, 0..*executions);
+                }
             }
             Search::Replay(schedule) => run.replay(schedule),
         }
@@ -210,22 +223,35 @@ impl Exploration {
     }
 }
 
-/// An exploration under way on one OS thread.
-struct Run<'a> {
+/// What to explore: the same for all workers.
+#[derive(Clone, Copy)]
+struct Job<'a> {
     options: &'a Exploration,
-    body: &'a dyn Fn(),
-    visit: &'a dyn Fn(&Execution<'_>) -> Visited,
-    machine: Machine,
+    body: &'a (dyn Fn() + Sync),
+    visit: &'a (dyn Fn(&Execution<'_>) -> Visited + Sync),
     start: Instant,
-    report: Report,
 }
 
-impl Run<'_> {
+/// An exploration under way on one OS thread.
+struct Run<'a> {
+    job: Job<'a>,
+    machine: Machine,
+    report: Report,
+    /// The number of events of the first execution.
+    length: Option<usize>,
+}
+
+impl<'a> Run<'a> {
+    fn new(job: Job<'a>, aim: Aim) -> Run<'a> {
+        let machine = Machine::new(job.options.stack_size, job.options.step_limit);
+        Run { job, machine, report: Report::new(aim), length: None }
+    }
+
     fn complete(&mut self) {
         let mut search = Optimal::default();
         loop {
             let kept = search.kept();
-            let end = self.machine.run(self.body, &mut search, kept);
+            let end = self.machine.run(self.job.body, &mut search, kept);
             let goes_on = self.settle(&end);
             if !goes_on || !search.advance(&self.machine.trace, blocked(&end)) || self.is_spent() {
                 break;
@@ -234,12 +260,95 @@ impl Run<'_> {
         self.report.blocked = search.blocked;
     }
 
+    /// As [`Run::complete`], on several OS threads. A failure, or a limit, is left to the sequential search to find again.
+    fn complete_in_parallel(&mut self) {
+        let search = Parallel::new();
+        let names = Arc::default();
+        let total = AtomicU64::new(0);
+        let job = self.job;
+        let limit = job.options.executions.unwrap_or(u64::MAX);
+        let run_worker = || {
+            let mut run = Run::new(job, Aim::Complete);
+            run.machine.share_names(&names);
+            let mut worker = Worker::default();
+            while let Some(kept) = search.claim(&mut worker) {
+                let end = run.machine.run(job.body, &mut worker, kept);
+                let before = run.report.executions;
+                let goes_on = run.settle(&end);
+                let ran = run.report.executions - before;
+                let spent = total.fetch_add(ran, Ordering::Relaxed) + ran > limit;
+                search.finish(&mut worker, &run.machine.trace, blocked(&end));
+                if !goes_on || spent || run.is_out_of_time() {
+                    search.stop();
+                }
+            }
+            run.report
+        };
+        let reports = on_threads(job.options.workers, &run_worker);
+        self.report.blocked = search.blocked();
+        if reports.iter().any(|report| report.failure.is_some())
+            || total.load(Ordering::Relaxed) > limit
+        {
+            self.report = Report::new(Aim::Complete);
+            return self.complete();
+        }
+        self.join(reports);
+    }
+
+    fn sample_in_parallel(&mut self, sampler: Sampler, seed: u64, executions: u64) {
+        let executions = executions.min(self.job.options.executions.unwrap_or(u64::MAX));
+        // The first says how long executions are.
+        self.sample(sampler, seed, 0..executions.min(1));
+        if self.report.failure.is_some() || executions < 2 {
+            return;
+        }
+        let (job, aim, length) = (self.job, self.report.scope.aim.clone(), self.length);
+        let next = AtomicU64::new(1);
+        let failing = AtomicU64::new(u64::MAX);
+        let run_worker = || {
+            let mut run = Run::new(job, aim.clone());
+            run.length = length;
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                if index >= executions || index > failing.load(Ordering::Relaxed) {
+                    return run.report;
+                }
+                run.sample(sampler, seed, index..index + 1);
+                if run.report.failure.is_some() {
+                    failing.fetch_min(index, Ordering::Relaxed);
+                    return run.report;
+                }
+                if matches!(run.report.scope.stopped, Some(Stop::Time(_))) {
+                    return run.report;
+                }
+            }
+        };
+        let reports = on_threads(job.options.workers, &run_worker);
+        let failing = failing.load(Ordering::Relaxed);
+        if failing == u64::MAX {
+            return self.join(reports);
+        }
+        // All before the least failing one have passed.
+        self.report.executions = failing;
+        self.sample(sampler, seed, failing..failing + 1);
+    }
+
+    /// Adds up what workers have done without a failure.
+    fn join(&mut self, reports: Vec<Report>) {
+        for report in reports {
+            self.report.executions += report.executions;
+            if self.report.scope.stopped.is_none() {
+                self.report.scope.stopped = report.scope.stopped;
+            }
+        }
+    }
+
     fn preemptions(&mut self, most: u32) {
         for bound in 0..=most {
             let mut search = Bounded::new(bound);
             loop {
                 let kept = search.kept();
-                let end = self.machine.run(self.body, &mut search, kept);
+                let end = self.machine.run(self.job.body, &mut search, kept);
                 if !self.settle(&end) {
                     return;
                 }
@@ -261,15 +370,13 @@ impl Run<'_> {
         }
     }
 
-    fn sample(&mut self, sampler: Sampler, seed: u64, executions: u64) {
-        let mut length = 16;
-        for index in 0..executions {
+    fn sample(&mut self, sampler: Sampler, seed: u64, indices: Range<u64>) {
+        for index in indices {
+            // How long executions are is learnt from the first: later ones must not depend on which ran before them.
+            let length = self.length.unwrap_or(16);
             let mut strategy = Sample::new(sampler, seed, index, length);
-            let end = self.machine.run(self.body, &mut strategy, 0);
-            if index == 0 {
-                // Later samples must not depend on which ones ran before them.
-                length = self.machine.trace.len();
-            }
+            let end = self.machine.run(self.job.body, &mut strategy, 0);
+            self.length.get_or_insert(self.machine.trace.len());
             if !self.settle(&end) || self.is_spent() {
                 return;
             }
@@ -278,7 +385,7 @@ impl Run<'_> {
 
     fn replay(&mut self, schedule: &Schedule) {
         let mut strategy = Replay::new(schedule);
-        let end = self.machine.run(self.body, &mut strategy, 0);
+        let end = self.machine.run(self.job.body, &mut strategy, 0);
         self.settle(&end);
         if let Some(what) = schedule.difference(&self.machine.trace)
             && !matches!(end, End::Diverged(_))
@@ -292,7 +399,7 @@ impl Run<'_> {
     fn fails_again(&mut self) -> Option<Failure> {
         let length = self.machine.trace.len();
         let mut again = Again::new(&self.machine.trace);
-        match self.machine.run(self.body, &mut again, length) {
+        match self.machine.run(self.job.body, &mut again, length) {
             End::Failed(failure) => Some(failure),
             End::Diverged(what) => Some(Failure::Nondeterminism { what }),
             _ => None,
@@ -305,7 +412,7 @@ impl Run<'_> {
             End::GivenUp => return true,
             End::TooLong => {
                 self.report.executions += 1;
-                self.report.scope.stopped = Some(Stop::Length(self.options.step_limit));
+                self.report.scope.stopped = Some(Stop::Length(self.job.options.step_limit));
                 return true;
             }
             End::Complete => {
@@ -314,7 +421,7 @@ impl Run<'_> {
             }
             End::Blocked(threads) => {
                 self.report.executions += 1;
-                if self.options.blocking {
+                if self.job.options.blocking {
                     self.visited(end)
                 } else {
                     Some(waiting_for_ever(threads))
@@ -342,25 +449,41 @@ impl Run<'_> {
 
     /// What the visitor objects to.
     fn visited(&self, end: &End) -> Option<Failure> {
-        (self.visit)(&Execution { trace: &self.machine.trace, end }).err()
+        (self.job.visit)(&Execution { trace: &self.machine.trace, end }).err()
     }
 
     /// Whether a limit is reached, though there is more to explore.
     fn is_spent(&mut self) -> bool {
-        let stop = if let Some(most) = self.options.executions
+        if let Some(most) = self.job.options.executions
             && self.report.executions >= most
         {
-            Stop::Executions(most)
-        } else if let Some(most) = self.options.time
-            && self.start.elapsed() >= most
-        {
-            Stop::Time(most)
-        } else {
-            return false;
-        };
-        self.report.scope.stopped = Some(stop);
-        true
+            self.report.scope.stopped = Some(Stop::Executions(most));
+            return true;
+        }
+        self.is_out_of_time()
     }
+
+    fn is_out_of_time(&mut self) -> bool {
+        if let Some(most) = self.job.options.time
+            && self.job.start.elapsed() >= most
+        {
+            self.report.scope.stopped = Some(Stop::Time(most));
+            return true;
+        }
+        false
+    }
+}
+
+/// Runs a function on so many OS threads.
+fn on_threads(count: usize, function: &(dyn Fn() -> Report + Sync)) -> Vec<Report> {
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..count).map(|_| scope.spawn(function)).collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, Report>| match thread.join() {
+            Ok(report) => report,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        threads.into_iter().map(join).collect()
+    })
 }
 
 fn blocked(end: &End) -> &[BlockedThread] {

@@ -9,6 +9,7 @@ mod intervals;
 mod locations;
 mod optimal;
 mod panics;
+mod parallel;
 mod races;
 mod report;
 mod rng;

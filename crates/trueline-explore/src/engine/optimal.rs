@@ -16,8 +16,10 @@
 //!
 //! Choices of the environment are part of an event: all of them are explored before the thread falls asleep.
 //!
-//! **Invariant**: no execution repeats another up to the order of independent events, and if every effect was foretold exactly and
-//! the environment chose nothing, none is given up because all that can run is asleep (`blocked` counts those).
+//! It then sleeps with what any of them touched, which wakes it more often than need be.
+//!
+//! **Invariant**: if the environment chooses nothing, no execution repeats another up to the order of independent events; if moreover
+//! every effect is foretold exactly, none is given up because all that can run is asleep (`blocked` counts those).
 //!
 //! Cost: an execution of `n` events has at most as many races as pairs of conflicting events; each is `O(n)` clock
 //! comparisons, and `O(n)` for each sleeping thread and each tree node passed.
@@ -34,7 +36,7 @@ pub(crate) struct Sleeper {
     pub(crate) thread: u32,
     pub(crate) footprint: Footprint,
     /// It slept already where the search was not led by a wakeup tree any more.
-    foreign: bool,
+    pub(crate) foreign: bool,
 }
 
 /// A state on the way to the current execution's end, and what was chosen there.

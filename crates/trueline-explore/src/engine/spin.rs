@@ -62,16 +62,23 @@ impl Frame {
         if self.lowest.is_null() {
             return None;
         }
-        let mut hash = 0u64;
+        // Four lanes, since each step waits for the one before.
+        let mut lanes = [1u64, 2, 3, 4];
         let mut at = self.lowest;
         while at < self.base {
-            // SAFETY: between the stack pointer of the thread that runs now and the base of its stack all memory is mapped. No other
-            // thread of the OS writes to it. The values are not interpreted.
-            let word = unsafe { ptr::read_volatile(at) };
-            hash = (hash.rotate_left(23) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-            hash ^= hash >> 29;
-            at = at.wrapping_add(1);
+            for lane in &mut lanes {
+                if at < self.base {
+                    // SAFETY: between the stack pointer of the thread that runs now and the base of its stack all memory is mapped. No
+                    // other thread of the OS writes to it. The values are not interpreted.
+                    let word = unsafe { ptr::read_volatile(at) };
+                    *lane = (lane.rotate_left(23) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+                }
+                at = at.wrapping_add(1);
+            }
         }
+        let hash = lanes.into_iter().fold(0u64, |hash, lane| {
+            (hash.rotate_left(29) ^ lane ^ lane >> 32).wrapping_mul(0xD6E8_FEB8_6659_FD93)
+        });
         Some(hash)
     }
 }
@@ -90,25 +97,31 @@ impl Spin {
 
     /// A thread is about to make an access.
     #[inline]
-    pub(crate) fn announce(&mut self, access: &Access, frame: Frame) {
+    pub(crate) fn announce(&mut self, access: &Access, frame: Frame, locations: &Locations) {
         if !self.reads.is_empty() {
-            self.compare(access, frame);
+            self.compare(access, frame, locations);
         }
     }
 
-    fn compare(&mut self, access: &Access, frame: Frame) {
+    fn compare(&mut self, access: &Access, frame: Frame, locations: &Locations) {
         let same =
             |read: &Read| read.location == access.location && ptr::eq(read.caller, access.caller);
         let Some(start) = self.reads.iter().rposition(same) else {
             return;
         };
+        let round = &self.reads[start..];
+        if round.iter().any(|read| locations.value(read.location) != read.value) {
+            // The next round will not be like the last.
+            return;
+        }
         let hinted = self.hint.is_some_and(|reads| reads > start);
         if !hinted {
             self.state = frame.state();
         }
         if hinted || (self.state.is_some() && self.reads[start].state == self.state) {
             let round = self.reads[start..].iter();
-            let mut watched: Vec<(usize, u64)> = round.map(|r| (r.location, r.value)).collect();
+            let mut watched: Vec<(usize, u64)> =
+                round.map(|read| (read.location, read.value)).collect();
             watched.sort_unstable();
             watched.dedup();
             self.watched = Some(Arc::from(watched));

@@ -10,8 +10,6 @@
 //! Each location has the chain of its accesses, newest first ([`Touch::previous`]). An event's clock is its thread's clock
 //! joined with that of the last write (if it reads) or of all accesses back to the last write (if it writes).
 
-use std::panic::Location;
-
 use super::footprint::{Footprint, Watched, contains};
 use super::interface::{Access, Effect, NOWHERE};
 use super::locations::Locations;
@@ -320,10 +318,5 @@ impl Trace {
             earlier = other.previous;
         }
         self.touches.push(touch);
-    }
-
-    /// The line of the user's that an event belongs to.
-    pub(crate) fn line(&self, event: u32) -> &'static Location<'static> {
-        self.event(event).access.caller
     }
 }

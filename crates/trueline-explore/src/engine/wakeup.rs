@@ -165,28 +165,32 @@ impl Sequence {
         self.items
     }
 
-    fn thread(&self, trace: &Trace, position: usize) -> u32 {
+    pub(crate) fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    pub(crate) fn thread(&self, trace: &Trace, position: usize) -> u32 {
         match self.items[position] {
             NONE => self.second.thread,
             event => trace.event(event).thread,
         }
     }
 
-    fn choice(&self, trace: &Trace, position: usize) -> u32 {
+    pub(crate) fn choice(&self, trace: &Trace, position: usize) -> u32 {
         match self.items[position] {
             NONE => 0,
             event => trace.event(event).choice,
         }
     }
 
-    fn footprint<'a>(&'a self, trace: &'a Trace, position: usize) -> &'a Footprint {
+    pub(crate) fn footprint<'a>(&'a self, trace: &'a Trace, position: usize) -> &'a Footprint {
         match self.items[position] {
             NONE => &self.second.footprint,
             event => &trace.event(event).footprint,
         }
     }
 
-    fn remove(&mut self, position: usize) {
+    pub(crate) fn remove(&mut self, position: usize) {
         self.items.remove(position);
     }
 

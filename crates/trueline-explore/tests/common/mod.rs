@@ -5,7 +5,7 @@
 pub mod random;
 
 use trueline_explore::engine::interface::{
-    Access, Condition, Effect, ThreadId, ended, point, record, spawn, value,
+    Access, Condition, Effect, ThreadId, choose, ended, point, record, spawn, value,
 };
 
 /// An atomic cell at a location of its own.
@@ -57,6 +57,17 @@ impl Cell {
     #[track_caller]
     pub fn opaque_compare_exchange(self, expected: u64, new: u64) -> Result<u64, u64> {
         self.exchange(&Access::update(self.0), expected, new)
+    }
+
+    /// Fails now and then, though the value is the expected one: `None`.
+    #[track_caller]
+    pub fn weak_compare_exchange(self, expected: u64, new: u64) -> Option<u64> {
+        point(&Access::update(self.0).changing(Condition::equals(expected)));
+        let old = value(self.0);
+        let fails = old == expected && choose(2) == 1;
+        let changes = old == expected && !fails;
+        record(if changes { Effect::update(old, new) } else { Effect::read(old) });
+        (!fails).then_some(old)
     }
 
     fn exchange(self, access: &Access, expected: u64, new: u64) -> Result<u64, u64> {

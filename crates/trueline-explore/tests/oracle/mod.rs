@@ -12,6 +12,8 @@ pub enum Step {
     Add(usize, u64),
     Swap(usize, u64),
     Cas(usize, u64, u64),
+    /// May fail though the value is the expected one.
+    WeakCas(usize, u64, u64),
     Await(usize, u64),
     Lock(usize),
     Unlock(usize),
@@ -88,7 +90,7 @@ pub fn all_interleavings(program: &Program, cells: usize, preemptions: usize) ->
             }
         }
         orders.entry((results, state.cells.clone())).or_default().insert(before);
-        traces.insert((state.past.clone(), state.counts.clone()));
+        traces.insert((state.past.clone(), state.counts.clone(), state.results.clone()));
     });
     let outcomes = orders.into_iter().map(|(outcome, set)| (outcome, maximal(&set))).collect();
     Behaviours { outcomes, traces: traces.len(), interleavings }
@@ -117,7 +119,12 @@ fn walk(program: &Program, state: State, bound: usize, done: &mut impl FnMut(&St
         let mut next = state.clone();
         next.preemptions += usize::from(preempts);
         next.last = Some(thread);
-        step(program, &mut next, thread);
+        if may_fail(program, &next, thread) {
+            let mut failed = next.clone();
+            step(program, &mut failed, thread, true);
+            walk(program, failed, bound, done);
+        }
+        step(program, &mut next, thread, false);
         walk(program, next, bound, done);
     }
 }
@@ -131,13 +138,19 @@ fn enabled(program: &Program, state: &State, thread: usize) -> bool {
     match program[thread].get(operation).map(|steps| steps.get(step)) {
         None => false,
         Some(None | Some(Step::Load(_) | Step::Store(..) | Step::Add(..) | Step::Swap(..))) => true,
-        Some(Some(Step::Cas(..) | Step::Unlock(_))) => true,
+        Some(Some(Step::Cas(..) | Step::WeakCas(..) | Step::Unlock(_))) => true,
         Some(Some(&Step::Await(cell, value))) => state.cells[cell] == value,
         Some(Some(&Step::Lock(cell))) => state.cells[cell] == 0,
     }
 }
 
-fn step(program: &Program, state: &mut State, thread: usize) {
+fn may_fail(program: &Program, state: &State, thread: usize) -> bool {
+    let (operation, step) = state.at[thread];
+    let step = program[thread].get(operation).and_then(|steps| steps.get(step));
+    matches!(step, Some(&Step::WeakCas(cell, expected, _)) if state.cells[cell] == expected)
+}
+
+fn step(program: &Program, state: &mut State, thread: usize, fails: bool) {
     let (operation, at) = state.at[thread];
     let steps = &program[thread][operation];
     let me = index(program, thread, operation);
@@ -155,13 +168,16 @@ fn step(program: &Program, state: &mut State, thread: usize) {
             Step::Cas(cell, expected, new) => {
                 (cell, true, (state.cells[cell] == expected).then_some(new))
             }
+            Step::WeakCas(cell, expected, new) => {
+                (cell, true, (state.cells[cell] == expected && !fails).then_some(new))
+            }
             Step::Await(cell, _) => (cell, true, None),
             Step::Lock(cell) => (cell, false, Some(1)),
             Step::Unlock(cell) => (cell, false, Some(0)),
         };
         let old = state.cells[cell];
         if read {
-            state.results[me] = fold(state.results[me], old);
+            state.results[me] = fold(state.results[me], if fails { old + 5 } else { old });
         }
         let writes = match write {
             None => false,
