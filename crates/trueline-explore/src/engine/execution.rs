@@ -111,6 +111,8 @@ enum State {
 pub(crate) struct Thread {
     state: State,
     coroutine: Option<Coroutine<(), (), ()>>,
+    /// Its own in every execution, so that what is on it has the same addresses.
+    stack: Option<DefaultStack>,
     switch: *const Switch,
     /// Where its stack begins: the highest address.
     base: *const u64,
@@ -128,6 +130,7 @@ impl Thread {
         Thread {
             state: State::Absent,
             coroutine: None,
+            stack: None,
             switch: null(),
             base: null(),
             pending: Access::local(),
@@ -183,7 +186,6 @@ pub(crate) struct Machine {
     /// All of this execution, in the order in which they were spawned.
     order: Vec<u32>,
     enabled: Vec<u32>,
-    stacks: Vec<DefaultStack>,
     stack_size: usize,
     /// The numbers of each thread's children, in the order in which it spawns them: the same in all executions.
     children: Vec<Vec<u32>>,
@@ -193,6 +195,8 @@ pub(crate) struct Machine {
     next: u32,
     end: Option<End>,
     choice: (u32, u32),
+    /// The failure of this execution was found when all its threads had ended.
+    pub(crate) failed_at_end: bool,
     step_limit: usize,
     /// A panic is on its way through the current thread.
     pub(crate) panic: Option<Failure>,
@@ -208,7 +212,6 @@ impl Machine {
             alive: Vec::new(),
             order: Vec::new(),
             enabled: Vec::new(),
-            stacks: Vec::new(),
             stack_size,
             children: Vec::new(),
             names: Arc::default(),
@@ -217,6 +220,7 @@ impl Machine {
             next: 0,
             end: None,
             choice: (0, 1),
+            failed_at_end: false,
             step_limit,
             panic: None,
             slots: Vec::new(),
@@ -242,6 +246,7 @@ impl Machine {
         self.end = None;
         self.panic = None;
         self.choice = (0, 1);
+        self.failed_at_end = false;
         for slot in &mut self.slots {
             (slot.reset)(&mut *slot.state);
         }
@@ -266,7 +271,7 @@ impl Machine {
                 let coroutine = (*record).coroutine.as_mut().expect("a thread that can run");
                 if let CoroutineResult::Return(()) = coroutine.resume(()) {
                     let coroutine = (*record).coroutine.take().expect("it has just run");
-                    (*this).stacks.push(coroutine.into_stack());
+                    (*record).stack = Some(coroutine.into_stack());
                 }
                 if (*this).end.is_some() {
                     break;
@@ -280,7 +285,7 @@ impl Machine {
                 // own of the user's is leaked, which is safe. References to their stack from other threads (scoped
                 // threads) are in frames that are dropped in this very loop.
                 unsafe { coroutine.force_reset() };
-                self.stacks.push(coroutine.into_stack());
+                thread.stack = Some(coroutine.into_stack());
             }
         }
         let mut end = self.end.take().expect("the loop was left");
@@ -288,6 +293,7 @@ impl Machine {
             for slot in &mut self.slots {
                 if let Some(failure) = (slot.execution_ends)(&mut *slot.state) {
                     end = End::Failed(failure);
+                    self.failed_at_end = true;
                     break;
                 }
             }
@@ -305,9 +311,9 @@ impl Machine {
         let position = self.alive.partition_point(|&t| t < thread);
         self.alive.insert(position, thread);
         self.order.push(thread);
-        let stack = self
-            .stacks
-            .pop()
+        let stack = self.threads[thread as usize]
+            .stack
+            .take()
             .unwrap_or_else(|| DefaultStack::new(self.stack_size).expect("memory for a stack"));
         let base = stack.base().get() as *const u64;
         let this: *mut Machine = self;

@@ -14,7 +14,7 @@ use super::optimal::Optimal;
 use super::parallel::{Parallel, Worker};
 use super::report::{Aim, Report, Stop};
 use super::samplers::{Sample, Sampler};
-use super::schedule::{Replay, Schedule};
+use super::schedule::{Again, Replay, Schedule};
 use super::trace::Trace;
 
 /// An exploration of a program: which schedules, and how many at most.
@@ -394,9 +394,20 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Runs the same schedule once more, and yields how that fails. What is left over at the end of an execution may have been made to
+    /// stay by the standard library, when it was used for the first time: that does not happen again.
+    fn fails_again(&mut self) -> Option<Failure> {
+        let length = self.machine.trace.len();
+        let mut again = Again::new(&self.machine.trace);
+        match self.machine.run(self.job.body, &mut again, length) {
+            End::Failed(failure) => Some(failure),
+            End::Diverged(what) => Some(Failure::Nondeterminism { what }),
+            _ => None,
+        }
+    }
+
     /// Takes an execution into the report. False: the exploration is over.
     fn settle(&mut self, end: &End) -> bool {
-        let execution = Execution { trace: &self.machine.trace, end };
         let failure = match end {
             End::GivenUp => return true,
             End::TooLong => {
@@ -406,15 +417,19 @@ impl<'a> Run<'a> {
             }
             End::Complete => {
                 self.report.executions += 1;
-                (self.job.visit)(&execution).err()
+                self.visited(end)
             }
             End::Blocked(threads) => {
                 self.report.executions += 1;
                 if self.job.options.blocking {
-                    (self.job.visit)(&execution).err()
+                    self.visited(end)
                 } else {
                     Some(waiting_for_ever(threads))
                 }
+            }
+            End::Failed(_) if self.machine.failed_at_end => {
+                self.report.executions += 1;
+                self.fails_again().or_else(|| self.visited(&End::Complete))
             }
             End::Failed(failure) => {
                 self.report.executions += 1;
@@ -430,6 +445,11 @@ impl<'a> Run<'a> {
         self.report.trace = lines(&self.machine.trace, self.machine.order());
         self.report.scope.stopped = Some(Stop::Failure);
         false
+    }
+
+    /// What the visitor objects to.
+    fn visited(&self, end: &End) -> Option<Failure> {
+        (self.job.visit)(&Execution { trace: &self.machine.trace, end }).err()
     }
 
     /// Whether a limit is reached, though there is more to explore.

@@ -1,0 +1,26 @@
+//! The programs under loom.
+
+#[path = "objects.rs"]
+mod objects;
+
+use std::time::{Duration, Instant};
+
+pub(crate) use objects::objects;
+
+use super::{Body, Notes};
+
+mod library {
+    pub(super) use loom::sync::Mutex;
+    pub(super) use loom::sync::atomic::{AtomicUsize, Ordering};
+    pub(super) use loom::thread;
+}
+
+pub(crate) fn explore(body: Body, timeout: Duration, notes: &'static Notes) -> bool {
+    let mut builder = loom::model::Builder::new();
+    builder.max_duration = Some(timeout);
+    // Loom looks at the clock at every so many executions.
+    builder.checkpoint_interval = 100;
+    let started = Instant::now();
+    builder.check(move || notes.note(body()));
+    started.elapsed() < timeout
+}
