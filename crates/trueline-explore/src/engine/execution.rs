@@ -446,7 +446,11 @@ impl Machine {
     }
 
     pub(crate) fn forget(&mut self, location: usize) {
-        self.trace.locations.set_value(self.placed(location), 0);
+        self.amend(location, 0);
+    }
+
+    pub(crate) fn amend(&mut self, location: usize, value: u64) {
+        self.trace.locations.set_value(self.placed(location), value);
     }
 
     /// An address on the stack of a thread, as its place there: the same for all machines that explore together.
