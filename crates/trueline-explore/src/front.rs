@@ -240,9 +240,9 @@ pub(crate) fn perform<R>(access: Arrived, body: impl FnOnce(&mut Front, u32) -> 
 /// An event on a location whose value the engine keeps: a lock, a token. The function gets the value.
 pub(crate) fn kept_event(access: Access, body: impl FnOnce(u64) -> (Effect, Edge)) -> Effect {
     let access = arrive(access);
-    let address = access.address;
-    let value = interface::value(access.location);
-    perform(access, |front, thread| {
+    let (address, location) = (access.address, access.location);
+    let value = interface::value(location);
+    let effect = perform(access, |front, thread| {
         let (effect, edge) = body(value);
         if matches!(edge, Edge::Acquire | Edge::Both) {
             front.detector.acquire(thread, address);
@@ -251,7 +251,11 @@ pub(crate) fn kept_event(access: Access, body: impl FnOnce(u64) -> (Effect, Edge
             front.detector.release(thread, address);
         }
         (effect, effect)
-    })
+    });
+    if std::thread::panicking() {
+        interface::amend(location, effect.after);
+    }
+    effect
 }
 
 /// Decides which of the outstanding pointers were written through.

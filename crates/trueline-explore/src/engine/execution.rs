@@ -442,11 +442,30 @@ impl Machine {
     }
 
     pub(crate) fn value(&self, location: usize) -> u64 {
-        self.trace.locations.value(location)
+        self.trace.locations.value(self.placed(location))
     }
 
     pub(crate) fn forget(&mut self, location: usize) {
-        self.trace.locations.set_value(location, 0);
+        self.amend(location, 0);
+    }
+
+    pub(crate) fn amend(&mut self, location: usize, value: u64) {
+        self.trace.locations.set_value(self.placed(location), value);
+    }
+
+    /// An address on the stack of a thread, as its place there: the same for all machines that explore together.
+    fn placed(&self, location: usize) -> usize {
+        let inside = |thread: &Thread| {
+            let depth = (thread.base as usize).wrapping_sub(location);
+            (depth <= self.stack_size).then_some(depth)
+        };
+        // Locations that are no addresses have one of the highest bits.
+        if location >> 56 != 0 {
+            return location;
+        }
+        let mut threads = self.threads.iter().enumerate();
+        let place = threads.find_map(|(index, thread)| Some((index, inside(thread)?)));
+        place.map_or(location, |(index, depth)| 1 << 58 | index << 32 | depth)
     }
 
     pub(crate) fn fresh_location(&mut self) -> usize {
@@ -583,11 +602,13 @@ extern "sysv64" fn point_at(access: &Access, lowest: *const u64) {
             true
         } else {
             let me = machine.current;
+            let location = machine.placed(access.location);
             let record = &mut machine.threads[me as usize];
             record.pending = *access;
+            record.pending.location = location;
             record.state = State::Pending;
             let frame = Frame { lowest, base: record.base };
-            record.spin.announce(access, frame, &machine.trace.locations);
+            record.spin.announce(&record.pending, frame, &machine.trace.locations);
             let next = match record.returns_to.take() {
                 Some(parent) => Some(parent),
                 None => machine.schedule(),

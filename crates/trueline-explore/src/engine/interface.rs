@@ -316,6 +316,12 @@ pub fn forget(location: usize) {
     execution::with(|e| e.forget(location));
 }
 
+/// Sets the value of a location while the thread unwinds, when nothing is recorded: a lock that is released then is free if the
+/// panic is caught. Not an event.
+pub(crate) fn amend(location: usize, value: u64) {
+    execution::with(|e| e.amend(location, value));
+}
+
 /// A location that no address has and that is the same in each execution that has run the same way so far.
 pub fn fresh_location() -> usize {
     execution::with(|e| e.fresh_location())

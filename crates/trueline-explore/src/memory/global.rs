@@ -1,6 +1,6 @@
 //! The allocator that a test installs.
 
-use super::arena::{Afterwards, RESERVED};
+use super::arena::{Afterwards, RESERVED, is_buffer};
 use super::fault::MemoryFault;
 use super::{Arena, Reuse, regions};
 use crate::engine::interface::{self, Access, Block, Effect, Failure};
@@ -176,9 +176,10 @@ unsafe impl GlobalAlloc for Alloc {
         }
         // SAFETY: the caller's promise: `size`, rounded up to the alignment, does not overflow.
         let new = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
-        // A buffer that grows makes no events: that of the output which a test captures grows under a lock of std's, and an
-        // execution that is abandoned there would leave it locked.
-        let to = if interface::active() {
+        // What grows makes no events: it may do so under a lock of std's, and an execution that is abandoned there would leave it
+        // locked. What has outlived an execution leaves the arena.
+        let kept = own_arena(pointer.addr()).is_some_and(|arena| arena.is_kept(pointer.addr()));
+        let to = if interface::active() && !kept {
             place(new)
         } else {
             // SAFETY: the caller's promise.
@@ -205,8 +206,7 @@ fn allocate(layout: Layout) -> *mut u8 {
     let (lifo, caller) = interface::with_state(|front: &mut Front| {
         (front.memory.reuse == Reuse::Lifo, front.site(thread).after)
     });
-    // Byte buffers are not reused, see `realloc`.
-    if !lifo || layout.align() == 1 {
+    if !lifo || is_buffer(layout) {
         return place(layout);
     }
     let caller = caller.unwrap_or(Location::caller());
@@ -240,7 +240,7 @@ fn own_arena<'a>(address: usize) -> Option<&'a mut Arena> {
 /// Frees a block whose contents have moved: not an event, but no access may follow.
 fn displace(address: usize) {
     let Some(arena) = own_arena(address) else { return };
-    if !interface::active() || !arena.holds(address) {
+    if !interface::active() || arena.is_kept(address) {
         return arena.free_quietly(address);
     }
     let thread = interface::current_thread();
@@ -256,6 +256,9 @@ fn deallocate(address: usize, layout: Layout) {
     let Some(arena) = own_arena(address) else { return };
     if !interface::active() || arena.is_kept(address) {
         return arena.free_quietly(address);
+    }
+    if is_buffer(layout) {
+        return displace(address);
     }
     let thread = interface::current_thread();
     let (checked, lifo, caller) = interface::with_state(|front: &mut Front| {
