@@ -140,7 +140,19 @@ same!(locks_and_poison_are_the_same, {
     lock.clear_poison();
     let cleared = lock.lock().is_ok();
     let text = format!("{:?}", lock.lock().unwrap());
-    (busy, both, excluded, caught, read, unpoisoned, write, poisoned, cleared, text, lock.into_inner().unwrap())
+    (
+        busy,
+        both,
+        excluded,
+        caught,
+        read,
+        unpoisoned,
+        write,
+        poisoned,
+        cleared,
+        text,
+        lock.into_inner().unwrap(),
+    )
 });
 
 same!(condition_variables_are_the_same, {
@@ -177,10 +189,23 @@ same!(lazy_values_are_the_same, {
     let copy = lock.clone().into_inner();
     let taken = (lock.take(), lock.take());
     let poisoned = Once::new();
-    let panics = catch_unwind(std::panic::AssertUnwindSafe(|| poisoned.call_once(|| panic!("on purpose"))));
+    let panics =
+        catch_unwind(std::panic::AssertUnwindSafe(|| poisoned.call_once(|| panic!("on purpose"))));
     let mut told = false;
     poisoned.call_once_force(|state| told = state.is_poisoned());
-    (LAZY.len(), runs, ONCE.is_completed(), before, first, second, kept, copy, taken, panics.is_err(), told)
+    (
+        LAZY.len(),
+        runs,
+        ONCE.is_completed(),
+        before,
+        first,
+        second,
+        kept,
+        copy,
+        taken,
+        panics.is_err(),
+        told,
+    )
 });
 
 same!(reference_counts_are_the_same, {
@@ -222,7 +247,10 @@ same!(threads_are_the_same, {
     let mut values = vec![1, 2, 3];
     let sum: i32 = thread::scope(|s| {
         // A thread of the scope spawns another.
-        let handles = values.iter_mut().map(|v| s.spawn(move || s.spawn(|| *v += 1).join())).collect::<Vec<_>>();
+        let handles = values
+            .iter_mut()
+            .map(|v| s.spawn(move || s.spawn(|| *v += 1).join()))
+            .collect::<Vec<_>>();
         handles.into_iter().for_each(|handle| handle.join().unwrap().unwrap());
         2
     });

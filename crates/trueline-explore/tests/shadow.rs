@@ -277,7 +277,8 @@ fn statics_start_anew_in_each_execution() {
 #[test]
 fn a_barrier_has_one_leader_and_can_be_used_again() {
     check([(2, 4)], || {
-        let (barrier, leaders, arrived) = (Barrier::new(2), AtomicUsize::new(0), AtomicUsize::new(0));
+        let (barrier, leaders, arrived) =
+            (Barrier::new(2), AtomicUsize::new(0), AtomicUsize::new(0));
         let run = || {
             for round in 1..=2 {
                 arrived.fetch_add(1, Ordering::Relaxed);
@@ -315,12 +316,15 @@ fn messages_of_a_sender_arrive_in_order() {
 
 #[test]
 fn a_rendezvous_gives_back_what_nobody_took() {
-    check([(Ok(()), Some(5)), (Err(mpsc::SendError(5)), None)].map(|(sent, got)| (sent.is_ok(), got)), || {
-        let (sender, receiver) = mpsc::sync_channel(0);
-        let thread = thread::spawn(move || receiver.try_recv().ok());
-        let sent = sender.send(5).is_ok();
-        (sent, thread.join().unwrap())
-    });
+    check(
+        [(Ok(()), Some(5)), (Err(mpsc::SendError(5)), None)].map(|(sent, got)| (sent.is_ok(), got)),
+        || {
+            let (sender, receiver) = mpsc::sync_channel(0);
+            let thread = thread::spawn(move || receiver.try_recv().ok());
+            let sent = sender.send(5).is_ok();
+            (sent, thread.join().unwrap())
+        },
+    );
 }
 
 #[test]

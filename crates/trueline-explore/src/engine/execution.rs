@@ -13,6 +13,7 @@
 
 use std::any::{Any, TypeId};
 use std::cell::Cell;
+use std::ops::RangeInclusive;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{null, null_mut};
 use std::sync::{Arc, Mutex};
@@ -187,6 +188,8 @@ pub(crate) struct Machine {
     order: Vec<u32>,
     enabled: Vec<u32>,
     stack_size: usize,
+    /// From the lowest to the highest address of all stacks.
+    stacks: RangeInclusive<usize>,
     /// The numbers of each thread's children, in the order in which it spawns them: the same in all executions.
     children: Vec<Vec<u32>>,
     names: Arc<Mutex<Names>>,
@@ -213,6 +216,7 @@ impl Machine {
             order: Vec::new(),
             enabled: Vec::new(),
             stack_size,
+            stacks: usize::MAX..=0,
             children: Vec::new(),
             names: Arc::default(),
             strategy: null_mut::<NoStrategy>(),
@@ -316,6 +320,8 @@ impl Machine {
             .take()
             .unwrap_or_else(|| DefaultStack::new(self.stack_size).expect("memory for a stack"));
         let base = stack.base().get() as *const u64;
+        let (low, high) = ((base as usize).saturating_sub(self.stack_size), base as usize);
+        self.stacks = low.min(*self.stacks.start())..=high.max(*self.stacks.end());
         let this: *mut Machine = self;
         let coroutine = Coroutine::with_stack(stack, move |switch: &Switch, ()| {
             // SAFETY: the machine outlives all its coroutines (see `run`), and while this one runs nobody else uses it.
@@ -459,8 +465,7 @@ impl Machine {
             let depth = (thread.base as usize).wrapping_sub(location);
             (depth <= self.stack_size).then_some(depth)
         };
-        // Locations that are no addresses have one of the highest bits.
-        if location >> 56 != 0 {
+        if !self.stacks.contains(&location) {
             return location;
         }
         let mut threads = self.threads.iter().enumerate();

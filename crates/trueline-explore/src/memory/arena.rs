@@ -312,7 +312,10 @@ impl Arena {
         for block in &self.blocks {
             let bytes = block.granules as usize * GRANULE;
             let keep = block.state == State::Live
-                && (complete || (block.align == 1 && block.size >= 8 && self.kept_bytes + bytes <= KEPT_BYTES));
+                && (complete
+                    || (block.align == 1
+                        && block.size >= 8
+                        && self.kept_bytes + bytes <= KEPT_BYTES));
             if keep {
                 self.kept_bytes += if complete { 0 } else { bytes };
                 self.kept.push(Kept { granule: block.granule, granules: block.granules });
@@ -471,11 +474,17 @@ mod tests {
         let kind = |fault: MemoryFault| fault.kind;
         assert!(arena.check_access(a + 39, HERE).unwrap().is_some());
         assert_eq!(arena.check_access(a + 4096, HERE), Ok(None));
-        assert_eq!(arena.free(a + 16, HERE, Afterwards::Reusable).map_err(kind), Err(MemoryFaultKind::InvalidFree));
+        assert_eq!(
+            arena.free(a + 16, HERE, Afterwards::Reusable).map_err(kind),
+            Err(MemoryFaultKind::InvalidFree)
+        );
         assert_eq!(arena.final_faults(true).map(kind), Some(MemoryFaultKind::Leak));
         arena.free(a, HERE, Afterwards::Reusable).unwrap();
         assert_eq!(arena.final_faults(true), None);
-        assert_eq!(arena.free(a, HERE, Afterwards::Reusable).map_err(kind), Err(MemoryFaultKind::DoubleFree));
+        assert_eq!(
+            arena.free(a, HERE, Afterwards::Reusable).map_err(kind),
+            Err(MemoryFaultKind::DoubleFree)
+        );
         assert_eq!(arena.check_access(a, HERE).map_err(kind), Err(MemoryFaultKind::UseAfterFree));
         // SAFETY: the address is inside the arena, which is mapped for good.
         unsafe { *(arena.base.add(a - arena.base.addr()) as *mut u8) = 7 };

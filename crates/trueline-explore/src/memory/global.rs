@@ -244,7 +244,9 @@ fn displace(address: usize) {
         return arena.free_quietly(address);
     }
     let thread = interface::current_thread();
-    let freed = interface::with_state(|front: &mut Front| front.free(address, thread, Afterwards::Quarantine));
+    let freed = interface::with_state(|front: &mut Front| {
+        front.free(address, thread, Afterwards::Quarantine)
+    });
     if let Err(failure) = freed {
         front::report(failure);
     }
@@ -278,7 +280,9 @@ fn deallocate(address: usize, layout: Layout) {
     let caller = caller.unwrap_or(Location::caller());
     interface::point(&Access::write(location).releasing(block).named("free").at(caller));
     // Another thread may have freed the block while this one waited for its turn.
-    let freed = interface::with_state(|front: &mut Front| front.free(address, thread, Afterwards::Reusable));
+    let freed = interface::with_state(|front: &mut Front| {
+        front.free(address, thread, Afterwards::Reusable)
+    });
     interface::record(Effect::write(0, 1));
     if let Err(failure) = freed {
         front::report(failure);

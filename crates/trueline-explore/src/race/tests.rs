@@ -82,7 +82,9 @@ fn synchronises(steps: &[(u32, Step)], i: usize, j: usize) -> bool {
 
 /// Whether the write `head` is released by `i`: it is a releasing write itself, or comes after a release fence of its thread.
 fn is_head(steps: &[(u32, Step)], i: usize, head: usize) -> bool {
-    let Step::Atomic(_, Atomic::Store | Atomic::Update, order) = steps[head].1 else { return false };
+    let Step::Atomic(_, Atomic::Store | Atomic::Update, order) = steps[head].1 else {
+        return false;
+    };
     match steps[i].1 {
         Step::Fence(fence) => releases(fence) && steps[i].0 == steps[head].0,
         _ => i == head && releases(order),
@@ -109,7 +111,9 @@ fn reads_sequence(steps: &[(u32, Step)], head: usize, read: usize) -> bool {
         });
         match write {
             Some(write) if write == head => return true,
-            Some(write) if matches!(steps[write].1, Step::Atomic(_, Atomic::Update, _)) => at = write,
+            Some(write) if matches!(steps[write].1, Step::Atomic(_, Atomic::Update, _)) => {
+                at = write
+            }
             _ => return false,
         }
     }
