@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::bounded::Bounded;
-use super::execution::{BlockedThread, End, Machine};
+use super::execution::Machine;
 use super::interface::{Failure, Kind, ThreadId};
 use super::intervals::{self, Histories};
 use super::optimal::Optimal;
@@ -15,6 +15,7 @@ use super::parallel::{Parallel, Worker};
 use super::report::{Aim, Report, Stop};
 use super::samplers::{Sample, Sampler};
 use super::schedule::{Again, Replay, Schedule};
+use super::strategy::{BlockedThread, End};
 use super::trace::Trace;
 
 /// An exploration of a program: which schedules, and how many at most.

@@ -1,6 +1,7 @@
 //! The engine: runs a program again and again under schedules of its choosing.
 
 mod bounded;
+mod calls;
 mod execution;
 mod exploration;
 mod footprint;
@@ -16,6 +17,7 @@ mod rng;
 mod samplers;
 mod schedule;
 mod spin;
+mod strategy;
 mod trace;
 mod wakeup;
 

@@ -19,11 +19,11 @@ use std::sync::{Condvar, Mutex, MutexGuard};
 
 use smallvec::SmallVec;
 
-use super::execution::{BlockedThread, Decision, Strategy, View};
 use super::footprint::Footprint;
 use super::interface::Kind;
 use super::optimal::Sleeper;
 use super::races::{Race, Races};
+use super::strategy::{BlockedThread, Decision, Strategy, View};
 use super::trace::{NONE, Trace};
 use super::wakeup::{Sequence, Standing};
 
