@@ -358,7 +358,7 @@ fn the_state_of_a_front_end_is_new_in_each_execution() {
     let report = Exploration::new().run(|| {
         let count = || with_state::<Count, _>(|count| count.0 += 1);
         count();
-        threads([boxed(move || count()), boxed(|| {})]);
+        threads([boxed(count), boxed(|| {})]);
     });
     assert_eq!(report.failure, None);
     // All three threads add to the cell when they end, after the spawning thread has added.

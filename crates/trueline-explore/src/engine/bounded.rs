@@ -12,8 +12,8 @@
 //!
 //! Cost: at most the number of schedules within the bound, `O((n t)^k)` for `n` events, `t` threads, `k` preemptions.
 
-use super::execution::{BlockedThread, Decision, Strategy, View};
 use super::interface::{NOWHERE, ThreadId, ended};
+use super::strategy::{BlockedThread, Decision, Strategy, View};
 use super::trace::{NONE, Trace};
 
 /// A state on the way.

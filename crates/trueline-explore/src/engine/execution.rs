@@ -7,12 +7,8 @@
 //! **Abandoned executions never unwind.** When an execution ends early (a failure, a deadlock, the strategy gives it up) the stacks
 //! of its threads are reset as they are: destructors would run while other threads hold what they need, and could
 //! panic twice, which aborts the process. What the threads owned is leaked, or reclaimed by a per-execution arena.
-//!
-//! **Who runs.** A thread-local pointer to the machine is set exactly while user code runs; it is null outside of
-//! explorations and inside the engine. Explorations on different OS threads share nothing.
 
 use std::any::{Any, TypeId};
-use std::cell::Cell;
 use std::ops::RangeInclusive;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{null, null_mut};
@@ -21,88 +17,17 @@ use std::sync::{Arc, Mutex};
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
-use super::footprint::Watched;
-use super::interface::{Access, Effect, Failure, PerExecution, ThreadId};
+use super::calls;
+use super::interface::{Access, Effect, Failure, ThreadId};
 use super::panics;
-use super::spin::{Frame, Spin};
+use super::spin::Spin;
+use super::strategy::{BlockedThread, Decision, End, Strategy, View};
 use super::trace::{OperationSpan, Trace};
 
 type Switch = Yielder<(), ()>;
 
-/// Decides who runs. One file a strategy.
-pub(crate) trait Strategy {
-    /// Who makes the next event; `view.enabled` is not empty.
-    fn next(&mut self, view: &View<'_>) -> Decision;
-
-    /// One of `0..count`, for the event that is under way: number `trace.len()`.
-    fn choose(&mut self, trace: &Trace, count: u32) -> u32;
-
-    /// The event that was chosen last is now the last of the trace. False if it is not the one that was expected.
-    fn executed(&mut self, _trace: &Trace) -> bool {
-        true
-    }
-}
-
-/// What a strategy says.
-pub(crate) enum Decision {
-    /// This thread goes on.
-    Run(u32),
-    /// The rest of this execution is of no interest.
-    GiveUp,
-    /// The program does not do again what it did: who should run cannot.
-    Diverged,
-}
-
-/// What a strategy sees.
-pub(crate) struct View<'a> {
-    pub(crate) trace: &'a Trace,
-    /// The threads that can run, in ascending order.
-    pub(crate) enabled: &'a [u32],
-    /// The one that ran last.
-    pub(crate) current: u32,
-    threads: &'a [Box<Thread>],
-}
-
-impl View<'_> {
-    /// The thread that ran last, if it can go on; else the first that can run.
-    pub(crate) fn current_or_first(&self) -> u32 {
-        if self.enabled.contains(&self.current) { self.current } else { self.enabled[0] }
-    }
-
-    /// The access that a thread will make next.
-    pub(crate) fn pending(&self, thread: u32) -> &Access {
-        &self.threads[thread as usize].pending
-    }
-}
-
-/// How an execution ended.
-#[derive(Debug)]
-pub(crate) enum End {
-    /// All threads have ended.
-    Complete,
-    /// Those that have not ended wait for ever.
-    Blocked(Vec<BlockedThread>),
-    /// The strategy gave it up.
-    GivenUp,
-    /// The front end, or a panic, made it a failure.
-    Failed(Failure),
-    /// It did not do what an earlier execution with the same schedule did; says where.
-    Diverged(String),
-    /// It has made as many events as it may.
-    TooLong,
-}
-
-/// A thread that waits when nobody can run.
-#[derive(Clone, Debug)]
-pub(crate) struct BlockedThread {
-    pub(crate) thread: u32,
-    pub(crate) access: Access,
-    /// Set if it spins: what it looks at.
-    pub(crate) watched: Option<Watched>,
-}
-
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+pub(super) enum State {
     Absent,
     Running,
     Pending,
@@ -110,20 +35,20 @@ enum State {
 }
 
 pub(crate) struct Thread {
-    state: State,
-    coroutine: Option<Coroutine<(), (), ()>>,
+    pub(super) state: State,
+    pub(super) coroutine: Option<Coroutine<(), (), ()>>,
     /// Its own in every execution, so that what is on it has the same addresses.
-    stack: Option<DefaultStack>,
-    switch: *const Switch,
+    pub(super) stack: Option<DefaultStack>,
+    pub(super) switch: *const Switch,
     /// Where its stack begins: the highest address.
-    base: *const u64,
-    pending: Access,
+    pub(super) base: *const u64,
+    pub(super) pending: Access,
     /// The parent that waits for this new thread to reach its first point.
-    returns_to: Option<u32>,
-    children: u32,
-    fresh: u32,
-    operation: Option<usize>,
-    spin: Spin,
+    pub(super) returns_to: Option<u32>,
+    pub(super) children: u32,
+    pub(super) fresh: u32,
+    pub(super) operation: Option<usize>,
+    pub(super) spin: Spin,
 }
 
 impl Thread {
@@ -145,17 +70,12 @@ impl Thread {
 }
 
 /// State of a front end, with what to do with it.
-struct Slot {
-    of: TypeId,
-    state: Box<dyn Any>,
-    reset: fn(&mut dyn Any),
-    thread_ends: fn(),
-    execution_ends: fn(&mut dyn Any) -> Option<Failure>,
-}
-
-thread_local! {
-    /// The machine whose user code runs on this OS thread now.
-    static MACHINE: Cell<*mut Machine> = const { Cell::new(null_mut()) };
+pub(super) struct Slot {
+    pub(super) of: TypeId,
+    pub(super) state: Box<dyn Any>,
+    pub(super) reset: fn(&mut dyn Any),
+    pub(super) thread_ends: fn(),
+    pub(super) execution_ends: fn(&mut dyn Any) -> Option<Failure>,
 }
 
 /// The numbers of threads: a thread's `n`th child has the same in every execution of an exploration.
@@ -166,7 +86,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    fn child(&mut self, parent: usize, ordinal: usize) -> u32 {
+    pub(super) fn child(&mut self, parent: usize, ordinal: usize) -> u32 {
         if self.children.len() <= parent {
             self.children.resize(parent + 1, Vec::new());
         }
@@ -181,29 +101,31 @@ impl Names {
 /// Everything that running needs, kept from one execution to the next.
 pub(crate) struct Machine {
     pub(crate) trace: Trace,
-    threads: Vec<Box<Thread>>,
+    // A thread's coroutine must not move while it runs, though threads are added.
+    #[allow(clippy::vec_box)]
+    pub(super) threads: Vec<Box<Thread>>,
     /// Those of this execution that have not ended, in ascending order.
-    alive: Vec<u32>,
+    pub(super) alive: Vec<u32>,
     /// All of this execution, in the order in which they were spawned.
-    order: Vec<u32>,
-    enabled: Vec<u32>,
-    stack_size: usize,
+    pub(super) order: Vec<u32>,
+    pub(super) enabled: Vec<u32>,
+    pub(super) stack_size: usize,
     /// From the lowest to the highest address of all stacks.
-    stacks: RangeInclusive<usize>,
+    pub(super) stacks: RangeInclusive<usize>,
     /// The numbers of each thread's children, in the order in which it spawns them: the same in all executions.
-    children: Vec<Vec<u32>>,
-    names: Arc<Mutex<Names>>,
-    strategy: *mut dyn Strategy,
-    current: u32,
-    next: u32,
-    end: Option<End>,
-    choice: (u32, u32),
+    pub(super) children: Vec<Vec<u32>>,
+    pub(super) names: Arc<Mutex<Names>>,
+    pub(super) strategy: *mut dyn Strategy,
+    pub(super) current: u32,
+    pub(super) next: u32,
+    pub(super) end: Option<End>,
+    pub(super) choice: (u32, u32),
     /// The failure of this execution was found when all its threads had ended.
     pub(crate) failed_at_end: bool,
-    step_limit: usize,
+    pub(super) step_limit: usize,
     /// A panic is on its way through the current thread.
     pub(crate) panic: Option<Failure>,
-    slots: Vec<Slot>,
+    pub(super) slots: Vec<Slot>,
 }
 
 impl Machine {
@@ -216,7 +138,7 @@ impl Machine {
             order: Vec::new(),
             enabled: Vec::new(),
             stack_size,
-            stacks: usize::MAX..=0,
+            stacks: RangeInclusive::new(usize::MAX, 0),
             children: Vec::new(),
             names: Arc::default(),
             strategy: null_mut::<NoStrategy>(),
@@ -243,7 +165,7 @@ impl Machine {
 
     /// Runs the body once. The first `keep` events are those of the execution before.
     pub(crate) fn run(&mut self, body: &dyn Fn(), strategy: &mut dyn Strategy, keep: usize) -> End {
-        assert!(MACHINE.get().is_null(), "an exploration inside an exploration");
+        assert!(!calls::active(), "an exploration inside an exploration");
         self.trace.restart(keep);
         self.alive.clear();
         self.order.clear();
@@ -306,7 +228,12 @@ impl Machine {
     }
 
     /// Creates a thread that runs when it is resumed.
-    fn start(&mut self, thread: u32, parent: Option<u32>, body: impl FnOnce() + 'static) {
+    pub(super) fn start(
+        &mut self,
+        thread: u32,
+        parent: Option<u32>,
+        body: impl FnOnce() + 'static,
+    ) {
         while self.threads.len() <= thread as usize {
             self.threads.push(Box::new(Thread::new()));
             self.children.push(Vec::new());
@@ -326,21 +253,23 @@ impl Machine {
         let coroutine = Coroutine::with_stack(stack, move |switch: &Switch, ()| {
             // SAFETY: the machine outlives all its coroutines (see `run`), and while this one runs nobody else uses it.
             unsafe { (&mut (*this).threads)[thread as usize].switch = switch };
-            MACHINE.set(this);
+            calls::enter(this);
             let result = catch_unwind(AssertUnwindSafe(body));
             if result.is_ok() {
-                end_thread_locals();
+                calls::end_thread_locals();
             }
             match result {
                 Ok(()) => {
-                    point(&Access::write(ended(ThreadId(thread))).named("thread ends"));
-                    record(Effect::write(0, 1));
-                    MACHINE.set(null_mut());
+                    calls::point(
+                        &Access::write(calls::ended(ThreadId(thread))).named("thread ends"),
+                    );
+                    calls::record(Effect::write(0, 1));
+                    calls::leave();
                     // SAFETY: as above.
                     unsafe { (*this).thread_ended(thread) };
                 }
                 Err(payload) => {
-                    MACHINE.set(null_mut());
+                    calls::leave();
                     // A payload's destructor is user code that may panic again.
                     std::mem::forget(payload);
                     // SAFETY: as above.
@@ -365,7 +294,7 @@ impl Machine {
         record.spin.reset();
     }
 
-    fn thread_ended(&mut self, thread: u32) {
+    pub(super) fn thread_ended(&mut self, thread: u32) {
         self.threads[thread as usize].state = State::Ended;
         self.alive.retain(|&t| t != thread);
         if let Some(next) = self.schedule() {
@@ -374,7 +303,7 @@ impl Machine {
     }
 
     /// Who makes the next event. None: the execution is over.
-    fn schedule(&mut self) -> Option<u32> {
+    pub(super) fn schedule(&mut self) -> Option<u32> {
         self.enabled.clear();
         for &thread in &self.alive {
             let record = &self.threads[thread as usize];
@@ -434,7 +363,7 @@ impl Machine {
     ///
     /// # Safety
     /// `this` must be the machine on whose current thread's stack this is called.
-    unsafe fn switch(this: *mut Machine) {
+    pub(super) unsafe fn switch(this: *mut Machine) {
         // SAFETY: the pointer was stored by the coroutine itself when it started, and lives on its stack. No reference into
         // the machine is held while it is suspended.
         unsafe {
@@ -460,7 +389,7 @@ impl Machine {
     }
 
     /// An address on the stack of a thread, as its place there: the same for all machines that explore together.
-    fn placed(&self, location: usize) -> usize {
+    pub(super) fn placed(&self, location: usize) -> usize {
         let inside = |thread: &Thread| {
             let depth = (thread.base as usize).wrapping_sub(location);
             (depth <= self.stack_size).then_some(depth)
@@ -515,7 +444,7 @@ impl Machine {
     }
 
     /// While a panic unwinds, points do nothing: the execution is lost anyway.
-    fn is_unwinding(&mut self) -> bool {
+    pub(super) fn is_unwinding(&mut self) -> bool {
         if self.panic.is_none() {
             return false;
         }
@@ -537,206 +466,5 @@ impl Strategy for NoStrategy {
     }
     fn choose(&mut self, _: &Trace, _: u32) -> u32 {
         0
-    }
-}
-
-#[inline]
-pub(crate) fn active() -> bool {
-    !MACHINE.get().is_null()
-}
-
-/// Runs a function of the machine in whose user code we are.
-#[inline]
-pub(crate) fn with<R>(function: impl FnOnce(&mut Machine) -> R) -> R {
-    let machine = MACHINE.replace(null_mut());
-    assert!(!machine.is_null(), "no exploration is under way");
-    // SAFETY: the pointer is set only while user code runs, which holds no reference into the machine, and it is null while
-    // `function` runs, so that there is no second one.
-    let result = function(unsafe { &mut *machine });
-    MACHINE.set(machine);
-    result
-}
-
-/// As [`with`], and None where no exploration is under way.
-pub(crate) fn try_with<R>(function: impl FnOnce(&mut Machine) -> R) -> Option<R> {
-    if active() { Some(with(function)) } else { None }
-}
-
-/// Waits until the current thread may make an access.
-#[inline]
-pub(crate) fn point(access: &Access) {
-    assert!(active(), "no exploration is under way");
-    // SAFETY: the reference is valid for the call.
-    #[cfg(target_arch = "x86_64")]
-    unsafe {
-        point_with_registers(access);
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    point_at(access, null());
-}
-
-/// Calls [`point_at`] with the registers that a callee preserves saved on the stack, and with the address of the
-/// lowest: from there to the stack's base lies all of the thread's own state, and nothing of the engine's.
-#[cfg(target_arch = "x86_64")]
-#[unsafe(naked)]
-unsafe extern "sysv64" fn point_with_registers(access: &Access) {
-    // Six registers and the return address are 56 bytes; eight more align the stack for the call. The callee preserves the
-    // registers, so that they need not be loaded again.
-    std::arch::naked_asm!(
-        "push rbp",
-        "push rbx",
-        "push r12",
-        "push r13",
-        "push r14",
-        "push r15",
-        "mov rsi, rsp",
-        "sub rsp, 8",
-        "call {inner}",
-        "add rsp, 56",
-        "ret",
-        inner = sym point_at,
-    )
-}
-
-extern "sysv64" fn point_at(access: &Access, lowest: *const u64) {
-    let this = MACHINE.replace(null_mut());
-    // SAFETY: see `with`; the reference is gone before the switch.
-    let stays = unsafe {
-        let machine = &mut *this;
-        if machine.is_unwinding() {
-            true
-        } else {
-            let me = machine.current;
-            let location = machine.placed(access.location);
-            let record = &mut machine.threads[me as usize];
-            record.pending = *access;
-            record.pending.location = location;
-            record.state = State::Pending;
-            let frame = Frame { lowest, base: record.base };
-            record.spin.announce(&record.pending, frame, &machine.trace.locations);
-            let next = match record.returns_to.take() {
-                Some(parent) => Some(parent),
-                None => machine.schedule(),
-            };
-            if let Some(next) = next {
-                machine.next = next;
-            }
-            next == Some(me)
-        }
-    };
-    if !stays {
-        // SAFETY: we are on the current thread's stack.
-        unsafe { Machine::switch(this) };
-    }
-    MACHINE.set(this);
-}
-
-pub(crate) fn record(effect: Effect) {
-    let this = MACHINE.replace(null_mut());
-    assert!(!this.is_null(), "no exploration is under way");
-    // SAFETY: see `with`; the reference is gone before the switch.
-    let goes_on = unsafe {
-        let machine = &mut *this;
-        if machine.is_unwinding() {
-            true
-        } else {
-            let me = machine.current;
-            let record = &mut machine.threads[me as usize];
-            record.state = State::Running;
-            let watched = record.spin.recorded(&record.pending, effect);
-            let choice = std::mem::replace(&mut machine.choice, (0, 1));
-            let same = machine.trace.push(me, &record.pending, watched, effect, choice)
-                && (*machine.strategy).executed(&machine.trace);
-            if !same {
-                let text = format!(
-                    "event {}: thread {me} at {} touches another location or meets another value than before",
-                    machine.trace.len(),
-                    record.pending.caller
-                );
-                machine.end = Some(End::Diverged(text));
-            }
-            same
-        }
-    };
-    if !goes_on {
-        // SAFETY: we are on the current thread's stack; the execution is over.
-        unsafe { Machine::switch(this) };
-    }
-    MACHINE.set(this);
-}
-
-pub(crate) fn spawn(body: Box<dyn FnOnce()>) -> ThreadId {
-    let this = MACHINE.replace(null_mut());
-    assert!(!this.is_null(), "no exploration is under way");
-    // SAFETY: see `with`; the reference is gone before the switch.
-    let child = unsafe {
-        let machine = &mut *this;
-        let parent = machine.current as usize;
-        let ordinal = machine.threads[parent].children as usize;
-        machine.threads[parent].children += 1;
-        if machine.children[parent].len() <= ordinal {
-            let name = machine.names.lock().expect("it is never held long").child(parent, ordinal);
-            machine.children[parent].push(name);
-        }
-        let child = machine.children[parent][ordinal];
-        machine.start(child, Some(parent as u32), body);
-        machine.next = child;
-        child
-    };
-    // The child runs to its first point and comes back here.
-    // SAFETY: we are on the current thread's stack.
-    unsafe { Machine::switch(this) };
-    MACHINE.set(this);
-    ThreadId(child)
-}
-
-pub(crate) fn ended(thread: ThreadId) -> usize {
-    (1 << 62) | thread.0 as usize
-}
-
-pub(crate) fn fail(failure: Failure) -> ! {
-    let this = MACHINE.replace(null_mut());
-    assert!(!this.is_null(), "no exploration is under way: {failure:?}");
-    // SAFETY: see `with`; we are on the current thread's stack, and are never resumed.
-    unsafe {
-        (*this).end = Some(End::Failed(failure));
-        Machine::switch(this);
-    }
-    unreachable!("an execution that is over goes on")
-}
-
-pub(crate) fn with_state<T: PerExecution, R>(function: impl FnOnce(&mut T) -> R) -> R {
-    let this = MACHINE.replace(null_mut());
-    assert!(!this.is_null(), "no exploration is under way");
-    // SAFETY: see `with`; `function` cannot reach the machine, since the pointer is null meanwhile.
-    let machine = unsafe { &mut *this };
-    let of = TypeId::of::<T>();
-    let index = machine.slots.iter().position(|slot| slot.of == of).unwrap_or_else(|| {
-        let mut state = T::default();
-        state.reset();
-        machine.slots.push(Slot {
-            of,
-            state: Box::new(state),
-            reset: |state| state.downcast_mut::<T>().expect("its own type").reset(),
-            thread_ends: T::thread_ends,
-            execution_ends: |state| {
-                state.downcast_mut::<T>().expect("its own type").execution_ends()
-            },
-        });
-        machine.slots.len() - 1
-    });
-    let state: *mut dyn Any = &mut *machine.slots[index].state;
-    // SAFETY: the slot's type id says what it holds.
-    let result = function(unsafe { &mut *state.cast::<T>() });
-    MACHINE.set(this);
-    result
-}
-
-/// Runs what front ends do at the end of a thread, as user code.
-fn end_thread_locals() {
-    let mut index = 0;
-    while let Some(ends) = with(|machine| machine.slots.get(index).map(|slot| slot.thread_ends)) {
-        ends();
-        index += 1;
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::bounded::Bounded;
-use super::execution::{BlockedThread, End, Machine};
+use super::execution::Machine;
 use super::interface::{Failure, Kind, ThreadId};
 use super::intervals::{self, Histories};
 use super::optimal::Optimal;
@@ -15,6 +15,7 @@ use super::parallel::{Parallel, Worker};
 use super::report::{Aim, Report, Stop};
 use super::samplers::{Sample, Sampler};
 use super::schedule::{Again, Replay, Schedule};
+use super::strategy::{BlockedThread, End};
 use super::trace::Trace;
 
 /// An exploration of a program: which schedules, and how many at most.
@@ -286,13 +287,21 @@ impl<'a> Run<'a> {
         };
         let reports = on_threads(job.options.workers, &run_worker);
         self.report.blocked = search.blocked();
-        if reports.iter().any(|report| report.failure.is_some())
-            || total.load(Ordering::Relaxed) > limit
-        {
-            self.report = Report::new(Aim::Complete);
-            return self.complete();
+        let failed = reports.iter().position(|report| report.failure.is_some());
+        if failed.is_none() && total.load(Ordering::Relaxed) <= limit {
+            return self.join(reports);
         }
-        self.join(reports);
+        self.report = Report::new(Aim::Complete);
+        self.complete();
+        if let Some(worker) = failed
+            && self.report.failure.is_none()
+        {
+            // A limit came first. A failure that was seen is told all the same.
+            let found = &reports[worker];
+            self.report.failure.clone_from(&found.failure);
+            self.report.schedule.clone_from(&found.schedule);
+            self.report.trace.clone_from(&found.trace);
+        }
     }
 
     fn sample_in_parallel(&mut self, sampler: Sampler, seed: u64, executions: u64) {

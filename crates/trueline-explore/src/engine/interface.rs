@@ -43,7 +43,7 @@
 
 use std::panic::Location;
 
-use super::execution;
+use super::calls;
 
 /// The location of accesses that touch none.
 pub(crate) const NOWHERE: usize = 0;
@@ -285,87 +285,87 @@ pub trait PerExecution: Default + 'static {
 /// Whether the caller is user code inside an exploration.
 #[inline]
 pub fn active() -> bool {
-    execution::active()
+    calls::active()
 }
 
 /// The thread that asks.
 #[inline]
 pub fn current_thread() -> ThreadId {
-    execution::with(|e| e.current_thread())
+    calls::with(|e| e.current_thread())
 }
 
 /// Waits until this thread may make the access.
 #[inline]
 pub fn point(access: &Access) {
-    execution::point(access);
+    calls::point(access);
 }
 
 /// Says what the access of the last [`point`] did.
 #[inline]
 pub fn record(effect: Effect) {
-    execution::record(effect);
+    calls::record(effect);
 }
 
 /// The value last recorded at a location in this execution; 0 if there is none.
 pub fn value(location: usize) -> u64 {
-    execution::with(|e| e.value(location))
+    calls::with(|e| e.value(location))
 }
 
 /// Forgets the value of a location, when the object there is gone. Not an event.
 pub fn forget(location: usize) {
-    execution::with(|e| e.forget(location));
+    calls::with(|e| e.forget(location));
 }
 
 /// Sets the value of a location while the thread unwinds, when nothing is recorded: a lock that is released then is free if the
 /// panic is caught. Not an event.
 pub(crate) fn amend(location: usize, value: u64) {
-    execution::with(|e| e.amend(location, value));
+    calls::with(|e| e.amend(location, value));
 }
 
 /// A location that no address has and that is the same in each execution that has run the same way so far.
 pub fn fresh_location() -> usize {
-    execution::with(|e| e.fresh_location())
+    calls::with(|e| e.fresh_location())
 }
 
 /// One of `0..count`, each of which is explored; only between a [`point`] and its [`record`], at most once. 0 is tried first.
 ///
 /// For what the environment decides: which waiter is woken, whether a weak compare-exchange fails.
 pub fn choose(count: u32) -> u32 {
-    execution::with(|e| e.choose(count))
+    calls::with(|e| e.choose(count))
 }
 
 /// Starts a thread. The caller goes on; the new thread runs up to its first point at once, which nobody can
 /// tell apart from running there later.
 pub fn spawn(body: Box<dyn FnOnce()>) -> ThreadId {
-    execution::spawn(body)
+    calls::spawn(body)
 }
 
 /// The location that becomes 1 when a thread has ended: a join is a read of it that waits for 1.
 pub fn ended(thread: ThreadId) -> usize {
-    execution::ended(thread)
+    calls::ended(thread)
 }
 
 /// The thread says that it is waiting in a loop (`spin_loop`, `yield_now`): reads that it has repeated with the same values since
 /// its last such hint wait for one of them to change.
 pub fn spin_hint() {
-    execution::with(|e| e.spin_hint());
+    calls::with(|e| e.spin_hint());
 }
 
 /// Notes that the thread calls an operation of the object under test. Not a scheduling point.
 ///
 /// The number is the caller's: it finds the operation again by it.
 pub fn operation_begins(operation: u64) {
-    execution::with(|e| e.operation_begins(operation));
+    calls::with(|e| e.operation_begins(operation));
 }
 
 /// Notes that the operation of this thread returns, with a number that stands for its result.
 pub fn operation_ends(result: u64) {
-    execution::with(|e| e.operation_ends(result));
+    calls::with(|e| e.operation_ends(result));
 }
 
 /// Ends the execution as a failure. The stacks of all threads are dropped without unwinding.
 pub fn fail(failure: Failure) -> ! {
-    execution::fail(failure)
+    calls::fail(failure)
 }
 
 /// Runs a function on the front end's state for this execution; [`active`] is false meanwhile.
@@ -373,5 +373,5 @@ pub fn fail(failure: Failure) -> ! {
 /// The function must not panic, and must not ask for the same state again.
 #[inline]
 pub fn with_state<T: PerExecution, R>(function: impl FnOnce(&mut T) -> R) -> R {
-    execution::with_state(function)
+    calls::with_state(function)
 }

@@ -1,6 +1,11 @@
 //! The engine: runs a program again and again under schedules of its choosing.
+//!
+//! A front end tells it what the threads of the program are about to do, through [`interface`]; an [`Exploration`] says which schedules
+//! are wanted; a [`Report`] says what came of them. Values are sequentially consistent: an atomic's ordering does not
+//! change what is read.
 
 mod bounded;
+mod calls;
 mod execution;
 mod exploration;
 mod footprint;
@@ -16,6 +21,7 @@ mod rng;
 mod samplers;
 mod schedule;
 mod spin;
+mod strategy;
 mod trace;
 mod wakeup;
 

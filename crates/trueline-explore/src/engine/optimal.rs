@@ -24,9 +24,9 @@
 //! Cost: an execution of `n` events has at most as many races as pairs of conflicting events; each is `O(n)` clock
 //! comparisons, and `O(n)` for each sleeping thread and each tree node passed.
 
-use super::execution::{BlockedThread, Decision, Strategy, View};
 use super::footprint::Footprint;
 use super::races::{Race, Races};
+use super::strategy::{BlockedThread, Decision, Strategy, View};
 use super::trace::{NONE, Trace};
 use super::wakeup::{Sequence, WakeupNode, WakeupTrees};
 

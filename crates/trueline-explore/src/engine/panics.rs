@@ -3,7 +3,7 @@
 use std::panic;
 use std::sync::Once;
 
-use super::execution;
+use super::calls;
 use super::interface::Failure;
 
 /// Installs the hook, once in a process. The hook that was there before is called for panics outside of explorations.
@@ -12,7 +12,7 @@ pub(crate) fn install_hook() {
     ONCE.call_once(|| {
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
-            let noted = execution::try_with(|machine| {
+            let noted = calls::try_with(|machine| {
                 let payload = info.payload();
                 let message = (payload.downcast_ref::<&str>().map(|text| String::from(*text)))
                     .or_else(|| payload.downcast_ref::<String>().cloned())

@@ -19,11 +19,11 @@ use std::sync::{Condvar, Mutex, MutexGuard};
 
 use smallvec::SmallVec;
 
-use super::execution::{BlockedThread, Decision, Strategy, View};
 use super::footprint::Footprint;
 use super::interface::Kind;
 use super::optimal::Sleeper;
 use super::races::{Race, Races};
+use super::strategy::{BlockedThread, Decision, Strategy, View};
 use super::trace::{NONE, Trace};
 use super::wakeup::{Sequence, Standing};
 
@@ -460,15 +460,17 @@ impl Tree {
         }
     }
 
+    /// Not recursive: paths may be as long as executions.
     fn release(&mut self, index: u32) {
-        for child in std::mem::take(&mut self.node_mut(index).children) {
-            self.release(child);
+        let mut indices = vec![index];
+        while let Some(index) = indices.pop() {
+            let node = self.node_mut(index);
+            indices.extend(std::mem::take(&mut node.children));
+            node.sleepers = Vec::new();
+            // Whoever still has it on a list finds nothing there.
+            (node.claimed, node.waiting, node.executed) = (true, false, false);
+            self.spare.push(index);
         }
-        let node = self.node_mut(index);
-        node.sleepers = Vec::new();
-        // Whoever still has it on a list finds nothing there.
-        (node.claimed, node.waiting, node.executed) = (true, false, false);
-        self.spare.push(index);
     }
 }
 

@@ -10,9 +10,9 @@
 //! first before which it was enabled: past the unlock, to the lock before it. What waits for ever at the end of
 //! an execution has raced in the same way, though it never ran.
 
-use super::execution::BlockedThread;
 use super::footprint::{Footprint, Watched};
 use super::interface::{Access, Kind, NOWHERE};
+use super::strategy::BlockedThread;
 use super::trace::{NONE, Trace};
 
 /// An event and a later access that could have come first.

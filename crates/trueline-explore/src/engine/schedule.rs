@@ -7,7 +7,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::execution::{Decision, Strategy, View};
+use super::strategy::{Decision, Strategy, View};
 use super::trace::Trace;
 
 /// Who makes each event of an execution, and what the environment chose in it.

@@ -44,10 +44,13 @@ impl WakeupTrees {
         Some(node)
     }
 
-    /// Forgets a tree.
+    /// Forgets a tree. Not recursive: chains may be as long as executions.
     pub(crate) fn release(&mut self, tree: &mut u32) {
-        while let Some(mut node) = self.take_first(tree) {
-            self.release(&mut node.first_child);
+        let mut trees = vec![std::mem::replace(tree, NONE)];
+        while let Some(mut tree) = trees.pop() {
+            while let Some(node) = self.take_first(&mut tree) {
+                trees.push(node.first_child);
+            }
         }
     }
 

@@ -100,9 +100,10 @@ impl Memory {
 
     pub(crate) fn reset(&mut self) {
         self.reuse = Reuse::default();
-        self.allow_leaks = false;
+        // What may leak is garbage: were it kept, the addresses of the next execution would be others.
+        let keep = self.complete && !std::mem::take(&mut self.allow_leaks);
         if let Some(arena) = &mut self.arena {
-            arena.finish(self.complete);
+            arena.finish(keep);
             arena.reuse = self.reuse;
         }
         self.complete = false;

@@ -43,6 +43,9 @@ pub fn fold(result: u64, read: u64) -> u64 {
     result * 11 + read + 1
 }
 
+/// A step that writes, or steps that read: thread and number of each.
+type Group = (bool, BTreeSet<(usize, usize)>);
+
 #[derive(Clone)]
 struct State {
     cells: Vec<u64>,
@@ -53,7 +56,7 @@ struct State {
     begun: Vec<bool>,
     ended: u128,
     /// For each cell, groups of steps that may be exchanged: single writers, sets of readers.
-    past: Vec<Vec<(bool, BTreeSet<(usize, usize)>)>>,
+    past: Vec<Vec<Group>>,
     counts: Vec<usize>,
     last: Option<usize>,
     preemptions: usize,
@@ -83,10 +86,10 @@ pub fn all_interleavings(program: &Program, cells: usize, preemptions: usize) ->
             .map(|i| (state.ended >> i & 1 == 1).then_some(state.results[i]))
             .collect();
         let mut before = state.before.clone();
-        for i in 0..operations {
+        for (before, begun) in before.iter_mut().zip(&state.begun) {
             // What never made a step is called last, if its thread has come to it.
-            if !state.begun[i] {
-                before[i] = state.ended;
+            if !begun {
+                *before = state.ended;
             }
         }
         orders.entry((results, state.cells.clone())).or_default().insert(before);
