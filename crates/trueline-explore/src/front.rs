@@ -129,7 +129,7 @@ impl Front {
         thread: ThreadId,
         caller: Caller,
     ) -> Option<Failure> {
-        let arena = self.memory.arena.as_ref()?;
+        let arena = self.memory.arena.as_mut()?;
         let site = Site { thread: thread.0, after: Some(caller) };
         arena.check_access(address, site).err().map(|fault| failure(&fault))
     }

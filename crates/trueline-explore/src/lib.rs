@@ -8,3 +8,8 @@ pub mod std;
 mod watch;
 
 pub use memory::Alloc;
+
+/// The page for users, whose examples are compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/exploring.md")]
+pub struct Exploring;

@@ -23,8 +23,8 @@ pub(crate) fn objects() -> Vec<(&'static str, fn() -> u64)> {
     ]
 }
 
-/// Runs threads and joins what they have seen: four bits a value, the first thread's first.
-fn run(threads: usize, body: impl Fn(usize) -> Vec<usize> + Send + Sync + 'static) -> u64 {
+/// Runs threads and joins what they have seen, the first thread's first.
+fn run(threads: usize, body: impl Fn(usize) -> u64 + Send + Sync + 'static) -> u64 {
     let body = Arc::new(body);
     let handles: Vec<_> = (0..threads)
         .map(|i| {
@@ -32,8 +32,13 @@ fn run(threads: usize, body: impl Fn(usize) -> Vec<usize> + Send + Sync + 'stati
             thread::spawn(move || body(i))
         })
         .collect();
-    let seen = handles.into_iter().flat_map(|handle| handle.join().expect("no thread panics"));
-    seen.fold(1, |outcome, value| outcome << 4 | value as u64)
+    let seen = handles.into_iter().map(|handle| handle.join().expect("no thread panics"));
+    seen.fold(1, |outcome, values| outcome << 8 | values)
+}
+
+/// What a thread has seen: four bits a value, two values at most.
+fn all(values: impl Iterator<Item = usize>) -> u64 {
+    values.fold(0, |all, value| all << 4 | value as u64)
 }
 
 fn load_and_exchange() -> u64 {
@@ -43,14 +48,14 @@ fn load_and_exchange() -> u64 {
         if i == 1 {
             let _ = x.compare_exchange(0, 1, Ordering::SeqCst, Ordering::SeqCst);
         }
-        vec![seen]
+        seen as u64
     })
 }
 
 fn counter(threads: usize, times: usize) -> u64 {
     let counter = AtomicUsize::new(0);
     run(threads, move |_| {
-        (0..times).map(|_| counter.fetch_add(1, Ordering::SeqCst)).collect()
+        all((0..times).map(|_| counter.fetch_add(1, Ordering::SeqCst)))
     })
 }
 
@@ -62,7 +67,7 @@ fn mutex_counter(threads: usize, times: usize) -> u64 {
             *counter += 1;
             *counter
         };
-        (0..times).map(add).collect()
+        all((0..times).map(add))
     })
 }
 
@@ -72,13 +77,13 @@ fn last_zero(n: usize) -> u64 {
         if i > 0 {
             let before = array[i - 1].load(Ordering::SeqCst);
             array[i].store(before + 1, Ordering::SeqCst);
-            return vec![before];
+            return before as u64;
         }
         let mut at = n;
         while array[at].load(Ordering::SeqCst) != 0 {
             at -= 1;
         }
-        vec![at]
+        at as u64
     })
 }
 
@@ -121,10 +126,10 @@ fn treiber_pop_push() -> u64 {
     let stack = Treiber::new();
     run(2, move |i| {
         if i == 0 {
-            return vec![stack.pop()];
+            return stack.pop() as u64;
         }
         stack.push(1);
-        vec![]
+        0
     })
 }
 
@@ -132,7 +137,7 @@ fn treiber(threads: usize) -> u64 {
     let stack = Treiber::new();
     run(threads, move |i| {
         stack.push(i + 1);
-        vec![stack.pop()]
+        stack.pop() as u64
     })
 }
 
@@ -189,6 +194,6 @@ fn michael_scott() -> u64 {
     let queue = MichaelScott::new();
     run(2, move |i| {
         queue.enqueue(i + 1);
-        vec![queue.dequeue()]
+        queue.dequeue() as u64
     })
 }

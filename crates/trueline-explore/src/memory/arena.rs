@@ -36,6 +36,8 @@ struct Block {
     size: usize,
     align: usize,
     state: State,
+    /// A shadow operation has touched it since it was allocated.
+    touched: bool,
     allocated: Site,
     freed: Option<Site>,
 }
@@ -137,6 +139,7 @@ impl Arena {
         let id = self.free.get_mut(size_class(layout).index)?.pop()?;
         let block = &mut self.blocks[id as usize];
         block.state = State::Live;
+        block.touched = false;
         block.size = layout.size();
         block.align = layout.align();
         block.allocated = site;
@@ -169,6 +172,7 @@ impl Arena {
             size: layout.size(),
             align: layout.align(),
             state: State::Live,
+            touched: false,
             allocated: site,
             freed: None,
         });
@@ -232,6 +236,11 @@ impl Arena {
         }
     }
 
+    /// Whether a shadow operation has touched the block at an address.
+    pub(crate) fn is_touched(&self, address: usize) -> bool {
+        self.block_at(address).is_some_and(|id| self.blocks[id.0 as usize].touched)
+    }
+
     /// Whether a block of an earlier execution that lives on starts at the address.
     pub(crate) fn is_kept(&self, address: usize) -> bool {
         let granule = self.granule_of(address).map(|granule| granule as u32);
@@ -253,12 +262,14 @@ impl Arena {
     /// Checks a shadow access: the block must not have been freed.
     #[inline]
     pub(crate) fn check_access(
-        &self,
+        &mut self,
         address: usize,
         site: Site,
     ) -> Result<Option<BlockId>, MemoryFault> {
         let Some(id) = self.block_at(address) else { return Ok(None) };
-        match self.blocks[id.0 as usize].state {
+        let block = &mut self.blocks[id.0 as usize];
+        block.touched = true;
+        match block.state {
             State::Live => Ok(Some(id)),
             State::Freed => Err(self.fault(id, MemoryFaultKind::UseAfterFree, Some(site))),
         }

@@ -270,6 +270,10 @@ fn deallocate(address: usize, layout: Layout) {
         let checked = arena.map(|arena| arena.check_free(address, site).map(|id| arena.range(id)));
         (checked, front.memory.reuse == Reuse::Lifo, site.after)
     });
+    // What no shadow operation has touched before conflicts with nothing, and what touches it later meets a freed block: no event.
+    if !lifo && matches!(checked, Some(Ok(_))) && !arena.is_touched(address) {
+        return displace(address);
+    }
     let range = match checked {
         None => return,
         Some(Ok(range)) => range,

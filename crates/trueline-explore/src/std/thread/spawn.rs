@@ -159,7 +159,7 @@ impl<T> Started<T> {
             *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
             drop(slot);
         };
-        let body: Box<dyn FnOnce() + '_> = Box::new(body);
+        let body: Box<dyn FnOnce() + '_> = front::outside(|| Box::new(body));
         // SAFETY: the caller's promise.
         let body: Box<dyn FnOnce() + 'static> = unsafe { ::std::mem::transmute(body) };
         let id = interface::spawn(body);
