@@ -250,8 +250,10 @@ impl Tree {
             if self.node(at).waiting {
                 self.node_mut(at).waiting = false;
             } else {
-                let unclaimed = |&&child: &&u32| !self.node(child).claimed;
-                let Some(&branch) = self.node(at).children.iter().find(unclaimed) else {
+                // Its siblings before it must have run: it must be known exactly with what they sleep.
+                let next = self.node(at).children.iter().find(|&&c| !self.node(c).executed);
+                let Some(&branch) = next.filter(|&&branch| !self.node(branch).claimed) else {
+                    // It comes back when they have.
                     self.waiting.pop();
                     continue;
                 };
@@ -309,6 +311,9 @@ impl Tree {
             node.executed = true;
             if node.children.len() > 1 {
                 self.waiting.push(index);
+            }
+            if depth == worker.known {
+                self.waiting.push(parent);
             }
             if step.choices > 1 {
                 self.add_choices(index, trace.event(depth as u32).access.kind, step.choices);
