@@ -157,7 +157,7 @@ fn explore(exploration: &Exploration, program: &Program, style: Style) -> (Repor
 }
 
 fn cases() -> u64 {
-    std::env::var("TRUELINE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(400)
+    std::env::var("TRUELINE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(300)
 }
 
 #[track_caller]
