@@ -94,6 +94,13 @@ fn run_steps(steps: &[Step], style: Style) -> u64 {
                 }
                 result = fold(result, value);
             }
+            Step::Either((a, x), (b, y)) => loop {
+                let (first, second) = (cell(a).load(), cell(b).load());
+                if first == x || second == y {
+                    result = fold(fold(result, first), second);
+                    break;
+                }
+            },
             Step::Lock(c) => cell(c).lock(),
             Step::Unlock(c) => cell(c).unlock(),
         }
@@ -202,6 +209,42 @@ fn loops_that_spin_behave_as_awaits() {
     assert!(programs * 10 > cases());
 }
 
+/// Loops over two cells: they wait for either to change.
+#[test]
+fn loops_over_two_cells_behave_as_loops() {
+    let mut programs = 0;
+    for seed in 0..cases() {
+        let rng = &mut Rng::new(seed);
+        let mut program = random_program(rng);
+        let mut number = 0;
+        let mut loops = 0;
+        for step in program.iter_mut().flatten().flatten() {
+            number += 1;
+            let (Step::Load(cell) | Step::Await(cell, _)) = *step else {
+                continue;
+            };
+            if loops < 2 && number < 8 && rng.below(2) == 0 {
+                loops += 1;
+                let other = (cell + 1 + rng.below(2) as usize) % 3;
+                *step = Step::Either((cell, 1 + rng.below(2)), (other, 1 + rng.below(2)));
+            }
+        }
+        // A loop adds steps for each change that it sees.
+        if loops == 0 || number + 2 * loops > 9 {
+            continue;
+        }
+        programs += 1;
+        let expected = all_interleavings(&program, CELLS, usize::MAX);
+        for workers in [1, 2] {
+            let exploration = Exploration::new().may_block().workers(workers);
+            let (report, seen) = explore(&exploration, &program, Style::Plain);
+            assert_eq!(report.failure, None, "seed {seed}: {program:?}");
+            compare(&format!("{workers} workers, seed {seed}"), &program, &seen, &expected);
+        }
+    }
+    assert!(programs * 10 > cases());
+}
+
 /// Compare-exchanges that may fail for no reason: the environment's choices are all explored, in every search.
 #[test]
 fn every_choice_of_the_environment_is_seen() {
@@ -273,6 +316,23 @@ fn a_bounded_search_misses_nothing_within_its_bound() {
             }
         }
     }
+}
+
+/// Whether a read was one that waits was decided by what others had done when its thread came to it, which differs among executions
+/// that should be the same.
+#[test]
+fn whether_a_thread_spins_depends_on_its_own_past_alone() {
+    let looping = vec![Step::Cas(1, 2, 2), Step::Either((1, 2), (0, 2))];
+    let program = vec![
+        vec![vec![Step::Store(0, 0)]],
+        vec![vec![Step::Swap(1, 1)]],
+        vec![vec![], looping],
+        vec![vec![Step::Cas(0, 1, 2)], vec![]],
+    ];
+    let expected = all_interleavings(&program, CELLS, usize::MAX);
+    let (report, seen) = explore(&Exploration::new().may_block(), &program, Style::Plain);
+    assert_eq!(report.failure, None);
+    compare("", &program, &seen, &expected);
 }
 
 /// A compare-exchange of 0 for 0 was foretold to write. Its thread slept, and was run asleep out of a wakeup tree,

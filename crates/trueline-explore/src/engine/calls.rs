@@ -100,7 +100,7 @@ extern "sysv64" fn point_at(access: &Access, lowest: *const u64) {
             record.pending.location = location;
             record.state = State::Pending;
             let frame = Frame { lowest, base: record.base };
-            record.spin.announce(&record.pending, frame, &machine.trace.locations);
+            record.spin.announce(&record.pending, frame);
             let next = match record.returns_to.take() {
                 Some(parent) => Some(parent),
                 None => machine.schedule(),

@@ -97,21 +97,27 @@ impl Spin {
 
     /// A thread is about to make an access.
     #[inline]
-    pub(crate) fn announce(&mut self, access: &Access, frame: Frame, locations: &Locations) {
+    pub(crate) fn announce(&mut self, access: &Access, frame: Frame) {
         if !self.reads.is_empty() {
-            self.compare(access, frame, locations);
+            self.compare(access, frame);
         }
     }
 
-    fn compare(&mut self, access: &Access, frame: Frame, locations: &Locations) {
+    fn compare(&mut self, access: &Access, frame: Frame) {
         let same =
             |read: &Read| read.location == access.location && ptr::eq(read.caller, access.caller);
         let Some(start) = self.reads.iter().rposition(same) else {
             return;
         };
+        // If a value has changed within the round, the next one will not be like it. What the values are now must not matter: it
+        // depends on who else has run since, and what an event is must depend on its thread's past alone.
         let round = &self.reads[start..];
-        if round.iter().any(|read| locations.value(read.location) != read.value) {
-            // The next round will not be like the last.
+        let changed = |read: &Read| {
+            let differs =
+                |other: &Read| other.location == read.location && other.value != read.value;
+            round.iter().any(differs)
+        };
+        if round.iter().any(changed) {
             return;
         }
         let hinted = self.hint.is_some_and(|reads| reads > start);

@@ -15,6 +15,8 @@ pub enum Step {
     /// May fail though the value is the expected one.
     WeakCas(usize, u64, u64),
     Await(usize, u64),
+    /// Reads one cell and then another, again and again, until one of them has the value given for it.
+    Either((usize, u64), (usize, u64)),
     Lock(usize),
     Unlock(usize),
 }
@@ -60,6 +62,9 @@ struct State {
     counts: Vec<usize>,
     last: Option<usize>,
     preemptions: usize,
+    /// Of each thread in a loop: what it has read first in this round, and both values of the round before.
+    first: Vec<Option<u64>>,
+    round: Vec<Option<(u64, u64)>>,
 }
 
 /// Every interleaving, with at most so many switches away from a thread that could go on.
@@ -76,6 +81,8 @@ pub fn all_interleavings(program: &Program, cells: usize, preemptions: usize) ->
         counts: vec![0; program.len()],
         last: None,
         preemptions: 0,
+        first: vec![None; program.len()],
+        round: vec![None; program.len()],
     };
     let mut orders: BTreeMap<Outcome, BTreeSet<Order>> = BTreeMap::new();
     let mut traces = BTreeSet::new();
@@ -144,6 +151,11 @@ fn enabled(program: &Program, state: &State, thread: usize) -> bool {
         Some(Some(Step::Cas(..) | Step::WeakCas(..) | Step::Unlock(_))) => true,
         Some(Some(&Step::Await(cell, value))) => state.cells[cell] == value,
         Some(Some(&Step::Lock(cell))) => state.cells[cell] == 0,
+        // A round that would be like the last one is not run.
+        Some(Some(&Step::Either((a, _), (b, _)))) => {
+            state.first[thread].is_some()
+                || state.round[thread] != Some((state.cells[a], state.cells[b]))
+        }
     }
 }
 
@@ -175,6 +187,10 @@ fn step(program: &Program, state: &mut State, thread: usize, fails: bool) {
                 (cell, true, (state.cells[cell] == expected && !fails).then_some(new))
             }
             Step::Await(cell, _) => (cell, true, None),
+            Step::Either(a, b) => {
+                let cell = if state.first[thread].is_some() { b.0 } else { a.0 };
+                (cell, false, None)
+            }
             Step::Lock(cell) => (cell, false, Some(1)),
             Step::Unlock(cell) => (cell, false, Some(0)),
         };
@@ -189,6 +205,23 @@ fn step(program: &Program, state: &mut State, thread: usize, fails: bool) {
         if let Some(value) = write {
             state.cells[cell] = value;
         }
+        let mut again = false;
+        if let Step::Either((_, x), (_, y)) = step {
+            match state.first[thread].take() {
+                None => {
+                    state.first[thread] = Some(old);
+                    again = true;
+                }
+                Some(first) if first == x || old == y => {
+                    state.results[me] = fold(fold(state.results[me], first), old);
+                    state.round[thread] = None;
+                }
+                Some(first) => {
+                    state.round[thread] = Some((first, old));
+                    again = true;
+                }
+            }
+        }
         let name = (thread, state.counts[thread]);
         match state.past[cell].last_mut() {
             Some((false, readers)) if !writes => {
@@ -197,6 +230,9 @@ fn step(program: &Program, state: &mut State, thread: usize, fails: bool) {
             _ => state.past[cell].push((writes, BTreeSet::from([name]))),
         }
         state.counts[thread] += 1;
+        if again {
+            return;
+        }
     }
     if at + 1 >= steps.len() {
         state.ended |= 1 << me;
