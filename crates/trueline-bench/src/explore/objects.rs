@@ -4,10 +4,11 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize as Plain;
 
+use super::super::Body;
 use super::library::{AtomicUsize, Mutex, Ordering, thread};
 
 /// The programs with their names.
-pub(crate) fn objects() -> Vec<(&'static str, fn() -> u64)> {
+pub(crate) fn objects() -> Vec<(&'static str, Body)> {
     vec![
         ("load | load, cas", load_and_exchange),
         ("counter 2x2", || counter(2, 2)),
@@ -54,9 +55,7 @@ fn load_and_exchange() -> u64 {
 
 fn counter(threads: usize, times: usize) -> u64 {
     let counter = AtomicUsize::new(0);
-    run(threads, move |_| {
-        all((0..times).map(|_| counter.fetch_add(1, Ordering::SeqCst)))
-    })
+    run(threads, move |_| all((0..times).map(|_| counter.fetch_add(1, Ordering::SeqCst))))
 }
 
 fn mutex_counter(threads: usize, times: usize) -> u64 {

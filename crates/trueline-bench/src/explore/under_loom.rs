@@ -1,5 +1,7 @@
 //! The programs under loom.
 
+// The same file over another library is another module.
+#[allow(clippy::duplicate_mod)]
 #[path = "objects.rs"]
 mod objects;
 

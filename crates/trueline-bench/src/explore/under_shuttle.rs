@@ -1,5 +1,7 @@
 //! The programs under shuttle's depth-first search.
 
+// The same file over another library is another module.
+#[allow(clippy::duplicate_mod)]
 #[path = "objects.rs"]
 mod objects;
 

@@ -498,7 +498,7 @@ mod tests {
         );
         assert_eq!(arena.check_access(a, HERE).map_err(kind), Err(MemoryFaultKind::UseAfterFree));
         // SAFETY: the address is inside the arena, which is mapped for good.
-        unsafe { *(arena.base.add(a - arena.base.addr()) as *mut u8) = 7 };
+        unsafe { *arena.base.add(a - arena.base.addr()) = 7 };
         assert_eq!(arena.final_faults(true).map(kind), Some(MemoryFaultKind::WriteAfterFree));
     }
 
