@@ -38,8 +38,9 @@
 //! there a shadow type, and the allocator, behave as std's do. Nothing else in this module may be called
 //! while it is false.
 //!
-//! **A panic** that leaves a thread's body ends the execution as a failure. While a thread unwinds, points return at once and conditions
-//! are not waited for: the execution is lost anyway.
+//! **A panic** that leaves a thread's body ends the execution as a failure. While a thread unwinds, no other runs: points return at
+//! once, conditions are not waited for, nothing is recorded. If the panic is caught, what destructors did meanwhile is
+//! in memory, but no event.
 
 use std::panic::Location;
 

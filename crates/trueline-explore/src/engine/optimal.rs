@@ -14,9 +14,7 @@
 //! as foreign, and leave out only what begins with an event of theirs: there the search is source-DPOR with sleep sets,
 //! which misses nothing, but may begin executions that it gives up.
 //!
-//! Choices of the environment are part of an event: all of them are explored before the thread falls asleep.
-//!
-//! It then sleeps with what any of them touched, which wakes it more often than need be.
+//! Choices of the environment are part of an event: all of them are explored before the thread falls asleep. It then sleeps with what any of them touched, which wakes it more often than need be.
 //!
 //! **Invariant**: if the environment chooses nothing, no execution repeats another up to the order of independent events; if moreover
 //! every effect is foretold exactly, none is given up because all that can run is asleep (`blocked` counts those).
@@ -40,17 +38,17 @@ pub(crate) struct Sleeper {
 }
 
 /// A state on the way to the current execution's end, and what was chosen there.
-pub(crate) struct Node {
-    pub(crate) thread: u32,
+struct Node {
+    thread: u32,
     /// What the environment chose in this event, what it chose first, and out of how many.
     choice: u32,
     first_choice: u32,
     choices: u32,
     /// Of the event, over all choices tried.
     footprint: Footprint,
-    pub(crate) sleepers: Vec<Sleeper>,
+    sleepers: Vec<Sleeper>,
     /// The wakeup tree, without the branch under way.
-    pub(crate) pending: u32,
+    pending: u32,
     /// The location that the event must touch, if it has been seen in another execution.
     expected: Option<usize>,
 }
@@ -101,7 +99,6 @@ pub(crate) struct Optimal {
     trees: WakeupTrees,
     /// How many events of the execution are decided; those before the last are as in the execution before.
     decided: usize,
-    /// Where this search began: nodes before belong to others.
     races: Races,
     found: Vec<Race>,
     items: Vec<u32>,
