@@ -4,6 +4,7 @@
 
 mod check;
 mod differential;
+mod explore;
 mod growth;
 mod measure;
 mod memory;
@@ -28,6 +29,8 @@ enum Command {
     Check(check::Arguments),
     /// Random small histories of every specification: each algorithm against the brute-force oracle.
     Differential(differential::Arguments),
+    /// Small programs under trueline, loom and shuttle: executions, their rate, and the outcomes seen.
+    Explore(explore::Arguments),
     /// How the time of the general search grows with the length of register histories, wgl beside it.
     Growth(growth::Arguments),
     /// Long histories of the types that have exact monitors: deciding against reading.
@@ -40,6 +43,7 @@ fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
         Command::Check(arguments) => check::run(&arguments),
         Command::Differential(arguments) => differential::run(&arguments),
+        Command::Explore(arguments) => explore::run(&arguments),
         Command::Growth(arguments) => growth::run(&arguments),
         Command::Monitors(arguments) => monitors::run(&arguments),
         Command::Read(arguments) => read::run(&arguments),

@@ -1,4 +1,5 @@
-//! Counts the bytes that the program holds: the system's allocator, and two counters beside it.
+//! Counts the bytes that the program holds: the explorer's allocator, which outside of explorations is the system's, and two
+//! counters beside it.
 //!
 //! Exact, where the resident size of the process is rounded to pages and never shrinks back. A block that grows
 //! counts with its new size only: large ones are remapped by the system, not copied. Counting costs a few
@@ -6,8 +7,10 @@
 //! of the crate with unsafe code.
 #![allow(unsafe_code)]
 
-use std::alloc::{GlobalAlloc, Layout, System};
+use std::alloc::{GlobalAlloc, Layout};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use trueline_explore::Alloc;
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
@@ -42,12 +45,12 @@ fn shrunk(bytes: usize) {
     HELD.fetch_sub(bytes, Relaxed);
 }
 
-// SAFETY: every call goes to `System` with the arguments it came with, and its result is returned as it is, so
-// this keeps the contract of `GlobalAlloc` as far as `System` does. Counting allocates nothing and cannot panic.
+// SAFETY: every call goes to `Alloc` with the arguments it came with, and its result is returned as it is, so
+// this keeps the contract of `GlobalAlloc` as far as `Alloc` does. Counting allocates nothing and cannot panic.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller keeps the contract of `alloc`.
-        let block = unsafe { System.alloc(layout) };
+        let block = unsafe { Alloc.alloc(layout) };
         if !block.is_null() {
             grown(layout.size());
         }
@@ -56,7 +59,7 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller keeps the contract of `alloc_zeroed`.
-        let block = unsafe { System.alloc_zeroed(layout) };
+        let block = unsafe { Alloc.alloc_zeroed(layout) };
         if !block.is_null() {
             grown(layout.size());
         }
@@ -64,14 +67,14 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the contract of `dealloc`: `block` came from this allocator, hence from `System`.
-        unsafe { System.dealloc(block, layout) };
+        // SAFETY: the caller keeps the contract of `dealloc`: `block` came from this allocator, hence from `Alloc`.
+        unsafe { Alloc.dealloc(block, layout) };
         shrunk(layout.size());
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: the caller keeps the contract of `realloc`: `block` came from this allocator, hence from `System`.
-        let moved = unsafe { System.realloc(block, layout, size) };
+        // SAFETY: the caller keeps the contract of `realloc`: `block` came from this allocator, hence from `Alloc`.
+        let moved = unsafe { Alloc.realloc(block, layout, size) };
         if !moved.is_null() {
             match size.checked_sub(layout.size()) {
                 Some(more) => grown(more),

@@ -1,0 +1,229 @@
+//! What a thread that runs calls the engine for: the ways from user code into the [`Machine`] and back.
+//!
+//! A thread-local pointer to the machine is set exactly while user code runs; it is null outside of explorations and
+//! inside the engine. Explorations on different OS threads share nothing.
+
+use std::any::{Any, TypeId};
+use std::cell::Cell;
+use std::ptr::null_mut;
+
+use super::execution::{Machine, Slot, State};
+use super::interface::{Access, Effect, Failure, PerExecution, ThreadId};
+use super::spin::Frame;
+use super::strategy::End;
+
+thread_local! {
+    /// The machine whose user code runs on this OS thread now.
+    static MACHINE: Cell<*mut Machine> = const { Cell::new(null_mut()) };
+}
+
+/// From here on this OS thread runs user code of the machine.
+pub(super) fn enter(machine: *mut Machine) {
+    MACHINE.set(machine);
+}
+
+/// From here on it runs the engine's.
+pub(super) fn leave() {
+    MACHINE.set(null_mut());
+}
+
+#[inline]
+pub(crate) fn active() -> bool {
+    !MACHINE.get().is_null()
+}
+
+/// Runs a function of the machine in whose user code we are.
+#[inline]
+pub(crate) fn with<R>(function: impl FnOnce(&mut Machine) -> R) -> R {
+    let machine = MACHINE.replace(null_mut());
+    assert!(!machine.is_null(), "no exploration is under way");
+    // SAFETY: the pointer is set only while user code runs, which holds no reference into the machine, and it is null while
+    // `function` runs, so that there is no second one.
+    let result = function(unsafe { &mut *machine });
+    MACHINE.set(machine);
+    result
+}
+
+/// As [`with`], and None where no exploration is under way.
+pub(crate) fn try_with<R>(function: impl FnOnce(&mut Machine) -> R) -> Option<R> {
+    if active() { Some(with(function)) } else { None }
+}
+
+/// Waits until the current thread may make an access.
+#[inline]
+pub(crate) fn point(access: &Access) {
+    assert!(active(), "no exploration is under way");
+    // SAFETY: the reference is valid for the call.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        point_with_registers(access);
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    point_at(access, null());
+}
+
+/// Calls [`point_at`] with the registers that a callee preserves saved on the stack, and with the address of the
+/// lowest: from there to the stack's base lies all of the thread's own state, and nothing of the engine's.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+unsafe extern "sysv64" fn point_with_registers(access: &Access) {
+    // Six registers and the return address are 56 bytes; eight more align the stack for the call. The callee preserves the
+    // registers, so that they need not be loaded again.
+    std::arch::naked_asm!(
+        "push rbp",
+        "push rbx",
+        "push r12",
+        "push r13",
+        "push r14",
+        "push r15",
+        "mov rsi, rsp",
+        "sub rsp, 8",
+        "call {inner}",
+        "add rsp, 56",
+        "ret",
+        inner = sym point_at,
+    )
+}
+
+extern "sysv64" fn point_at(access: &Access, lowest: *const u64) {
+    let this = MACHINE.replace(null_mut());
+    // SAFETY: see `with`; the reference is gone before the switch.
+    let stays = unsafe {
+        let machine = &mut *this;
+        if machine.is_unwinding() {
+            true
+        } else {
+            let me = machine.current;
+            let location = machine.placed(access.location);
+            let record = &mut machine.threads[me as usize];
+            record.pending = *access;
+            record.pending.location = location;
+            record.state = State::Pending;
+            let frame = Frame { lowest, base: record.base };
+            record.spin.announce(&record.pending, frame);
+            let next = match record.returns_to.take() {
+                Some(parent) => Some(parent),
+                None => machine.schedule(),
+            };
+            if let Some(next) = next {
+                machine.next = next;
+            }
+            next == Some(me)
+        }
+    };
+    if !stays {
+        // SAFETY: we are on the current thread's stack.
+        unsafe { Machine::switch(this) };
+    }
+    MACHINE.set(this);
+}
+
+pub(crate) fn record(effect: Effect) {
+    let this = MACHINE.replace(null_mut());
+    assert!(!this.is_null(), "no exploration is under way");
+    // SAFETY: see `with`; the reference is gone before the switch.
+    let goes_on = unsafe {
+        let machine = &mut *this;
+        if machine.is_unwinding() {
+            true
+        } else {
+            let me = machine.current;
+            let record = &mut machine.threads[me as usize];
+            record.state = State::Running;
+            let watched = record.spin.recorded(&record.pending, effect);
+            let choice = std::mem::replace(&mut machine.choice, (0, 1));
+            let same = machine.trace.push(me, &record.pending, watched, effect, choice)
+                && (*machine.strategy).executed(&machine.trace);
+            if !same {
+                let text = format!(
+                    "event {}: thread {me} at {} touches another location or meets another value than before",
+                    machine.trace.len(),
+                    record.pending.caller
+                );
+                machine.end = Some(End::Diverged(text));
+            }
+            same
+        }
+    };
+    if !goes_on {
+        // SAFETY: we are on the current thread's stack; the execution is over.
+        unsafe { Machine::switch(this) };
+    }
+    MACHINE.set(this);
+}
+
+pub(crate) fn spawn(body: Box<dyn FnOnce()>) -> ThreadId {
+    let this = MACHINE.replace(null_mut());
+    assert!(!this.is_null(), "no exploration is under way");
+    // SAFETY: see `with`; the reference is gone before the switch.
+    let child = unsafe {
+        let machine = &mut *this;
+        let parent = machine.current as usize;
+        let ordinal = machine.threads[parent].children as usize;
+        machine.threads[parent].children += 1;
+        if machine.children[parent].len() <= ordinal {
+            let name = machine.names.lock().expect("it is never held long").child(parent, ordinal);
+            machine.children[parent].push(name);
+        }
+        let child = machine.children[parent][ordinal];
+        machine.start(child, Some(parent as u32), body);
+        machine.next = child;
+        child
+    };
+    // The child runs to its first point and comes back here.
+    // SAFETY: we are on the current thread's stack.
+    unsafe { Machine::switch(this) };
+    MACHINE.set(this);
+    ThreadId(child)
+}
+
+pub(crate) fn ended(thread: ThreadId) -> usize {
+    (1 << 62) | thread.0 as usize
+}
+
+pub(crate) fn fail(failure: Failure) -> ! {
+    let this = MACHINE.replace(null_mut());
+    assert!(!this.is_null(), "no exploration is under way: {failure:?}");
+    // SAFETY: see `with`; we are on the current thread's stack, and are never resumed.
+    unsafe {
+        (*this).end = Some(End::Failed(failure));
+        Machine::switch(this);
+    }
+    unreachable!("an execution that is over goes on")
+}
+
+pub(crate) fn with_state<T: PerExecution, R>(function: impl FnOnce(&mut T) -> R) -> R {
+    let this = MACHINE.replace(null_mut());
+    assert!(!this.is_null(), "no exploration is under way");
+    // SAFETY: see `with`; `function` cannot reach the machine, since the pointer is null meanwhile.
+    let machine = unsafe { &mut *this };
+    let of = TypeId::of::<T>();
+    let index = machine.slots.iter().position(|slot| slot.of == of).unwrap_or_else(|| {
+        let mut state = T::default();
+        state.reset();
+        machine.slots.push(Slot {
+            of,
+            state: Box::new(state),
+            reset: |state| state.downcast_mut::<T>().expect("its own type").reset(),
+            thread_ends: T::thread_ends,
+            execution_ends: |state| {
+                state.downcast_mut::<T>().expect("its own type").execution_ends()
+            },
+        });
+        machine.slots.len() - 1
+    });
+    let state: *mut dyn Any = &mut *machine.slots[index].state;
+    // SAFETY: the slot's type id says what it holds.
+    let result = function(unsafe { &mut *state.cast::<T>() });
+    MACHINE.set(this);
+    result
+}
+
+/// Runs what front ends do at the end of a thread, as user code.
+pub(super) fn end_thread_locals() {
+    let mut index = 0;
+    while let Some(ends) = with(|machine| machine.slots.get(index).map(|slot| slot.thread_ends)) {
+        ends();
+        index += 1;
+    }
+}

@@ -1,0 +1,470 @@
+//! Runs the program once: virtual threads as coroutines on one OS thread, one of them at a time.
+//!
+//! A thread that reaches a point announces its access there and asks the [`Strategy`] who is next. If it is itself, it goes
+//! on without a switch; else it suspends to [`Machine::run`], which resumes the other. So while the strategy decides,
+//! every thread that has not ended has told its next access, and no code of the user's runs.
+//!
+//! **Abandoned executions never unwind.** When an execution ends early (a failure, a deadlock, the strategy gives it up) the stacks
+//! of its threads are reset as they are: destructors would run while other threads hold what they need, and could
+//! panic twice, which aborts the process. What the threads owned is leaked, or reclaimed by a per-execution arena.
+
+use std::any::{Any, TypeId};
+use std::ops::RangeInclusive;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::{null, null_mut};
+use std::sync::{Arc, Mutex};
+
+use corosensei::stack::{DefaultStack, Stack};
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+
+use super::calls;
+use super::interface::{Access, Effect, Failure, ThreadId};
+use super::panics;
+use super::spin::Spin;
+use super::strategy::{BlockedThread, Decision, End, Strategy, View};
+use super::trace::{OperationSpan, Trace};
+
+type Switch = Yielder<(), ()>;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    Absent,
+    Running,
+    Pending,
+    Ended,
+}
+
+pub(crate) struct Thread {
+    pub(super) state: State,
+    pub(super) coroutine: Option<Coroutine<(), (), ()>>,
+    /// Its own in every execution, so that what is on it has the same addresses.
+    pub(super) stack: Option<DefaultStack>,
+    pub(super) switch: *const Switch,
+    /// Where its stack begins: the highest address.
+    pub(super) base: *const u64,
+    pub(super) pending: Access,
+    /// The parent that waits for this new thread to reach its first point.
+    pub(super) returns_to: Option<u32>,
+    pub(super) children: u32,
+    pub(super) fresh: u32,
+    pub(super) operation: Option<usize>,
+    pub(super) spin: Spin,
+}
+
+impl Thread {
+    fn new() -> Thread {
+        Thread {
+            state: State::Absent,
+            coroutine: None,
+            stack: None,
+            switch: null(),
+            base: null(),
+            pending: Access::local(),
+            returns_to: None,
+            children: 0,
+            fresh: 0,
+            operation: None,
+            spin: Spin::default(),
+        }
+    }
+}
+
+/// State of a front end, with what to do with it.
+pub(super) struct Slot {
+    pub(super) of: TypeId,
+    pub(super) state: Box<dyn Any>,
+    pub(super) reset: fn(&mut dyn Any),
+    pub(super) thread_ends: fn(),
+    pub(super) execution_ends: fn(&mut dyn Any) -> Option<Failure>,
+}
+
+/// The numbers of threads: a thread's `n`th child has the same in every execution of an exploration.
+#[derive(Default)]
+pub(crate) struct Names {
+    children: Vec<Vec<u32>>,
+    count: u32,
+}
+
+impl Names {
+    pub(super) fn child(&mut self, parent: usize, ordinal: usize) -> u32 {
+        if self.children.len() <= parent {
+            self.children.resize(parent + 1, Vec::new());
+        }
+        while self.children[parent].len() <= ordinal {
+            self.count += 1;
+            self.children[parent].push(self.count);
+        }
+        self.children[parent][ordinal]
+    }
+}
+
+/// Everything that running needs, kept from one execution to the next.
+pub(crate) struct Machine {
+    pub(crate) trace: Trace,
+    // A thread's coroutine must not move while it runs, though threads are added.
+    #[allow(clippy::vec_box)]
+    pub(super) threads: Vec<Box<Thread>>,
+    /// Those of this execution that have not ended, in ascending order.
+    pub(super) alive: Vec<u32>,
+    /// All of this execution, in the order in which they were spawned.
+    pub(super) order: Vec<u32>,
+    pub(super) enabled: Vec<u32>,
+    pub(super) stack_size: usize,
+    /// From the lowest to the highest address of all stacks.
+    pub(super) stacks: RangeInclusive<usize>,
+    /// The numbers of each thread's children, in the order in which it spawns them: the same in all executions.
+    pub(super) children: Vec<Vec<u32>>,
+    pub(super) names: Arc<Mutex<Names>>,
+    pub(super) strategy: *mut dyn Strategy,
+    pub(super) current: u32,
+    pub(super) next: u32,
+    pub(super) end: Option<End>,
+    pub(super) choice: (u32, u32),
+    /// The failure of this execution was found when all its threads had ended.
+    pub(crate) failed_at_end: bool,
+    pub(super) step_limit: usize,
+    /// A panic is on its way through the current thread.
+    pub(crate) panic: Option<Failure>,
+    pub(super) slots: Vec<Slot>,
+}
+
+impl Machine {
+    pub(crate) fn new(stack_size: usize, step_limit: usize) -> Machine {
+        panics::install_hook();
+        Machine {
+            trace: Trace::default(),
+            threads: Vec::new(),
+            alive: Vec::new(),
+            order: Vec::new(),
+            enabled: Vec::new(),
+            stack_size,
+            stacks: RangeInclusive::new(usize::MAX, 0),
+            children: Vec::new(),
+            names: Arc::default(),
+            strategy: null_mut::<NoStrategy>(),
+            current: 0,
+            next: 0,
+            end: None,
+            choice: (0, 1),
+            failed_at_end: false,
+            step_limit,
+            panic: None,
+            slots: Vec::new(),
+        }
+    }
+
+    /// The threads of the last execution, in the order in which they were spawned.
+    pub(crate) fn order(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// Takes the names of threads from a table that other machines use too.
+    pub(crate) fn share_names(&mut self, names: &Arc<Mutex<Names>>) {
+        self.names = Arc::clone(names);
+    }
+
+    /// Runs the body once. The first `keep` events are those of the execution before.
+    pub(crate) fn run(&mut self, body: &dyn Fn(), strategy: &mut dyn Strategy, keep: usize) -> End {
+        assert!(!calls::active(), "an exploration inside an exploration");
+        self.trace.restart(keep);
+        self.alive.clear();
+        self.order.clear();
+        self.end = None;
+        self.panic = None;
+        self.choice = (0, 1);
+        self.failed_at_end = false;
+        for slot in &mut self.slots {
+            (slot.reset)(&mut *slot.state);
+        }
+        // SAFETY: the pointer is used only until this function returns; all coroutines that could call through it are
+        // finished or reset by then.
+        self.strategy = unsafe {
+            std::mem::transmute::<*mut (dyn Strategy + '_), *mut (dyn Strategy + 'static)>(strategy)
+        };
+        let this: *mut Machine = self;
+        // SAFETY: as above; `body` outlives the coroutine of thread 0.
+        let body: &'static dyn Fn() = unsafe { std::mem::transmute(body) };
+        // SAFETY: `this` is the only pointer through which the machine is used until the loop is left. No reference
+        // into it is held across `resume`, but for the coroutine itself, which is boxed with its thread and which nobody else
+        // touches while it runs.
+        unsafe {
+            (*this).start(0, None, body);
+            (*this).next = 0;
+            loop {
+                let thread = (*this).next;
+                (*this).current = thread;
+                let record: *mut Thread = &mut *(&mut (*this).threads)[thread as usize];
+                let coroutine = (*record).coroutine.as_mut().expect("a thread that can run");
+                if let CoroutineResult::Return(()) = coroutine.resume(()) {
+                    let coroutine = (*record).coroutine.take().expect("it has just run");
+                    (*record).stack = Some(coroutine.into_stack());
+                }
+                if (*this).end.is_some() {
+                    break;
+                }
+            }
+        }
+        for thread in &mut self.threads {
+            thread.state = State::Absent;
+            if let Some(mut coroutine) = thread.coroutine.take() {
+                // SAFETY: like `longjmp` over frames whose destructors do not run. They own nothing of the engine's; what they
+                // own of the user's is leaked, which is safe. References to their stack from other threads (scoped
+                // threads) are in frames that are dropped in this very loop.
+                unsafe { coroutine.force_reset() };
+                thread.stack = Some(coroutine.into_stack());
+            }
+        }
+        let mut end = self.end.take().expect("the loop was left");
+        if let End::Complete = end {
+            for slot in &mut self.slots {
+                if let Some(failure) = (slot.execution_ends)(&mut *slot.state) {
+                    end = End::Failed(failure);
+                    self.failed_at_end = true;
+                    break;
+                }
+            }
+        }
+        end
+    }
+
+    /// Creates a thread that runs when it is resumed.
+    pub(super) fn start(
+        &mut self,
+        thread: u32,
+        parent: Option<u32>,
+        body: impl FnOnce() + 'static,
+    ) {
+        while self.threads.len() <= thread as usize {
+            self.threads.push(Box::new(Thread::new()));
+            self.children.push(Vec::new());
+        }
+        self.trace.add_thread(thread, parent);
+        let position = self.alive.partition_point(|&t| t < thread);
+        self.alive.insert(position, thread);
+        self.order.push(thread);
+        let stack = self.threads[thread as usize]
+            .stack
+            .take()
+            .unwrap_or_else(|| DefaultStack::new(self.stack_size).expect("memory for a stack"));
+        let base = stack.base().get() as *const u64;
+        let (low, high) = ((base as usize).saturating_sub(self.stack_size), base as usize);
+        self.stacks = low.min(*self.stacks.start())..=high.max(*self.stacks.end());
+        let this: *mut Machine = self;
+        let coroutine = Coroutine::with_stack(stack, move |switch: &Switch, ()| {
+            // SAFETY: the machine outlives all its coroutines (see `run`), and while this one runs nobody else uses it.
+            unsafe { (&mut (*this).threads)[thread as usize].switch = switch };
+            calls::enter(this);
+            let result = catch_unwind(AssertUnwindSafe(body));
+            if result.is_ok() {
+                calls::end_thread_locals();
+            }
+            match result {
+                Ok(()) => {
+                    calls::point(
+                        &Access::write(calls::ended(ThreadId(thread))).named("thread ends"),
+                    );
+                    calls::record(Effect::write(0, 1));
+                    calls::leave();
+                    // SAFETY: as above.
+                    unsafe { (*this).thread_ended(thread) };
+                }
+                Err(payload) => {
+                    calls::leave();
+                    // A payload's destructor is user code that may panic again.
+                    std::mem::forget(payload);
+                    // SAFETY: as above.
+                    unsafe {
+                        let failure = (*this).panic.take().unwrap_or(Failure::Panic {
+                            message: String::from("a panic without a message"),
+                            at: None,
+                        });
+                        (*this).end = Some(End::Failed(failure));
+                    }
+                }
+            }
+        });
+        let record = &mut self.threads[thread as usize];
+        record.state = State::Running;
+        record.coroutine = Some(coroutine);
+        record.base = base;
+        record.returns_to = parent;
+        record.children = 0;
+        record.fresh = 0;
+        record.operation = None;
+        record.spin.reset();
+    }
+
+    pub(super) fn thread_ended(&mut self, thread: u32) {
+        self.threads[thread as usize].state = State::Ended;
+        self.alive.retain(|&t| t != thread);
+        if let Some(next) = self.schedule() {
+            self.next = next;
+        }
+    }
+
+    /// Who makes the next event. None: the execution is over.
+    pub(super) fn schedule(&mut self) -> Option<u32> {
+        self.enabled.clear();
+        for &thread in &self.alive {
+            let record = &self.threads[thread as usize];
+            let locations = &self.trace.locations;
+            let holds = match &record.pending.condition {
+                None => true,
+                Some(c) => (c.holds)(locations.value(record.pending.location), c.argument),
+            };
+            if holds && record.spin.may_go_on(locations) {
+                self.enabled.push(thread);
+            }
+        }
+        if self.enabled.is_empty() {
+            self.end = Some(if self.alive.is_empty() {
+                End::Complete
+            } else {
+                End::Blocked(self.blocked_threads())
+            });
+            return None;
+        }
+        if self.trace.len() >= self.step_limit {
+            self.end = Some(End::TooLong);
+            return None;
+        }
+        let view = View {
+            trace: &self.trace,
+            enabled: &self.enabled,
+            current: self.current,
+            threads: &self.threads,
+        };
+        // SAFETY: `run` keeps the strategy borrowed while the coroutines run, and uses it nowhere else.
+        match unsafe { &mut *self.strategy }.next(&view) {
+            Decision::Run(thread) => return Some(thread),
+            Decision::GiveUp => self.end = Some(End::GivenUp),
+            Decision::Diverged => {
+                let text = format!(
+                    "event {}: the thread that ran here before cannot run now",
+                    self.trace.len() + 1
+                );
+                self.end = Some(End::Diverged(text));
+            }
+        }
+        None
+    }
+
+    /// Those that have not ended, with what they wait for.
+    pub(crate) fn blocked_threads(&self) -> Vec<BlockedThread> {
+        let blocked = |&thread: &u32| {
+            let record = &self.threads[thread as usize];
+            let watched = record.spin.watched();
+            BlockedThread { thread, access: record.pending, watched }
+        };
+        self.alive.iter().map(blocked).collect()
+    }
+
+    /// Gives control to another thread, or to `run` if the execution is over: then it never returns.
+    ///
+    /// # Safety
+    /// `this` must be the machine on whose current thread's stack this is called.
+    pub(super) unsafe fn switch(this: *mut Machine) {
+        // SAFETY: the pointer was stored by the coroutine itself when it started, and lives on its stack. No reference into
+        // the machine is held while it is suspended.
+        unsafe {
+            let switch = (&(*this).threads)[(*this).current as usize].switch;
+            (*switch).suspend(());
+        }
+    }
+
+    pub(crate) fn current_thread(&self) -> ThreadId {
+        ThreadId(self.current)
+    }
+
+    pub(crate) fn value(&self, location: usize) -> u64 {
+        self.trace.locations.value(self.placed(location))
+    }
+
+    pub(crate) fn forget(&mut self, location: usize) {
+        self.amend(location, 0);
+    }
+
+    pub(crate) fn amend(&mut self, location: usize, value: u64) {
+        self.trace.locations.set_value(self.placed(location), value);
+    }
+
+    /// An address on the stack of a thread, as its place there: the same for all machines that explore together.
+    pub(super) fn placed(&self, location: usize) -> usize {
+        let inside = |thread: &Thread| {
+            let depth = (thread.base as usize).wrapping_sub(location);
+            (depth <= self.stack_size).then_some(depth)
+        };
+        if !self.stacks.contains(&location) {
+            return location;
+        }
+        let mut threads = self.threads.iter().enumerate();
+        let place = threads.find_map(|(index, thread)| Some((index, inside(thread)?)));
+        place.map_or(location, |(index, depth)| 1 << 58 | index << 32 | depth)
+    }
+
+    pub(crate) fn fresh_location(&mut self) -> usize {
+        let record = &mut self.threads[self.current as usize];
+        record.fresh += 1;
+        (1 << 63) | ((self.current as usize) << 32) | record.fresh as usize
+    }
+
+    pub(crate) fn choose(&mut self, count: u32) -> u32 {
+        assert!(count > 0, "a choice among nothing");
+        if self.panic.is_some() {
+            return 0;
+        }
+        // SAFETY: see `schedule`.
+        let choice = unsafe { &mut *self.strategy }.choose(&self.trace, count);
+        self.choice = (choice, count);
+        choice
+    }
+
+    pub(crate) fn spin_hint(&mut self) {
+        self.threads[self.current as usize].spin.hint();
+    }
+
+    pub(crate) fn operation_begins(&mut self, operation: u64) {
+        let thread = self.current;
+        let call = self.trace.count_of(thread);
+        let record = &mut self.threads[thread as usize];
+        record.operation = Some(self.trace.operations.len());
+        record.spin.reset();
+        let span = OperationSpan { thread, operation, result: None, call, ret: call };
+        self.trace.operations.push(span);
+    }
+
+    pub(crate) fn operation_ends(&mut self, result: u64) {
+        let thread = self.current;
+        let record = &mut self.threads[thread as usize];
+        record.spin.reset();
+        let index = record.operation.take().expect("an operation that began");
+        let ret = self.trace.count_of(thread);
+        let span = &mut self.trace.operations[index];
+        (span.result, span.ret) = (Some(result), ret);
+    }
+
+    /// While a panic unwinds, points do nothing: the execution is lost anyway.
+    pub(super) fn is_unwinding(&mut self) -> bool {
+        if self.panic.is_none() {
+            return false;
+        }
+        if std::thread::panicking() {
+            return true;
+        }
+        // The user's code has caught it.
+        self.panic = None;
+        false
+    }
+}
+
+/// A strategy that is never asked: what the pointer is of before there is one.
+struct NoStrategy;
+
+impl Strategy for NoStrategy {
+    fn next(&mut self, _: &View<'_>) -> Decision {
+        Decision::GiveUp
+    }
+    fn choose(&mut self, _: &Trace, _: u32) -> u32 {
+        0
+    }
+}

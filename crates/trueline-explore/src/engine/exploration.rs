@@ -1,0 +1,542 @@
+//! The entry point: what to explore, how far, and in what order.
+
+use std::ops::Range;
+use std::panic::Location;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use super::bounded::Bounded;
+use super::execution::Machine;
+use super::interface::{Failure, Kind, ThreadId};
+use super::intervals::{self, Histories};
+use super::optimal::Optimal;
+use super::parallel::{Parallel, Worker};
+use super::report::{Aim, Report, Stop};
+use super::samplers::{Sample, Sampler};
+use super::schedule::{Again, Replay, Schedule};
+use super::strategy::{BlockedThread, End};
+use super::trace::Trace;
+
+/// An exploration of a program: which schedules, and how many at most.
+///
+/// ```
+/// use trueline_explore::engine::Exploration;
+///
+/// let report = Exploration::new().preemptions(2).run(|| {});
+/// assert!(report.holds());
+/// ```
+#[derive(Clone, Debug)]
+pub struct Exploration {
+    search: Search,
+    pub(crate) stack_size: usize,
+    pub(crate) step_limit: usize,
+    executions: Option<u64>,
+    time: Option<Duration>,
+    blocking: bool,
+    workers: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Search {
+    Complete,
+    Preemptions(u32),
+    Sample { sampler: Sampler, seed: u64, executions: u64 },
+    Replay(Schedule),
+}
+
+/// One execution that ran to its end, as a visitor sees it.
+pub struct Execution<'a> {
+    trace: &'a Trace,
+    end: &'a End,
+}
+
+/// One event of an execution.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The thread that made it.
+    pub thread: ThreadId,
+    /// What the front end calls the access.
+    pub name: &'static str,
+    /// What it could have done.
+    pub kind: Kind,
+    /// The location that it touched.
+    pub location: usize,
+    /// The value there before it.
+    pub before: u64,
+    /// The value there after it.
+    pub after: u64,
+    /// Whether it counts as a write.
+    pub wrote: bool,
+    /// The line that made it.
+    pub caller: &'static Location<'static>,
+}
+
+impl Execution<'_> {
+    /// Its operations with all the real-time orders that they can have; None if there are more than
+    /// [`MAX_OPERATIONS`](super::MAX_OPERATIONS).
+    pub fn histories(&self) -> Option<Histories> {
+        intervals::histories(self.trace)
+    }
+
+    /// The threads that wait for ever.
+    pub fn blocked_threads(&self) -> Vec<ThreadId> {
+        match self.end {
+            End::Blocked(threads) => threads.iter().map(|t| ThreadId(t.thread)).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The last recorded value of a location.
+    pub fn value(&self, location: usize) -> u64 {
+        self.trace.locations.value(location)
+    }
+
+    /// Its events, in the order in which they ran.
+    pub fn steps(&self) -> impl Iterator<Item = Step> + '_ {
+        self.trace.events().iter().map(|event| Step {
+            thread: ThreadId(event.thread),
+            name: event.access.name,
+            kind: event.access.kind,
+            location: event.access.location,
+            before: event.effect.before,
+            after: event.effect.after,
+            wrote: event.footprint.wrote,
+            caller: event.access.caller,
+        })
+    }
+}
+
+/// What a visitor says of an execution: an error makes it a failure, and ends the exploration.
+pub type Visited = Result<(), Failure>;
+
+impl Default for Exploration {
+    fn default() -> Exploration {
+        Exploration {
+            search: Search::Complete,
+            stack_size: 256 << 10,
+            step_limit: 10_000,
+            executions: None,
+            time: None,
+            blocking: false,
+            workers: 1,
+        }
+    }
+}
+
+impl Exploration {
+    /// Every behaviour, without limits.
+    pub fn new() -> Exploration {
+        Exploration::default()
+    }
+
+    /// Only schedules with at most so many preemptions, those with fewer first.
+    pub fn preemptions(mut self, most: u32) -> Exploration {
+        self.search = Search::Preemptions(most);
+        self
+    }
+
+    /// So many schedules drawn at random.
+    pub fn sample(mut self, sampler: Sampler, seed: u64, executions: u64) -> Exploration {
+        self.search = Search::Sample { sampler, seed, executions };
+        self
+    }
+
+    /// One schedule, as a report gave it.
+    pub fn replay(mut self, schedule: Schedule) -> Exploration {
+        self.search = Search::Replay(schedule);
+        self
+    }
+
+    /// Stops after so many executions.
+    pub fn executions(mut self, most: u64) -> Exploration {
+        self.executions = Some(most);
+        self
+    }
+
+    /// Stops after this time, at the end of an execution.
+    pub fn time(mut self, most: Duration) -> Exploration {
+        self.time = Some(most);
+        self
+    }
+
+    /// Cuts off executions at so many events (10,000 if not told otherwise).
+    pub fn events(mut self, most: usize) -> Exploration {
+        self.step_limit = most;
+        self
+    }
+
+    /// The size of each thread's stack in bytes (256 KiB if not told otherwise).
+    pub fn stack_size(mut self, bytes: usize) -> Exploration {
+        self.stack_size = bytes;
+        self
+    }
+
+    /// Lets threads wait for ever: an execution in which some do is no failure.
+    pub fn may_block(mut self) -> Exploration {
+        self.blocking = true;
+        self
+    }
+
+    /// Explores on so many OS threads (1 if not told otherwise), with the same result. Visitors are then called from several threads, and,
+    /// if there is a failure, for some executions twice. A bounded search runs on one.
+    pub fn workers(mut self, workers: usize) -> Exploration {
+        self.workers = workers;
+        self
+    }
+
+    /// Explores a program.
+    pub fn run(&self, body: impl Fn() + Sync) -> Report {
+        self.run_with(body, |_| Ok(()))
+    }
+
+    /// Explores a program and looks at each execution that ran to its end.
+    pub fn run_with(
+        &self,
+        body: impl Fn() + Sync,
+        visit: impl Fn(&Execution<'_>) -> Visited + Sync,
+    ) -> Report {
+        let aim = match &self.search {
+            Search::Complete => Aim::Complete,
+            Search::Preemptions(most) => Aim::Preemptions(*most),
+            Search::Sample { sampler, seed, .. } => {
+                Aim::Sample { sampler: sampler.name(), seed: *seed }
+            }
+            Search::Replay(_) => Aim::Replay,
+        };
+        let start = Instant::now();
+        let job = Job { options: self, body: &body, visit: &visit, start };
+        let mut run = Run::new(job, aim);
+        match &self.search {
+            Search::Complete if self.workers > 1 => run.complete_in_parallel(),
+            Search::Complete => run.complete(),
+            Search::Preemptions(most) => run.preemptions(*most),
+            Search::Sample { sampler, seed, executions } => {
+                if self.workers > 1 {
+                    run.sample_in_parallel(*sampler, *seed, *executions);
+                } else {
+                    run.sample(*sampler, *seed, 0..*executions);
+                }
+            }
+            Search::Replay(schedule) => run.replay(schedule),
+        }
+        run.report
+    }
+}
+
+/// What to explore: the same for all workers.
+#[derive(Clone, Copy)]
+struct Job<'a> {
+    options: &'a Exploration,
+    body: &'a (dyn Fn() + Sync),
+    visit: &'a (dyn Fn(&Execution<'_>) -> Visited + Sync),
+    start: Instant,
+}
+
+/// An exploration under way on one OS thread.
+struct Run<'a> {
+    job: Job<'a>,
+    machine: Machine,
+    report: Report,
+    /// The number of events of the first execution.
+    length: Option<usize>,
+}
+
+impl<'a> Run<'a> {
+    fn new(job: Job<'a>, aim: Aim) -> Run<'a> {
+        let machine = Machine::new(job.options.stack_size, job.options.step_limit);
+        Run { job, machine, report: Report::new(aim), length: None }
+    }
+
+    fn complete(&mut self) {
+        let mut search = Optimal::default();
+        loop {
+            let kept = search.kept();
+            let end = self.machine.run(self.job.body, &mut search, kept);
+            let goes_on = self.settle(&end);
+            if !goes_on || !search.advance(&self.machine.trace, blocked(&end)) || self.is_spent() {
+                break;
+            }
+        }
+        self.report.blocked = search.blocked;
+    }
+
+    /// As [`Run::complete`], on several OS threads. A failure, or a limit, is left to the sequential search to find again.
+    fn complete_in_parallel(&mut self) {
+        let search = Parallel::new();
+        let names = Arc::default();
+        let total = AtomicU64::new(0);
+        let job = self.job;
+        let limit = job.options.executions.unwrap_or(u64::MAX);
+        let run_worker = || {
+            let mut run = Run::new(job, Aim::Complete);
+            run.machine.share_names(&names);
+            let mut worker = Worker::default();
+            while let Some(kept) = search.claim(&mut worker) {
+                let end = run.machine.run(job.body, &mut worker, kept);
+                let before = run.report.executions;
+                let goes_on = run.settle(&end);
+                let ran = run.report.executions - before;
+                let spent = total.fetch_add(ran, Ordering::Relaxed) + ran > limit;
+                search.finish(&mut worker, &run.machine.trace, blocked(&end));
+                if !goes_on || spent || run.is_out_of_time() {
+                    search.stop();
+                }
+            }
+            run.report
+        };
+        let reports = on_threads(job.options.workers, &run_worker);
+        self.report.blocked = search.blocked();
+        let failed = reports.iter().position(|report| report.failure.is_some());
+        if failed.is_none() && total.load(Ordering::Relaxed) <= limit {
+            return self.join(reports);
+        }
+        self.report = Report::new(Aim::Complete);
+        self.complete();
+        if let Some(worker) = failed
+            && self.report.failure.is_none()
+        {
+            // A limit came first. A failure that was seen is told all the same.
+            let found = &reports[worker];
+            self.report.failure.clone_from(&found.failure);
+            self.report.schedule.clone_from(&found.schedule);
+            self.report.trace.clone_from(&found.trace);
+        }
+    }
+
+    fn sample_in_parallel(&mut self, sampler: Sampler, seed: u64, executions: u64) {
+        let executions = executions.min(self.job.options.executions.unwrap_or(u64::MAX));
+        // The first says how long executions are.
+        self.sample(sampler, seed, 0..executions.min(1));
+        if self.report.failure.is_some() || executions < 2 {
+            return;
+        }
+        let (job, aim, length) = (self.job, self.report.scope.aim.clone(), self.length);
+        let next = AtomicU64::new(1);
+        let failing = AtomicU64::new(u64::MAX);
+        let run_worker = || {
+            let mut run = Run::new(job, aim.clone());
+            run.length = length;
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                if index >= executions || index > failing.load(Ordering::Relaxed) {
+                    return run.report;
+                }
+                run.sample(sampler, seed, index..index + 1);
+                if run.report.failure.is_some() {
+                    failing.fetch_min(index, Ordering::Relaxed);
+                    return run.report;
+                }
+                if matches!(run.report.scope.stopped, Some(Stop::Time(_))) {
+                    return run.report;
+                }
+            }
+        };
+        let reports = on_threads(job.options.workers, &run_worker);
+        let failing = failing.load(Ordering::Relaxed);
+        if failing == u64::MAX {
+            return self.join(reports);
+        }
+        // All before the least failing one have passed.
+        self.report.executions = failing;
+        self.sample(sampler, seed, failing..failing + 1);
+    }
+
+    /// Adds up what workers have done without a failure.
+    fn join(&mut self, reports: Vec<Report>) {
+        for report in reports {
+            self.report.executions += report.executions;
+            if self.report.scope.stopped.is_none() {
+                self.report.scope.stopped = report.scope.stopped;
+            }
+        }
+    }
+
+    fn preemptions(&mut self, most: u32) {
+        for bound in 0..=most {
+            let mut search = Bounded::new(bound);
+            loop {
+                let kept = search.kept();
+                let end = self.machine.run(self.job.body, &mut search, kept);
+                if !self.settle(&end) {
+                    return;
+                }
+                if !search.advance(&self.machine.trace, blocked(&end)) {
+                    break;
+                }
+                if self.is_spent() {
+                    return;
+                }
+            }
+            if !search.cut {
+                // The bound has kept nothing away.
+                self.report.scope.aim = Aim::Complete;
+                return;
+            }
+            if bound < most && self.is_spent() {
+                return;
+            }
+        }
+    }
+
+    fn sample(&mut self, sampler: Sampler, seed: u64, indices: Range<u64>) {
+        for index in indices {
+            // How long executions are is learnt from the first: later ones must not depend on which ran before them.
+            let length = self.length.unwrap_or(16);
+            let mut strategy = Sample::new(sampler, seed, index, length);
+            let end = self.machine.run(self.job.body, &mut strategy, 0);
+            self.length.get_or_insert(self.machine.trace.len());
+            if !self.settle(&end) || self.is_spent() {
+                return;
+            }
+        }
+    }
+
+    fn replay(&mut self, schedule: &Schedule) {
+        let mut strategy = Replay::new(schedule);
+        let end = self.machine.run(self.job.body, &mut strategy, 0);
+        self.settle(&end);
+        if let Some(what) = schedule.difference(&self.machine.trace)
+            && !matches!(end, End::Diverged(_))
+        {
+            self.report.failure = Some(Failure::Nondeterminism { what });
+        }
+    }
+
+    /// Runs the same schedule once more, and yields how that fails. What is left over at the end of an execution may have been made to
+    /// stay by the standard library, when it was used for the first time: that does not happen again.
+    fn fails_again(&mut self) -> Option<Failure> {
+        let length = self.machine.trace.len();
+        let mut again = Again::new(&self.machine.trace);
+        match self.machine.run(self.job.body, &mut again, length) {
+            End::Failed(failure) => Some(failure),
+            End::Diverged(what) => Some(Failure::Nondeterminism { what }),
+            _ => None,
+        }
+    }
+
+    /// Takes an execution into the report. False: the exploration is over.
+    fn settle(&mut self, end: &End) -> bool {
+        let failure = match end {
+            End::GivenUp => return true,
+            End::TooLong => {
+                self.report.executions += 1;
+                self.report.scope.stopped = Some(Stop::Length(self.job.options.step_limit));
+                return true;
+            }
+            End::Complete => {
+                self.report.executions += 1;
+                self.visited(end)
+            }
+            End::Blocked(threads) => {
+                self.report.executions += 1;
+                if self.job.options.blocking {
+                    self.visited(end)
+                } else {
+                    Some(waiting_for_ever(threads))
+                }
+            }
+            End::Failed(_) if self.machine.failed_at_end => {
+                self.report.executions += 1;
+                self.fails_again().or_else(|| self.visited(&End::Complete))
+            }
+            End::Failed(failure) => {
+                self.report.executions += 1;
+                Some(failure.clone())
+            }
+            End::Diverged(what) => Some(Failure::Nondeterminism { what: what.clone() }),
+        };
+        if failure.is_none() {
+            return true;
+        }
+        self.report.failure = failure;
+        self.report.schedule = Some(Schedule::of(&self.machine.trace, self.machine.order()));
+        self.report.trace = lines(&self.machine.trace, self.machine.order());
+        self.report.scope.stopped = Some(Stop::Failure);
+        false
+    }
+
+    /// What the visitor objects to.
+    fn visited(&self, end: &End) -> Option<Failure> {
+        (self.job.visit)(&Execution { trace: &self.machine.trace, end }).err()
+    }
+
+    /// Whether a limit is reached, though there is more to explore.
+    fn is_spent(&mut self) -> bool {
+        if let Some(most) = self.job.options.executions
+            && self.report.executions >= most
+        {
+            self.report.scope.stopped = Some(Stop::Executions(most));
+            return true;
+        }
+        self.is_out_of_time()
+    }
+
+    fn is_out_of_time(&mut self) -> bool {
+        if let Some(most) = self.job.options.time
+            && self.job.start.elapsed() >= most
+        {
+            self.report.scope.stopped = Some(Stop::Time(most));
+            return true;
+        }
+        false
+    }
+}
+
+/// Runs a function on so many OS threads.
+fn on_threads(count: usize, function: &(dyn Fn() -> Report + Sync)) -> Vec<Report> {
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..count).map(|_| scope.spawn(function)).collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, Report>| match thread.join() {
+            Ok(report) => report,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        threads.into_iter().map(join).collect()
+    })
+}
+
+fn blocked(end: &End) -> &[BlockedThread] {
+    match end {
+        End::Blocked(threads) => threads,
+        _ => &[],
+    }
+}
+
+/// The failure of an execution whose threads wait for ever.
+pub(crate) fn waiting_for_ever(threads: &[BlockedThread]) -> Failure {
+    let line = |thread: &BlockedThread| {
+        let does = if thread.watched.is_some() { "spins" } else { "waits" };
+        let name = thread.access.name;
+        let space = if name.is_empty() { "" } else { " in " };
+        format!("thread {} {does}{space}{name} at {}", thread.thread, thread.access.caller)
+    };
+    let waiting = threads.iter().map(line).collect();
+    if threads.iter().any(|thread| thread.watched.is_some()) {
+        Failure::Livelock { waiting }
+    } else {
+        Failure::Deadlock { waiting }
+    }
+}
+
+/// The events of a trace, one line each; threads are numbered as they were spawned.
+pub(crate) fn lines(trace: &Trace, order: &[u32]) -> String {
+    let mut text = String::new();
+    for event in trace.events() {
+        let thread = order.iter().position(|&t| t == event.thread).unwrap_or(0);
+        let access = &event.access;
+        let name = match (access.name, access.kind) {
+            ("", Kind::Read) => "read",
+            ("", Kind::Write) => "write",
+            ("", Kind::Update) => "update",
+            (name, _) => name,
+        };
+        let effect = &event.effect;
+        let values = if event.footprint.wrote {
+            format!("{} -> {}", effect.before, effect.after)
+        } else {
+            effect.before.to_string()
+        };
+        text.push_str(&format!("  thread {thread}: {name} {values} at {}\n", access.caller));
+    }
+    text
+}

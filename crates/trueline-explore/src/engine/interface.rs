@@ -1,0 +1,378 @@
+//! What a front end tells the engine, and what it may ask.
+//!
+//! A front end (the shadow std, a test's own cell, later a facade over std or instrumented C) performs the
+//! accesses itself; the engine decides when. One access is one **event**:
+//!
+//! ```text
+//! point(&access);              // waits until this thread is chosen and the access's condition holds
+//! let before = cell.load();    // the front end does it: no other thread runs meanwhile
+//! record(Effect::read(before)) // what it turned out to be
+//! ```
+//!
+//! Every `point` is followed by exactly one `record` in the same thread, with no other `point`, [`spawn`] or
+//! end of the thread between.
+//!
+//! **Locations.** An event touches one location, named by a number: an address, or for what has no address of
+//! its own one from [`fresh_location`]. The engine remembers the last value recorded at each location
+//! ([`value`]; 0 before any), for this execution only. A lock, a parker, a barrier keeps its state
+//! there rather than in memory, so that statics start anew in each execution:
+//!
+//! ```text
+//! point(&Access::update(lock).when(Condition::equals(0)));
+//! record(Effect::update(0, 1));
+//! ```
+//!
+//! **Addresses** must not depend on the order in which independent threads ran: the same thread after the same past must
+//! meet the same addresses. An allocator gives each thread its own part of an arena, or makes allocation an event on
+//! a location that all its users share.
+//!
+//! **Enabledness.** A thread whose pending access has a [`Condition`] is chosen only while the value of the
+//! location satisfies it. The condition must be a pure function of that value: the engine evaluates it on
+//! former values too, to find where else the access could have run.
+//!
+//! **Conflicts.** Two events conflict when they touch the same location and at least one of them changed it
+//! (what [`record`] said, not what was announced: a failed compare-exchange is a read). A [`Block`] given with an access (the
+//! release of memory) conflicts with every access inside it.
+//!
+//! **Who is asking.** [`active`] is false outside of an exploration, inside the engine, and inside [`with_state`]:
+//! there a shadow type, and the allocator, behave as std's do. Nothing else in this module may be called
+//! while it is false.
+//!
+//! **A panic** that leaves a thread's body ends the execution as a failure. While a thread unwinds, no other runs: points return at
+//! once, conditions are not waited for, nothing is recorded. If the panic is caught, what destructors did meanwhile is
+//! in memory, but no event.
+
+use std::panic::Location;
+
+use super::calls;
+
+/// The location of accesses that touch none.
+pub(crate) const NOWHERE: usize = 0;
+
+/// A virtual thread: 0 is the body of the exploration, others are numbered as they are spawned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ThreadId(pub u32);
+
+/// What an access may do, before it is known what it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Changes nothing.
+    Read,
+    /// Replaces the value without looking at it.
+    Write,
+    /// Looks at the value and may replace it. It counts as a read if it leaves the value unchanged.
+    Update,
+}
+
+/// When an access may run: a predicate on the value of its location.
+#[derive(Clone, Copy, Debug)]
+pub struct Condition {
+    pub(crate) holds: fn(value: u64, argument: u64) -> bool,
+    pub(crate) argument: u64,
+}
+
+impl Condition {
+    /// A predicate of the value and of an argument that stays the same while the access waits.
+    pub fn new(argument: u64, holds: fn(value: u64, argument: u64) -> bool) -> Condition {
+        Condition { holds, argument }
+    }
+
+    /// The value is this one.
+    pub fn equals(expected: u64) -> Condition {
+        Condition::new(expected, |value, expected| value == expected)
+    }
+
+    /// The value is not this one.
+    pub fn differs(from: u64) -> Condition {
+        Condition::new(from, |value, from| value != from)
+    }
+
+    /// At least one of these bits is set.
+    pub fn any_set(mask: u64) -> Condition {
+        Condition::new(mask, |value, mask| value & mask != 0)
+    }
+
+    /// None of these bits is set.
+    pub fn none_set(mask: u64) -> Condition {
+        Condition::new(mask, |value, mask| value & mask == 0)
+    }
+}
+
+/// A range of addresses, all of which an access touches as a writer does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Its first address.
+    pub start: usize,
+    /// Its length in bytes.
+    pub size: usize,
+}
+
+/// An access that a thread is about to make.
+#[derive(Clone, Copy, Debug)]
+pub struct Access {
+    pub(crate) location: usize,
+    pub(crate) kind: Kind,
+    pub(crate) condition: Option<Condition>,
+    pub(crate) changes: Option<Condition>,
+    pub(crate) block: Option<Block>,
+    pub(crate) name: &'static str,
+    pub(crate) caller: &'static Location<'static>,
+}
+
+impl Access {
+    /// An access to a location.
+    #[track_caller]
+    #[inline]
+    pub fn new(location: usize, kind: Kind) -> Access {
+        let caller = Location::caller();
+        Access { location, kind, condition: None, changes: None, block: None, name: "", caller }
+    }
+
+    /// An access that touches nothing that another thread could see: carries a [`choose`].
+    #[track_caller]
+    #[inline]
+    pub fn local() -> Access {
+        Access::new(NOWHERE, Kind::Read)
+    }
+
+    /// A [`Kind::Read`].
+    #[track_caller]
+    #[inline]
+    pub fn read(location: usize) -> Access {
+        Access::new(location, Kind::Read)
+    }
+
+    /// A [`Kind::Write`].
+    #[track_caller]
+    #[inline]
+    pub fn write(location: usize) -> Access {
+        Access::new(location, Kind::Write)
+    }
+
+    /// A [`Kind::Update`].
+    #[track_caller]
+    #[inline]
+    pub fn update(location: usize) -> Access {
+        Access::new(location, Kind::Update)
+    }
+
+    /// Waits until the value of the location satisfies this.
+    #[inline]
+    pub fn when(mut self, condition: Condition) -> Access {
+        self.condition = Some(condition);
+        self
+    }
+
+    /// On which values of the location an update replaces the value: those a compare-exchange expects, those that differ
+    /// from what a swap writes. Without it the engine reckons with all values, which costs executions that turn out
+    /// redundant, and nothing else.
+    #[inline]
+    pub fn changing(mut self, values: Condition) -> Access {
+        self.changes = Some(values);
+        self
+    }
+
+    /// Conflicts with every access inside this block, too.
+    #[inline]
+    pub fn releasing(mut self, block: Block) -> Access {
+        self.block = Some(block);
+        self
+    }
+
+    /// How the access is called in a printed trace: `AtomicU64::load`, `Mutex::lock`, `free`.
+    #[inline]
+    pub fn named(mut self, name: &'static str) -> Access {
+        self.name = name;
+        self
+    }
+
+    /// The line of the user's that a printed trace shows; taken from `#[track_caller]` if not given.
+    #[inline]
+    pub fn at(mut self, caller: &'static Location<'static>) -> Access {
+        self.caller = caller;
+        self
+    }
+}
+
+/// What an access turned out to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effect {
+    pub(crate) before: u64,
+    pub(crate) after: u64,
+    pub(crate) wrote: bool,
+}
+
+impl Effect {
+    /// The value was read (or a compare-exchange failed on it).
+    #[inline]
+    pub fn read(value: u64) -> Effect {
+        Effect { before: value, after: value, wrote: false }
+    }
+
+    /// The value was replaced without being looked at.
+    #[inline]
+    pub fn write(before: u64, after: u64) -> Effect {
+        Effect { before, after, wrote: true }
+    }
+
+    /// The value was read and replaced. It is a read if both are the same.
+    #[inline]
+    pub fn update(before: u64, after: u64) -> Effect {
+        Effect { before, after, wrote: before != after }
+    }
+}
+
+/// Why an execution is a failure, told by a front end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// A panic left the body of a thread.
+    Panic {
+        /// Its message.
+        message: String,
+        /// The line that panicked, `file:line:column`.
+        at: Option<String>,
+    },
+    /// Every thread that has not ended waits for ever.
+    Deadlock {
+        /// Which thread waits for what, one line each.
+        waiting: Vec<String>,
+    },
+    /// As [`Failure::Deadlock`], and at least one of them spins.
+    Livelock {
+        /// Which thread waits for what, one line each.
+        waiting: Vec<String>,
+    },
+    /// Two accesses of which one writes are not ordered by what the program's orderings promise.
+    Race {
+        /// The earlier access, `thread, name, file:line:column`.
+        first: String,
+        /// The later one.
+        second: String,
+    },
+    /// Memory was misused: use after free, double free, leak.
+    Memory {
+        /// What happened, a sentence.
+        what: String,
+    },
+    /// The same schedule led elsewhere than before: something that the engine does not see decides too (time, addresses,
+    /// random numbers, threads of the OS).
+    Nondeterminism {
+        /// Where it showed.
+        what: String,
+    },
+    /// Anything else that a front end calls a failure.
+    Other {
+        /// What happened, a sentence.
+        what: String,
+    },
+}
+
+/// State that a front end keeps for one execution: clocks, arenas, virtual time, thread locals.
+///
+/// There is one of each type for each OS thread that explores; it is made when first asked for.
+pub trait PerExecution: Default + 'static {
+    /// Makes it as new, before each execution; keeps its memory.
+    fn reset(&mut self);
+
+    /// Runs in each thread after its body, as user code: for the destructors of thread locals.
+    fn thread_ends() {}
+
+    /// Looks at the state after an execution in which all threads have ended: for leaks.
+    fn execution_ends(&mut self) -> Option<Failure> {
+        None
+    }
+}
+
+/// Whether the caller is user code inside an exploration.
+#[inline]
+pub fn active() -> bool {
+    calls::active()
+}
+
+/// The thread that asks.
+#[inline]
+pub fn current_thread() -> ThreadId {
+    calls::with(|e| e.current_thread())
+}
+
+/// Waits until this thread may make the access.
+#[inline]
+pub fn point(access: &Access) {
+    calls::point(access);
+}
+
+/// Says what the access of the last [`point`] did.
+#[inline]
+pub fn record(effect: Effect) {
+    calls::record(effect);
+}
+
+/// The value last recorded at a location in this execution; 0 if there is none.
+pub fn value(location: usize) -> u64 {
+    calls::with(|e| e.value(location))
+}
+
+/// Forgets the value of a location, when the object there is gone. Not an event.
+pub fn forget(location: usize) {
+    calls::with(|e| e.forget(location));
+}
+
+/// Sets the value of a location while the thread unwinds, when nothing is recorded: a lock that is released then is free if the
+/// panic is caught. Not an event.
+pub(crate) fn amend(location: usize, value: u64) {
+    calls::with(|e| e.amend(location, value));
+}
+
+/// A location that no address has and that is the same in each execution that has run the same way so far.
+pub fn fresh_location() -> usize {
+    calls::with(|e| e.fresh_location())
+}
+
+/// One of `0..count`, each of which is explored; only between a [`point`] and its [`record`], at most once. 0 is tried first.
+///
+/// For what the environment decides: which waiter is woken, whether a weak compare-exchange fails.
+pub fn choose(count: u32) -> u32 {
+    calls::with(|e| e.choose(count))
+}
+
+/// Starts a thread. The caller goes on; the new thread runs up to its first point at once, which nobody can
+/// tell apart from running there later.
+pub fn spawn(body: Box<dyn FnOnce()>) -> ThreadId {
+    calls::spawn(body)
+}
+
+/// The location that becomes 1 when a thread has ended: a join is a read of it that waits for 1.
+pub fn ended(thread: ThreadId) -> usize {
+    calls::ended(thread)
+}
+
+/// The thread says that it is waiting in a loop (`spin_loop`, `yield_now`): reads that it has repeated with the same values since
+/// its last such hint wait for one of them to change.
+pub fn spin_hint() {
+    calls::with(|e| e.spin_hint());
+}
+
+/// Notes that the thread calls an operation of the object under test. Not a scheduling point.
+///
+/// The number is the caller's: it finds the operation again by it.
+pub fn operation_begins(operation: u64) {
+    calls::with(|e| e.operation_begins(operation));
+}
+
+/// Notes that the operation of this thread returns, with a number that stands for its result.
+pub fn operation_ends(result: u64) {
+    calls::with(|e| e.operation_ends(result));
+}
+
+/// Ends the execution as a failure. The stacks of all threads are dropped without unwinding.
+pub fn fail(failure: Failure) -> ! {
+    calls::fail(failure)
+}
+
+/// Runs a function on the front end's state for this execution; [`active`] is false meanwhile.
+///
+/// The function must not panic, and must not ask for the same state again.
+#[inline]
+pub fn with_state<T: PerExecution, R>(function: impl FnOnce(&mut T) -> R) -> R {
+    calls::with_state(function)
+}

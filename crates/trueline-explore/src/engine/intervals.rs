@@ -1,0 +1,240 @@
+//! The real-time orders that the operations of a trace can have.
+//!
+//! Executions that differ in the order of independent events are explored once, but a history is more than results: which
+//! operation returned before which was called differs among them. So for a trace, without running anything again, this
+//! finds all the interval orders of its operations over all linear extensions of happens-before, with each
+//! call as late and each return as early as can be: just before the first, just after the last event of the
+//! operation. An order that demands less than another cannot be violated where the other is not, so only maximal
+//! ones are returned.
+//!
+//! **Algorithm.** Only the first and last event of each operation matter, ordered as their clocks say. A return that can
+//! happen does, at once: later would only demand less. So which operations have returned is a function of which
+//! have been called, and the search is a dynamic program over the sets of called operations that are closed
+//! under happens-before, one operation more at each level; a set keeps the maximal orders among its members, and an order that
+//! another one contains is dropped at once, since what can follow is the same for both.
+//!
+//! Cost: the number of closed sets, at most the product of each thread's operations and one, times the orders kept.
+
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+
+use super::trace::{NONE, Trace};
+
+/// How many operations an execution may have for its orders to be found.
+pub const MAX_OPERATIONS: usize = 128;
+
+/// A call of an operation, with its result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Operation {
+    /// The thread that called it.
+    pub thread: u32,
+    /// The number that its call was given.
+    pub operation: u64,
+    /// The number that its result was given; None if it has not returned.
+    pub result: Option<u64>,
+}
+
+/// Which operations precede which: for each operation the set of those that returned before it was called, as bits.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct IntervalOrder {
+    before: Box<[u128]>,
+}
+
+impl IntervalOrder {
+    /// Whether operation `a` returned before operation `b` was called.
+    pub fn precedes(&self, a: usize, b: usize) -> bool {
+        self.before[b] >> a & 1 == 1
+    }
+
+    /// The operations that returned before this one was called, as bits.
+    pub fn before(&self, operation: usize) -> u128 {
+        self.before[operation]
+    }
+
+    /// Whether all that the other demands is demanded.
+    pub fn contains(&self, other: &IntervalOrder) -> bool {
+        contains(&self.before, &other.before)
+    }
+}
+
+/// The operations of an execution and their maximal real-time orders.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Histories {
+    /// By thread, and within a thread in the order of calls.
+    pub operations: Vec<Operation>,
+    /// In ascending order. At least one.
+    pub orders: Vec<IntervalOrder>,
+}
+
+/// The first or last event of an operation, or the place of one that has none.
+#[derive(Clone, Copy)]
+struct Place {
+    thread: u32,
+    /// The thread's last event up to here: itself, if there is one.
+    event: u32,
+    /// What a clock must show of the thread to be after this place.
+    number: u32,
+    /// Among places of the thread with the same number.
+    rank: u32,
+}
+
+/// Where an operation begins and ends, and what must come first: sets of operations, as bits.
+#[derive(Clone, Copy, Default)]
+struct Needs {
+    called: u128,
+    returned: u128,
+}
+
+/// The maximal real-time orders of a trace. None if it has more than [`MAX_OPERATIONS`].
+pub(crate) fn histories(trace: &Trace) -> Option<Histories> {
+    let mut spans = trace.operations.clone();
+    if spans.len() > MAX_OPERATIONS {
+        return None;
+    }
+    // Stable: a thread's operations stay in order.
+    spans.sort_by_key(|span| span.thread);
+    let mut places = Vec::with_capacity(spans.len());
+    for (rank, span) in spans.iter().enumerate() {
+        // One that has not returned has all the later events of its thread.
+        let last = if span.result.is_some() { span.ret } else { trace.count_of(span.thread) };
+        let place = |number: u32, at: u32| Place {
+            thread: span.thread,
+            event: if at == 0 { NONE } else { trace.nth_of(span.thread, at) },
+            number,
+            rank: rank as u32,
+        };
+        if last == span.call {
+            let nowhere = place(span.call + 1, span.call);
+            places.push((nowhere, nowhere));
+        } else {
+            places.push((place(span.call + 1, span.call + 1), place(last, last)));
+        }
+    }
+    let before = |a: &Place, b: &Place| {
+        if a.thread == b.thread {
+            return a.rank < b.rank || (a.rank == b.rank && a.number <= b.number);
+        }
+        // After a place without an event is what is after the thread's next event: its number is that one's.
+        trace.clock_after(b.thread, b.event)[a.thread as usize] >= a.number
+    };
+    let count = spans.len();
+    let mut calls = vec![Needs::default(); count];
+    let mut returns = vec![Needs::default(); count];
+    for (i, (first, last)) in places.iter().enumerate() {
+        for (j, (other_first, other_last)) in places.iter().enumerate() {
+            let bit = 1u128 << j;
+            if i == j {
+                returns[i].called |= bit;
+                continue;
+            }
+            let returned = spans[j].result.is_some();
+            if before(other_first, first) {
+                calls[i].called |= bit;
+            }
+            if returned && before(other_last, first) {
+                calls[i].returned |= bit;
+            }
+            if before(other_first, last) {
+                returns[i].called |= bit;
+            }
+            if returned && before(other_last, last) {
+                returns[i].returned |= bit;
+            }
+        }
+    }
+    let returning: u128 =
+        (0..count).filter(|&i| spans[i].result.is_some()).fold(0, |set, i| set | 1 << i);
+    let orders = maximal_orders(&calls, &returns, returning);
+    let operations = spans
+        .iter()
+        .map(|span| Operation {
+            thread: span.thread,
+            operation: span.operation,
+            result: span.result,
+        })
+        .collect();
+    Some(Histories { operations, orders })
+}
+
+fn maximal_orders(calls: &[Needs], returns: &[Needs], returning: u128) -> Vec<IntervalOrder> {
+    let count = calls.len();
+    let mut level: Vec<(u128, Vec<Box<[u128]>>)> =
+        vec![(0, vec![vec![0; count].into_boxed_slice()])];
+    for _ in 0..count {
+        let mut index: HashMap<u128, usize, FixedState> =
+            HashMap::with_hasher(FixedState::default());
+        let mut next: Vec<(u128, Vec<Box<[u128]>>)> = Vec::new();
+        for (called, orders) in &level {
+            let returned = closure(*called, returns, returning);
+            for (i, needs) in calls.iter().enumerate() {
+                let bit = 1u128 << i;
+                if called & bit != 0
+                    || needs.called & !called != 0
+                    || needs.returned & !returned != 0
+                {
+                    continue;
+                }
+                let at = *index.entry(called | bit).or_insert_with(|| {
+                    next.push((called | bit, Vec::new()));
+                    next.len() - 1
+                });
+                for order in orders {
+                    let mut order = order.clone();
+                    order[i] = returned;
+                    keep_maximal(&mut next[at].1, order);
+                }
+            }
+        }
+        level = next;
+    }
+    let mut orders: Vec<IntervalOrder> = level
+        .into_iter()
+        .flat_map(|(_, orders)| orders)
+        .map(|before| IntervalOrder { before })
+        .collect();
+    orders.sort_unstable();
+    orders
+}
+
+/// The operations that can have returned when these have been called.
+fn closure(called: u128, returns: &[Needs], returning: u128) -> u128 {
+    let mut returned = 0;
+    loop {
+        let mut more = returned;
+        for (i, needs) in returns.iter().enumerate() {
+            let ready = needs.called & !called == 0 && needs.returned & !returned == 0;
+            if ready && returning >> i & 1 == 1 {
+                more |= 1 << i;
+            }
+        }
+        if more == returned {
+            return returned;
+        }
+        returned = more;
+    }
+}
+
+/// Adds an order unless one that is there contains it; drops those that it contains.
+fn keep_maximal(orders: &mut Vec<Box<[u128]>>, order: Box<[u128]>) {
+    if orders.iter().any(|other| contains(other, &order)) {
+        return;
+    }
+    orders.retain(|other| !contains(&order, other));
+    orders.push(order);
+}
+
+fn contains(a: &[u128], b: &[u128]) -> bool {
+    a.iter().zip(b).all(|(a, b)| b & !a == 0)
+}
+
+/// The orders of several traces with the same results, together: only maximal ones, in ascending order.
+pub fn union_of_orders(sets: impl IntoIterator<Item = Vec<IntervalOrder>>) -> Vec<IntervalOrder> {
+    let mut all: Vec<Box<[u128]>> = Vec::new();
+    for order in sets.into_iter().flatten() {
+        keep_maximal(&mut all, order.before);
+    }
+    let mut orders: Vec<IntervalOrder> =
+        all.into_iter().map(|before| IntervalOrder { before }).collect();
+    orders.sort_unstable();
+    orders
+}

@@ -1,0 +1,32 @@
+//! The engine: runs a program again and again under schedules of its choosing.
+//!
+//! A front end tells it what the threads of the program are about to do, through [`interface`]; an [`Exploration`] says which schedules
+//! are wanted; a [`Report`] says what came of them. Values are sequentially consistent: an atomic's ordering does not
+//! change what is read.
+
+mod bounded;
+mod calls;
+mod execution;
+mod exploration;
+mod footprint;
+pub mod interface;
+mod intervals;
+mod locations;
+mod optimal;
+mod panics;
+mod parallel;
+mod races;
+mod report;
+mod rng;
+mod samplers;
+mod schedule;
+mod spin;
+mod strategy;
+mod trace;
+mod wakeup;
+
+pub use exploration::{Execution, Exploration, Step, Visited};
+pub use intervals::{Histories, IntervalOrder, MAX_OPERATIONS, Operation, union_of_orders};
+pub use report::{Aim, Report, Scope, Stop};
+pub use samplers::Sampler;
+pub use schedule::{BadSchedule, Schedule};

@@ -1,0 +1,247 @@
+//! Every trace once: Optimal-DPOR.
+//!
+//! After Abdulla, Aronsson, Jonsson and Sagonas, 'Source Sets' (J. ACM 2017), algorithm 2: depth-first search over executions. After each
+//! execution every race in it is reversed, and the sequence that does so is inserted into the wakeup tree of the
+//! state before the race, unless a thread that sleeps there could begin it. Sleeping threads are those whose event, run there, has
+//! been explored and has not been interfered with since.
+//!
+//! What a read-modify-write did is known once it has run, so a sleeping thread keeps the footprint that its event had; what
+//! it will have when a race is reversed is foretold from the value that its location has there.
+//!
+//! **Sleepers where no tree leads.** A wakeup sequence wakes all that sleep where it was inserted; the algorithm rests on that: a reversal that
+//! a sleeping thread could begin may be left out, because the exploration of that thread has inserted all that is still missing. Where
+//! a sequence was foretold too cautiously, or a choice left its path, threads may sleep on after it. Those are marked
+//! as foreign, and leave out only what begins with an event of theirs: there the search is source-DPOR with sleep sets,
+//! which misses nothing, but may begin executions that it gives up.
+//!
+//! Choices of the environment are part of an event: all of them are explored before the thread falls asleep. It then sleeps with what any of them touched, which wakes it more often than need be.
+//!
+//! **Invariant**: if the environment chooses nothing, no execution repeats another up to the order of independent events; if moreover
+//! every effect is foretold exactly, none is given up because all that can run is asleep (`blocked` counts those).
+//!
+//! Cost: an execution of `n` events has at most as many races as pairs of conflicting events; each is `O(n)` clock
+//! comparisons, and `O(n)` for each sleeping thread and each tree node passed.
+
+use super::footprint::Footprint;
+use super::races::{Race, Races};
+use super::strategy::{BlockedThread, Decision, Strategy, View};
+use super::trace::{NONE, Trace};
+use super::wakeup::{Sequence, WakeupNode, WakeupTrees};
+
+/// A thread whose next event need not be run first.
+#[derive(Clone, Debug)]
+pub(crate) struct Sleeper {
+    pub(crate) thread: u32,
+    pub(crate) footprint: Footprint,
+    /// It slept already where the search was not led by a wakeup tree any more.
+    pub(crate) foreign: bool,
+}
+
+/// A state on the way to the current execution's end, and what was chosen there.
+struct Node {
+    thread: u32,
+    /// What the environment chose in this event, what it chose first, and out of how many.
+    choice: u32,
+    first_choice: u32,
+    choices: u32,
+    /// Of the event, over all choices tried.
+    footprint: Footprint,
+    sleepers: Vec<Sleeper>,
+    /// The wakeup tree, without the branch under way.
+    pending: u32,
+    /// The location that the event must touch, if it has been seen in another execution.
+    expected: Option<usize>,
+}
+
+impl Default for Node {
+    fn default() -> Node {
+        Node {
+            thread: 0,
+            choice: 0,
+            first_choice: 0,
+            choices: 1,
+            footprint: Footprint::new(0, false),
+            sleepers: Vec::new(),
+            pending: NONE,
+            expected: None,
+        }
+    }
+}
+
+impl Node {
+    fn sleeps(&self, thread: u32) -> bool {
+        self.sleepers.iter().any(|sleeper| sleeper.thread == thread)
+    }
+
+    fn estrange_sleepers(&mut self) {
+        self.sleepers.iter_mut().for_each(|sleeper| sleeper.foreign = true);
+    }
+
+    /// Takes the next branch out of the wakeup tree. One whose thread sleeps is passed over: what its event would do was
+    /// foretold too cautiously, and it is explored elsewhere.
+    fn next_branch(&mut self, trees: &mut WakeupTrees) -> Option<WakeupNode> {
+        while let Some(mut branch) = trees.take_first(&mut self.pending) {
+            if !self.sleeps(branch.thread) {
+                return Some(branch);
+            }
+            trees.release(&mut branch.first_child);
+            self.estrange_sleepers();
+        }
+        None
+    }
+}
+
+/// The search.
+#[derive(Default)]
+pub(crate) struct Optimal {
+    /// One for each event of the current execution, and spare ones.
+    nodes: Vec<Node>,
+    trees: WakeupTrees,
+    /// How many events of the execution are decided; those before the last are as in the execution before.
+    decided: usize,
+    races: Races,
+    found: Vec<Race>,
+    items: Vec<u32>,
+    /// Executions that were given up since all that could run slept.
+    pub(crate) blocked: u64,
+}
+
+impl Optimal {
+    /// How many events of the execution to come are those of the one before.
+    pub(crate) fn kept(&self) -> usize {
+        self.decided.saturating_sub(1)
+    }
+
+    fn prepare(&mut self, depth: usize) {
+        while self.nodes.len() <= depth {
+            self.nodes.push(Node::default());
+        }
+    }
+
+    /// Looks at the execution that has ended and turns to the next. False: there is none.
+    pub(crate) fn advance(&mut self, trace: &Trace, blocked: &[BlockedThread]) -> bool {
+        let mut found = std::mem::take(&mut self.found);
+        found.clear();
+        self.races.find(trace, 0, blocked, |race| found.push(race));
+        for race in found.drain(..) {
+            self.reverse(trace, race);
+        }
+        self.found = found;
+        self.backtrack(trace.len())
+    }
+
+    fn reverse(&mut self, trace: &Trace, race: Race) {
+        let items = std::mem::take(&mut self.items);
+        let mut sequence = Sequence::new(trace, race.first, race.second, items);
+        let node = &mut self.nodes[race.first as usize];
+        let covered = node.sleepers.iter().any(|sleeper| {
+            let footprint = (!sleeper.foreign).then_some(&sleeper.footprint);
+            sequence.may_begin_with(trace, sleeper.thread, footprint)
+        });
+        if !covered {
+            self.trees.insert(&mut node.pending, trace, &mut sequence);
+        }
+        self.items = sequence.into_items();
+    }
+
+    fn backtrack(&mut self, length: usize) -> bool {
+        for depth in (0..length).rev() {
+            let node = &mut self.nodes[depth];
+            // The environment's next choice in this event, the first one left out.
+            let next = if node.choice == node.first_choice { 0 } else { node.choice + 1 };
+            let next = if next == node.first_choice { next + 1 } else { next };
+            if next < node.choices {
+                node.choice = next;
+                self.decided = depth + 1;
+                let mut rest = std::mem::replace(&mut self.nodes[depth + 1].pending, NONE);
+                self.trees.release(&mut rest);
+                return true;
+            }
+            let footprint = node.footprint.clone();
+            node.sleepers.push(Sleeper { thread: node.thread, footprint, foreign: false });
+            if let Some(branch) = node.next_branch(&mut self.trees) {
+                node.thread = branch.thread;
+                node.expected = Some(branch.footprint.location);
+                (node.choice, node.first_choice, node.choices) = (branch.choice, branch.choice, 1);
+                node.footprint = Footprint::new(0, false);
+                self.decided = depth + 1;
+                self.prepare(depth + 1);
+                self.nodes[depth + 1].pending = branch.first_child;
+                return true;
+            }
+        }
+        false
+    }
+}
+
+impl Strategy for Optimal {
+    fn next(&mut self, view: &View<'_>) -> Decision {
+        let depth = view.trace.len();
+        self.prepare(depth);
+        if depth < self.decided {
+            let thread = self.nodes[depth].thread;
+            let can = view.enabled.contains(&thread);
+            return if can { Decision::Run(thread) } else { Decision::Diverged };
+        }
+        let mut subtree = NONE;
+        let node = &mut self.nodes[depth];
+        if let Some(branch) = node.next_branch(&mut self.trees) {
+            if !view.enabled.contains(&branch.thread) {
+                return Decision::Diverged;
+            }
+            node.thread = branch.thread;
+            node.expected = Some(branch.footprint.location);
+            node.choice = branch.choice;
+            subtree = branch.first_child;
+        } else {
+            node.estrange_sleepers();
+            let awake = |thread: &u32| !node.sleeps(*thread);
+            let current = view.enabled.contains(&view.current) && awake(&view.current);
+            let chosen =
+                if current { Some(view.current) } else { view.enabled.iter().copied().find(awake) };
+            let Some(thread) = chosen else {
+                self.blocked += 1;
+                return Decision::GiveUp;
+            };
+            node.thread = thread;
+            node.choice = 0;
+        }
+        node.first_choice = node.choice;
+        node.choices = 1;
+        node.footprint = Footprint::new(0, false);
+        self.decided = depth + 1;
+        self.prepare(depth + 1);
+        self.nodes[depth + 1].pending = subtree;
+        Decision::Run(self.nodes[depth].thread)
+    }
+
+    fn choose(&mut self, trace: &Trace, count: u32) -> u32 {
+        let node = &mut self.nodes[trace.len()];
+        node.choices = count;
+        node.choice = node.choice.min(count - 1);
+        node.choice
+    }
+
+    fn executed(&mut self, trace: &Trace) -> bool {
+        let depth = trace.len() - 1;
+        if depth + 1 < self.decided {
+            return true;
+        }
+        let event = trace.event(depth as u32);
+        let expected = self.nodes[depth].expected.take();
+        if expected.is_some_and(|location| location != event.footprint.location) {
+            return false;
+        }
+        let (before, after) = self.nodes.split_at_mut(depth + 1);
+        let (node, next) = (&mut before[depth], &mut after[0]);
+        if node.footprint.location == event.footprint.location {
+            node.footprint.join(&event.footprint);
+        } else {
+            node.footprint.clone_from(&event.footprint);
+        }
+        let still = node.sleepers.iter().filter(|s| !s.footprint.conflicts(&event.footprint));
+        next.sleepers.clear();
+        next.sleepers.extend(still.cloned());
+        true
+    }
+}

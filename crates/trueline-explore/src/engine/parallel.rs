@@ -1,0 +1,594 @@
+//! Optimal-DPOR on several cores: the same traces, each once.
+//!
+//! Wakeup trees and the executions explored so far form one tree, behind one lock. A worker claims a branch that is waiting, runs the
+//! program along it, and then takes what it found into the tree. Siblings are ordered; a branch is explored with those
+//! before it asleep, whether they are finished or still under way. A reversed race is inserted where the
+//! first event began. There, a sibling before that event's branch covers the sequence if it could begin it; later
+//! siblings are followed as wakeup trees are, claimed or not, down to where a wakeup sequence ended and the search was free.
+//!
+//! **The same result as on one core.** Each trace is explored exactly once in either search, so the counts agree, though
+//! representatives and their order may differ. A failure is not reported from here: the caller runs the sequential search
+//! up to its first failure.
+//!
+//! **Memory.** What lies to the left of the leftmost branch that is not finished is forgotten, but for the first event
+//! of each branch, which the others need to know as asleep. Workers claim branches deep on the left first.
+//!
+//! Threads get their names from one table, so that all workers mean the same by them.
+
+use std::sync::{Condvar, Mutex, MutexGuard};
+
+use smallvec::SmallVec;
+
+use super::footprint::Footprint;
+use super::interface::Kind;
+use super::optimal::Sleeper;
+use super::races::{Race, Races};
+use super::strategy::{BlockedThread, Decision, Strategy, View};
+use super::trace::{NONE, Trace};
+use super::wakeup::{Sequence, Standing};
+
+/// A state, and the event that led there from its parent.
+struct Node {
+    parent: u32,
+    thread: u32,
+    choice: u32,
+    footprint: Footprint,
+    /// Those that slept already at the parent and still do.
+    sleepers: Vec<Sleeper>,
+    children: SmallVec<[u32; 2]>,
+    claimed: bool,
+    /// A wakeup sequence ends here: what comes after is explored freely.
+    leaf: bool,
+    /// It is waiting to be explored freely.
+    waiting: bool,
+    /// How many branches below wait or are under way.
+    open: u32,
+    /// Its event has run: who sleeps here is known.
+    executed: bool,
+    /// Another choice of the environment in the event of a sibling.
+    alternative: bool,
+    /// Unlike its index, never used again.
+    serial: u64,
+}
+
+impl Node {
+    fn new(parent: u32, thread: u32, choice: u32, footprint: Footprint) -> Node {
+        Node {
+            parent,
+            thread,
+            choice,
+            footprint,
+            sleepers: Vec::new(),
+            children: SmallVec::new(),
+            claimed: false,
+            leaf: false,
+            waiting: false,
+            open: 0,
+            executed: false,
+            alternative: false,
+            serial: 0,
+        }
+    }
+}
+
+/// Everything explored so far, and what is still to be.
+struct Tree {
+    nodes: Vec<Node>,
+    spare: Vec<u32>,
+    /// Nodes that may have something waiting; the last is looked at first.
+    waiting: Vec<u32>,
+    active: usize,
+    /// Workers that wait for something to claim.
+    idle: usize,
+    stopped: bool,
+    blocked: u64,
+    serials: u64,
+}
+
+/// The search that workers share.
+pub(crate) struct Parallel {
+    tree: Mutex<Tree>,
+    changed: Condvar,
+}
+
+/// One worker's part in the search.
+#[derive(Default)]
+pub(crate) struct Worker {
+    /// From the root to the branch that was claimed; after the run, to its end.
+    path: Vec<u32>,
+    /// The execution before, for what both have in common.
+    last_path: Vec<u64>,
+    steps: Vec<PathStep>,
+    /// How many steps are prescribed.
+    prescribed: usize,
+    /// Those before this one have been run before.
+    known: usize,
+    asleep_at: Option<usize>,
+    slept_out: bool,
+    races: Races,
+    found: Vec<Race>,
+    items: Vec<u32>,
+}
+
+/// One event of the path, and who sleeps before it.
+#[derive(Default)]
+struct PathStep {
+    thread: u32,
+    choice: u32,
+    choices: u32,
+    expected: Option<usize>,
+    footprint: Option<Footprint>,
+    sleepers: Vec<Sleeper>,
+    /// Siblings that come first: asleep as soon as this event has run.
+    siblings: Vec<Sleeper>,
+}
+
+impl Parallel {
+    pub(crate) fn new() -> Parallel {
+        let mut root = Node::new(NONE, 0, 0, Footprint::new(0, false));
+        (root.claimed, root.executed, root.leaf) = (true, true, true);
+        (root.waiting, root.open) = (true, 1);
+        let tree = Tree {
+            nodes: vec![root],
+            spare: Vec::new(),
+            waiting: vec![0],
+            active: 0,
+            idle: 0,
+            stopped: false,
+            blocked: 0,
+            serials: 0,
+        };
+        Parallel { tree: Mutex::new(tree), changed: Condvar::new() }
+    }
+
+    /// Makes all workers end soon.
+    pub(crate) fn stop(&self) {
+        self.lock().stopped = true;
+        self.changed.notify_all();
+    }
+
+    /// Executions that were given up since all that could run slept.
+    pub(crate) fn blocked(&self) -> u64 {
+        self.lock().blocked
+    }
+
+    /// Claims a branch. None: the search is over. Else how many events are those of the worker's last execution.
+    pub(crate) fn claim(&self, worker: &mut Worker) -> Option<usize> {
+        let mut tree = self.lock();
+        loop {
+            if tree.stopped {
+                return None;
+            }
+            if let Some(known) = tree.next_branch(&mut worker.path) {
+                tree.active += 1;
+                return Some(worker.prepare(&tree, known));
+            }
+            if tree.active == 0 {
+                return None;
+            }
+            tree.idle += 1;
+            tree = self.changed.wait(tree).expect("a worker does not panic");
+            tree.idle -= 1;
+        }
+    }
+
+    /// Takes a finished execution into the tree.
+    pub(crate) fn finish(&self, worker: &mut Worker, trace: &Trace, blocked: &[BlockedThread]) {
+        let mut found = std::mem::take(&mut worker.found);
+        found.clear();
+        worker.races.find(trace, 0, blocked, |race| found.push(race));
+        let mut tree = self.lock();
+        tree.extend(worker, trace);
+        for race in found.drain(..) {
+            let items = std::mem::take(&mut worker.items);
+            let first = race.first as usize;
+            let mut sequence = Sequence::new(trace, race.first, race.second, items);
+            tree.insert(worker.path[first], worker.path[first + 1], trace, &mut sequence);
+            worker.items = sequence.into_items();
+        }
+        worker.found = found;
+        worker.last_path.clear();
+        worker.last_path.extend(worker.path.iter().map(|&node| tree.node(node).serial));
+        tree.active -= 1;
+        let claimed = worker.path[worker.known.max(worker.prescribed)];
+        tree.count(claimed, -1);
+        tree.forget_finished();
+        let idle = tree.idle > 0;
+        drop(tree);
+        if idle {
+            self.changed.notify_all();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Tree> {
+        self.tree.lock().expect("a worker does not panic")
+    }
+}
+
+impl Tree {
+    fn node(&self, index: u32) -> &Node {
+        &self.nodes[index as usize]
+    }
+
+    fn node_mut(&mut self, index: u32) -> &mut Node {
+        &mut self.nodes[index as usize]
+    }
+
+    fn add(&mut self, mut node: Node) -> u32 {
+        self.serials += 1;
+        node.serial = self.serials;
+        match self.spare.pop() {
+            Some(index) => {
+                self.nodes[index as usize] = node;
+                index
+            }
+            None => {
+                self.nodes.push(node);
+                self.nodes.len() as u32 - 1
+            }
+        }
+    }
+
+    /// Adds to the open branches of a node and of all above it.
+    fn count(&mut self, mut node: u32, difference: i32) {
+        while node != NONE {
+            let record = self.node_mut(node);
+            record.open = record.open.wrapping_add_signed(difference);
+            node = record.parent;
+        }
+    }
+
+    /// The path to the next branch, claimed; returns how much of it has been run before.
+    fn next_branch(&mut self, path: &mut Vec<u32>) -> Option<usize> {
+        while let Some(&at) = self.waiting.last() {
+            if !self.node(at).executed {
+                // It comes back when it is.
+                self.waiting.pop();
+                continue;
+            }
+            let mut end = at;
+            if self.node(at).waiting {
+                self.node_mut(at).waiting = false;
+            } else {
+                // Its siblings before it must have run: it must be known exactly with what they sleep.
+                let next = self.node(at).children.iter().find(|&&c| !self.node(c).executed);
+                let Some(&branch) = next.filter(|&&branch| !self.node(branch).claimed) else {
+                    // It comes back when they have.
+                    self.waiting.pop();
+                    continue;
+                };
+                // Of each chain its first path; what else it has waits on its own.
+                end = branch;
+                self.node_mut(end).claimed = true;
+                while let Some(&first) = self.node(end).children.first() {
+                    end = first;
+                    self.node_mut(end).claimed = true;
+                }
+                self.node_mut(end).leaf = true;
+            }
+            path.clear();
+            let mut node = end;
+            while node != NONE {
+                path.push(node);
+                node = self.node(node).parent;
+            }
+            path.reverse();
+            let known = path.iter().position(|&node| node == at).expect("it is on the path");
+            return Some(known);
+        }
+        None
+    }
+
+    /// Takes in the part of a worker's path that was not known.
+    fn extend(&mut self, worker: &mut Worker, trace: &Trace) {
+        if worker.slept_out {
+            self.blocked += 1;
+        }
+        for depth in worker.known..trace.len() {
+            let step = &mut worker.steps[depth];
+            let footprint = step.footprint.take().expect("it has run");
+            let sleepers = worker.steps[depth + 1].sleepers.clone();
+            let step = &worker.steps[depth];
+            let parent = worker.path[depth];
+            let index = if depth < worker.prescribed {
+                worker.path[depth + 1]
+            } else {
+                let mut node = Node::new(parent, step.thread, step.choice, footprint.clone());
+                node.claimed = true;
+                let index = self.add(node);
+                self.node_mut(parent).children.push(index);
+                worker.path.push(index);
+                index
+            };
+            let node = self.node_mut(index);
+            if node.alternative {
+                node.footprint.join(&footprint);
+            } else {
+                node.footprint = footprint;
+            }
+            node.sleepers = sleepers;
+            node.choice = step.choice;
+            node.executed = true;
+            if node.children.len() > 1 {
+                self.waiting.push(index);
+            }
+            if depth == worker.known {
+                self.waiting.push(parent);
+            }
+            if step.choices > 1 {
+                self.add_choices(index, trace.event(depth as u32).access.kind, step.choices);
+            }
+        }
+        if let Some(depth) = worker.asleep_at {
+            self.drop_asleep(worker, depth);
+        }
+    }
+
+    /// What else the environment may choose in an event: branches beside it, explored freely.
+    fn add_choices(&mut self, index: u32, kind: Kind, choices: u32) {
+        let (parent, thread, choice) = {
+            let node = self.node(index);
+            (node.parent, node.thread, node.choice)
+        };
+        if self.node(index).alternative {
+            return;
+        }
+        let mut footprint = self.node(index).footprint.clone();
+        footprint.wrote |= kind != Kind::Read;
+        self.node_mut(index).footprint = footprint.clone();
+        let position = siblings_position(self, parent, index);
+        for (offset, other) in (0..choices).filter(|&c| c != choice).enumerate() {
+            let mut node = Node::new(parent, thread, other, footprint.clone());
+            node.alternative = true;
+            let node = self.add(node);
+            self.node_mut(parent).children.insert(position + 1 + offset, node);
+            self.count(node, 1);
+        }
+        self.waiting.push(parent);
+    }
+
+    /// A prescribed event whose thread slept: it is explored elsewhere. If it was the only one there, the node is explored freely.
+    fn drop_asleep(&mut self, worker: &mut Worker, depth: usize) {
+        let (at, child) = (worker.path[depth], worker.path[depth + 1]);
+        let open = self.node(child).open as i32;
+        // This execution counts at the end of the path; the branches below are given up with it.
+        let keep = worker.path[depth];
+        self.count(child, -open);
+        self.count(keep, 1);
+        worker.path.truncate(depth + 1);
+        worker.prescribed = depth;
+        self.node_mut(at).children.retain(|c| *c != child);
+        self.release(child);
+        let sleepers = worker.steps[depth].sleepers.clone();
+        let node = self.node_mut(at);
+        node.sleepers = sleepers;
+        node.sleepers.iter_mut().for_each(|sleeper| sleeper.foreign = true);
+        if node.children.is_empty() {
+            node.leaf = true;
+            node.waiting = true;
+            self.count(at, 1);
+        }
+        self.waiting.push(at);
+    }
+
+    fn insert(&mut self, at: u32, own: u32, trace: &Trace, sequence: &mut Sequence) {
+        let asleep = |sleeper: &Sleeper| {
+            let footprint = (!sleeper.foreign).then_some(&sleeper.footprint);
+            sequence.may_begin_with(trace, sleeper.thread, footprint)
+        };
+        if self.node(at).sleepers.iter().any(asleep) {
+            return;
+        }
+        let mut before = true;
+        let mut parent = at;
+        loop {
+            let mut followed = None;
+            for &child in &self.node(parent).children {
+                if child == own {
+                    before = false;
+                    continue;
+                }
+                let node = self.node(child);
+                if parent == at && before {
+                    // As good as asleep.
+                    if sequence.may_begin_with(trace, node.thread, Some(&node.footprint)) {
+                        return;
+                    }
+                    continue;
+                }
+                match sequence.standing(trace, node.thread) {
+                    Standing::Initial(position) => {
+                        if node.choice != sequence.choice(trace, position) {
+                            return;
+                        }
+                        sequence.remove(position);
+                        followed = Some(child);
+                        break;
+                    }
+                    Standing::Absent if sequence.independent_of(trace, &node.footprint) => {
+                        followed = Some(child);
+                        break;
+                    }
+                    Standing::Absent | Standing::Later => {}
+                }
+            }
+            let Some(child) = followed else {
+                break;
+            };
+            let node = self.node(child);
+            if node.leaf || node.children.is_empty() {
+                return;
+            }
+            parent = child;
+        }
+        self.add_chain(parent, trace, sequence);
+    }
+
+    fn add_chain(&mut self, parent: u32, trace: &Trace, sequence: &Sequence) {
+        let mut last = parent;
+        for position in 0..sequence.len() {
+            let node = self.add(Node::new(
+                last,
+                sequence.thread(trace, position),
+                sequence.choice(trace, position),
+                sequence.footprint(trace, position).clone(),
+            ));
+            self.node_mut(last).children.push(node);
+            last = node;
+        }
+        if last != parent {
+            self.count(last, 1);
+            self.waiting.push(parent);
+        }
+    }
+
+    /// Frees all below the branches that come before the first one that is open.
+    fn forget_finished(&mut self) {
+        let mut at = 0;
+        loop {
+            let mut next = None;
+            for i in 0..self.node(at).children.len() {
+                let child = self.node(at).children[i];
+                if self.node(child).open > 0 {
+                    next = Some(child);
+                    break;
+                }
+                for below in std::mem::take(&mut self.node_mut(child).children) {
+                    self.release(below);
+                }
+                self.node_mut(child).leaf = true;
+            }
+            match next {
+                None => return,
+                Some(child) => at = child,
+            }
+        }
+    }
+
+    /// Not recursive: paths may be as long as executions.
+    fn release(&mut self, index: u32) {
+        let mut indices = vec![index];
+        while let Some(index) = indices.pop() {
+            let node = self.node_mut(index);
+            indices.extend(std::mem::take(&mut node.children));
+            node.sleepers = Vec::new();
+            // Whoever still has it on a list finds nothing there.
+            (node.claimed, node.waiting, node.executed) = (true, false, false);
+            self.spare.push(index);
+        }
+    }
+}
+
+fn siblings_position(tree: &Tree, parent: u32, index: u32) -> usize {
+    let children = &tree.node(parent).children;
+    children.iter().position(|&c| c == index).expect("a child of its parent")
+}
+
+impl Worker {
+    /// Reads the path out of the tree; returns how many events are those of the last execution.
+    fn prepare(&mut self, tree: &Tree, known: usize) -> usize {
+        self.known = known;
+        self.prescribed = self.path.len() - 1;
+        self.asleep_at = None;
+        self.slept_out = false;
+        while self.steps.len() <= self.path.len() {
+            self.steps.push(PathStep::default());
+        }
+        for depth in 0..self.prescribed {
+            let child = tree.node(self.path[depth + 1]);
+            let step = &mut self.steps[depth];
+            step.thread = child.thread;
+            step.choice = child.choice;
+            step.choices = 1;
+            step.expected = Some(child.footprint.location);
+            step.footprint = None;
+            step.siblings.clear();
+            if depth < known {
+                continue;
+            }
+            for &sibling in &tree.node(self.path[depth]).children {
+                if sibling == self.path[depth + 1] {
+                    break;
+                }
+                let node = tree.node(sibling);
+                if node.thread == child.thread {
+                    continue;
+                }
+                // A thread sleeps with what all its choices touch.
+                match step.siblings.iter_mut().find(|sleeper| sleeper.thread == node.thread) {
+                    Some(sleeper) => sleeper.footprint.join(&node.footprint),
+                    None => step.siblings.push(Sleeper {
+                        thread: node.thread,
+                        footprint: node.footprint.clone(),
+                        foreign: false,
+                    }),
+                }
+            }
+        }
+        self.steps[known].sleepers.clone_from(&tree.node(self.path[known]).sleepers);
+        let path = self.path.iter().map(|&node| tree.node(node).serial);
+        let common = path.zip(&self.last_path).take_while(|(a, b)| a == *b).count();
+        common.saturating_sub(1).min(known)
+    }
+}
+
+impl Strategy for Worker {
+    fn next(&mut self, view: &View<'_>) -> Decision {
+        let depth = view.trace.len();
+        while self.steps.len() <= depth + 1 {
+            self.steps.push(PathStep::default());
+        }
+        let step = &mut self.steps[depth];
+        if depth < self.prescribed {
+            let asleep = |sleeper: &Sleeper| sleeper.thread == step.thread;
+            if depth >= self.known && step.sleepers.iter().chain(&step.siblings).any(asleep) {
+                self.asleep_at = Some(depth);
+                self.slept_out = true;
+                return Decision::GiveUp;
+            }
+            let can = view.enabled.contains(&step.thread);
+            return if can { Decision::Run(step.thread) } else { Decision::Diverged };
+        }
+        step.sleepers.iter_mut().for_each(|sleeper| sleeper.foreign = true);
+        let awake = |thread: &u32| step.sleepers.iter().all(|s| s.thread != *thread);
+        let chosen = if view.enabled.contains(&view.current) && awake(&view.current) {
+            Some(view.current)
+        } else {
+            view.enabled.iter().copied().find(awake)
+        };
+        let Some(thread) = chosen else {
+            self.slept_out = true;
+            return Decision::GiveUp;
+        };
+        step.thread = thread;
+        (step.choice, step.choices) = (0, 1);
+        step.expected = None;
+        step.siblings.clear();
+        Decision::Run(thread)
+    }
+
+    fn choose(&mut self, trace: &Trace, count: u32) -> u32 {
+        let step = &mut self.steps[trace.len()];
+        step.choices = count;
+        step.choice = step.choice.min(count - 1);
+        step.choice
+    }
+
+    fn executed(&mut self, trace: &Trace) -> bool {
+        let depth = trace.len() - 1;
+        if depth < self.known {
+            return true;
+        }
+        let event = trace.event(depth as u32);
+        let (before, after) = self.steps.split_at_mut(depth + 1);
+        let (step, next) = (&mut before[depth], &mut after[0]);
+        if step.expected.is_some_and(|location| location != event.footprint.location) {
+            return false;
+        }
+        step.footprint = Some(event.footprint.clone());
+        let still = step.sleepers.iter().chain(&step.siblings);
+        next.sleepers.clear();
+        next.sleepers.extend(still.filter(|s| !s.footprint.conflicts(&event.footprint)).cloned());
+        true
+    }
+}

@@ -1,0 +1,184 @@
+//! What came of an exploration, and what it claims.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::interface::Failure;
+use super::schedule::Schedule;
+
+/// What an exploration found.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// What the exploration has seen.
+    pub scope: Scope,
+    /// How many executions ran to their end.
+    pub executions: u64,
+    /// How many were given up because what they led to is explored elsewhere.
+    pub blocked: u64,
+    /// The first failure, in the order of the search: the same whatever the number of workers.
+    pub failure: Option<Failure>,
+    /// The schedule that leads to the failure.
+    pub schedule: Option<Schedule>,
+    /// The events that led to the failure, one line each.
+    pub trace: String,
+}
+
+/// Which behaviours an exploration has seen. Values are always sequentially consistent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scope {
+    /// What would have been seen without limits.
+    pub aim: Aim,
+    /// Why not all of that was.
+    pub stopped: Option<Stop>,
+}
+
+/// The schedules that an exploration is after.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Aim {
+    /// All.
+    Complete,
+    /// All that take the processor away from a thread that could go on at most so many times.
+    Preemptions(u32),
+    /// Some, drawn at random.
+    Sample {
+        /// By which sampler.
+        sampler: &'static str,
+        /// From which seed.
+        seed: u64,
+    },
+    /// One.
+    Replay,
+}
+
+/// Why an exploration has not seen all that it was after.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// A failure was found.
+    Failure,
+    /// As many executions ran as were allowed.
+    Executions(u64),
+    /// The time is over.
+    Time(Duration),
+    /// Executions with more events than this were cut off.
+    Length(usize),
+}
+
+impl Report {
+    pub(crate) fn new(aim: Aim) -> Report {
+        let scope = Scope { aim, stopped: None };
+        let trace = String::new();
+        Report { scope, executions: 0, blocked: 0, failure: None, schedule: None, trace }
+    }
+
+    /// Whether no behaviour within the aim fails: none was left out, and none failed. For a sample this is never so.
+    pub fn holds(&self) -> bool {
+        self.failure.is_none()
+            && self.scope.stopped.is_none()
+            && !matches!(self.scope.aim, Aim::Sample { .. })
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("sequentially consistent; ")?;
+        match &self.aim {
+            Aim::Complete if self.stopped.is_none() => f.write_str("complete")?,
+            Aim::Complete => f.write_str("incomplete")?,
+            Aim::Preemptions(most) => write!(f, "preemptions <= {most}")?,
+            Aim::Sample { sampler, seed } => write!(f, "a sample, {sampler}, seed {seed}")?,
+            Aim::Replay => f.write_str("one schedule")?,
+        }
+        match &self.stopped {
+            None => Ok(()),
+            Some(Stop::Failure) => f.write_str("; stopped at a failure"),
+            Some(Stop::Executions(n)) => write!(f, "; stopped after {} executions", grouped(*n)),
+            Some(Stop::Time(t)) => write!(f, "; stopped at {} s", t.as_secs_f64()),
+            Some(Stop::Length(n)) => {
+                write!(f, "; executions of more than {} events were cut off", grouped(*n as u64))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {} executions", self.scope, grouped(self.executions))?;
+        if let Some(failure) = &self.failure {
+            write!(f, "\n{failure}\n{}", self.trace)?;
+        }
+        if let Some(schedule) = &self.schedule {
+            write!(f, "replay: {schedule}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines = |f: &mut fmt::Formatter<'_>, lines: &[String]| {
+            lines.iter().try_for_each(|line| write!(f, "\n  {line}"))
+        };
+        match self {
+            Failure::Panic { message, at: Some(at) } => write!(f, "panic at {at}: {message}"),
+            Failure::Panic { message, at: None } => write!(f, "panic: {message}"),
+            Failure::Deadlock { waiting } => {
+                f.write_str("deadlock: every thread that has not ended waits for ever")?;
+                lines(f, waiting)
+            }
+            Failure::Livelock { waiting } => {
+                f.write_str("livelock: every thread that has not ended spins or waits for ever")?;
+                lines(f, waiting)
+            }
+            Failure::Race { first, second } => {
+                write!(f, "data race between\n  {first}\n  {second}")
+            }
+            Failure::Memory { what } | Failure::Other { what } => f.write_str(what),
+            Failure::Nondeterminism { what } => {
+                write!(f, "the program has uncontrolled nondeterminism: {what}")
+            }
+        }
+    }
+}
+
+/// A number with commas between groups of three digits.
+fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scope_says_what_was_seen() {
+        let report = |aim, stopped| {
+            let mut report = Report::new(aim);
+            report.scope.stopped = stopped;
+            report.executions = 2520;
+            report
+        };
+        let check = |report: Report, holds, text| {
+            assert_eq!((report.holds(), report.to_string().as_str()), (holds, text));
+        };
+        let complete = "sequentially consistent; complete; 2,520 executions";
+        check(report(Aim::Complete, None), true, complete);
+        let cut =
+            "sequentially consistent; incomplete; stopped after 2,520 executions; 2,520 executions";
+        check(report(Aim::Complete, Some(Stop::Executions(2520))), false, cut);
+        let bounded =
+            "sequentially consistent; preemptions <= 2; stopped at 60 s; 2,520 executions";
+        let time = Stop::Time(Duration::from_secs(60));
+        check(report(Aim::Preemptions(2), Some(time)), false, bounded);
+        let sample = "sequentially consistent; a sample, random, seed 7; 2,520 executions";
+        check(report(Aim::Sample { sampler: "random", seed: 7 }, None), false, sample);
+        assert_eq!([0, 999, 1000, 1234567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+    }
+}

@@ -1,0 +1,78 @@
+//! What a strategy sees and says: the interface between running a program and searching its schedules.
+
+use super::execution::Thread;
+use super::footprint::Watched;
+use super::interface::{Access, Failure};
+use super::trace::Trace;
+
+/// Decides who runs. One file a strategy.
+pub(crate) trait Strategy {
+    /// Who makes the next event; `view.enabled` is not empty.
+    fn next(&mut self, view: &View<'_>) -> Decision;
+
+    /// One of `0..count`, for the event that is under way: number `trace.len()`.
+    fn choose(&mut self, trace: &Trace, count: u32) -> u32;
+
+    /// The event that was chosen last is now the last of the trace. False if it is not the one that was expected.
+    fn executed(&mut self, _trace: &Trace) -> bool {
+        true
+    }
+}
+
+/// What a strategy says.
+pub(crate) enum Decision {
+    /// This thread goes on.
+    Run(u32),
+    /// The rest of this execution is of no interest.
+    GiveUp,
+    /// The program does not do again what it did: who should run cannot.
+    Diverged,
+}
+
+/// What a strategy sees.
+pub(crate) struct View<'a> {
+    pub(crate) trace: &'a Trace,
+    /// The threads that can run, in ascending order.
+    pub(crate) enabled: &'a [u32],
+    /// The one that ran last.
+    pub(crate) current: u32,
+    pub(super) threads: &'a [Box<Thread>],
+}
+
+impl View<'_> {
+    /// The thread that ran last, if it can go on; else the first that can run.
+    pub(crate) fn current_or_first(&self) -> u32 {
+        if self.enabled.contains(&self.current) { self.current } else { self.enabled[0] }
+    }
+
+    /// The access that a thread will make next.
+    pub(crate) fn pending(&self, thread: u32) -> &Access {
+        &self.threads[thread as usize].pending
+    }
+}
+
+/// How an execution ended.
+#[derive(Debug)]
+pub(crate) enum End {
+    /// All threads have ended.
+    Complete,
+    /// Those that have not ended wait for ever.
+    Blocked(Vec<BlockedThread>),
+    /// The strategy gave it up.
+    GivenUp,
+    /// The front end, or a panic, made it a failure.
+    Failed(Failure),
+    /// It did not do what an earlier execution with the same schedule did; says where.
+    Diverged(String),
+    /// It has made as many events as it may.
+    TooLong,
+}
+
+/// A thread that waits when nobody can run.
+#[derive(Clone, Debug)]
+pub(crate) struct BlockedThread {
+    pub(crate) thread: u32,
+    pub(crate) access: Access,
+    /// Set if it spins: what it looks at.
+    pub(crate) watched: Option<Watched>,
+}

@@ -1,0 +1,322 @@
+//! The events of one execution, in the order in which they ran, with their vector clocks.
+//!
+//! **Happens-before** is the least order that contains each thread's own order, the order of conflicting events, and spawning.
+//! `clock(e)[t]` is how many of thread `t`'s events happen before `e` or are `e`: event `f`, the `n`th of its thread,
+//! happens before `e` iff `clock(e)[thread of f] >= n`.
+//!
+//! Clocks lie in one flat array and are kept from one execution to the next as far as both run the same way: a replayed
+//! event is compared with the one stored, nothing is computed again.
+//!
+//! Each location has the chain of its accesses, newest first ([`Touch::previous`]). An event's clock is its thread's clock
+//! joined with that of the last write (if it reads) or of all accesses back to the last write (if it writes).
+
+use super::footprint::{Footprint, Watched, contains};
+use super::interface::{Access, Effect, NOWHERE};
+use super::locations::Locations;
+
+/// No event, no touch.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// One access of one thread.
+#[derive(Clone, Debug)]
+pub(crate) struct Event {
+    pub(crate) thread: u32,
+    /// The how-manieth of its thread, from 1.
+    pub(crate) number: u32,
+    /// The thread's event before it.
+    pub(crate) previous: u32,
+    pub(crate) footprint: Footprint,
+    pub(crate) access: Access,
+    pub(crate) effect: Effect,
+    /// What the environment chose, of how many.
+    pub(crate) choice: u32,
+    pub(crate) choices: u32,
+    /// Its first touch; the next event's is behind its last.
+    touches: u32,
+}
+
+/// One location of one event.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Touch {
+    pub(crate) event: u32,
+    /// The touch of this location before it.
+    pub(crate) previous: u32,
+    pub(crate) location: usize,
+    pub(crate) wrote: bool,
+    /// The value of the location before the event, and after it.
+    pub(crate) before: u64,
+    pub(crate) after: u64,
+}
+
+/// A call of an operation of the object under test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OperationSpan {
+    pub(crate) thread: u32,
+    pub(crate) operation: u64,
+    /// None: it has not returned.
+    pub(crate) result: Option<u64>,
+    /// How many events its thread had at the call, and at the return.
+    pub(crate) call: u32,
+    pub(crate) ret: u32,
+}
+
+/// What is known of a thread's past.
+#[derive(Clone, Copy, Debug)]
+struct Past {
+    last: u32,
+    count: u32,
+}
+
+/// The events of one execution.
+#[derive(Default)]
+pub(crate) struct Trace {
+    events: Vec<Event>,
+    touches: Vec<Touch>,
+    clocks: Vec<u32>,
+    /// The clock that each thread was spawned with.
+    births: Vec<u32>,
+    /// How many threads a clock has room for.
+    width: usize,
+    /// How many events of the stored ones have run again in this execution.
+    length: usize,
+    threads: Vec<Past>,
+    pub(crate) operations: Vec<OperationSpan>,
+    pub(crate) locations: Locations,
+    scratch: Vec<u32>,
+}
+
+impl Trace {
+    pub(crate) fn len(&self) -> usize {
+        self.length
+    }
+
+    #[inline]
+    pub(crate) fn event(&self, index: u32) -> &Event {
+        &self.events[index as usize]
+    }
+
+    pub(crate) fn events(&self) -> &[Event] {
+        &self.events[..self.length]
+    }
+
+    pub(crate) fn touches_of(&self, event: u32) -> &[Touch] {
+        let end =
+            self.events.get(event as usize + 1).map_or(self.touches.len(), |e| e.touches as usize);
+        &self.touches[self.events[event as usize].touches as usize..end]
+    }
+
+    pub(crate) fn touch(&self, index: u32) -> &Touch {
+        &self.touches[index as usize]
+    }
+
+    #[inline]
+    pub(crate) fn clock(&self, event: u32) -> &[u32] {
+        &self.clocks[event as usize * self.width..][..self.width]
+    }
+
+    /// The clock of a thread before the event that follows its event `previous`.
+    #[inline]
+    pub(crate) fn clock_after(&self, thread: u32, previous: u32) -> &[u32] {
+        if previous == NONE {
+            &self.births[thread as usize * self.width..][..self.width]
+        } else {
+            self.clock(previous)
+        }
+    }
+
+    /// Whether an event happens before, or is, what has this clock.
+    #[inline]
+    pub(crate) fn precedes(&self, event: u32, clock: &[u32]) -> bool {
+        let event = self.event(event);
+        clock[event.thread as usize] >= event.number
+    }
+
+    /// A thread's last event.
+    pub(crate) fn last_of(&self, thread: u32) -> u32 {
+        self.threads[thread as usize].last
+    }
+
+    pub(crate) fn count_of(&self, thread: u32) -> u32 {
+        self.threads[thread as usize].count
+    }
+
+    /// The thread's event with this number, from 1.
+    pub(crate) fn nth_of(&self, thread: u32, number: u32) -> u32 {
+        let mut event = self.last_of(thread);
+        while self.event(event).number > number {
+            event = self.event(event).previous;
+        }
+        event
+    }
+
+    /// Starts an execution whose first `keep` events are expected to be those stored.
+    pub(crate) fn restart(&mut self, keep: usize) {
+        if let Some(event) = self.events.get(keep) {
+            self.touches.truncate(event.touches as usize);
+            self.events.truncate(keep);
+        }
+        self.clocks.truncate(self.events.len() * self.width);
+        self.length = 0;
+        self.threads.clear();
+        self.operations.clear();
+        self.locations.clear();
+    }
+
+    /// A thread appears, with the past of its parent.
+    pub(crate) fn add_thread(&mut self, thread: u32, parent: Option<u32>) {
+        let thread = thread as usize;
+        if thread >= self.width {
+            self.widen((thread + 1).next_power_of_two().max(8));
+        }
+        while self.threads.len() <= thread {
+            self.threads.push(Past { last: NONE, count: 0 });
+        }
+        self.births.resize(self.births.len().max((thread + 1) * self.width), 0);
+        let birth = thread * self.width;
+        match parent {
+            None => self.births[birth..birth + self.width].fill(0),
+            Some(parent) => match self.last_of(parent) {
+                NONE => {
+                    let from = parent as usize * self.width;
+                    self.births.copy_within(from..from + self.width, birth);
+                }
+                last => {
+                    let from = last as usize * self.width;
+                    self.births[birth..birth + self.width]
+                        .copy_from_slice(&self.clocks[from..from + self.width]);
+                }
+            },
+        }
+    }
+
+    fn widen(&mut self, width: usize) {
+        let old = std::mem::replace(&mut self.width, width);
+        for clocks in [&mut self.clocks, &mut self.births] {
+            let rows = clocks.len().checked_div(old).unwrap_or(0);
+            let mut wide = vec![0; rows * width];
+            for row in 0..rows {
+                wide[row * width..row * width + old]
+                    .copy_from_slice(&clocks[row * old..(row + 1) * old]);
+            }
+            *clocks = wide;
+        }
+    }
+
+    /// Adds the event of a thread. False if another one is stored in its place: the program did not repeat itself.
+    pub(crate) fn push(
+        &mut self,
+        thread: u32,
+        access: &Access,
+        watched: Option<Watched>,
+        effect: Effect,
+        choice: (u32, u32),
+    ) -> bool {
+        let index = self.length as u32;
+        self.length += 1;
+        let past = &mut self.threads[thread as usize];
+        let (previous, number) = (past.last, past.count + 1);
+        *past = Past { last: index, count: number };
+        if let Some(stored) = self.events.get(index as usize) {
+            let same = stored.thread == thread
+                && stored.access.location == access.location
+                && stored.footprint.wrote == effect.wrote
+                && stored.effect == effect
+                && stored.choices == choice.1;
+            if same {
+                self.relink(index);
+            }
+            return same;
+        }
+        let footprint = Footprint {
+            location: access.location,
+            wrote: effect.wrote,
+            block: access.block,
+            watched,
+        };
+        let touches = self.touches.len() as u32;
+        let mut clock = std::mem::take(&mut self.scratch);
+        clock.clear();
+        clock.extend_from_slice(self.clock_after(thread, previous));
+        clock[thread as usize] = number;
+        self.touch_all(index, &footprint, effect, &mut clock);
+        self.clocks.extend_from_slice(&clock);
+        self.scratch = clock;
+        let access = *access;
+        let (choice, choices) = choice;
+        self.events.push(Event {
+            thread,
+            number,
+            previous,
+            footprint,
+            access,
+            effect,
+            choice,
+            choices,
+            touches,
+        });
+        true
+    }
+
+    /// Makes a replayed event the last at its locations.
+    fn relink(&mut self, index: u32) {
+        let first = self.events[index as usize].touches as usize;
+        let count = self.touches_of(index).len();
+        for i in first..first + count {
+            let touch = self.touches[i];
+            self.locations.replace(touch.location, i as u32, touch.after);
+        }
+    }
+
+    fn touch_all(&mut self, event: u32, footprint: &Footprint, effect: Effect, clock: &mut [u32]) {
+        if footprint.location != NOWHERE {
+            let touch = Touch {
+                event,
+                previous: NONE,
+                location: footprint.location,
+                wrote: effect.wrote,
+                before: effect.before,
+                after: effect.after,
+            };
+            self.touch_one(touch, clock);
+        }
+        if let Some(watched) = &footprint.watched {
+            for &(location, _) in watched.iter().filter(|w| w.0 != footprint.location) {
+                let before = self.locations.value(location);
+                let after = before;
+                let touch = Touch { event, previous: NONE, location, wrote: false, before, after };
+                self.touch_one(touch, clock);
+            }
+        }
+        if let Some(block) = footprint.block {
+            // In order of address: the same order in every execution.
+            let mut inside: Vec<usize> =
+                self.locations.all().filter(|&l| contains(block, l)).collect();
+            inside.sort_unstable();
+            for location in inside {
+                let before = self.locations.value(location);
+                let touch =
+                    Touch { event, previous: NONE, location, wrote: true, before, after: 0 };
+                self.touch_one(touch, clock);
+            }
+        }
+    }
+
+    fn touch_one(&mut self, mut touch: Touch, clock: &mut [u32]) {
+        let index = self.touches.len() as u32;
+        touch.previous = self.locations.replace(touch.location, index, touch.after);
+        let mut earlier = touch.previous;
+        while earlier != NONE {
+            let other = self.touches[earlier as usize];
+            if touch.wrote || other.wrote {
+                for (mine, theirs) in clock.iter_mut().zip(self.clock(other.event)) {
+                    *mine = (*mine).max(*theirs);
+                }
+            }
+            if other.wrote {
+                break;
+            }
+            earlier = other.previous;
+        }
+        self.touches.push(touch);
+    }
+}

@@ -1,0 +1,243 @@
+//! Wakeup trees: what is still to be explored from a state, as sequences of events that share their beginnings.
+//!
+//! From 'Source Sets: A Foundation for Optimal Dynamic Partial Order Reduction' (Abdulla, Aronsson, Jonsson, Sagonas,
+//! J. ACM 2017), section 6. A sequence is inserted only if no sequence that is already there covers it: an ordered
+//! walk from the root follows each child that is an initial of the rest of the sequence, or independent of all of
+//! it; if it ends in a leaf, the sequence is covered; else its rest becomes a new, last branch where the walk got stuck.
+//!
+//! All trees of a search lie in one arena.
+
+use super::footprint::Footprint;
+use super::races::Second;
+use super::trace::{NONE, Trace};
+
+/// A node: an event to run.
+#[derive(Clone, Debug)]
+pub(crate) struct WakeupNode {
+    pub(crate) thread: u32,
+    pub(crate) choice: u32,
+    pub(crate) footprint: Footprint,
+    pub(crate) first_child: u32,
+    pub(crate) next_sibling: u32,
+}
+
+/// The arena of the trees. A tree is named by its first root.
+#[derive(Default)]
+pub(crate) struct WakeupTrees {
+    nodes: Vec<WakeupNode>,
+    free: Vec<u32>,
+}
+
+impl WakeupTrees {
+    pub(crate) fn node(&self, index: u32) -> &WakeupNode {
+        &self.nodes[index as usize]
+    }
+
+    /// Takes the first root out of a tree: the node, its children still in the arena.
+    pub(crate) fn take_first(&mut self, tree: &mut u32) -> Option<WakeupNode> {
+        if *tree == NONE {
+            return None;
+        }
+        let node = self.nodes[*tree as usize].clone();
+        self.free.push(*tree);
+        *tree = node.next_sibling;
+        Some(node)
+    }
+
+    /// Forgets a tree. Not recursive: chains may be as long as executions.
+    pub(crate) fn release(&mut self, tree: &mut u32) {
+        let mut trees = vec![std::mem::replace(tree, NONE)];
+        while let Some(mut tree) = trees.pop() {
+            while let Some(node) = self.take_first(&mut tree) {
+                trees.push(node.first_child);
+            }
+        }
+    }
+
+    /// Adds a sequence, unless the tree covers it. Whether it was added.
+    pub(crate) fn insert(
+        &mut self,
+        tree: &mut u32,
+        trace: &Trace,
+        sequence: &mut Sequence,
+    ) -> bool {
+        let mut parent = NONE;
+        loop {
+            let mut child = if parent == NONE { *tree } else { self.node(parent).first_child };
+            let mut last = NONE;
+            let followed = loop {
+                if child == NONE {
+                    break false;
+                }
+                let node = self.node(child);
+                match sequence.standing(trace, node.thread) {
+                    Standing::Initial(position) => {
+                        // The other outcomes of the child's choice are explored after it.
+                        if node.choice != sequence.choice(trace, position) {
+                            return false;
+                        }
+                        sequence.remove(position);
+                        break true;
+                    }
+                    Standing::Absent if sequence.independent_of(trace, &node.footprint) => {
+                        break true;
+                    }
+                    Standing::Absent | Standing::Later => {}
+                }
+                last = child;
+                child = node.next_sibling;
+            };
+            if !followed {
+                let branch = self.chain(trace, sequence);
+                if branch == NONE {
+                    return false;
+                }
+                match (last, parent) {
+                    (NONE, NONE) => *tree = branch,
+                    (NONE, parent) => self.nodes[parent as usize].first_child = branch,
+                    (last, _) => self.nodes[last as usize].next_sibling = branch,
+                }
+                return true;
+            }
+            if self.node(child).first_child == NONE {
+                return false;
+            }
+            parent = child;
+        }
+    }
+
+    fn chain(&mut self, trace: &Trace, sequence: &Sequence) -> u32 {
+        let mut first_child = NONE;
+        for position in (0..sequence.items.len()).rev() {
+            let node = WakeupNode {
+                thread: sequence.thread(trace, position),
+                choice: sequence.choice(trace, position),
+                footprint: sequence.footprint(trace, position).clone(),
+                first_child,
+                next_sibling: NONE,
+            };
+            first_child = match self.free.pop() {
+                Some(index) => {
+                    self.nodes[index as usize] = node;
+                    index
+                }
+                None => {
+                    self.nodes.push(node);
+                    self.nodes.len() as u32 - 1
+                }
+            };
+        }
+        first_child
+    }
+}
+
+/// Where a thread's first event stands in a sequence.
+pub(crate) enum Standing {
+    /// Nothing in the sequence happens before it; here it is.
+    Initial(usize),
+    /// Something does.
+    Later,
+    /// The thread has none.
+    Absent,
+}
+
+/// Events of a trace that do not depend on some event, and then an access that is to come before it.
+pub(crate) struct Sequence {
+    /// Events; [`NONE`] stands for the access at the end.
+    items: Vec<u32>,
+    second: Second,
+}
+
+impl Sequence {
+    /// All that does not happen after `first`, from there on, and then `second`. Reuses the vector.
+    pub(crate) fn new(trace: &Trace, first: u32, second: Second, mut items: Vec<u32>) -> Sequence {
+        items.clear();
+        let event = trace.event(first);
+        let (thread, number) = (event.thread as usize, event.number);
+        for index in first + 1..trace.len() as u32 {
+            if trace.clock(index)[thread] < number {
+                items.push(index);
+            }
+        }
+        items.push(NONE);
+        Sequence { items, second }
+    }
+
+    /// Gives the vector back.
+    pub(crate) fn into_items(self) -> Vec<u32> {
+        self.items
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    pub(crate) fn thread(&self, trace: &Trace, position: usize) -> u32 {
+        match self.items[position] {
+            NONE => self.second.thread,
+            event => trace.event(event).thread,
+        }
+    }
+
+    pub(crate) fn choice(&self, trace: &Trace, position: usize) -> u32 {
+        match self.items[position] {
+            NONE => 0,
+            event => trace.event(event).choice,
+        }
+    }
+
+    pub(crate) fn footprint<'a>(&'a self, trace: &'a Trace, position: usize) -> &'a Footprint {
+        match self.items[position] {
+            NONE => &self.second.footprint,
+            event => &trace.event(event).footprint,
+        }
+    }
+
+    pub(crate) fn remove(&mut self, position: usize) {
+        self.items.remove(position);
+    }
+
+    /// Where the first event of a thread stands.
+    pub(crate) fn standing(&self, trace: &Trace, thread: u32) -> Standing {
+        let found = (0..self.items.len()).find(|&p| self.thread(trace, p) == thread);
+        let Some(position) = found else {
+            return Standing::Absent;
+        };
+        let earlier = &self.items[..position];
+        let depends = match self.items[position] {
+            NONE => {
+                let second = &self.second;
+                let clock = trace.clock_after(second.thread, second.previous);
+                earlier.iter().any(|&other| {
+                    trace.precedes(other, clock)
+                        || trace.event(other).footprint.conflicts(&second.footprint)
+                })
+            }
+            event => {
+                let clock = trace.clock(event);
+                earlier.iter().any(|&other| trace.precedes(other, clock))
+            }
+        };
+        if depends { Standing::Later } else { Standing::Initial(position) }
+    }
+
+    /// Whether nothing in the sequence conflicts with this.
+    pub(crate) fn independent_of(&self, trace: &Trace, footprint: &Footprint) -> bool {
+        (0..self.items.len()).all(|p| !self.footprint(trace, p).conflicts(footprint))
+    }
+
+    /// Whether the thread's next event, with this footprint, can begin an execution that contains the sequence. Without a footprint: whether it
+    /// is in the sequence and can begin it.
+    pub(crate) fn may_begin_with(
+        &self,
+        trace: &Trace,
+        thread: u32,
+        footprint: Option<&Footprint>,
+    ) -> bool {
+        match self.standing(trace, thread) {
+            Standing::Initial(_) => true,
+            Standing::Later => false,
+            Standing::Absent => footprint.is_some_and(|f| self.independent_of(trace, f)),
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! What all shadow types share: the state of an execution on the front end's side, and the one way to make an event.
+//!
+//! An event settles what the thread did through raw pointers since its last one, waits for its turn, checks the address against
+//! freed blocks, does the access, tells the race detector and records the effect.
+
+use crate::engine::interface::{self, Access, Effect, Failure, PerExecution, ThreadId};
+use crate::memory::{Afterwards, Memory, MemoryFaultKind, Site, canonical, failure};
+use crate::race::{Detector, Plain, Race, Touch};
+use crate::watch::Watch;
+use hashbrown::HashMap;
+use std::cell::Cell;
+use std::panic::Location;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+pub(crate) type Caller = &'static Location<'static>;
+
+/// The front end's state of one execution.
+pub(crate) struct Front {
+    pub(crate) memory: Memory,
+    pub(crate) detector: Detector,
+    pub(crate) threads: Vec<Thread>,
+    /// The waiters of each condition variable, as the locations that they wait at.
+    pub(crate) condvars: HashMap<usize, Waiters, foldhash::fast::FixedState>,
+    /// Differs between any two executions of the process.
+    pub(crate) stamp: u64,
+    /// The thread that is spawning, while the new one runs up to its first point.
+    pub(crate) parent: Option<u32>,
+}
+
+/// Who waits on a condition variable.
+#[derive(Default)]
+pub(crate) struct Waiters {
+    pub(crate) locations: Vec<usize>,
+    /// Notifications that met no waiter.
+    pub(crate) lost: u32,
+}
+
+/// What the front end keeps for one thread of the execution.
+#[derive(Default)]
+pub(crate) struct Thread {
+    pub(crate) after: Option<Caller>,
+    pub(crate) watches: Vec<Watch>,
+    /// Where its park token is; 0 before anybody asked.
+    pub(crate) token: usize,
+    pub(crate) locals: Vec<Local>,
+    pub(crate) name: Option<Arc<str>>,
+    /// Virtual time, its own.
+    pub(crate) now: Duration,
+    pub(crate) looks: u32,
+    /// A location that only this thread touches; 0 before it looked at the clock.
+    pub(crate) clock_location: usize,
+}
+
+/// A thread local that was initialised.
+pub(crate) struct Local {
+    pub(crate) key: usize,
+    pub(crate) value: *mut (),
+    pub(crate) drop: unsafe fn(*mut ()),
+}
+
+std::thread_local! {
+    /// How many pointers from `UnsafeCell::get` the running thread has outstanding: zero in nearly all events.
+    static WATCHED: Cell<u32> = const { Cell::new(0) };
+}
+
+static STAMPS: AtomicU64 = AtomicU64::new(1);
+
+impl Default for Front {
+    fn default() -> Self {
+        // What std allocates lazily and for good must not come from the arena.
+        drop(std::io::stdout().lock());
+        drop(std::thread::current());
+        let mut front = Front {
+            memory: Memory::default(),
+            detector: Detector::default(),
+            threads: Vec::new(),
+            condvars: HashMap::default(),
+            stamp: 0,
+            parent: None,
+        };
+        front.reset();
+        front
+    }
+}
+
+impl PerExecution for Front {
+    fn reset(&mut self) {
+        self.memory.reset();
+        self.detector.reset();
+        self.threads.clear();
+        self.threads.push(Thread::default());
+        self.condvars.clear();
+        self.stamp = STAMPS.fetch_add(1, Ordering::Relaxed);
+        self.parent = None;
+        WATCHED.set(0);
+    }
+
+    fn thread_ends() {
+        crate::std::thread::drop_locals();
+        settle();
+    }
+
+    fn execution_ends(&mut self) -> Option<Failure> {
+        self.memory.execution_ends()
+    }
+}
+
+impl Front {
+    pub(crate) fn thread(&mut self, thread: ThreadId) -> &mut Thread {
+        let index = thread.0 as usize;
+        if self.threads.len() <= index {
+            self.threads.resize_with(index + 1, Thread::default);
+        }
+        &mut self.threads[index]
+    }
+
+    /// Where a thread is, as far as the allocator can know.
+    pub(crate) fn site(&mut self, thread: ThreadId) -> Site {
+        Site { thread: thread.0, after: self.thread(thread).after }
+    }
+
+    /// Checks an access against freed blocks.
+    #[inline]
+    pub(crate) fn check(
+        &mut self,
+        address: usize,
+        thread: ThreadId,
+        caller: Caller,
+    ) -> Option<Failure> {
+        let arena = self.memory.arena.as_mut()?;
+        let site = Site { thread: thread.0, after: Some(caller) };
+        arena.check_access(address, site).err().map(|fault| failure(&fault))
+    }
+
+    /// Frees a block of the arena.
+    pub(crate) fn free(
+        &mut self,
+        address: usize,
+        thread: ThreadId,
+        afterwards: Afterwards,
+    ) -> Result<(), Failure> {
+        let site = self.site(thread);
+        let Some(arena) = &mut self.memory.arena else { return Ok(()) };
+        let id = arena.check_free(address, site).map_err(|fault| failure(&fault))?;
+        if let Err(touch) = self.detector.free(thread.0, arena.range(id)) {
+            let fault = arena.fault(id, MemoryFaultKind::UnorderedFree, Some(site));
+            let what = format!("{fault}\n  the access: {}", describe(&touch));
+            return Err(Failure::Memory { what });
+        }
+        arena.free(address, site, afterwards).map_err(|fault| failure(&fault))
+    }
+
+    /// A plain access to a cell, for the race detector.
+    pub(crate) fn plain(
+        &mut self,
+        thread: ThreadId,
+        address: usize,
+        access: Plain,
+        name: &'static str,
+        caller: Caller,
+    ) -> Option<Failure> {
+        let race = self.detector.plain(thread.0, address, access, name, caller).err()?;
+        Some(race_failure(&race))
+    }
+}
+
+fn describe(touch: &Touch) -> String {
+    format!("thread {}, {}, {}", touch.thread, touch.name, touch.caller)
+}
+
+fn race_failure(race: &Race) -> Failure {
+    Failure::Race { first: describe(&race.first), second: describe(&race.second) }
+}
+
+/// Ends the execution as a failure, unless it is lost already because the thread unwinds.
+#[cold]
+pub(crate) fn report(failure: Failure) {
+    if !std::thread::panicking() {
+        interface::fail(failure);
+    }
+}
+
+/// Runs a function in which allocations come from the system: for what belongs to the shadow std rather than to the code
+/// under test.
+pub(crate) fn outside<R>(function: impl FnOnce() -> R) -> R {
+    interface::with_state(|_: &mut Front| function())
+}
+
+/// How an event orders plain accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Edge {
+    None,
+    Acquire,
+    Release,
+    Both,
+}
+
+/// An event whose access is a function of the front end's state. The function must not panic.
+#[inline]
+pub(crate) fn event<R>(access: Access, body: impl FnOnce(&mut Front, u32) -> (R, Effect)) -> R {
+    perform(arrive(access), body)
+}
+
+/// An access that is under way: its thread was chosen.
+pub(crate) struct Arrived {
+    address: usize,
+    location: usize,
+    caller: Caller,
+}
+
+/// The first half of [`event`]: waits for the turn of the thread.
+#[inline]
+pub(crate) fn arrive(mut access: Access) -> Arrived {
+    settle();
+    let address = access.location;
+    access.location = canonical(address);
+    interface::point(&access);
+    Arrived { address, location: access.location, caller: access.caller }
+}
+
+/// The second half of [`event`], for those who ask the engine something in between.
+#[inline]
+pub(crate) fn perform<R>(access: Arrived, body: impl FnOnce(&mut Front, u32) -> (R, Effect)) -> R {
+    let thread = interface::current_thread();
+    let (result, effect, fault) = interface::with_state(|front: &mut Front| {
+        front.thread(thread).after = Some(access.caller);
+        let fault = front.check(access.address, thread, access.caller);
+        let (result, effect) = body(front, thread.0);
+        (result, effect, fault)
+    });
+    if let Some(fault) = fault {
+        report(fault);
+    }
+    interface::record(effect);
+    result
+}
+
+/// An event on a location whose value the engine keeps: a lock, a token. The function gets the value.
+pub(crate) fn kept_event(access: Access, body: impl FnOnce(u64) -> (Effect, Edge)) -> Effect {
+    let access = arrive(access);
+    let (address, location) = (access.address, access.location);
+    let value = interface::value(location);
+    let effect = perform(access, |front, thread| {
+        let (effect, edge) = body(value);
+        if matches!(edge, Edge::Acquire | Edge::Both) {
+            front.detector.acquire(thread, address);
+        }
+        if matches!(edge, Edge::Release | Edge::Both) {
+            front.detector.release(thread, address);
+        }
+        (effect, effect)
+    });
+    if std::thread::panicking() {
+        interface::amend(location, effect.after);
+    }
+    effect
+}
+
+/// Decides which of the outstanding pointers were written through.
+#[inline]
+pub(crate) fn settle() {
+    if WATCHED.get() != 0 {
+        settle_watches();
+    }
+}
+
+#[cold]
+fn settle_watches() {
+    let thread = interface::current_thread();
+    let fault = interface::with_state(|front: &mut Front| {
+        let mut watches = std::mem::take(&mut front.thread(thread).watches);
+        WATCHED.set(WATCHED.get() - watches.len() as u32);
+        let mut fault = None;
+        for watch in watches.drain(..) {
+            let (access, name) = watch.settle();
+            let found = front.plain(thread, watch.address(), access, name, watch.caller);
+            fault = fault.or(found);
+        }
+        front.thread(thread).watches = watches;
+        fault
+    });
+    if let Some(fault) = fault {
+        report(fault);
+    }
+}
+
+/// A raw pointer to a cell was handed out.
+pub(crate) fn watch(address: usize, size: usize, caller: Caller) {
+    let thread = interface::current_thread();
+    let fault = interface::with_state(|front: &mut Front| {
+        front.thread(thread).after = Some(caller);
+        if let Some(fault) = front.check(address, thread, caller) {
+            return Some(fault);
+        }
+        let watches = &mut front.thread(thread).watches;
+        let former = watches.iter().position(|watch| watch.address() == address);
+        let former = former.map(|index| watches.remove(index));
+        // SAFETY: the cell is borrowed by the caller, and no other thread runs now.
+        watches.push(unsafe { Watch::new(address, size, caller) });
+        let Some(former) = former else {
+            WATCHED.set(WATCHED.get() + 1);
+            return None;
+        };
+        let (access, name) = former.settle();
+        front.plain(thread, address, access, name, former.caller)
+    });
+    if let Some(fault) = fault {
+        report(fault);
+    }
+}
+
+/// A plain access that is known to be a read or a write.
+pub(crate) fn plain(address: usize, access: Plain, name: &'static str, caller: Caller) {
+    settle();
+    let thread = interface::current_thread();
+    let fault = interface::with_state(|front: &mut Front| {
+        front.thread(thread).after = Some(caller);
+        let freed = front.check(address, thread, caller);
+        freed.or_else(|| front.plain(thread, address, access, name, caller))
+    });
+    if let Some(fault) = fault {
+        report(fault);
+    }
+}
+
+/// A cell is gone: its outstanding pointer is settled, its history ends.
+pub(crate) fn forget_cell(address: usize) {
+    settle();
+    interface::with_state(|front: &mut Front| front.detector.forget_cell(address));
+}

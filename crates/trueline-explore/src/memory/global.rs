@@ -1,0 +1,295 @@
+//! The allocator that a test installs.
+
+use super::arena::{Afterwards, RESERVED, is_buffer};
+use super::fault::MemoryFault;
+use super::{Arena, Reuse, regions};
+use crate::engine::interface::{self, Access, Block, Effect, Failure};
+use crate::front::{self, Front};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::ptr;
+
+/// The allocator to install in a test: `#[global_allocator] static ALLOC: Alloc = Alloc;`.
+///
+/// It serves explored code from an arena of its own, and everybody else from the system. What it finds is said in
+/// the documentation of [`crate::memory`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Alloc;
+
+/// What becomes of freed blocks in this execution; to be called first in the body of an exploration.
+///
+/// Outside an exploration it does nothing.
+pub fn reuse(reuse: Reuse) {
+    if interface::active() {
+        interface::with_state(|front: &mut Front| {
+            front.memory.reuse = reuse;
+            if let Some(arena) = &mut front.memory.arena {
+                arena.reuse = reuse;
+            }
+        });
+    }
+}
+
+/// Blocks that are left at the end of this execution are no failure: for objects that leak by design.
+///
+/// Outside an exploration it does nothing.
+pub fn allow_leaks() {
+    if interface::active() {
+        interface::with_state(|front: &mut Front| front.memory.allow_leaks = true);
+    }
+}
+
+/// Runs a function whose allocations are not those of the code under test: for what the body of an exploration keeps from one
+/// execution to the next. Clone into it rather than move, since what was allocated before still belongs to the execution.
+///
+/// Shadow types behave as std's do in there.
+pub fn untracked<R>(function: impl FnOnce() -> R) -> R {
+    if !interface::active() {
+        return function();
+    }
+    // The engine's state is borrowed meanwhile, so a panic is carried past it.
+    match front::outside(|| catch_unwind(AssertUnwindSafe(function))) {
+        Ok(result) => result,
+        Err(payload) => resume_unwind(payload),
+    }
+}
+
+/// The memory of the execution under way on an OS thread.
+#[derive(Default)]
+pub(crate) struct Memory {
+    /// None until the explored code allocates through [`Alloc`].
+    pub(crate) arena: Option<Box<Arena>>,
+    reuse: Reuse,
+    allow_leaks: bool,
+    complete: bool,
+}
+
+thread_local! {
+    /// The arena of this OS thread, for frees that happen outside of user code.
+    static ARENA: Cell<*mut Arena> = const { Cell::new(ptr::null_mut()) };
+    /// Where it begins; an address that none is above if there is none.
+    static BASE: Cell<usize> = const { Cell::new(usize::MAX) };
+}
+
+/// What stands for an address, as a location or as the value of a pointer: the same in all processes for addresses of the arena.
+#[inline]
+pub(crate) fn canonical(address: usize) -> usize {
+    let offset = address.wrapping_sub(BASE.get());
+    if offset < RESERVED { CANONICAL | offset } else { address }
+}
+
+/// No address has this bit, nor has any location of the engine's own it alone.
+const CANONICAL: usize = 1 << 61;
+
+/// The location of a free, besides its block: outside of it, and the same for each free of the block.
+const FREED: usize = 1 << 60;
+
+/// An address for each size class, as the location of its list of free blocks.
+static CLASSES: [u8; 256] = [0; 256];
+
+impl Memory {
+    fn arena(&mut self) -> Option<&mut Arena> {
+        if self.arena.is_none() {
+            self.arena = Arena::acquire(self.reuse);
+            BASE.set(self.arena.as_ref().map_or(usize::MAX, |arena| arena.base()));
+            ARENA.set(self.arena.as_deref_mut().map_or(ptr::null_mut(), ptr::from_mut));
+        }
+        self.arena.as_deref_mut()
+    }
+
+    pub(crate) fn reset(&mut self) {
+        self.reuse = Reuse::default();
+        // What may leak is garbage: were it kept, the addresses of the next execution would be others.
+        let keep = self.complete && !std::mem::take(&mut self.allow_leaks);
+        if let Some(arena) = &mut self.arena {
+            arena.finish(keep);
+            arena.reuse = self.reuse;
+        }
+        self.complete = false;
+    }
+
+    pub(crate) fn execution_ends(&mut self) -> Option<Failure> {
+        self.complete = true;
+        let fault = self.arena.as_ref()?.final_faults(!self.allow_leaks)?;
+        Some(failure(&fault))
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if let Some(mut arena) = self.arena.take() {
+            ARENA.set(ptr::null_mut());
+            BASE.set(usize::MAX);
+            arena.finish(self.complete);
+            arena.release();
+        }
+    }
+}
+
+pub(crate) fn failure(fault: &MemoryFault) -> Failure {
+    Failure::Memory { what: fault.to_string() }
+}
+
+// SAFETY: memory comes from `System`, or from an arena that hands out disjoint blocks of sufficient size and alignment and
+// that keeps its address range for the life of the process. Whether an address belongs to an arena is decided by the address
+// alone, so that a block goes back where it came from on whichever thread, inside or outside of an exploration.
+unsafe impl GlobalAlloc for Alloc {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if !interface::active() {
+            // SAFETY: the caller's promise.
+            return unsafe { System.alloc(layout) };
+        }
+        allocate(layout)
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        if regions::contains(pointer.addr()) {
+            deallocate(pointer.addr(), layout);
+        } else {
+            // SAFETY: the caller's promise; the block is not of an arena, so it is of the system.
+            unsafe { System.dealloc(pointer, layout) };
+        }
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if !interface::active() {
+            // SAFETY: the caller's promise.
+            return unsafe { System.alloc_zeroed(layout) };
+        }
+        let pointer = allocate(layout);
+        if !pointer.is_null() {
+            // SAFETY: the block was just allocated with this size.
+            unsafe { ptr::write_bytes(pointer, 0, layout.size()) };
+        }
+        pointer
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if !regions::contains(pointer.addr()) {
+            // A block of the system's stays one, even when user code makes it grow.
+            // SAFETY: the caller's promise.
+            return unsafe { System.realloc(pointer, layout, size) };
+        }
+        // SAFETY: the caller's promise: `size`, rounded up to the alignment, does not overflow.
+        let new = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
+        // What grows makes no events: it may do so under a lock of std's, and an execution that is abandoned there would leave it
+        // locked. What has outlived an execution leaves the arena.
+        let kept = own_arena(pointer.addr()).is_some_and(|arena| arena.is_kept(pointer.addr()));
+        let to = if interface::active() && !kept {
+            place(new)
+        } else {
+            // SAFETY: the caller's promise.
+            unsafe { System.alloc(new) }
+        };
+        if !to.is_null() {
+            // SAFETY: both blocks are at least as long as what is copied, and differ.
+            unsafe { ptr::copy_nonoverlapping(pointer, to, layout.size().min(size)) };
+            displace(pointer.addr());
+        }
+        to
+    }
+}
+
+/// The location of a size class.
+fn class_location(layout: Layout) -> usize {
+    let index = Arena::class_of(layout).min(CLASSES.len() - 1);
+    ptr::from_ref(&CLASSES[index]).addr()
+}
+
+#[cold]
+fn allocate(layout: Layout) -> *mut u8 {
+    let thread = interface::current_thread();
+    let (lifo, caller) = interface::with_state(|front: &mut Front| {
+        (front.memory.reuse == Reuse::Lifo, front.site(thread).after)
+    });
+    if !lifo || is_buffer(layout) {
+        return place(layout);
+    }
+    let caller = caller.unwrap_or(Location::caller());
+    interface::point(&Access::update(class_location(layout)).named("alloc").at(caller));
+    let reused = interface::with_state(|front: &mut Front| {
+        let site = front.site(thread);
+        front.memory.arena()?.reuse(layout, site)
+    });
+    interface::record(if reused.is_some() { Effect::write(1, 0) } else { Effect::read(0) });
+    reused.unwrap_or_else(|| place(layout))
+}
+
+/// A fresh block: not an event.
+fn place(layout: Layout) -> *mut u8 {
+    let thread = interface::current_thread();
+    let placed = interface::with_state(|front: &mut Front| {
+        let site = front.site(thread);
+        front.memory.arena()?.allocate(layout, site)
+    });
+    // SAFETY: the caller of the allocator promised a layout of a size other than 0.
+    placed.unwrap_or_else(|| unsafe { System.alloc(layout) })
+}
+
+/// The arena of this OS thread, if the address is in it.
+fn own_arena<'a>(address: usize) -> Option<&'a mut Arena> {
+    // SAFETY: the pointer is that of this OS thread's arena or null; nobody else uses the arena now: with its state borrowed the front
+    // end frees no block of an arena.
+    unsafe { ARENA.get().as_mut() }.filter(|arena| arena.contains(address))
+}
+
+/// Frees a block whose contents have moved: not an event, but no access may follow.
+fn displace(address: usize) {
+    let Some(arena) = own_arena(address) else { return };
+    if !interface::active() || arena.is_kept(address) {
+        return arena.free_quietly(address);
+    }
+    let thread = interface::current_thread();
+    let freed = interface::with_state(|front: &mut Front| {
+        front.free(address, thread, Afterwards::Quarantine)
+    });
+    if let Err(failure) = freed {
+        front::report(failure);
+    }
+}
+
+#[cold]
+fn deallocate(address: usize, layout: Layout) {
+    // The arena of another OS thread reclaims its block when its execution ends.
+    let Some(arena) = own_arena(address) else { return };
+    if !interface::active() || arena.is_kept(address) {
+        return arena.free_quietly(address);
+    }
+    if is_buffer(layout) {
+        return displace(address);
+    }
+    let thread = interface::current_thread();
+    let (checked, lifo, caller) = interface::with_state(|front: &mut Front| {
+        let site = front.site(thread);
+        let arena = front.memory.arena.as_ref();
+        let checked = arena.map(|arena| arena.check_free(address, site).map(|id| arena.range(id)));
+        (checked, front.memory.reuse == Reuse::Lifo, site.after)
+    });
+    // What no shadow operation has touched before conflicts with nothing, and what touches it later meets a freed block: no event.
+    if !lifo && matches!(checked, Some(Ok(_))) && !arena.is_touched(address) {
+        return displace(address);
+    }
+    let range = match checked {
+        None => return,
+        Some(Ok(range)) => range,
+        Some(Err(fault)) => return front::report(failure(&fault)),
+    };
+    let start = canonical(range.start);
+    let location = if lifo { class_location(layout) } else { start | FREED };
+    let block = Block { start, size: range.len() };
+    let caller = caller.unwrap_or(Location::caller());
+    interface::point(&Access::write(location).releasing(block).named("free").at(caller));
+    // Another thread may have freed the block while this one waited for its turn.
+    let freed = interface::with_state(|front: &mut Front| {
+        front.free(address, thread, Afterwards::Reusable)
+    });
+    interface::record(Effect::write(0, 1));
+    if let Err(failure) = freed {
+        front::report(failure);
+    }
+}

@@ -1,0 +1,288 @@
+//! Races that the orderings allow.
+//!
+//! Values are sequentially consistent, but happens-before is not taken from the order in which events were run: a second vector
+//! clock honours the orderings as written, with the rules of C++20 that Rust has adopted.
+//!
+//! - A release store starts a release sequence with the thread's clock; a relaxed store ends the former one and
+//!   carries what the last release fence knew, which is nothing where there was none; a read-modify-write continues the
+//!   sequence and adds its own clock if it releases.
+//! - An acquire load joins the clock of the sequence it read from; a relaxed load keeps it for the next acquire fence.
+//! - Locks, joins, unparks and the like are a release and an acquire. A `SeqCst` fence is an acquire and a release fence; the total
+//!   order of such fences orders no plain access by itself.
+//!
+//! Two accesses to one [`UnsafeCell`](crate::std::cell::UnsafeCell) race if one of them writes and neither knows of the
+//! other's epoch, as in FastTrack (Flanagan, Freund: PLDI 2009). The plain accesses need no scheduling points: until the first race
+//! of an execution they are ordered by synchronisation, whose orders are all explored. Each check costs the number of
+//! threads that read the cell since its last write.
+//!
+//! Freeing a block is checked against every shadow access inside of it in the same way.
+
+mod clock;
+
+pub(crate) use clock::Clock;
+
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use smallvec::SmallVec;
+use std::ops::Range;
+use std::panic::Location;
+use std::sync::atomic::Ordering;
+
+type Caller = &'static Location<'static>;
+
+/// A plain access to a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Plain {
+    Read,
+    Write,
+}
+
+/// One access that takes part in a race.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Touch {
+    pub(crate) thread: u32,
+    epoch: u32,
+    pub(crate) name: &'static str,
+    pub(crate) caller: Caller,
+}
+
+/// Two accesses that nothing orders.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Race {
+    pub(crate) first: Touch,
+    pub(crate) second: Touch,
+}
+
+/// What a thread knows.
+#[derive(Default)]
+struct Knowledge {
+    clock: Clock,
+    /// The clock at the last release fence.
+    released: Clock,
+    /// What relaxed loads have read, for the next acquire fence.
+    to_acquire: Clock,
+}
+
+/// An atomic, a lock, or whatever else synchronises.
+#[derive(Default)]
+struct Sync {
+    /// The clock that the release sequence of the last write carries.
+    carries: Clock,
+    /// The last access of each thread.
+    touches: SmallVec<[Touch; 4]>,
+}
+
+#[derive(Default)]
+struct Cell {
+    write: Option<Touch>,
+    /// Reads since the last write, one for each thread.
+    reads: SmallVec<[Touch; 4]>,
+}
+
+/// The detector for one execution.
+#[derive(Default)]
+pub(crate) struct Detector {
+    threads: Vec<Knowledge>,
+    syncs: HashMap<usize, Sync, FixedState>,
+    cells: HashMap<usize, Cell, FixedState>,
+}
+
+/// How an atomic access was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Atomic {
+    /// A load, or a compare-exchange that failed.
+    Load,
+    Store,
+    Update,
+}
+
+pub(crate) fn acquires(order: Ordering) -> bool {
+    matches!(order, Ordering::Acquire | Ordering::AcqRel | Ordering::SeqCst)
+}
+
+pub(crate) fn releases(order: Ordering) -> bool {
+    matches!(order, Ordering::Release | Ordering::AcqRel | Ordering::SeqCst)
+}
+
+impl Detector {
+    pub(crate) fn reset(&mut self) {
+        self.syncs.clear();
+        self.cells.clear();
+        for thread in &mut self.threads {
+            thread.clock.clear();
+            thread.released.clear();
+            thread.to_acquire.clear();
+        }
+        self.start(0, None);
+    }
+
+    /// A thread begins, knowing what its parent knows.
+    pub(crate) fn start(&mut self, thread: u32, parent: Option<u32>) {
+        let index = thread as usize;
+        if self.threads.len() <= index {
+            self.threads.resize_with(index + 1, Knowledge::default);
+        }
+        if let Some(parent) = parent {
+            let inherited = self.threads[parent as usize].clock.clone();
+            self.threads[index].clock.assign(&inherited);
+            self.advance(parent);
+        }
+        let epoch = self.threads[index].clock.get(thread) + 1;
+        self.threads[index].clock.set(thread, epoch);
+    }
+
+    /// A thread learns all that another knew at its end.
+    pub(crate) fn join(&mut self, thread: u32, ended: u32) {
+        let known = std::mem::take(&mut self.threads[ended as usize].clock);
+        self.threads[thread as usize].clock.join(&known);
+        self.threads[ended as usize].clock = known;
+    }
+
+    /// An atomic access, after it was done.
+    pub(crate) fn atomic(
+        &mut self,
+        thread: u32,
+        location: usize,
+        access: Atomic,
+        order: Ordering,
+        name: &'static str,
+        caller: Caller,
+    ) {
+        let knowledge = &mut self.threads[thread as usize];
+        let sync = self.syncs.entry(location).or_default();
+        let touch = Touch { thread, epoch: knowledge.clock.get(thread), name, caller };
+        remember(&mut sync.touches, touch);
+        if access != Atomic::Store {
+            if acquires(order) {
+                knowledge.clock.join(&sync.carries);
+            } else {
+                knowledge.to_acquire.join(&sync.carries);
+            }
+        }
+        if access == Atomic::Load {
+            return;
+        }
+        let own = if releases(order) { &knowledge.clock } else { &knowledge.released };
+        match access {
+            Atomic::Store => sync.carries.assign(own),
+            _ => sync.carries.join(own),
+        }
+        if releases(order) {
+            self.advance(thread);
+        }
+    }
+
+    /// Learns what was last passed on at a location: a lock taken, a token received.
+    pub(crate) fn acquire(&mut self, thread: u32, location: usize) {
+        if let Some(sync) = self.syncs.get(&location) {
+            self.threads[thread as usize].clock.join(&sync.carries);
+        }
+    }
+
+    /// Passes on what the thread knows, besides what others have passed on there.
+    pub(crate) fn release(&mut self, thread: u32, location: usize) {
+        let sync = self.syncs.entry(location).or_default();
+        sync.carries.join(&self.threads[thread as usize].clock);
+        self.advance(thread);
+    }
+
+    pub(crate) fn fence(&mut self, thread: u32, order: Ordering) {
+        let knowledge = &mut self.threads[thread as usize];
+        if acquires(order) {
+            knowledge.clock.join(&knowledge.to_acquire);
+        }
+        if releases(order) {
+            knowledge.released.assign(&knowledge.clock);
+            self.advance(thread);
+        }
+    }
+
+    /// A plain access to a cell.
+    pub(crate) fn plain(
+        &mut self,
+        thread: u32,
+        address: usize,
+        access: Plain,
+        name: &'static str,
+        caller: Caller,
+    ) -> Result<(), Race> {
+        let clock = &self.threads[thread as usize].clock;
+        let second = Touch { thread, epoch: clock.get(thread), name, caller };
+        let cell = self.cells.entry(address).or_default();
+        if let Some(first) = cell.write.filter(|write| unknown(clock, write)) {
+            return Err(Race { first, second });
+        }
+        match access {
+            Plain::Read => remember(&mut cell.reads, second),
+            Plain::Write => {
+                if let Some(&first) = cell.reads.iter().find(|read| unknown(clock, read)) {
+                    return Err(Race { first, second });
+                }
+                cell.reads.clear();
+                cell.write = Some(second);
+            }
+        }
+        Ok(())
+    }
+
+    /// The cell is gone; its address may get another life.
+    pub(crate) fn forget_cell(&mut self, address: usize) {
+        self.cells.remove(&address);
+    }
+
+    /// The lock is gone; its address may get another life.
+    pub(crate) fn forget_sync(&mut self, location: usize) {
+        self.syncs.remove(&location);
+    }
+
+    /// A block is freed: every access inside of it must be known to the thread that frees. It is forgotten.
+    pub(crate) fn free(&mut self, thread: u32, block: Range<usize>) -> Result<(), Touch> {
+        let clock = &self.threads[thread as usize].clock;
+        // The earliest unknown access by address, so that what is reported does not depend on hashing.
+        let mut racing: Option<(usize, Touch)> = None;
+        let mut consider = |address: usize, touches: &[Touch]| {
+            let found = touches.iter().find(|touch| unknown(clock, touch));
+            if let Some(&touch) = found
+                && racing.is_none_or(|(other, _)| address < other)
+            {
+                racing = Some((address, touch));
+            }
+        };
+        self.syncs.retain(|address, sync| {
+            let inside = block.contains(address);
+            if inside {
+                consider(*address, &sync.touches);
+            }
+            !inside
+        });
+        self.cells.retain(|address, cell| {
+            let inside = block.contains(address);
+            if inside {
+                consider(*address, cell.write.as_slice());
+                consider(*address, &cell.reads);
+            }
+            !inside
+        });
+        racing.map_or(Ok(()), |(_, touch)| Err(touch))
+    }
+
+    /// What a thread does from here on is not yet known to those who learnt from it.
+    fn advance(&mut self, thread: u32) {
+        let clock = &mut self.threads[thread as usize].clock;
+        clock.set(thread, clock.get(thread) + 1);
+    }
+}
+
+fn unknown(clock: &Clock, touch: &Touch) -> bool {
+    clock.get(touch.thread) < touch.epoch
+}
+
+fn remember(touches: &mut SmallVec<[Touch; 4]>, touch: Touch) {
+    match touches.iter_mut().find(|other| other.thread == touch.thread) {
+        Some(other) => *other = touch,
+        None => touches.push(touch),
+    }
+}
+
+#[cfg(test)]
+mod tests;

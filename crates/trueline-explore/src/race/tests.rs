@@ -1,0 +1,178 @@
+//! The detector against the definition: random sequences of events, happens-before as a closure of edges.
+
+use super::*;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Step {
+    Atomic(usize, Atomic, Ordering),
+    Fence(Ordering),
+    Plain(usize, Plain),
+    /// Everything the thread does next is known to have learnt what the other did so far: a join.
+    Learn(u32),
+}
+
+struct Random(u64);
+
+impl Random {
+    /// A number below `n`, from a generator by Marsaglia.
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % n
+    }
+
+    fn of<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len() as u64) as usize]
+    }
+}
+
+fn random_step(random: &mut Random, threads: u32) -> Step {
+    use Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+    let location = 100 + random.below(2) as usize;
+    match random.below(10) {
+        0..=1 => Step::Atomic(location, Atomic::Load, random.of(&[Relaxed, Acquire, SeqCst])),
+        2..=3 => Step::Atomic(location, Atomic::Store, random.of(&[Relaxed, Release, SeqCst])),
+        4 => {
+            let order = random.of(&[Relaxed, Acquire, Release, AcqRel, SeqCst]);
+            Step::Atomic(location, Atomic::Update, order)
+        }
+        5..=6 => Step::Fence(random.of(&[Acquire, Release, AcqRel, SeqCst])),
+        7 if random.below(4) == 0 => Step::Learn(random.below(u64::from(threads)) as u32),
+        _ => Step::Plain(200 + random.below(2) as usize, random.of(&[Plain::Read, Plain::Write])),
+    }
+}
+
+/// The first plain access that races, by definition: no path of program order and synchronisation from an earlier
+/// conflicting one.
+fn oracle(steps: &[(u32, Step)]) -> Option<usize> {
+    let n = steps.len();
+    let mut before = vec![vec![false; n]; n];
+    for j in 0..n {
+        for i in 0..j {
+            before[i][j] = steps[i].0 == steps[j].0 || synchronises(steps, i, j);
+            if let Step::Learn(other) = steps[j].1 {
+                before[i][j] |= steps[i].0 == other;
+            }
+        }
+    }
+    for k in 0..n {
+        for i in 0..n {
+            for j in 0..n {
+                before[i][j] |= before[i][k] && before[k][j];
+            }
+        }
+    }
+    (0..n).find(|&j| {
+        (0..j).any(|i| match (steps[i].1, steps[j].1) {
+            (Step::Plain(a, x), Step::Plain(b, y)) => {
+                a == b && (x == Plain::Write || y == Plain::Write) && !before[i][j]
+            }
+            _ => false,
+        })
+    })
+}
+
+/// Whether the release at `i` (an access or a fence) synchronises with the acquire at `j`.
+fn synchronises(steps: &[(u32, Step)], i: usize, j: usize) -> bool {
+    let heads = (i..j).filter(|&head| is_head(steps, i, head));
+    let tails: Vec<usize> = (i..=j).filter(|&tail| is_tail(steps, tail, j)).collect();
+    heads.into_iter().any(|head| tails.iter().any(|&tail| reads_sequence(steps, head, tail)))
+}
+
+/// Whether the write `head` is released by `i`: it is a releasing write itself, or comes after a release fence of its thread.
+fn is_head(steps: &[(u32, Step)], i: usize, head: usize) -> bool {
+    let Step::Atomic(_, Atomic::Store | Atomic::Update, order) = steps[head].1 else {
+        return false;
+    };
+    match steps[i].1 {
+        Step::Fence(fence) => releases(fence) && steps[i].0 == steps[head].0,
+        _ => i == head && releases(order),
+    }
+}
+
+/// Whether the read `tail` acquires for `j`: it is an acquiring read itself, or comes before an acquire fence of its thread.
+fn is_tail(steps: &[(u32, Step)], tail: usize, j: usize) -> bool {
+    let Step::Atomic(_, Atomic::Load | Atomic::Update, order) = steps[tail].1 else { return false };
+    match steps[j].1 {
+        Step::Fence(fence) => acquires(fence) && steps[tail].0 == steps[j].0,
+        _ => tail == j && acquires(order),
+    }
+}
+
+/// Whether the read takes its value from the release sequence that the write heads: from itself or, through updates alone, from
+/// what followed.
+fn reads_sequence(steps: &[(u32, Step)], head: usize, read: usize) -> bool {
+    let Step::Atomic(location, ..) = steps[read].1 else { return false };
+    let mut at = read;
+    loop {
+        let write = (0..at).rev().find(|&w| {
+            matches!(steps[w].1, Step::Atomic(l, Atomic::Store | Atomic::Update, _) if l == location)
+        });
+        match write {
+            Some(write) if write == head => return true,
+            Some(write) if matches!(steps[write].1, Step::Atomic(_, Atomic::Update, _)) => {
+                at = write
+            }
+            _ => return false,
+        }
+    }
+}
+
+fn detector(steps: &[(u32, Step)], threads: u32) -> Option<usize> {
+    let here = Location::caller();
+    let mut detector = Detector::default();
+    detector.reset();
+    for thread in 1..threads {
+        detector.start(thread, Some(0));
+    }
+    steps.iter().position(|&(thread, step)| match step {
+        Step::Atomic(location, access, order) => {
+            detector.atomic(thread, location, access, order, "", here);
+            false
+        }
+        Step::Fence(order) => {
+            detector.fence(thread, order);
+            false
+        }
+        Step::Learn(other) => {
+            // A join is of a thread that has ended; here its later steps must not be known.
+            detector.join(thread, other);
+            detector.advance(other);
+            false
+        }
+        Step::Plain(cell, access) => detector.plain(thread, cell, access, "", here).is_err(),
+    })
+}
+
+#[test]
+fn races_are_those_of_the_definition() {
+    let cases = std::env::var("TRUELINE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(20_000);
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let (mut races, mut none) = (0, 0);
+    for _ in 0..cases {
+        let threads = 2 + random.below(2) as u32;
+        let length = 4 + random.below(12);
+        let steps: Vec<(u32, Step)> = (0..length)
+            .map(|_| (random.below(u64::from(threads)) as u32, random_step(&mut random, threads)))
+            .collect();
+        let expected = oracle(&steps);
+        assert_eq!(detector(&steps, threads), expected, "{steps:?}");
+        if expected.is_some() { races += 1 } else { none += 1 }
+    }
+    assert!(races > cases / 10 && none > cases / 10, "{races} races, {none} without");
+}
+
+#[test]
+fn a_free_is_checked_against_every_access_inside_of_the_block() {
+    let here = Location::caller();
+    let mut detector = Detector::default();
+    detector.reset();
+    detector.start(1, Some(0));
+    detector.atomic(1, 64, Atomic::Load, Ordering::Relaxed, "load", here);
+    detector.plain(0, 72, Plain::Write, "write", here).unwrap();
+    assert!(detector.free(0, 65..128).is_ok(), "the access is elsewhere");
+    let touch = detector.free(0, 64..128).unwrap_err();
+    assert_eq!((touch.thread, touch.name), (1, "load"));
+    assert!(detector.free(0, 64..128).is_ok(), "the block has a new life");
+}

@@ -1,0 +1,123 @@
+//! As `std::cell`, with an [`UnsafeCell`] whose races are found.
+
+use crate::engine::interface;
+use crate::front;
+use crate::race::Plain;
+use ::std::mem;
+use ::std::panic::Location;
+
+pub use ::std::cell::{
+    BorrowError, BorrowMutError, Cell, LazyCell, OnceCell, Ref, RefCell, RefMut,
+};
+
+/// As `std::cell::UnsafeCell`; in an exploration its accesses are checked for races.
+///
+/// [`get`](Self::get) says neither whether the pointer is read nor written through. That is told from the bytes: if they have
+/// changed at the thread's next shadow operation it was a write, otherwise it was a read. A write of the same bytes passes for a
+/// read, and a pointer that is used after the next shadow operation is not followed. [`with`](Self::with) and
+/// [`with_mut`](Self::with_mut), which `std` does not have, say what they do.
+#[repr(transparent)]
+pub struct UnsafeCell<T: ?Sized> {
+    life: Life,
+    value: ::std::cell::UnsafeCell<T>,
+}
+
+/// Ends the history of an address when the cell there is dropped. A field of its own, so that the cell itself has no destructor.
+struct Life;
+
+impl Drop for Life {
+    #[inline]
+    fn drop(&mut self) {
+        if interface::active() {
+            front::forget_cell(::std::ptr::from_ref(self).addr());
+        }
+    }
+}
+
+impl<T> UnsafeCell<T> {
+    /// As `std::cell::UnsafeCell::new`.
+    #[inline]
+    pub const fn new(value: T) -> UnsafeCell<T> {
+        // `Life` knows the address of the cell by its own.
+        const { assert!(mem::offset_of!(UnsafeCell<T>, life) == 0) };
+        UnsafeCell { life: Life, value: ::std::cell::UnsafeCell::new(value) }
+    }
+
+    /// As `std::cell::UnsafeCell::into_inner`.
+    #[inline]
+    pub fn into_inner(self) -> T {
+        let UnsafeCell { life: _life, value } = self;
+        value.into_inner()
+    }
+}
+
+impl<T: ?Sized> UnsafeCell<T> {
+    /// As `std::cell::UnsafeCell::get`: what is done through the pointer is told from the bytes.
+    #[inline]
+    #[track_caller]
+    pub fn get(&self) -> *mut T {
+        let pointer = self.value.get();
+        if interface::active() {
+            let address = pointer.cast::<u8>().expose_provenance();
+            front::watch(address, size_of_val(self), Location::caller());
+        }
+        pointer
+    }
+
+    /// As `std::cell::UnsafeCell::get_mut`; a write.
+    #[inline]
+    #[track_caller]
+    pub fn get_mut(&mut self) -> &mut T {
+        self.note(Plain::Write, "UnsafeCell::get_mut");
+        self.value.get_mut()
+    }
+
+    /// As `std::cell::UnsafeCell::raw_get`: unchecked.
+    #[inline]
+    pub const fn raw_get(this: *const Self) -> *mut T {
+        this as *const ::std::cell::UnsafeCell<T> as *mut T
+    }
+
+    /// Reads through a pointer.
+    #[inline]
+    #[track_caller]
+    pub fn with<R>(&self, function: impl FnOnce(*const T) -> R) -> R {
+        self.note(Plain::Read, "UnsafeCell::with");
+        function(self.value.get())
+    }
+
+    /// Writes through a pointer.
+    #[inline]
+    #[track_caller]
+    pub fn with_mut<R>(&self, function: impl FnOnce(*mut T) -> R) -> R {
+        self.note(Plain::Write, "UnsafeCell::with_mut");
+        function(self.value.get())
+    }
+
+    #[inline]
+    #[track_caller]
+    fn note(&self, access: Plain, name: &'static str) {
+        if interface::active() {
+            let address = self.value.get().cast::<u8>().addr();
+            front::plain(address, access, name, Location::caller());
+        }
+    }
+}
+
+impl<T: Default> Default for UnsafeCell<T> {
+    fn default() -> Self {
+        UnsafeCell::new(T::default())
+    }
+}
+
+impl<T> From<T> for UnsafeCell<T> {
+    fn from(value: T) -> Self {
+        UnsafeCell::new(value)
+    }
+}
+
+impl<T: ?Sized> ::std::fmt::Debug for UnsafeCell<T> {
+    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+        f.debug_struct("UnsafeCell").finish_non_exhaustive()
+    }
+}

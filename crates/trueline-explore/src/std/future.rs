@@ -1,0 +1,38 @@
+//! As `std::future`, and an executor for one future.
+
+use super::thread::{self, Thread};
+use ::std::pin::pin;
+use ::std::sync::Arc;
+use ::std::task::{Context, Poll, Wake, Waker};
+
+pub use ::std::future::*;
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    #[track_caller]
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+
+    #[track_caller]
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Runs a future to its end on the calling thread, which is parked while the future is pending.
+///
+/// A future that nobody wakes is a deadlock.
+#[track_caller]
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => thread::park(),
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! As `std::sync::Arc`.
+//!
+//! The counts are std's. In an exploration a clone or a drop is an event at a byte of the counts' own, just before the value.
+//! Decrements that leave at least two owners commute with each other and with clones, and are recorded as reads, so that n
+//! threads which drop their handles before the last owner does are not run in n! orders. A decrement from two or one is a write: who is
+//! last runs the destructor.
+//!
+//! Unlike std's, an `Arc<T>` does not turn into an `Arc<dyn Trait>` by itself, because the trait that says so is not stable:
+//! write `Arc::from_std(std::sync::Arc::new(value) as std::sync::Arc<dyn Trait>)`, or `Arc::from(Box::new(value) as Box<dyn Trait>)`.
+
+use super::weak::Weak;
+use crate::engine::interface::{self, Access, Effect};
+use crate::front::{self, Caller};
+use ::std::borrow::Borrow;
+use ::std::cmp::Ordering;
+use ::std::fmt;
+use ::std::hash::{Hash, Hasher};
+use ::std::mem::ManuallyDrop;
+use ::std::ops::Deref;
+use ::std::panic::{Location, RefUnwindSafe, UnwindSafe};
+use ::std::pin::Pin;
+use ::std::sync as real;
+
+/// As `std::sync::Arc`.
+#[repr(transparent)]
+pub struct Arc<T: ?Sized>(ManuallyDrop<real::Arc<T>>);
+
+impl<T: RefUnwindSafe + ?Sized> UnwindSafe for Arc<T> {}
+
+/// The location of the counts of an `Arc` whose value is at this address.
+pub(super) fn counts<T: ?Sized>(value: *const T) -> usize {
+    // Std keeps the counts right before the value, so this byte is theirs.
+    value.cast::<u8>().addr().wrapping_sub(1)
+}
+
+/// An increment, or a decrement that is not the last but one: it commutes with others of its kind.
+const COMMUTES: Effect = Effect { before: 0, after: 0, wrote: false };
+
+impl<T> Arc<T> {
+    /// As std's `new`.
+    #[inline]
+    pub fn new(value: T) -> Arc<T> {
+        Arc::from_std(real::Arc::new(value))
+    }
+
+    /// As std's `pin`.
+    pub fn pin(value: T) -> Pin<Arc<T>> {
+        // SAFETY: the value is behind the pointer of an `Arc`, and does not move.
+        unsafe { Pin::new_unchecked(Arc::new(value)) }
+    }
+
+    /// As std's `new_cyclic`.
+    pub fn new_cyclic(function: impl FnOnce(&Weak<T>) -> T) -> Arc<T> {
+        Arc::from_std(real::Arc::new_cyclic(|weak| function(Weak::from_std_ref(weak))))
+    }
+
+    /// As std's `try_unwrap`.
+    ///
+    /// # Errors
+    /// The `Arc`, if it is not the only one.
+    #[track_caller]
+    pub fn try_unwrap(this: Arc<T>) -> Result<T, Arc<T>> {
+        if !this
+            .look("Arc::try_unwrap", Location::caller(), |std| real::Arc::strong_count(std) == 1)
+        {
+            return Err(this);
+        }
+        real::Arc::try_unwrap(Arc::into_std(this)).map_err(Arc::from_std)
+    }
+
+    /// As std's `into_inner`.
+    #[track_caller]
+    pub fn into_inner(mut this: Arc<T>) -> Option<T> {
+        let caller = Location::caller();
+        // SAFETY: the handle is not used again.
+        let std = unsafe { this.decrement("Arc::into_inner", caller) };
+        ::std::mem::forget(this);
+        std.and_then(real::Arc::into_inner)
+    }
+
+    /// As std's `unwrap_or_clone`.
+    #[track_caller]
+    pub fn unwrap_or_clone(this: Arc<T>) -> T
+    where
+        T: Clone,
+    {
+        Arc::try_unwrap(this).unwrap_or_else(|arc| (*arc).clone())
+    }
+}
+
+impl<T: ?Sized> Arc<T> {
+    /// An `Arc` of std's. Its counts go on.
+    pub fn from_std(std: real::Arc<T>) -> Arc<T> {
+        Arc(ManuallyDrop::new(std))
+    }
+
+    /// The `Arc` of std's behind this one. Its counts go on, unseen.
+    pub fn into_std(this: Arc<T>) -> real::Arc<T> {
+        let mut this = ManuallyDrop::new(this);
+        // SAFETY: `this` is not used again, nor dropped.
+        unsafe { ManuallyDrop::take(&mut this.0) }
+    }
+
+    /// As std's `as_ptr`.
+    #[must_use]
+    pub fn as_ptr(this: &Arc<T>) -> *const T {
+        real::Arc::as_ptr(&this.0)
+    }
+
+    /// As std's `into_raw`.
+    pub fn into_raw(this: Arc<T>) -> *const T {
+        real::Arc::into_raw(Arc::into_std(this))
+    }
+
+    /// As std's `from_raw`.
+    ///
+    /// # Safety
+    /// As std's: the pointer comes from `into_raw`.
+    pub unsafe fn from_raw(pointer: *const T) -> Arc<T> {
+        // SAFETY: the caller's promise.
+        Arc::from_std(unsafe { real::Arc::from_raw(pointer) })
+    }
+
+    /// As std's `increment_strong_count`.
+    ///
+    /// # Safety
+    /// As std's: the pointer comes from `into_raw`, and an owner is left.
+    #[track_caller]
+    pub unsafe fn increment_strong_count(pointer: *const T) {
+        // SAFETY: the caller's promise; the handle is not dropped.
+        let this = ManuallyDrop::new(unsafe { Arc::from_raw(pointer) });
+        ::std::mem::forget(Arc::clone(&this));
+    }
+
+    /// As std's `decrement_strong_count`.
+    ///
+    /// # Safety
+    /// As std's: the pointer comes from `into_raw`, and its owner is given up.
+    #[track_caller]
+    pub unsafe fn decrement_strong_count(pointer: *const T) {
+        // SAFETY: the caller's promise.
+        drop(unsafe { Arc::from_raw(pointer) });
+    }
+
+    /// As std's `ptr_eq`.
+    #[must_use]
+    pub fn ptr_eq(this: &Arc<T>, other: &Arc<T>) -> bool {
+        real::Arc::ptr_eq(&this.0, &other.0)
+    }
+
+    /// As std's `downgrade`.
+    #[track_caller]
+    #[must_use]
+    pub fn downgrade(this: &Arc<T>) -> Weak<T> {
+        Weak::from_std(real::Arc::downgrade(&this.0))
+    }
+
+    /// As std's `strong_count`.
+    #[track_caller]
+    #[must_use]
+    pub fn strong_count(this: &Arc<T>) -> usize {
+        this.look("Arc::strong_count", Location::caller(), |std| real::Arc::strong_count(std))
+    }
+
+    /// As std's `weak_count`.
+    #[track_caller]
+    #[must_use]
+    pub fn weak_count(this: &Arc<T>) -> usize {
+        this.look("Arc::weak_count", Location::caller(), |std| real::Arc::weak_count(std))
+    }
+
+    /// As std's `get_mut`.
+    #[track_caller]
+    pub fn get_mut(this: &mut Arc<T>) -> Option<&mut T> {
+        let alone = |std: &real::Arc<T>| {
+            real::Arc::strong_count(std) == 1 && real::Arc::weak_count(std) == 0
+        };
+        this.look("Arc::get_mut", Location::caller(), alone)
+            .then(|| real::Arc::get_mut(&mut this.0))
+            .flatten()
+    }
+
+    /// An access that depends on the exact counts, so it conflicts with every other.
+    fn look<R>(
+        &self,
+        name: &'static str,
+        caller: Caller,
+        function: impl FnOnce(&real::Arc<T>) -> R,
+    ) -> R {
+        if !interface::active() {
+            return function(&self.0);
+        }
+        let location = counts(Arc::as_ptr(self));
+        let access = Access::update(location).named(name).at(caller);
+        front::event(access, |front, thread| {
+            front.detector.acquire(thread, location);
+            (function(&self.0), Effect::write(0, 0))
+        })
+    }
+
+    /// Gives the handle up: yields std's if it was the last one, for the caller to drop.
+    ///
+    /// # Safety
+    /// The handle must not be used again.
+    unsafe fn decrement(&mut self, name: &'static str, caller: Caller) -> Option<real::Arc<T>> {
+        // SAFETY: the caller's promise.
+        let std = unsafe { ManuallyDrop::take(&mut self.0) };
+        if !interface::active() {
+            return Some(std);
+        }
+        let location = counts(real::Arc::as_ptr(&std));
+        let access = Access::update(location).named(name).at(caller);
+        front::event(access, |front, thread| {
+            front.detector.release(thread, location);
+            match real::Arc::strong_count(&std) {
+                1 => {
+                    front.detector.acquire(thread, location);
+                    (Some(std), Effect::write(1, 0))
+                }
+                2 => {
+                    drop(std);
+                    (None, Effect::write(2, 1))
+                }
+                _ => {
+                    drop(std);
+                    (None, COMMUTES)
+                }
+            }
+        })
+    }
+}
+
+impl<T: Clone> Arc<T> {
+    /// As std's `make_mut`.
+    #[track_caller]
+    pub fn make_mut(this: &mut Arc<T>) -> &mut T {
+        this.look("Arc::make_mut", Location::caller(), |_| ());
+        real::Arc::make_mut(&mut this.0)
+    }
+}
+
+impl<T: ?Sized> Clone for Arc<T> {
+    #[inline]
+    #[track_caller]
+    fn clone(&self) -> Arc<T> {
+        if !interface::active() {
+            return Arc(self.0.clone());
+        }
+        let location = counts(Arc::as_ptr(self));
+        let access = Access::update(location).named("Arc::clone").at(Location::caller());
+        front::event(access, |_, _| (Arc(self.0.clone()), COMMUTES))
+    }
+}
+
+impl<T: ?Sized> Drop for Arc<T> {
+    #[inline]
+    #[track_caller]
+    fn drop(&mut self) {
+        // SAFETY: the handle is being dropped.
+        drop(unsafe { self.decrement("Arc::drop", Location::caller()) });
+    }
+}
+
+impl<T: ?Sized> Deref for Arc<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: ?Sized> AsRef<T> for Arc<T> {
+    fn as_ref(&self) -> &T {
+        self
+    }
+}
+
+impl<T: ?Sized> Borrow<T> for Arc<T> {
+    fn borrow(&self) -> &T {
+        self
+    }
+}
+
+impl<T: ?Sized> Unpin for Arc<T> {}
+
+impl<T: Default> Default for Arc<T> {
+    fn default() -> Self {
+        Arc::new(T::default())
+    }
+}
+
+impl<T: ?Sized, S> From<S> for Arc<T>
+where
+    real::Arc<T>: From<S>,
+{
+    /// Whatever std's can be made from: a value, a `Box<dyn Trait>`, a `Vec`, a `String`.
+    fn from(source: S) -> Self {
+        Arc::from_std(real::Arc::from(source))
+    }
+}
+
+impl<T> FromIterator<T> for Arc<[T]> {
+    fn from_iter<I: IntoIterator<Item = T>>(iter: I) -> Self {
+        Arc::from_std(real::Arc::from_iter(iter))
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for Arc<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for Arc<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized> fmt::Pointer for Arc<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Pointer::fmt(&Arc::as_ptr(self), f)
+    }
+}
+
+impl<T: ?Sized + PartialEq> PartialEq for Arc<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: ?Sized + Eq> Eq for Arc<T> {}
+
+impl<T: ?Sized + PartialOrd> PartialOrd for Arc<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        (**self).partial_cmp(&**other)
+    }
+}
+
+impl<T: ?Sized + Ord> Ord for Arc<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (**self).cmp(&**other)
+    }
+}
+
+impl<T: ?Sized + Hash> Hash for Arc<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (**self).hash(state);
+    }
+}

@@ -1,0 +1,225 @@
+//! As `std::sync::Mutex`. In an exploration the lock is a location that is 0 when free: whoever wants it waits for that.
+
+use super::identity::Identity;
+use super::{LockResult, PoisonError, TryLockError, TryLockResult};
+use crate::engine::interface::{self, Access, Condition, Effect};
+use crate::front::{self, Caller, Edge};
+use ::std::cell::UnsafeCell;
+use ::std::fmt;
+use ::std::marker::PhantomData;
+use ::std::ops::{Deref, DerefMut};
+use ::std::panic::{Location, RefUnwindSafe, UnwindSafe};
+use ::std::sync as real;
+use ::std::sync::atomic::{AtomicBool, Ordering};
+use ::std::thread::panicking;
+
+/// As `std::sync::Mutex`.
+pub struct Mutex<T: ?Sized> {
+    identity: Identity,
+    outside: real::Mutex<()>,
+    poisoned: AtomicBool,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: as std's: the value is reached by one guard at a time.
+unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
+// SAFETY: as above.
+unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
+impl<T: ?Sized> UnwindSafe for Mutex<T> {}
+impl<T: ?Sized> RefUnwindSafe for Mutex<T> {}
+
+/// As `std::sync::MutexGuard`.
+#[must_use = "if unused the Mutex will immediately unlock"]
+pub struct MutexGuard<'a, T: ?Sized> {
+    pub(super) lock: &'a Mutex<T>,
+    pub(super) outside: Option<real::MutexGuard<'a, ()>>,
+    panicking: bool,
+    caller: Caller,
+    not_send: PhantomData<*const ()>,
+}
+
+// SAFETY: as std's: sharing a guard shares the value.
+unsafe impl<T: ?Sized + Sync> Sync for MutexGuard<'_, T> {}
+
+impl<T> Mutex<T> {
+    /// As std's `new`.
+    #[inline]
+    pub const fn new(value: T) -> Mutex<T> {
+        Mutex {
+            identity: Identity::new(),
+            outside: real::Mutex::new(()),
+            poisoned: AtomicBool::new(false),
+            value: UnsafeCell::new(value),
+        }
+    }
+
+    /// As std's `into_inner`.
+    ///
+    /// # Errors
+    /// The value, if the mutex is poisoned.
+    pub fn into_inner(self) -> LockResult<T> {
+        let poisoned = self.is_poisoned();
+        poison(self.value.into_inner(), poisoned)
+    }
+}
+
+impl<T: ?Sized> Mutex<T> {
+    /// As std's `lock`.
+    ///
+    /// # Errors
+    /// The guard, if the mutex is poisoned.
+    #[inline]
+    #[track_caller]
+    pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
+        let caller = Location::caller();
+        if !interface::active() {
+            let outside = self.outside.lock().unwrap_or_else(PoisonError::into_inner);
+            return self.guard(Some(outside), caller);
+        }
+        self.acquire("Mutex::lock", caller);
+        self.guard(None, caller)
+    }
+
+    /// As std's `try_lock`.
+    ///
+    /// # Errors
+    /// The guard, if the mutex is poisoned; nothing, if it is locked.
+    #[inline]
+    #[track_caller]
+    pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
+        let caller = Location::caller();
+        if !interface::active() {
+            let outside = match self.outside.try_lock() {
+                Ok(guard) => guard,
+                Err(TryLockError::Poisoned(error)) => error.into_inner(),
+                Err(TryLockError::WouldBlock) => return Err(TryLockError::WouldBlock),
+            };
+            return Ok(self.guard(Some(outside), caller)?);
+        }
+        let access = Access::update(self.identity.location()).named("Mutex::try_lock").at(caller);
+        let effect = front::kept_event(access, |value| match value {
+            0 => (Effect::update(0, 1), Edge::Acquire),
+            _ => (Effect::read(value), Edge::None),
+        });
+        if !effect.wrote {
+            return Err(TryLockError::WouldBlock);
+        }
+        Ok(self.guard(None, caller)?)
+    }
+
+    /// As std's `is_poisoned`.
+    pub fn is_poisoned(&self) -> bool {
+        self.poisoned.load(Ordering::Relaxed)
+    }
+
+    /// As std's `clear_poison`.
+    pub fn clear_poison(&self) {
+        self.poisoned.store(false, Ordering::Relaxed);
+    }
+
+    /// As std's `get_mut`.
+    ///
+    /// # Errors
+    /// The reference, if the mutex is poisoned.
+    pub fn get_mut(&mut self) -> LockResult<&mut T> {
+        let poisoned = self.is_poisoned();
+        poison(self.value.get_mut(), poisoned)
+    }
+
+    /// Takes the lock as an event.
+    pub(super) fn acquire(&self, name: &'static str, caller: Caller) {
+        let access = Access::update(self.identity.location())
+            .when(Condition::equals(0))
+            .named(name)
+            .at(caller);
+        front::kept_event(access, |value| (Effect::update(value, 1), Edge::Acquire));
+    }
+
+    /// Gives the lock back as an event.
+    pub(super) fn release(&self, name: &'static str, caller: Caller) {
+        let access = Access::write(self.identity.location()).named(name).at(caller);
+        front::kept_event(access, |value| (Effect::write(value, 0), Edge::Release));
+    }
+
+    pub(super) fn guard<'a>(
+        &'a self,
+        outside: Option<real::MutexGuard<'a, ()>>,
+        caller: Caller,
+    ) -> LockResult<MutexGuard<'a, T>> {
+        let not_send = PhantomData;
+        let guard = MutexGuard { lock: self, outside, panicking: panicking(), caller, not_send };
+        poison(guard, self.is_poisoned())
+    }
+}
+
+pub(super) fn poison<T>(value: T, poisoned: bool) -> LockResult<T> {
+    if poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
+}
+
+impl<'a, T: ?Sized> MutexGuard<'a, T> {
+    /// The parts of a guard that a condition variable takes over, without unlocking.
+    pub(super) fn into_parts(self) -> (&'a Mutex<T>, Option<real::MutexGuard<'a, ()>>) {
+        let mut guard = ::std::mem::ManuallyDrop::new(self);
+        (guard.lock, guard.outside.take())
+    }
+}
+
+impl<T: ?Sized> Drop for MutexGuard<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.panicking && panicking() {
+            self.lock.poisoned.store(true, Ordering::Relaxed);
+        }
+        // A guard that was taken in an exploration may be dropped by the engine, after its end: there is no one to tell.
+        if self.outside.is_none() && interface::active() {
+            self.lock.release("MutexGuard::drop", self.caller);
+        }
+    }
+}
+
+impl<T: ?Sized> Deref for MutexGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the guard holds the lock.
+        unsafe { &*self.lock.value.get() }
+    }
+}
+
+impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: the guard holds the lock and is borrowed exclusively.
+        unsafe { &mut *self.lock.value.get() }
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for MutexGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for Mutex<T> {
+    /// Without the value: to show it would take the lock, which would be an event.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mutex").field("poisoned", &self.is_poisoned()).finish_non_exhaustive()
+    }
+}
+
+impl<T: Default> Default for Mutex<T> {
+    fn default() -> Self {
+        Mutex::new(T::default())
+    }
+}
+
+impl<T> From<T> for Mutex<T> {
+    fn from(value: T) -> Self {
+        Mutex::new(value)
+    }
+}

@@ -1,0 +1,324 @@
+//! As `std::sync::Once` and `std::sync::OnceLock`.
+//!
+//! In an exploration the state is in memory, so that it moves with the value, together with a stamp of the execution that
+//! wrote it: a static that an earlier execution has initialised starts anew, because what it held is gone. What was initialised
+//! outside of all explorations stays.
+
+use super::identity::Identity;
+use crate::engine::interface::{self, Access, Condition, Effect};
+use crate::front::{self, Caller, Edge, Front};
+use ::std::cell::UnsafeCell;
+use ::std::convert::Infallible;
+use ::std::fmt;
+use ::std::mem::MaybeUninit;
+use ::std::panic::{Location, RefUnwindSafe, UnwindSafe};
+use ::std::sync as real;
+use ::std::sync::atomic::{AtomicU64, Ordering};
+
+const NEW: u64 = 0;
+const RUNNING: u64 = 1;
+const COMPLETE: u64 = 2;
+const POISONED: u64 = 3;
+
+/// As `std::sync::Once`.
+pub struct Once {
+    identity: Identity,
+    outside: real::Once,
+    /// Four times the stamp of an execution, plus the state in it.
+    inside: AtomicU64,
+}
+
+/// As `std::sync::OnceState`.
+#[derive(Debug)]
+pub struct OnceState {
+    poisoned: bool,
+}
+
+impl OnceState {
+    /// As std's `is_poisoned`.
+    pub fn is_poisoned(&self) -> bool {
+        self.poisoned
+    }
+}
+
+impl Once {
+    /// As std's `new`.
+    pub const fn new() -> Once {
+        Once { identity: Identity::new(), outside: real::Once::new(), inside: AtomicU64::new(0) }
+    }
+
+    /// As std's `call_once`.
+    ///
+    /// # Panics
+    /// If an earlier call has panicked.
+    #[inline]
+    #[track_caller]
+    pub fn call_once(&self, function: impl FnOnce()) {
+        if !interface::active() {
+            return self.outside.call_once(function);
+        }
+        self.call("Once::call_once", false, |_| function());
+    }
+
+    /// As std's `call_once_force`.
+    #[inline]
+    #[track_caller]
+    pub fn call_once_force(&self, function: impl FnOnce(&OnceState)) {
+        if !interface::active() {
+            let function = |state: &real::OnceState| {
+                function(&OnceState { poisoned: state.is_poisoned() });
+            };
+            return self.outside.call_once_force(function);
+        }
+        self.call("Once::call_once_force", true, function);
+    }
+
+    /// As std's `is_completed`.
+    #[inline]
+    #[track_caller]
+    pub fn is_completed(&self) -> bool {
+        if !interface::active() {
+            return self.outside.is_completed();
+        }
+        let access = self.access("Once::is_completed", Location::caller());
+        front::event(access, |front, thread| {
+            let state = self.state(front.stamp);
+            if state == COMPLETE {
+                front.detector.acquire(thread, self.identity.location());
+            }
+            (state == COMPLETE, Effect::read(state))
+        })
+    }
+
+    /// As std's `wait`.
+    ///
+    /// # Panics
+    /// If a call has panicked.
+    #[track_caller]
+    pub fn wait(&self) {
+        if !interface::active() {
+            return self.outside.wait();
+        }
+        if self.outside.is_completed() {
+            return;
+        }
+        let finished = Condition::new(0, |value, _| value >= COMPLETE);
+        let access = self.access("Once::wait", Location::caller()).when(finished);
+        let effect = front::kept_event(access, |value| (Effect::read(value), Edge::Acquire));
+        assert!(effect.after != POISONED, "Once instance has previously been poisoned");
+    }
+
+    /// Whether it is complete, for those who own it; not an event.
+    pub(super) fn is_complete_now(&self) -> bool {
+        if !interface::active() {
+            // After its execution, the state inside counts no more.
+            return self.outside.is_completed();
+        }
+        let stamp = interface::with_state(|front: &mut Front| front.stamp);
+        self.state(stamp) == COMPLETE
+    }
+
+    fn access(&self, name: &'static str, caller: Caller) -> Access {
+        Access::read(self.identity.location()).named(name).at(caller)
+    }
+
+    fn state(&self, stamp: u64) -> u64 {
+        if self.outside.is_completed() {
+            return COMPLETE;
+        }
+        let word = self.inside.load(Ordering::Relaxed);
+        if word / 4 == stamp { word % 4 } else { NEW }
+    }
+
+    #[track_caller]
+    fn call(&self, name: &'static str, force: bool, function: impl FnOnce(&OnceState)) {
+        let caller = Location::caller();
+        let location = self.identity.location();
+        let access =
+            Access::update(location).when(Condition::differs(RUNNING)).named(name).at(caller);
+        let found = front::event(access, |front, thread| {
+            let found = self.state(front.stamp);
+            front.detector.acquire(thread, location);
+            if found == COMPLETE || (found == POISONED && !force) {
+                return (found, Effect::read(found));
+            }
+            self.inside.store(front.stamp * 4 + RUNNING, Ordering::Relaxed);
+            (found, Effect::update(found, RUNNING))
+        });
+        if found == COMPLETE {
+            return;
+        }
+        assert!(force || found != POISONED, "Once instance has previously been poisoned");
+        // A panic of the function leaves it poisoned.
+        let mut finish = Finish { once: self, state: POISONED, caller };
+        function(&OnceState { poisoned: found == POISONED });
+        finish.state = COMPLETE;
+    }
+}
+
+struct Finish<'a> {
+    once: &'a Once,
+    state: u64,
+    caller: Caller,
+}
+
+impl Drop for Finish<'_> {
+    fn drop(&mut self) {
+        let location = self.once.identity.location();
+        let access = Access::write(location).named("Once, finished").at(self.caller);
+        front::event(access, |front, thread| {
+            self.once.inside.store(front.stamp * 4 + self.state, Ordering::Relaxed);
+            front.detector.release(thread, location);
+            ((), Effect::write(RUNNING, self.state))
+        });
+    }
+}
+
+impl Default for Once {
+    fn default() -> Self {
+        Once::new()
+    }
+}
+
+impl fmt::Debug for Once {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Once").finish_non_exhaustive()
+    }
+}
+
+/// As `std::sync::OnceLock`.
+pub struct OnceLock<T> {
+    once: Once,
+    value: UnsafeCell<MaybeUninit<T>>,
+}
+
+// SAFETY: as std's: the value is written once, before anybody else can reach it.
+unsafe impl<T: Sync + Send> Sync for OnceLock<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Send for OnceLock<T> {}
+impl<T: RefUnwindSafe + UnwindSafe> RefUnwindSafe for OnceLock<T> {}
+impl<T: UnwindSafe> UnwindSafe for OnceLock<T> {}
+
+impl<T> OnceLock<T> {
+    /// As std's `new`.
+    pub const fn new() -> OnceLock<T> {
+        OnceLock { once: Once::new(), value: UnsafeCell::new(MaybeUninit::uninit()) }
+    }
+
+    /// As std's `get`.
+    #[inline]
+    #[track_caller]
+    pub fn get(&self) -> Option<&T> {
+        // SAFETY: the value was written.
+        self.once.is_completed().then(|| unsafe { self.written() })
+    }
+
+    /// As std's `get_mut`.
+    #[inline]
+    pub fn get_mut(&mut self) -> Option<&mut T> {
+        // SAFETY: the value was written, and is borrowed exclusively.
+        self.once.is_complete_now().then(|| unsafe { self.value.get_mut().assume_init_mut() })
+    }
+
+    /// As std's `wait`.
+    #[track_caller]
+    pub fn wait(&self) -> &T {
+        self.once.wait();
+        // SAFETY: the value was written.
+        unsafe { self.written() }
+    }
+
+    /// As std's `set`.
+    ///
+    /// # Errors
+    /// The value, if there is one already.
+    #[track_caller]
+    pub fn set(&self, value: T) -> Result<(), T> {
+        let mut value = Some(value);
+        self.get_or_init(|| value.take().expect("the function is called once"));
+        value.map_or(Ok(()), Err)
+    }
+
+    /// As std's `get_or_init`.
+    #[inline]
+    #[track_caller]
+    pub fn get_or_init(&self, function: impl FnOnce() -> T) -> &T {
+        let done: Result<&T, Infallible> = self.initialise(|| Ok(function()));
+        match done {
+            Ok(value) => value,
+        }
+    }
+
+    /// As std's `into_inner`.
+    pub fn into_inner(mut self) -> Option<T> {
+        self.take()
+    }
+
+    /// As std's `take`.
+    pub fn take(&mut self) -> Option<T> {
+        if !self.once.is_complete_now() {
+            return None;
+        }
+        self.once = Once::new();
+        // SAFETY: the value was written, and is no longer marked as such.
+        Some(unsafe { self.value.get_mut().assume_init_read() })
+    }
+
+    #[track_caller]
+    fn initialise<E>(&self, function: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
+        let mut failed = None;
+        if !self.once.is_completed() {
+            self.once.call_once_force(|_| match function() {
+                // SAFETY: nobody else reaches the value before the call is complete.
+                Ok(value) => unsafe {
+                    (*self.value.get()).write(value);
+                },
+                Err(error) => failed = Some(error),
+            });
+        }
+        match failed {
+            Some(error) => Err(error),
+            // SAFETY: the value was written.
+            None => Ok(unsafe { self.written() }),
+        }
+    }
+
+    /// # Safety
+    /// The value must have been written.
+    unsafe fn written(&self) -> &T {
+        // SAFETY: the caller's promise; it is never written again while borrowed.
+        unsafe { (*self.value.get()).assume_init_ref() }
+    }
+}
+
+impl<T> Drop for OnceLock<T> {
+    fn drop(&mut self) {
+        drop(self.take());
+    }
+}
+
+impl<T> Default for OnceLock<T> {
+    fn default() -> Self {
+        OnceLock::new()
+    }
+}
+
+impl<T> From<T> for OnceLock<T> {
+    fn from(value: T) -> Self {
+        let lock = OnceLock::new();
+        let _ = lock.set(value);
+        lock
+    }
+}
+
+impl<T: Clone> Clone for OnceLock<T> {
+    fn clone(&self) -> Self {
+        self.get().map_or_else(OnceLock::new, |value| OnceLock::from(value.clone()))
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for OnceLock<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OnceLock").finish_non_exhaustive()
+    }
+}

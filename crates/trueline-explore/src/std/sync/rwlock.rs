@@ -1,0 +1,289 @@
+//! As `std::sync::RwLock`. In an exploration the location holds the number of readers, or a bit for the writer.
+
+use super::identity::Identity;
+use super::mutex::poison;
+use super::{LockResult, PoisonError, TryLockError, TryLockResult};
+use crate::engine::interface::{self, Access, Condition, Effect};
+use crate::front::{self, Caller, Edge};
+use ::std::cell::UnsafeCell;
+use ::std::fmt;
+use ::std::marker::PhantomData;
+use ::std::ops::{Deref, DerefMut};
+use ::std::panic::{Location, RefUnwindSafe, UnwindSafe};
+use ::std::sync as real;
+use ::std::sync::atomic::{AtomicBool, Ordering};
+use ::std::thread::panicking;
+
+const WRITER: u64 = 1 << 63;
+
+/// As `std::sync::RwLock`.
+pub struct RwLock<T: ?Sized> {
+    identity: Identity,
+    outside: real::RwLock<()>,
+    poisoned: AtomicBool,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: as std's: the value is reached by one writer, or by several readers.
+unsafe impl<T: ?Sized + Send> Send for RwLock<T> {}
+// SAFETY: as above; readers share the value.
+unsafe impl<T: ?Sized + Send + Sync> Sync for RwLock<T> {}
+impl<T: ?Sized> UnwindSafe for RwLock<T> {}
+impl<T: ?Sized> RefUnwindSafe for RwLock<T> {}
+
+/// As `std::sync::RwLockReadGuard`.
+#[must_use = "if unused the RwLock will immediately unlock"]
+pub struct RwLockReadGuard<'a, T: ?Sized> {
+    lock: &'a RwLock<T>,
+    outside: Option<real::RwLockReadGuard<'a, ()>>,
+    caller: Caller,
+    not_send: PhantomData<*const ()>,
+}
+
+/// As `std::sync::RwLockWriteGuard`.
+#[must_use = "if unused the RwLock will immediately unlock"]
+pub struct RwLockWriteGuard<'a, T: ?Sized> {
+    lock: &'a RwLock<T>,
+    outside: Option<real::RwLockWriteGuard<'a, ()>>,
+    panicking: bool,
+    caller: Caller,
+    not_send: PhantomData<*const ()>,
+}
+
+// SAFETY: as std's: sharing a guard shares the value.
+unsafe impl<T: ?Sized + Sync> Sync for RwLockReadGuard<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: ?Sized + Sync> Sync for RwLockWriteGuard<'_, T> {}
+
+impl<T> RwLock<T> {
+    /// As std's `new`.
+    #[inline]
+    pub const fn new(value: T) -> RwLock<T> {
+        RwLock {
+            identity: Identity::new(),
+            outside: real::RwLock::new(()),
+            poisoned: AtomicBool::new(false),
+            value: UnsafeCell::new(value),
+        }
+    }
+
+    /// As std's `into_inner`.
+    ///
+    /// # Errors
+    /// The value, if the lock is poisoned.
+    pub fn into_inner(self) -> LockResult<T> {
+        let poisoned = self.is_poisoned();
+        poison(self.value.into_inner(), poisoned)
+    }
+}
+
+impl<T: ?Sized> RwLock<T> {
+    /// As std's `read`.
+    ///
+    /// # Errors
+    /// The guard, if the lock is poisoned.
+    #[inline]
+    #[track_caller]
+    pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
+        let caller = Location::caller();
+        if !interface::active() {
+            let outside = self.outside.read().unwrap_or_else(PoisonError::into_inner);
+            return self.reader(Some(outside), caller);
+        }
+        let access = self.access("RwLock::read", caller).when(Condition::none_set(WRITER));
+        front::kept_event(access, |n| (Effect::update(n, n + 1), Edge::Acquire));
+        self.reader(None, caller)
+    }
+
+    /// As std's `try_read`.
+    ///
+    /// # Errors
+    /// The guard, if the lock is poisoned; nothing, if it is locked by a writer.
+    #[inline]
+    #[track_caller]
+    pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
+        let caller = Location::caller();
+        if !interface::active() {
+            let outside = match self.outside.try_read() {
+                Ok(guard) => guard,
+                Err(TryLockError::Poisoned(error)) => error.into_inner(),
+                Err(TryLockError::WouldBlock) => return Err(TryLockError::WouldBlock),
+            };
+            return Ok(self.reader(Some(outside), caller)?);
+        }
+        let access = self.access("RwLock::try_read", caller);
+        let effect = front::kept_event(access, |value| match value & WRITER {
+            0 => (Effect::update(value, value + 1), Edge::Acquire),
+            _ => (Effect::read(value), Edge::None),
+        });
+        if !effect.wrote {
+            return Err(TryLockError::WouldBlock);
+        }
+        Ok(self.reader(None, caller)?)
+    }
+
+    /// As std's `write`.
+    ///
+    /// # Errors
+    /// The guard, if the lock is poisoned.
+    #[inline]
+    #[track_caller]
+    pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
+        let caller = Location::caller();
+        if !interface::active() {
+            let outside = self.outside.write().unwrap_or_else(PoisonError::into_inner);
+            return self.writer(Some(outside), caller);
+        }
+        let access = self.access("RwLock::write", caller).when(Condition::equals(0));
+        front::kept_event(access, |value| (Effect::update(value, WRITER), Edge::Acquire));
+        self.writer(None, caller)
+    }
+
+    /// As std's `try_write`.
+    ///
+    /// # Errors
+    /// The guard, if the lock is poisoned; nothing, if it is locked.
+    #[inline]
+    #[track_caller]
+    pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
+        let caller = Location::caller();
+        if !interface::active() {
+            let outside = match self.outside.try_write() {
+                Ok(guard) => guard,
+                Err(TryLockError::Poisoned(error)) => error.into_inner(),
+                Err(TryLockError::WouldBlock) => return Err(TryLockError::WouldBlock),
+            };
+            return Ok(self.writer(Some(outside), caller)?);
+        }
+        let access = self.access("RwLock::try_write", caller);
+        let effect = front::kept_event(access, |value| match value {
+            0 => (Effect::update(0, WRITER), Edge::Acquire),
+            _ => (Effect::read(value), Edge::None),
+        });
+        if !effect.wrote {
+            return Err(TryLockError::WouldBlock);
+        }
+        Ok(self.writer(None, caller)?)
+    }
+
+    /// As std's `is_poisoned`.
+    pub fn is_poisoned(&self) -> bool {
+        self.poisoned.load(Ordering::Relaxed)
+    }
+
+    /// As std's `clear_poison`.
+    pub fn clear_poison(&self) {
+        self.poisoned.store(false, Ordering::Relaxed);
+    }
+
+    /// As std's `get_mut`.
+    ///
+    /// # Errors
+    /// The reference, if the lock is poisoned.
+    pub fn get_mut(&mut self) -> LockResult<&mut T> {
+        let poisoned = self.is_poisoned();
+        poison(self.value.get_mut(), poisoned)
+    }
+
+    fn access(&self, name: &'static str, caller: Caller) -> Access {
+        Access::update(self.identity.location()).named(name).at(caller)
+    }
+
+    fn reader<'a>(
+        &'a self,
+        outside: Option<real::RwLockReadGuard<'a, ()>>,
+        caller: Caller,
+    ) -> LockResult<RwLockReadGuard<'a, T>> {
+        let guard = RwLockReadGuard { lock: self, outside, caller, not_send: PhantomData };
+        poison(guard, self.is_poisoned())
+    }
+
+    fn writer<'a>(
+        &'a self,
+        outside: Option<real::RwLockWriteGuard<'a, ()>>,
+        caller: Caller,
+    ) -> LockResult<RwLockWriteGuard<'a, T>> {
+        let (panicking, not_send) = (panicking(), PhantomData);
+        let guard = RwLockWriteGuard { lock: self, outside, panicking, caller, not_send };
+        poison(guard, self.is_poisoned())
+    }
+}
+
+impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.outside.is_none() && interface::active() {
+            let access = self.lock.access("RwLockReadGuard::drop", self.caller);
+            front::kept_event(access, |n| (Effect::update(n, n.saturating_sub(1)), Edge::Release));
+        }
+    }
+}
+
+impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.panicking && panicking() {
+            self.lock.poisoned.store(true, Ordering::Relaxed);
+        }
+        if self.outside.is_none() && interface::active() {
+            let access = self.lock.access("RwLockWriteGuard::drop", self.caller);
+            front::kept_event(access, |value| (Effect::write(value, 0), Edge::Release));
+        }
+    }
+}
+
+impl<T: ?Sized> Deref for RwLockReadGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the guard holds the lock for reading.
+        unsafe { &*self.lock.value.get() }
+    }
+}
+
+impl<T: ?Sized> Deref for RwLockWriteGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the guard holds the lock for writing.
+        unsafe { &*self.lock.value.get() }
+    }
+}
+
+impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: the guard holds the lock for writing and is borrowed exclusively.
+        unsafe { &mut *self.lock.value.get() }
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLockReadGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLockWriteGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for RwLock<T> {
+    /// Without the value: to show it would take the lock, which would be an event.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RwLock").field("poisoned", &self.is_poisoned()).finish_non_exhaustive()
+    }
+}
+
+impl<T: Default> Default for RwLock<T> {
+    fn default() -> Self {
+        RwLock::new(T::default())
+    }
+}
+
+impl<T> From<T> for RwLock<T> {
+    fn from(value: T) -> Self {
+        RwLock::new(value)
+    }
+}

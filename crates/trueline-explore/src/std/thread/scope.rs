@@ -1,0 +1,162 @@
+//! As `std::thread::scope`.
+
+use super::handle::{Thread, Which};
+use super::spawn::{Builder, Result, Started, wait_for};
+use crate::engine::interface;
+use crate::front;
+use ::std::fmt;
+use ::std::io;
+use ::std::marker::PhantomData;
+use ::std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use ::std::sync::{Mutex, OnceLock, PoisonError};
+
+/// As `std::thread::Scope`.
+pub struct Scope<'scope, 'env: 'scope> {
+    /// Std's scope, whose lifetimes are those of this one; set before the user's function runs.
+    outside: OnceLock<Outside>,
+    /// The threads of an exploration, to wait for.
+    inside: Mutex<Vec<interface::ThreadId>>,
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+}
+
+struct Outside(*const ::std::thread::Scope<'static, 'static>);
+
+// SAFETY: what the pointer points to is `Sync`.
+unsafe impl Send for Outside {}
+// SAFETY: as above.
+unsafe impl Sync for Outside {}
+/// As `std::thread::scope`.
+#[track_caller]
+pub fn scope<'env, F, T>(function: F) -> T
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
+{
+    let scope = Scope {
+        outside: OnceLock::new(),
+        inside: Mutex::new(Vec::new()),
+        scope: PhantomData,
+        env: PhantomData,
+    };
+    if !interface::active() {
+        // `scope` outlives the call, hence all threads that std joins at its end.
+        return ::std::thread::scope(|outside| {
+            let _ = scope.outside.set(Outside(::std::ptr::from_ref(outside).cast()));
+            function(&scope)
+        });
+    }
+    let caller = Location::caller();
+    // The threads borrow what the caller owns, so they end before a panic goes on.
+    let result = catch_unwind(AssertUnwindSafe(|| function(&scope)));
+    loop {
+        let waiting = scope.inside.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let Some(thread) = waiting else { break };
+        wait_for(thread, "thread::scope, joining", caller);
+    }
+    match result {
+        Ok(value) => value,
+        Err(payload) => resume_unwind(payload),
+    }
+}
+
+impl<'scope> Scope<'scope, '_> {
+    /// As std's `spawn`.
+    #[track_caller]
+    pub fn spawn<F, T>(&'scope self, function: F) -> ScopedJoinHandle<'scope, T>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        Builder::new().spawn_scoped(self, function).expect("failed to spawn thread")
+    }
+}
+
+impl Builder {
+    /// As std's `spawn_scoped`.
+    ///
+    /// # Errors
+    /// If the system cannot make a thread.
+    #[track_caller]
+    pub fn spawn_scoped<'scope, F, T>(
+        self,
+        scope: &'scope Scope<'scope, '_>,
+        function: F,
+    ) -> io::Result<ScopedJoinHandle<'scope, T>>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        if let Some(Outside(outside)) = scope.outside.get() {
+            // SAFETY: std's scope lives as long as its threads, which is `'scope`; its second lifetime is only a bound on
+            // what may be borrowed, which the signature of this function has checked.
+            let outside: &'scope ::std::thread::Scope<'scope, 'static> =
+                unsafe { &*outside.cast::<::std::thread::Scope<'scope, 'static>>() };
+            let handle = self.outside().spawn_scoped(outside, function)?;
+            let thread = Thread(Which::Outside(handle.thread().clone()));
+            return Ok(ScopedJoinHandle(Handle::Outside(handle, thread)));
+        }
+        // SAFETY: `scope` waits for the thread before `'scope` ends.
+        let started = unsafe { Started::start(self.into_name(), function) };
+        let id = started.id();
+        front::outside(|| {
+            scope.inside.lock().unwrap_or_else(PoisonError::into_inner).push(id);
+        });
+        Ok(ScopedJoinHandle(Handle::Inside(started)))
+    }
+}
+
+/// As `std::thread::ScopedJoinHandle`.
+pub struct ScopedJoinHandle<'scope, T>(Handle<'scope, T>);
+
+enum Handle<'scope, T> {
+    Outside(::std::thread::ScopedJoinHandle<'scope, T>, Thread),
+    Inside(Started<T>),
+}
+
+impl<T> ScopedJoinHandle<'_, T> {
+    /// As std's `join`. In an exploration a thread that panics ends the execution, so it always succeeds there.
+    ///
+    /// # Errors
+    /// What the thread panicked with.
+    #[track_caller]
+    pub fn join(self) -> Result<T> {
+        match self.0 {
+            Handle::Outside(handle, _) => handle.join(),
+            Handle::Inside(started) => {
+                started.wait("ScopedJoinHandle::join", Location::caller());
+                Ok(started.result())
+            }
+        }
+    }
+
+    /// As std's `thread`.
+    #[must_use]
+    pub fn thread(&self) -> &Thread {
+        match &self.0 {
+            Handle::Outside(_, thread) => thread,
+            Handle::Inside(started) => &started.thread,
+        }
+    }
+
+    /// As std's `is_finished`.
+    #[track_caller]
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        match &self.0 {
+            Handle::Outside(handle, _) => handle.is_finished(),
+            Handle::Inside(started) => started.is_finished(Location::caller()),
+        }
+    }
+}
+
+impl<T> fmt::Debug for ScopedJoinHandle<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScopedJoinHandle").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Scope<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope").finish_non_exhaustive()
+    }
+}

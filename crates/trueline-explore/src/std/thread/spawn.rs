@@ -1,0 +1,197 @@
+//! Spawning and joining.
+
+use super::handle::{Thread, Which};
+use crate::engine::interface::{self, Access, Condition, Effect, ThreadId};
+use crate::front::{self, Caller, Front};
+use ::std::fmt;
+use ::std::io;
+use ::std::panic::Location;
+use ::std::sync::{Arc, Mutex, PoisonError};
+
+pub use ::std::thread::Result;
+
+/// As `std::thread::spawn`.
+#[track_caller]
+pub fn spawn<F, T>(function: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    Builder::new().spawn(function).expect("failed to spawn thread")
+}
+
+/// As `std::thread::Builder`. The stack size is that of the engine in an exploration.
+#[derive(Debug, Default)]
+#[must_use = "must eventually spawn the thread"]
+pub struct Builder {
+    name: Option<String>,
+    stack_size: Option<usize>,
+}
+
+impl Builder {
+    /// As std's `new`.
+    pub fn new() -> Builder {
+        Builder::default()
+    }
+
+    /// As std's `name`.
+    pub fn name(mut self, name: String) -> Builder {
+        self.name = Some(name);
+        self
+    }
+
+    /// As std's `stack_size`.
+    pub fn stack_size(mut self, size: usize) -> Builder {
+        self.stack_size = Some(size);
+        self
+    }
+
+    /// As std's `spawn`.
+    ///
+    /// # Errors
+    /// If the system cannot make a thread.
+    #[track_caller]
+    pub fn spawn<F, T>(self, function: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        if !interface::active() {
+            let handle = self.outside().spawn(function)?;
+            let thread = Thread(Which::Outside(handle.thread().clone()));
+            return Ok(JoinHandle(Handle::Outside(handle, thread)));
+        }
+        // SAFETY: the function and its result outlive everything.
+        Ok(JoinHandle(Handle::Inside(unsafe { Started::start(self.name, function) })))
+    }
+
+    pub(super) fn into_name(self) -> Option<String> {
+        self.name
+    }
+
+    pub(super) fn outside(self) -> ::std::thread::Builder {
+        let mut builder = ::std::thread::Builder::new();
+        if let Some(name) = self.name {
+            builder = builder.name(name);
+        }
+        if let Some(size) = self.stack_size {
+            builder = builder.stack_size(size);
+        }
+        builder
+    }
+}
+
+/// As `std::thread::JoinHandle`.
+pub struct JoinHandle<T>(Handle<T>);
+
+enum Handle<T> {
+    Outside(::std::thread::JoinHandle<T>, Thread),
+    Inside(Started<T>),
+}
+
+impl<T> JoinHandle<T> {
+    /// As std's `join`. In an exploration a thread that panics ends the execution, so it always succeeds there.
+    ///
+    /// # Errors
+    /// What the thread panicked with.
+    #[track_caller]
+    pub fn join(self) -> Result<T> {
+        match self.0 {
+            Handle::Outside(handle, _) => handle.join(),
+            Handle::Inside(started) => {
+                started.wait("JoinHandle::join", Location::caller());
+                Ok(started.result())
+            }
+        }
+    }
+
+    /// As std's `thread`.
+    #[must_use]
+    pub fn thread(&self) -> &Thread {
+        match &self.0 {
+            Handle::Outside(_, thread) => thread,
+            Handle::Inside(started) => &started.thread,
+        }
+    }
+
+    /// As std's `is_finished`.
+    #[track_caller]
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        match &self.0 {
+            Handle::Outside(handle, _) => handle.is_finished(),
+            Handle::Inside(started) => started.is_finished(Location::caller()),
+        }
+    }
+}
+
+impl<T> fmt::Debug for JoinHandle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinHandle").finish_non_exhaustive()
+    }
+}
+
+/// A thread of an exploration, and the place for its result.
+pub(super) struct Started<T> {
+    pub(super) thread: Thread,
+    id: ThreadId,
+    result: Arc<Mutex<Option<T>>>,
+}
+
+impl<T> Started<T> {
+    /// # Safety
+    /// The function and its result must outlive the thread: its owner joins it, or both live for ever.
+    pub(super) unsafe fn start<F: FnOnce() -> T>(name: Option<String>, function: F) -> Started<T> {
+        front::settle();
+        let parent = interface::current_thread();
+        let result = front::outside(|| Arc::new(Mutex::new(None)));
+        let slot = result.clone();
+        let name: Option<Arc<str>> = front::outside(|| name.map(Arc::from));
+        let given = name.clone();
+        let body = move || {
+            let id = interface::current_thread();
+            interface::with_state(|front: &mut Front| {
+                front.thread(id).name = given;
+                front.detector.start(id.0, Some(parent.0));
+            });
+            let value = function();
+            // A result that is never asked for is dropped here or with its handle, whichever comes later: as std's.
+            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+            drop(slot);
+        };
+        let body: Box<dyn FnOnce() + '_> = front::outside(|| Box::new(body));
+        // SAFETY: the caller's promise.
+        let body: Box<dyn FnOnce() + 'static> = unsafe { ::std::mem::transmute(body) };
+        let id = interface::spawn(body);
+        Started { thread: Thread(Which::Inside { id, name }), id, result }
+    }
+
+    pub(super) fn wait(&self, name: &'static str, caller: Caller) {
+        wait_for(self.id, name, caller);
+    }
+
+    pub(super) fn id(&self) -> ThreadId {
+        self.id
+    }
+
+    pub(super) fn is_finished(&self, caller: Caller) -> bool {
+        let access =
+            Access::read(interface::ended(self.id)).named("JoinHandle::is_finished").at(caller);
+        let effect = front::kept_event(access, |value| (Effect::read(value), front::Edge::None));
+        effect.after == 1
+    }
+
+    pub(super) fn result(&self) -> T {
+        let taken = self.result.lock().unwrap_or_else(PoisonError::into_inner).take();
+        taken.expect("a thread that has ended has left its result")
+    }
+}
+
+/// Waits for a thread of an exploration to end, and knows all that it knew.
+pub(super) fn wait_for(id: ThreadId, name: &'static str, caller: Caller) {
+    let ended = Access::read(interface::ended(id)).when(Condition::equals(1));
+    front::event(ended.named(name).at(caller), |front, thread| {
+        front.detector.join(thread, id.0);
+        ((), Effect::read(1))
+    });
+}

@@ -1,0 +1,135 @@
+//! As `std::time`, with an [`Instant`] that is virtual in an exploration.
+//!
+//! Each thread has a time of its own, which goes on when it sleeps or times out, and a little whenever it looks: first a microsecond, then
+//! twice as much each time, so that a loop until a deadline ends after a few rounds. `SystemTime` is std's and not controlled.
+
+use crate::engine::interface::{self, Access, Effect};
+use crate::front::{self, Front};
+use ::std::ops::{Add, AddAssign, Sub, SubAssign};
+use ::std::panic::Location;
+use ::std::sync::LazyLock;
+
+pub use ::std::time::{Duration, SystemTime, SystemTimeError, TryFromFloatSecsError, UNIX_EPOCH};
+
+/// As `std::time::Instant`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Instant(::std::time::Instant);
+
+/// The beginning of virtual time, the same for all threads of the process.
+static START: LazyLock<::std::time::Instant> = LazyLock::new(::std::time::Instant::now);
+
+/// No look at the clock takes longer than this: an hour, after 32 looks.
+const MOST_DOUBLINGS: u32 = 32;
+
+impl Instant {
+    /// As std's `now`.
+    #[must_use]
+    #[track_caller]
+    pub fn now() -> Instant {
+        if interface::active() {
+            Instant(*START + look())
+        } else {
+            Instant(::std::time::Instant::now())
+        }
+    }
+
+    /// As std's `elapsed`.
+    #[must_use]
+    #[track_caller]
+    pub fn elapsed(&self) -> Duration {
+        Instant::now() - *self
+    }
+
+    /// As std's `duration_since`.
+    #[must_use]
+    pub fn duration_since(&self, earlier: Instant) -> Duration {
+        self.0.duration_since(earlier.0)
+    }
+
+    /// As std's `checked_duration_since`.
+    #[must_use]
+    pub fn checked_duration_since(&self, earlier: Instant) -> Option<Duration> {
+        self.0.checked_duration_since(earlier.0)
+    }
+
+    /// As std's `saturating_duration_since`.
+    #[must_use]
+    pub fn saturating_duration_since(&self, earlier: Instant) -> Duration {
+        self.0.saturating_duration_since(earlier.0)
+    }
+
+    /// As std's `checked_add`.
+    #[must_use]
+    pub fn checked_add(&self, duration: Duration) -> Option<Instant> {
+        self.0.checked_add(duration).map(Instant)
+    }
+
+    /// As std's `checked_sub`.
+    #[must_use]
+    pub fn checked_sub(&self, duration: Duration) -> Option<Instant> {
+        self.0.checked_sub(duration).map(Instant)
+    }
+}
+
+/// The thread looks at its clock. The event, at a location that no other thread touches, tells the engine that something has
+/// changed: a loop until a deadline is no loop that waits for others.
+#[track_caller]
+fn look() -> Duration {
+    let thread = interface::current_thread();
+    let known = interface::with_state(|front: &mut Front| front.thread(thread).clock_location);
+    let location = if known == 0 { interface::fresh_location() } else { known };
+    let access = Access::write(location).named("Instant::now").at(Location::caller());
+    front::event(access, |front, _| {
+        let thread = front.thread(thread);
+        thread.clock_location = location;
+        let step = Duration::from_micros(1 << thread.looks.min(MOST_DOUBLINGS));
+        thread.now = thread.now.saturating_add(step);
+        thread.looks += 1;
+        (thread.now, Effect::write(u64::from(thread.looks) - 1, u64::from(thread.looks)))
+    })
+}
+
+/// The time of the calling thread goes on.
+pub(crate) fn pass(duration: Duration) {
+    let thread = interface::current_thread();
+    interface::with_state(|front: &mut Front| {
+        let thread = front.thread(thread);
+        thread.now = thread.now.saturating_add(duration);
+    });
+}
+
+impl Add<Duration> for Instant {
+    type Output = Instant;
+
+    fn add(self, duration: Duration) -> Instant {
+        Instant(self.0 + duration)
+    }
+}
+
+impl Sub<Duration> for Instant {
+    type Output = Instant;
+
+    fn sub(self, duration: Duration) -> Instant {
+        Instant(self.0 - duration)
+    }
+}
+
+impl Sub for Instant {
+    type Output = Duration;
+
+    fn sub(self, other: Instant) -> Duration {
+        self.0 - other.0
+    }
+}
+
+impl AddAssign<Duration> for Instant {
+    fn add_assign(&mut self, duration: Duration) {
+        self.0 += duration;
+    }
+}
+
+impl SubAssign<Duration> for Instant {
+    fn sub_assign(&mut self, duration: Duration) {
+        self.0 -= duration;
+    }
+}

@@ -1,0 +1,61 @@
+//! What was done through a raw pointer, told by what it points to.
+//!
+//! `UnsafeCell::get` says neither whether the pointer will be read nor written through. Between two events of a thread no other thread
+//! runs, so when the bytes differ at the thread's next event, it is this thread that wrote them. A write of the bytes that were
+//! there already passes for a read; so does whatever happens through a pointer that is kept for longer.
+
+use crate::front::Caller;
+use crate::race::Plain;
+use smallvec::SmallVec;
+use std::arch::asm;
+
+/// No more bytes than this are compared.
+const MOST: usize = 1024;
+
+pub(crate) struct Watch {
+    pointer: *const u8,
+    bytes: SmallVec<[u8; 64]>,
+    pub(crate) caller: Caller,
+}
+
+impl Watch {
+    /// # Safety
+    /// The `size` bytes at `address` must stay readable until the watch is settled.
+    pub(crate) unsafe fn new(address: usize, size: usize, caller: Caller) -> Watch {
+        let pointer = std::ptr::with_exposed_provenance(address);
+        // SAFETY: the caller's promise.
+        let bytes = unsafe { frozen(pointer, size.min(MOST)) };
+        Watch { pointer, bytes, caller }
+    }
+
+    pub(crate) fn address(&self) -> usize {
+        self.pointer.addr()
+    }
+
+    /// Whether it was a read or a write, and what to call it.
+    pub(crate) fn settle(&self) -> (Plain, &'static str) {
+        // SAFETY: `new` was promised that the bytes stay readable.
+        let now = unsafe { frozen(self.pointer, self.bytes.len()) };
+        if now == self.bytes {
+            (Plain::Read, "UnsafeCell::get, read")
+        } else {
+            (Plain::Write, "UnsafeCell::get, written")
+        }
+    }
+}
+
+/// A copy of bytes some of which may be padding or not initialised.
+///
+/// # Safety
+/// The bytes must be readable.
+unsafe fn frozen(pointer: *const u8, size: usize) -> SmallVec<[u8; 64]> {
+    let mut copy: SmallVec<[u8; 64]> = SmallVec::with_capacity(size);
+    // SAFETY: the copy is of bytes that may be anything, into a buffer of sufficient size. The empty assembly may, for all the
+    // compiler knows, write the buffer: from there on its bytes are initialised, to whatever they are.
+    unsafe {
+        pointer.copy_to_nonoverlapping(copy.as_mut_ptr(), size);
+        asm!("/* {0} */", in(reg) copy.as_mut_ptr(), options(nostack, preserves_flags));
+        copy.set_len(size);
+    }
+    copy
+}

@@ -1,0 +1,132 @@
+//! Loops that wait without saying so.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
+use common::{Cell, boxed, join, threads};
+use trueline_explore::engine::Exploration;
+use trueline_explore::engine::interface::{Failure, spin_hint};
+
+const A: Cell = Cell(8);
+const B: Cell = Cell(16);
+
+#[test]
+fn a_loop_that_waits_for_a_flag_ends() {
+    let report = Exploration::new().run(|| {
+        threads([boxed(|| while A.load() == 0 {}), boxed(|| A.store(1))]);
+    });
+    assert_eq!(report.failure, None);
+    println!("{report:?}");
+    assert!(report.executions <= 4, "{report:?}");
+}
+
+#[test]
+fn a_spin_lock_excludes() {
+    for n in 2..=3 {
+        let seen: Mutex<BTreeSet<u64>> = Mutex::default();
+        let report = Exploration::new().run_with(
+            || {
+                let all = threads((0..n).map(|_| {
+                    boxed(|| {
+                        while A.compare_exchange(0, 1).is_err() {}
+                        let value = B.load();
+                        B.store(value + 1);
+                        A.store(0);
+                    })
+                }));
+                all.into_iter().for_each(join);
+                assert_eq!(B.load(), n);
+            },
+            |execution| {
+                seen.lock().unwrap().insert(execution.value(B.0));
+                Ok(())
+            },
+        );
+        println!("{n}: {report:?}");
+        assert_eq!(report.failure, None);
+        assert_eq!(seen.into_inner().unwrap(), BTreeSet::from([n]));
+    }
+}
+
+#[test]
+fn a_loop_that_waits_for_ever_is_a_livelock() {
+    let report = Exploration::new().run(|| {
+        threads([boxed(|| while A.load() != 2 || B.load() != 1 {}), boxed(|| A.store(2))]);
+    });
+    println!("{report:?}");
+    assert!(matches!(report.failure, Some(Failure::Livelock { .. })), "{report:?}");
+}
+
+/// Reads that are repeated a fixed number of times do not spin: the last may see what the first does not.
+#[test]
+fn a_loop_that_gives_up_is_not_taken_for_one_that_spins() {
+    let seen: Mutex<BTreeSet<u64>> = Mutex::default();
+    let body = || {
+        threads([
+            boxed(|| {
+                let mut tries = 0;
+                while tries < 7 && A.load() == 0 {
+                    tries += 1;
+                }
+                B.store(tries);
+            }),
+            boxed(|| A.store(1)),
+        ]);
+    };
+    let report = Exploration::new().run_with(body, |execution| {
+        seen.lock().unwrap().insert(execution.value(B.0));
+        Ok(())
+    });
+    assert_eq!(report.failure, None);
+    assert_eq!(seen.into_inner().unwrap(), (0..=7).collect());
+}
+
+#[test]
+fn a_loop_over_two_locations_waits_for_either() {
+    let seen: Mutex<BTreeSet<(u64, u64)>> = Mutex::default();
+    let body = || {
+        threads([
+            boxed(|| {
+                loop {
+                    let (a, b) = (A.load(), B.load());
+                    if a + b > 1 {
+                        Cell(24).store(a * 10 + b);
+                        break;
+                    }
+                }
+            }),
+            boxed(|| A.store(1)),
+            boxed(|| B.store(1)),
+            boxed(|| B.store(2)),
+        ]);
+    };
+    let report = Exploration::new().run_with(body, |execution| {
+        seen.lock().unwrap().insert((execution.value(24), execution.value(B.0)));
+        Ok(())
+    });
+    println!("{report:?}");
+    assert_eq!(report.failure, None);
+    let expected = [(2, 1), (2, 2), (11, 1), (11, 2), (12, 1), (12, 2)];
+    assert_eq!(seen.into_inner().unwrap(), BTreeSet::from(expected));
+}
+
+#[test]
+fn a_hint_is_believed() {
+    let report = Exploration::new().run(|| {
+        threads([
+            boxed(|| {
+                let mut rounds = 0;
+                while A.load() == 0 {
+                    rounds += 1;
+                    spin_hint();
+                }
+                std::hint::black_box(rounds);
+            }),
+            boxed(|| A.store(1)),
+        ]);
+    });
+    println!("{report:?}");
+    assert_eq!((report.failure, report.executions), (None, 2));
+}
