@@ -1,2 +1,4 @@
 #![forbid(unsafe_code)]
 //! Checks a model of a concurrent algorithm against its specification, in every interleaving.
+
+pub mod program;
