@@ -1,4 +1,7 @@
 #![forbid(unsafe_code)]
 //! Checks a model of a concurrent algorithm against its specification, in every interleaving.
 
+mod language;
 pub mod program;
+
+pub use language::{Diagnostic, Expectation, Model, ParameterInfo, Semantics, Span};

@@ -247,13 +247,12 @@ pub(crate) struct Heap {
     pub(crate) size: Expr,
     /// True: a node that was freed is handed out again. False: nodes that nothing reaches are collected.
     pub(crate) reuse: bool,
-    pub(crate) span: Span,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum Property {
-    DeadlockFree(Span),
-    LockFree(Span),
+    DeadlockFree,
+    LockFree,
     /// `response NAME: always (p implies eventually q) [under weak fairness]`
     Response { name: Name, from: Event, to: Event, weakly_fair: bool },
 }

@@ -9,7 +9,11 @@ use super::parser::{KEYWORDS, Parsed, Parser};
 impl Parser {
     pub(super) fn ty(&mut self) -> Parsed<Type> {
         let at = self.span();
-        let kind = self.nested(Parser::bare_type)?;
+        // After the type of a result a block begins, not a record.
+        let records = std::mem::replace(&mut self.records, false);
+        let kind = self.nested(Parser::bare_type);
+        self.records = records;
+        let kind = kind?;
         let mut ty = Type { kind, span: at.to(self.last_span()) };
         while self.take_sign("?") {
             let span = at.to(self.last_span());

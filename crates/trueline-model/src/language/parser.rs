@@ -211,7 +211,7 @@ impl Parser {
             } else if self.take_word("client") {
                 once(&mut client, self.client(at)?, at, "client")?;
             } else if self.take_word("property") {
-                ast.properties.push(self.property(at)?);
+                ast.properties.push(self.property()?);
             } else {
                 let wanted = "a declaration (`shared`, `op`, `spec`, `client`, ...)";
                 return Err(self.unexpected(wanted).maybe_help(self.slip(ITEMS)));
@@ -377,7 +377,6 @@ impl Parser {
         };
         loop {
             while self.take_sign(";") || self.take_sign(",") {}
-            let here = self.span();
             if self.take_word("procs") {
                 let count = self.sum()?;
                 let symmetric = !self.take_word("asymmetric");
@@ -398,7 +397,7 @@ impl Parser {
                 if !reuse {
                     self.expect_word("gc", "or `reuse` after the size of the heap")?;
                 }
-                client.heap = Some(Heap { size, reuse, span: here });
+                client.heap = Some(Heap { size, reuse });
             } else if braced && !self.take_sign("}") {
                 let wanted = "`procs`, `role`, `ops`, `heap` or `}`";
                 let slip = self.slip(["procs", "role", "ops", "heap"]);
@@ -417,7 +416,10 @@ impl Parser {
     /// `role reader procs - 1 { read() }`
     fn role(&mut self) -> Parsed<Role> {
         let name = Some(self.name("the role's name")?);
-        let count = self.sum()?;
+        let records = std::mem::replace(&mut self.records, false);
+        let count = self.sum();
+        self.records = records;
+        let count = count?;
         let symmetric = !self.take_word("asymmetric");
         self.expect_sign("{", "and the operations of the role")?;
         let mut ops = Vec::new();
@@ -436,12 +438,12 @@ impl Parser {
         Ok(Role { name, count, ops, symmetric })
     }
 
-    fn property(&mut self, at: Span) -> Parsed<Property> {
+    fn property(&mut self) -> Parsed<Property> {
         let name = self.name("`deadlock_free`, `lock_free` or the property's name")?;
         if !self.is_sign(":") {
             return match name.text.as_str() {
-                "deadlock_free" => Ok(Property::DeadlockFree(at.to(name.span))),
-                "lock_free" => Ok(Property::LockFree(at.to(name.span))),
+                "deadlock_free" => Ok(Property::DeadlockFree),
+                "lock_free" => Ok(Property::LockFree),
                 _ => {
                     let message = format!("no property is called `{}`", name.text);
                     let near = nearest(&name.text, ["deadlock_free", "lock_free"]);
