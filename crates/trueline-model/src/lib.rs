@@ -1,4 +1,5 @@
 #![forbid(unsafe_code)]
 //! Checks a model of a concurrent algorithm against its specification, in every interleaving.
 
+pub mod engine;
 pub mod program;
