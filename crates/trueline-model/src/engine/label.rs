@@ -55,6 +55,19 @@ fn size(ty: &Type) -> u64 {
 }
 
 impl Label {
+    /// In 32 bits, where it fits.
+    pub(crate) fn packed(&self) -> Option<u32> {
+        let (kind, first, second) = match self.what {
+            What::Call(call) => (0, call, 0),
+            What::Lin(number) => (1, 0, number.map_or(0, |n| n.saturating_add(1))),
+            What::Point(call, number) => (2, call, number),
+            What::Return(operation, number) => (3, operation, number),
+        };
+        (first < 1 << 8 && second < 1 << 18).then(|| {
+            kind | u32::from(self.process) << 2 | u32::from(first) << 6 | second << 14
+        })
+    }
+
     /// In words: `P1 calls enq(3)`, `P1 returns 3`.
     pub(crate) fn show(&self, program: &Program) -> String {
         let who = format!("P{}", self.process);

@@ -22,9 +22,11 @@ use super::step::Machine;
 use super::table::Shard;
 
 /// A power of two; the same for every number of threads.
-pub(crate) const SHARDS: usize = 32;
-/// States that are expanded before their successors are taken in.
-const BATCH: usize = 1 << 14;
+pub(crate) const SHARDS: usize = 256;
+/// States that are expanded before their successors are taken in: many, so that a shard stays in the processor's cache while it
+/// takes in its own. Reductions expand slower, and limits are looked at between batches.
+const BATCH: usize = 1 << 17;
+const REDUCED_BATCH: usize = 1 << 13;
 
 /// What a running search tells: read by the line that shows progress.
 #[derive(Debug, Default)]
@@ -141,6 +143,8 @@ impl<'a> Search<'a> {
         pause: &mut dyn FnMut(&Search) -> Result<(), Exhausted>,
     ) -> End {
         let reductions = self.reductions;
+        let slow = reductions.symmetry || reductions.partial_order;
+        let size = if slow { REDUCED_BATCH } else { BATCH };
         let mut workers: Vec<Worker> = (0..self.threads)
             .map(|_| Worker::new(self.machine, self.sets, reductions, SHARDS))
             .collect();
@@ -155,7 +159,7 @@ impl<'a> Search<'a> {
                 return End::Complete;
             }
             while self.expanded < total {
-                let batch = self.expanded..total.min(self.expanded + BATCH);
+                let batch = self.expanded..total.min(self.expanded + size);
                 let end = batch.end;
                 if let Err(spent) = budget.spend((end - self.expanded) as u64) {
                     return End::Spent(spent);

@@ -437,7 +437,7 @@ impl SpecSets {
 /// The sets of a run as one worker sees them: asks the shared table once for each question.
 pub(crate) struct Cache<'a> {
     shared: &'a Mutex<SpecSets>,
-    after: HashMap<(u32, Label), u32, FixedState>,
+    after: HashMap<u64, u32, FixedState>,
     /// For [`super::canonical`]: (set, order of the processes, classes of equal ones) -> canonical set.
     pub(crate) canonical: HashMap<(u32, Permutation, u64), u32, FixedState>,
 }
@@ -448,11 +448,15 @@ impl<'a> Cache<'a> {
     }
 
     pub(crate) fn after(&mut self, set: u32, label: Label) -> u32 {
-        match self.after.get(&(set, label)) {
+        let Some(packed) = label.packed() else {
+            return self.lock().after(set, label);
+        };
+        let key = u64::from(set) << 32 | u64::from(packed);
+        match self.after.get(&key) {
             Some(&next) => next,
             None => {
                 let next = self.lock().after(set, label);
-                self.after.insert((set, label), next);
+                self.after.insert(key, next);
                 next
             }
         }

@@ -10,7 +10,7 @@
 //! smaller stays. A state that was evicted stays in the list, marked dead, and is not counted.
 
 /// States a piece of the list.
-const PIECE: usize = 1 << 10;
+const PIECE: usize = 1 << 9;
 
 /// A hash of words; the table uses its low bits, shards its high bits.
 pub(crate) fn hash(words: &[u32]) -> u64 {
@@ -21,6 +21,11 @@ pub(crate) fn hash(words: &[u32]) -> u64 {
     }
     let product = u128::from(state) * 0xA409_3822_299F_31D1;
     (product as u64) ^ ((product >> 64) as u64)
+}
+
+/// Equality of a few words: shorter than a call to compare memory.
+fn same(a: &[u32], b: &[u32]) -> bool {
+    a.iter().zip(b).all(|(x, y)| x == y)
 }
 
 /// One part of the visited set. Frames belong to shards by their hash.
@@ -127,7 +132,7 @@ impl Shard {
             if entry == 0 {
                 break;
             }
-            if entry & !numbers == tag && self.get((entry & numbers) as usize - 1) == record {
+            if entry & !numbers == tag && same(self.get((entry & numbers) as usize - 1), record) {
                 return false;
             }
             at = (at + 1) & mask;
@@ -162,7 +167,7 @@ impl Shard {
             let id = (entry & numbers).wrapping_sub(1) as usize;
             if entry & !numbers == tag && !self.is_dead(id) {
                 let other = self.get(id);
-                if self.key(other) == key {
+                if same(self.key(other), key) {
                     let other = other[self.width - 1];
                     if included(other, set) {
                         debug_assert!(
