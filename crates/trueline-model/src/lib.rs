@@ -1,6 +1,7 @@
 #![forbid(unsafe_code)]
 //! Checks a model of a concurrent algorithm against its specification, in every interleaving.
 
+pub mod engine;
 mod language;
 pub mod program;
 

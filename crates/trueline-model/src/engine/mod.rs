@@ -1,0 +1,28 @@
+//! The checker: runs a [`Program`](crate::program::Program) in every interleaving against its specification.
+//!
+//! | file | what |
+//! |---|---|
+//! | `layout`, `code`, `step`, `heap` | a state as numbers and as bits; running one step of one process |
+//! | `label`, `spec_sets` | what a step shows; the determinised specification, hash-consed |
+//! | `canonical` | symmetry: exact orbits |
+//! | `cartesian` | partial order reduction |
+//! | `table`, `expand`, `search` | the visited set; successors; breadth first search in parallel |
+//! | `trace`, `verify` | counterexamples; verdicts |
+
+mod canonical;
+mod cartesian;
+mod code;
+mod expand;
+mod heap;
+mod label;
+mod layout;
+mod search;
+mod spec_sets;
+mod step;
+mod table;
+mod trace;
+mod verify;
+
+pub use search::Pulse;
+pub use trace::{Event, Trace, TraceStep};
+pub use verify::{Counterexample, Options, Reason, Report, Verdict, verify};
