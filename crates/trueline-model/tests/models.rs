@@ -47,3 +47,42 @@ fn every_model_says_its_verdicts_and_compiles() {
         }
     }
 }
+
+use std::sync::Arc;
+use trueline::Budget;
+use trueline_model::engine::{self, Options, Verdict};
+
+fn model(name: &str) -> Model {
+    read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models").join(name))
+}
+
+#[track_caller]
+fn count(name: &str, settings: &[(&str, i32)], semantics: Semantics, points: bool, expected: u64) {
+    let mut model = model(name);
+    for (parameter, value) in settings {
+        model.set(parameter, *value).unwrap();
+    }
+    let program = Arc::new(model.compile(semantics, points).unwrap());
+    let options = Options { points, ..Options::plain() };
+    let report = engine::verify(&program, &options, &Budget::unlimited());
+    assert!(matches!(report.verdict, Verdict::Verified), "{:?}", report.verdict);
+    assert_eq!(report.states, expected, "{name} {settings:?} {semantics:?} points {points}");
+}
+
+#[test]
+fn the_papers_counts_come_out_of_the_text() {
+    let pat = Semantics::Pat;
+    count("counter.tl", &[("procs", 3), ("size", 4)], pat, false, 3674);
+    count("counter.tl", &[("procs", 4), ("size", 4)], pat, false, 124_558);
+    count("counter.tl", &[("procs", 3), ("size", 4)], pat, true, 535);
+    count("counter.tl", &[("procs", 4), ("size", 4)], pat, true, 9165);
+    count("counter.tl", &[("procs", 5), ("size", 2)], pat, true, 175_747);
+    count("register.tl", &[("procs", 3), ("values", 4)], pat, false, 9338);
+    count("register.tl", &[("procs", 4), ("values", 3)], pat, false, 52_381);
+}
+
+/// 407 with the terminal states that PAT counts, as the design note has it.
+#[test]
+fn the_default_semantics_needs_fewer_states() {
+    count("counter.tl", &[("procs", 3), ("size", 4)], Semantics::Default, true, 403);
+}

@@ -230,7 +230,7 @@ impl<B: Builtin> SpecMachine for Bridge<B> {
             let mut next = Vec::new();
             self.spec.step(&state, &op, Some(&result), &mut next);
             for state in next {
-                out.push(([self.id(state)].into(), words.clone()));
+                out.push((words.clone(), [self.id(state)].into()));
             }
         }
     }

@@ -1088,7 +1088,7 @@ impl SpecMachine for Written {
             };
             if let Some(result) = result {
                 let next = encode_all(&run.slots[..self.state.len()]);
-                let outcome = (next, result.into());
+                let outcome = (result.into(), next);
                 if !out.contains(&outcome) {
                     out.push(outcome);
                 }
