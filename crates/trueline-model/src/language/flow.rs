@@ -67,15 +67,14 @@ impl Flow {
         Ok(at)
     }
 
-    /// True if the first thing that cuts may block.
+    /// True if the first thing that cuts waits for others. A guard on private variables just keeps the operation from
+    /// being called.
     pub(super) fn begins_with_guard(&self, from: NodeIx) -> bool {
         let mut at = from;
         for _ in 0..self.nodes.len() {
             match &self.nodes[at].0 {
                 Node::Jump(next) => at = *next,
-                Node::Do { body, .. } if body.iter().any(|s| matches!(s, Stmt::Await(_))) => {
-                    return true;
-                }
+                Node::Do { body, .. } if body.iter().any(waits_for_others) => return true,
                 Node::Do { cut: false, next, .. } => at = *next,
                 _ => return false,
             }
@@ -160,6 +159,22 @@ impl Flow {
         }
         live
     }
+}
+
+fn waits_for_others(stmt: &Stmt) -> bool {
+    fn shared(expr: &Expr) -> bool {
+        match expr {
+            Expr::Const(_) | Expr::Me => false,
+            Expr::Read(place) => match &**place {
+                Place::Shared(..) | Place::Field(..) => true,
+                Place::Local(_, indices) | Place::Own(_, indices) => indices.iter().any(shared),
+            },
+            Expr::Unary(_, of) => shared(of),
+            Expr::Binary(_, a, b) => shared(a) || shared(b),
+            Expr::If(a, b, c) => shared(a) || shared(b) || shared(c),
+        }
+    }
+    matches!(stmt, Stmt::Await(condition) if shared(condition))
 }
 
 /// Makes the bodies of steps and numbers the locations as they are met.

@@ -157,7 +157,7 @@ impl Body<'_> {
                 }
                 let value = self.whole(condition)?;
                 self.require_truth(&value, condition.span)?;
-                self.emit(vec![program::Stmt::Await(value.leaves[0].clone())], true);
+                self.emit(vec![program::Stmt::Await(value.leaves[0].clone())], value.shared);
             }
             StmtKind::Lock(target) => {
                 let place = self.lock_place(target)?;
