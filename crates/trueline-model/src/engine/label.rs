@@ -63,9 +63,8 @@ impl Label {
             What::Point(call, number) => (2, call, number),
             What::Return(operation, number) => (3, operation, number),
         };
-        (first < 1 << 8 && second < 1 << 18).then(|| {
-            kind | u32::from(self.process) << 2 | u32::from(first) << 6 | second << 14
-        })
+        (first < 1 << 8 && second < 1 << 18)
+            .then(|| kind | u32::from(self.process) << 2 | u32::from(first) << 6 | second << 14)
     }
 
     /// In words: `P1 calls enq(3)`, `P1 returns 3`.
