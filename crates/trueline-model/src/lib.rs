@@ -2,4 +2,7 @@
 //! Checks a model of a concurrent algorithm against its specification, in every interleaving.
 
 pub mod engine;
+mod language;
 pub mod program;
+
+pub use language::{Diagnostic, Expectation, Model, ParameterInfo, Semantics, Span};

@@ -1,0 +1,1128 @@
+//! Expressions and places of an operation: names resolved, types checked, one shared access at a time.
+//!
+//! A [`Value`] knows whether computing it reads shared memory. Before a second access is added to the same
+//! expression, the first is hoisted into a temporary, which is a step of its own; inside `atomic` and under PAT's semantics nothing
+//! needs to be hoisted but what a later part of the expression changes.
+
+use super::ast::{BinaryOp, Expr, ExprKind, Name};
+use super::diagnostic::{Diagnostic, Span, did_you_mean};
+use super::flow::{Flow, Node, NodeIx};
+use super::parser::Parsed;
+use super::types::{Ty, Types};
+use crate::program::{self, Binary, Place, Stmt, Unary, VarId, Variable};
+
+/// A variable of the object: where its layout begins.
+#[derive(Clone, Debug)]
+pub(super) struct Global {
+    pub(super) name: String,
+    pub(super) ty: Ty,
+    pub(super) first: VarId,
+    /// Of a shared variable that is used with `ll`: the array of link flags of its first part.
+    pub(super) links: Option<VarId>,
+}
+
+/// What all operations see.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Globals {
+    pub(super) shared: Vec<Global>,
+    pub(super) own: Vec<Global>,
+    /// Own variables that no operation reads before writing are plain locals in the default semantics.
+    pub(super) demoted: Vec<bool>,
+    pub(super) own_layout: Vec<Variable>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Mode {
+    pub(super) pat: bool,
+    pub(super) points: bool,
+    /// A freed node is handed out again, so that allocating depends on others.
+    pub(super) reuse: bool,
+    pub(super) asymmetric: bool,
+}
+
+/// The result of an expression.
+#[derive(Clone, Debug)]
+pub(super) struct Value {
+    pub(super) ty: Ty,
+    pub(super) leaves: Vec<program::Expr>,
+    /// Whether computing it reads shared memory.
+    pub(super) shared: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Root {
+    Local(VarId),
+    Own(VarId),
+    Shared(VarId, Option<VarId>),
+    Heap(usize, program::Expr),
+}
+
+/// Something that can be read and assigned.
+#[derive(Clone, Debug)]
+pub(super) struct PlaceRef {
+    pub(super) ty: Ty,
+    root: Root,
+    indices: Vec<program::Expr>,
+    /// How many scalars of the variable's layout come before this part.
+    offset: usize,
+    /// Whether finding it reads shared memory.
+    pub(super) shared_address: bool,
+}
+
+impl PlaceRef {
+    pub(super) fn is_shared(&self) -> bool {
+        matches!(self.root, Root::Shared(..) | Root::Heap(..))
+    }
+
+    fn leaf(&self, leaf: usize) -> Place {
+        let at = self.offset + leaf;
+        match &self.root {
+            Root::Local(first) => Place::Local(first + at, self.indices.clone()),
+            Root::Own(first) => Place::Own(first + at, self.indices.clone()),
+            Root::Shared(first, _) => Place::Shared(first + at, self.indices.clone()),
+            Root::Heap(node, pointer) => Place::Field(*node, Box::new(pointer.clone()), at),
+        }
+    }
+}
+
+/// Makes the graph of one operation.
+pub(super) struct Body<'a> {
+    pub(super) types: &'a Types,
+    pub(super) globals: &'a Globals,
+    pub(super) mode: Mode,
+    pub(super) flow: Flow,
+    /// The node to be filled next.
+    pub(super) at: NodeIx,
+    pub(super) span: Span,
+    /// Inside how many `atomic` blocks.
+    pub(super) atomic: u32,
+    /// The next node cuts, in PAT's semantics and in atomic blocks.
+    pub(super) fresh: bool,
+    pub(super) locals: Vec<Variable>,
+    /// Names that are visible, the latest last.
+    pub(super) scope: Vec<(String, Ty, VarId)>,
+    temporaries: Vec<(program::Type, VarId)>,
+    pub(super) temporaries_used: usize,
+    /// Where `break` and `continue` go; `None` stands for a loop inside an atomic block, which has neither.
+    pub(super) loops: Vec<Option<(NodeIx, NodeIx)>>,
+    pub(super) result: Ty,
+    /// A mark does not know the result: calls and returns must stay visible.
+    pub(super) unlabelled: bool,
+    /// Own variables that are locals here, and where they begin.
+    demoted: Vec<(usize, VarId)>,
+    /// Inside a loop that runs within one step.
+    pub(super) no_return: bool,
+    /// Calls and returns are invisible: returning costs no step.
+    pub(super) labelled: bool,
+    /// In the statements that make the initial state there is no process.
+    pub(super) setup: bool,
+}
+
+fn read(place: Place) -> program::Expr {
+    program::Expr::Read(Box::new(place))
+}
+
+pub(super) fn binary(op: Binary, a: program::Expr, b: program::Expr) -> program::Expr {
+    program::Expr::Binary(op, Box::new(a), Box::new(b))
+}
+
+impl<'a> Body<'a> {
+    pub(super) fn new(types: &'a Types, globals: &'a Globals, mode: Mode, result: Ty) -> Body<'a> {
+        let mut flow = Flow::default();
+        let at = flow.open();
+        Body {
+            types,
+            globals,
+            mode,
+            flow,
+            at,
+            span: Span::default(),
+            atomic: 0,
+            fresh: false,
+            locals: Vec::new(),
+            scope: Vec::new(),
+            temporaries: Vec::new(),
+            temporaries_used: 0,
+            loops: Vec::new(),
+            result,
+            unlabelled: false,
+            demoted: Vec::new(),
+            no_return: false,
+            labelled: false,
+            setup: false,
+        }
+    }
+
+    // ---- the graph
+
+    /// One shared access a step applies here.
+    pub(super) fn fine(&self) -> bool {
+        !self.mode.pat && self.atomic == 0
+    }
+
+    fn cut(&mut self, access: bool) -> bool {
+        if self.fine() { access } else { std::mem::take(&mut self.fresh) }
+    }
+
+    pub(super) fn emit(&mut self, body: Vec<Stmt>, access: bool) {
+        let cut = self.cut(access);
+        let next = self.flow.open();
+        self.flow.fill(self.at, Node::Do { body, cut, next }, self.span);
+        self.at = next;
+    }
+
+    pub(super) fn jump(&mut self, to: NodeIx) {
+        self.flow.fill(self.at, Node::Jump(to), self.span);
+    }
+
+    pub(super) fn choose(&mut self, branches: Vec<NodeIx>) {
+        let cut = self.cut(false);
+        self.flow.fill(self.at, Node::Choose { branches, cut }, self.span);
+    }
+
+    pub(super) fn finish(&mut self, values: Vec<program::Expr>, access: bool) {
+        let cut = self.cut(access);
+        self.flow.fill(self.at, Node::Return { values, cut }, self.span);
+    }
+
+    /// A branch on local values.
+    pub(super) fn test(&mut self, condition: program::Expr, yes: NodeIx, no: NodeIx) {
+        self.branch(condition, false, yes, no);
+    }
+
+    fn branch(&mut self, condition: program::Expr, access: bool, yes: NodeIx, no: NodeIx) {
+        let cut = self.cut(access);
+        self.flow.fill(self.at, Node::Branch { condition, cut, yes, no }, self.span);
+    }
+
+    // ---- variables
+
+    /// Makes the variables of a layout; the id of the first.
+    pub(super) fn declare(&mut self, name: &str, ty: &Ty) -> VarId {
+        let first = self.locals.len();
+        for leaf in self.types.leaves(ty) {
+            self.locals.push(Variable {
+                name: format!("{name}{}", leaf.path),
+                ty: self.types.scalar(&leaf.ty),
+                dims: leaf.dims,
+                initial: vec![self.types.first(&leaf.ty)],
+            });
+        }
+        first
+    }
+
+    pub(super) fn bind(&mut self, name: &Name, ty: Ty) -> Parsed<PlaceRef> {
+        let taken = self.scope.iter().any(|(other, ..)| *other == name.text)
+            || self.globals.shared.iter().chain(&self.globals.own).any(|g| g.name == name.text)
+            || self.types.constants.iter().any(|(constant, _)| *constant == name.text);
+        if taken {
+            let message = format!("`{}` is declared already", name.text);
+            return Err(Diagnostic::new(name.span, message).help("choose another name"));
+        }
+        let first = self.declare(&name.text, &ty);
+        self.scope.push((name.text.clone(), ty.clone(), first));
+        Ok(local_place(first, ty))
+    }
+
+    pub(super) fn temporary(&mut self, ty: &program::Type) -> VarId {
+        let free = self.temporaries.iter().enumerate().skip(self.temporaries_used);
+        if let Some(found) = free.filter(|(_, (t, _))| t == ty).map(|(i, _)| i).next() {
+            self.temporaries.swap(found, self.temporaries_used);
+        } else {
+            let name = format!("_{}", self.temporaries.len());
+            self.locals.push(Variable {
+                name,
+                ty: ty.clone(),
+                dims: Vec::new(),
+                initial: vec![ty.none.unwrap_or(0.clamp(ty.lo, ty.hi))],
+            });
+            let made = (ty.clone(), self.locals.len() - 1);
+            self.temporaries.insert(self.temporaries_used, made);
+        }
+        self.temporaries_used += 1;
+        self.temporaries[self.temporaries_used - 1].1
+    }
+
+    /// Computes the value now, into temporaries.
+    pub(super) fn hoist(&mut self, value: Value) -> Value {
+        let scalars: Vec<Ty> = self.types.leaves(&value.ty).into_iter().map(|l| l.ty).collect();
+        let mut body = Vec::new();
+        let mut leaves = Vec::new();
+        for (leaf, ty) in value.leaves.into_iter().zip(&scalars) {
+            let scalar = self.types.scalar(ty);
+            let variable = self.temporary(&scalar);
+            body.push(Stmt::Set(Place::Local(variable, vec![]), leaf));
+            leaves.push(read(Place::Local(variable, vec![])));
+        }
+        self.emit(body, value.shared);
+        Value { ty: value.ty, leaves, shared: false }
+    }
+
+    /// Hoists the value if what comes next must not be done before it, or is another access.
+    fn settle(&mut self, value: Value, next: &Expr) -> Value {
+        let needed = value.shared
+            && if self.fine() { self.touches(next) } else { has_effect(next) };
+        if needed { self.hoist(value) } else { value }
+    }
+
+    /// Whether computing the expression may access shared memory. May err on the side of yes.
+    pub(super) fn touches(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Name(name) => {
+                !self.scope.iter().any(|(n, ..)| n == name)
+                    && self.globals.shared.iter().any(|g| g.name == *name)
+            }
+            ExprKind::Field(..) | ExprKind::New(..) => true,
+            ExprKind::Call(name, args) => {
+                !matches!(name.text.as_str(), "min" | "max") || args.iter().any(|a| self.touches(a))
+            }
+            _ => children(expr).into_iter().any(|child| self.touches(child)),
+        }
+    }
+
+    // ---- places
+
+    pub(super) fn place(&mut self, expr: &Expr) -> Parsed<PlaceRef> {
+        match &expr.kind {
+            ExprKind::Name(name) => self.variable(name, expr.span),
+            ExprKind::Field(base, field) => {
+                let base_place = match is_place(base) {
+                    true => {
+                        let place = self.place(base)?;
+                        if let Ty::Record(record) = place.ty {
+                            return self.part(place, record, field);
+                        }
+                        self.load(&place)
+                    }
+                    false => self.value(base)?,
+                };
+                let Ty::Node(node) = base_place.ty else {
+                    let shown = self.types.show(&base_place.ty);
+                    let message = format!("`{}` is of type {shown}, which has no fields", text(base));
+                    return Err(Diagnostic::new(base.span, message));
+                };
+                // Finding the node is an access, its field another.
+                let pointer =
+                    if base_place.shared && self.fine() { self.hoist(base_place) } else { base_place };
+                let place = PlaceRef {
+                    ty: Ty::Node(node),
+                    root: Root::Heap(node, pointer.leaves[0].clone()),
+                    indices: Vec::new(),
+                    offset: 0,
+                    shared_address: pointer.shared,
+                };
+                let fields = &self.types.nodes[node].fields;
+                let (ty, offset) = self.field(fields, &self.types.nodes[node].name, field)?;
+                Ok(PlaceRef { ty, offset, ..place })
+            }
+            ExprKind::Index(base, index) => {
+                if !is_place(base) {
+                    return Err(Diagnostic::new(base.span, "this is not an array"));
+                }
+                let mut place = self.place(base)?;
+                let Ty::Array { of, len, by_process } = place.ty.clone() else {
+                    let shown = self.types.show(&place.ty);
+                    let message = format!("`{}` is of type {shown}, not an array", text(base));
+                    return Err(Diagnostic::new(base.span, message));
+                };
+                let value = self.value(index)?;
+                let wanted = match by_process {
+                    true => Ty::Pid,
+                    false => Ty::Int { lo: 0, hi: len as i32 - 1 },
+                };
+                let value = if value.shared && self.fine() { self.hoist(value) } else { value };
+                place.shared_address |= value.shared;
+                place.indices.extend(self.coerce(value, &wanted, index.span)?);
+                place.ty = *of;
+                Ok(place)
+            }
+            _ => Err(Diagnostic::new(expr.span, "this cannot be assigned to")
+                .help("name a variable, a cell or a field")),
+        }
+    }
+
+    fn part(&mut self, place: PlaceRef, record: usize, field: &Name) -> Parsed<PlaceRef> {
+        let of = &self.types.records[record];
+        let (ty, offset) = self.field(&of.fields, &of.name, field)?;
+        Ok(PlaceRef { ty, offset: place.offset + offset, ..place })
+    }
+
+    fn field(&self, fields: &[(String, Ty)], of: &str, field: &Name) -> Parsed<(Ty, usize)> {
+        let mut offset = 0;
+        for (name, ty) in fields {
+            if *name == field.text {
+                return Ok((ty.clone(), offset));
+            }
+            offset += self.types.leaves(ty).len();
+        }
+        let known = fields.iter().map(|(name, _)| name.as_str());
+        let message = format!("`{of}` has no field `{}`", field.text);
+        let listed = known.clone().collect::<Vec<_>>().join("`, `");
+        let help = did_you_mean(&field.text, known).unwrap_or(format!("it has `{listed}`"));
+        Err(Diagnostic::new(field.span, message).help(help))
+    }
+
+    fn variable(&mut self, name: &str, span: Span) -> Parsed<PlaceRef> {
+        if let Some((_, ty, first)) = self.scope.iter().rev().find(|(n, ..)| n == name) {
+            return Ok(local_place(*first, ty.clone()));
+        }
+        if let Some(global) = self.globals.shared.iter().find(|g| g.name == name) {
+            let root = Root::Shared(global.first, global.links);
+            return Ok(PlaceRef { root, ..local_place(0, global.ty.clone()) });
+        }
+        if let Some(at) = self.globals.own.iter().position(|g| g.name == name) {
+            let global = self.globals.own[at].clone();
+            if self.setup {
+                let message = format!("`{name}` belongs to each process: there is none yet");
+                return Err(Diagnostic::new(span, message));
+            }
+            if !self.globals.demoted[at] {
+                let root = Root::Own(global.first);
+                return Ok(PlaceRef { root, ..local_place(0, global.ty) });
+            }
+            // The operation gets a copy of its own, with the same first values.
+            if let Some((_, first)) = self.demoted.iter().find(|(own, _)| *own == at) {
+                return Ok(local_place(*first, global.ty));
+            }
+            let first = self.declare(name, &global.ty);
+            let count = self.locals.len() - first;
+            for leaf in 0..count {
+                let initial = self.globals.own_layout[global.first + leaf].initial.clone();
+                self.locals[first + leaf].initial = initial;
+            }
+            self.demoted.push((at, first));
+            return Ok(local_place(first, global.ty));
+        }
+        if self.types.constants.iter().any(|(constant, _)| constant == name) {
+            let message = format!("`{name}` is a parameter, which does not change");
+            return Err(Diagnostic::new(span, message));
+        }
+        let known = (self.scope.iter().rev().map(|(n, ..)| n.as_str()))
+            .chain(self.globals.shared.iter().chain(&self.globals.own).map(|g| g.name.as_str()))
+            .chain(self.types.constants.iter().map(|(constant, _)| constant.as_str()));
+        let help = did_you_mean(name, known);
+        let message = format!("no variable is called `{name}`");
+        Err(Diagnostic::new(span, message).maybe_help(help))
+    }
+
+    pub(super) fn load(&self, place: &PlaceRef) -> Value {
+        let count = self.types.leaves(&place.ty).len();
+        let leaves = (0..count).map(|leaf| read(place.leaf(leaf))).collect();
+        let shared = place.is_shared() || place.shared_address;
+        Value { ty: place.ty.clone(), leaves, shared }
+    }
+
+    /// The statements that put the values there.
+    pub(super) fn store(&self, place: &PlaceRef, leaves: Vec<program::Expr>) -> Vec<Stmt> {
+        let mut out: Vec<Stmt> = (leaves.into_iter().enumerate())
+            .map(|(leaf, value)| Stmt::Set(place.leaf(leaf), value))
+            .collect();
+        // Whoever had loaded the old value with `ll` fails from now on.
+        if let Root::Shared(_, Some(links)) = place.root {
+            for process in 0..self.types.processes {
+                let link = self.link(place, links, program::Expr::Const(process as i32));
+                out.push(Stmt::Set(link, program::Expr::Const(0)));
+            }
+        }
+        out
+    }
+
+    fn link(&self, place: &PlaceRef, links: VarId, process: program::Expr) -> Place {
+        let mut indices = place.indices.clone();
+        indices.push(process);
+        Place::Shared(links, indices)
+    }
+
+    // ---- values
+
+    /// The value where a type is expected; the error says what is wrong with it.
+    pub(super) fn coerce(
+        &self,
+        value: Value,
+        target: &Ty,
+        span: Span,
+    ) -> Parsed<Vec<program::Expr>> {
+        if !self.types.fits(&value.ty, target) {
+            return Err(self.mismatch(&value.ty, target, span));
+        }
+        if value.ty == Ty::Nothing {
+            let nothing = self.types.nothing(target).unwrap_or(0);
+            return Ok(vec![program::Expr::Const(nothing)]);
+        }
+        Ok(value.leaves)
+    }
+
+    pub(super) fn mismatch(&self, found: &Ty, target: &Ty, span: Span) -> Diagnostic {
+        mismatch(self.types, found, target, span)
+    }
+
+    pub(super) fn value(&mut self, expr: &Expr) -> Parsed<Value> {
+        self.value_into(expr, None)
+    }
+
+    /// Computes a value; a result that needs a place of its own (of `swap`, say) goes to `into` if given.
+    pub(super) fn value_into(&mut self, expr: &Expr, into: Option<&PlaceRef>) -> Parsed<Value> {
+        let constant = |ty: Ty, value: i32| {
+            Ok(Value { ty, leaves: vec![program::Expr::Const(value)], shared: false })
+        };
+        match &expr.kind {
+            ExprKind::Int(number) => {
+                let number = *number as i32;
+                constant(Ty::Int { lo: number, hi: number }, number)
+            }
+            ExprKind::Bool(truth) => constant(Ty::Bool, i32::from(*truth)),
+            ExprKind::Null | ExprKind::None => {
+                Ok(Value { ty: Ty::Nothing, leaves: Vec::new(), shared: false })
+            }
+            ExprKind::Me if self.setup => {
+                Err(Diagnostic::new(expr.span, "there is no process yet"))
+            }
+            ExprKind::Me => {
+                Ok(Value { ty: Ty::Pid, leaves: vec![program::Expr::Me], shared: false })
+            }
+            ExprKind::Name(name) => {
+                if let Some((ty, value)) = self.constant(name) {
+                    return constant(ty, value);
+                }
+                let place = self.place(expr)?;
+                self.readable(&place, expr.span)?;
+                Ok(self.load(&place))
+            }
+            ExprKind::Field(..) | ExprKind::Index(..) => {
+                let place = self.place(expr)?;
+                self.readable(&place, expr.span)?;
+                Ok(self.load(&place))
+            }
+            ExprKind::Not(of) => {
+                let value = self.truth(of)?;
+                let leaf = program::Expr::Unary(Unary::Not, Box::new(value.leaves[0].clone()));
+                Ok(Value { leaves: vec![leaf], ..value })
+            }
+            ExprKind::Negate(of) => {
+                let value = self.value(of)?;
+                let Ty::Int { lo, hi } = value.ty else {
+                    return Err(self.mismatch(&value.ty, &Ty::Int { lo: -1, hi: 1 }, of.span));
+                };
+                let leaf = program::Expr::Unary(Unary::Minus, Box::new(value.leaves[0].clone()));
+                let ty = Ty::Int { lo: hi.saturating_neg(), hi: lo.saturating_neg() };
+                Ok(Value { ty, leaves: vec![leaf], shared: value.shared })
+            }
+            ExprKind::Binary(op, left, right) => self.operation(*op, left, right, expr),
+            ExprKind::Conditional(condition, yes, no) => {
+                let c = self.truth(condition)?;
+                let (a, b) = (self.value(yes)?, self.value(no)?);
+                if self.fine() && u8::from(c.shared) + u8::from(a.shared) + u8::from(b.shared) > 1 {
+                    let message = "this reads shared memory more than once";
+                    return Err(Diagnostic::new(expr.span, message)
+                        .help("use `if`, or read into a local variable first"));
+                }
+                let ty = self.common(&a.ty, &b.ty, expr.span)?;
+                let shared = c.shared || a.shared || b.shared;
+                let a = self.coerce(a, &ty, yes.span)?;
+                let b = self.coerce(b, &ty, no.span)?;
+                let choose = |(a, b)| {
+                    program::Expr::If(Box::new(c.leaves[0].clone()), Box::new(a), Box::new(b))
+                };
+                Ok(Value { ty, leaves: a.into_iter().zip(b).map(choose).collect(), shared })
+            }
+            ExprKind::Call(name, args) => self.call(name, args, expr, into),
+            ExprKind::New(name, fields) => self.allocate(name, fields, into),
+            ExprKind::Record(name, fields) => {
+                let Some(record) = self.types.records.iter().position(|r| r.name == name.text)
+                else {
+                    let known = self.types.records.iter().map(|r| r.name.as_str());
+                    let mut help = did_you_mean(&name.text, known);
+                    if self.types.nodes.iter().any(|n| n.name == name.text) {
+                        help = Some(format!("a node is made with `new {}{{...}}`", name.text));
+                    }
+                    let message = format!("no record is called `{}`", name.text);
+                    return Err(Diagnostic::new(name.span, message).maybe_help(help));
+                };
+                let of = self.types.records[record].fields.clone();
+                let (leaves, shared) = self.fields(&name.text, &of, fields)?;
+                let mut all = Vec::new();
+                for ((_, ty), leaf) in of.iter().zip(leaves) {
+                    let count = self.types.leaves(ty).len();
+                    let first = || vec![program::Expr::Const(self.types.first(ty)); count];
+                    all.extend(leaf.unwrap_or_else(first));
+                }
+                Ok(Value { ty: Ty::Record(record), leaves: all, shared })
+            }
+            ExprKind::Lin(_) => {
+                let temporary = self.temporary(&program::Type::bool());
+                self.truth_into(expr, temporary)
+            }
+            ExprKind::Method(base, name, _) => {
+                let message = format!("`{}` can only be used in specifications", name.text);
+                Err(Diagnostic::new(base.span.to(name.span), message))
+            }
+            ExprKind::List(_) | ExprKind::Repeat(..) => {
+                Err(Diagnostic::new(expr.span, "a list stands only where a variable is declared"))
+            }
+        }
+    }
+
+    fn readable(&self, place: &PlaceRef, span: Span) -> Parsed<()> {
+        if self.types.leaves(&place.ty).iter().any(|leaf| !leaf.dims.is_empty()) {
+            let message = "an array cannot be read or written as a whole";
+            return Err(Diagnostic::new(span, message).help("index it: `a[i]`"));
+        }
+        Ok(())
+    }
+
+    fn constant(&self, name: &str) -> Option<(Ty, i32)> {
+        if self.scope.iter().any(|(n, ..)| n == name) {
+            return None;
+        }
+        if let Some((_, value)) = self.types.constants.iter().find(|(c, _)| c == name) {
+            return Some((Ty::Int { lo: *value, hi: *value }, *value));
+        }
+        for (enumeration, (_, cases)) in self.types.enums.iter().enumerate() {
+            if let Some(case) = cases.iter().position(|case| case == name) {
+                return Some((Ty::Enum(enumeration), case as i32));
+            }
+        }
+        None
+    }
+
+    /// A truth value.
+    pub(super) fn truth(&mut self, expr: &Expr) -> Parsed<Value> {
+        let value = self.value(expr)?;
+        if value.ty != Ty::Bool {
+            return Err(self.mismatch(&value.ty, &Ty::Bool, expr.span));
+        }
+        Ok(value)
+    }
+
+    fn common(&self, a: &Ty, b: &Ty, span: Span) -> Parsed<Ty> {
+        common(self.types, a, b, span)
+    }
+
+    fn operation(
+        &mut self,
+        op: BinaryOp,
+        left: &Expr,
+        right: &Expr,
+        expr: &Expr,
+    ) -> Parsed<Value> {
+        if matches!(op, BinaryOp::And | BinaryOp::Or) {
+            let several = self.touches(left) && self.touches(right) || has_effect(right);
+            if several && (self.fine() || has_effect(right)) {
+                let temporary = self.temporary(&program::Type::bool());
+                return self.truth_into(expr, temporary);
+            }
+            let (a, b) = (self.truth(left)?, self.truth(right)?);
+            let op = if op == BinaryOp::And { Binary::And } else { Binary::Or };
+            let leaf = binary(op, a.leaves[0].clone(), b.leaves[0].clone());
+            return Ok(Value { ty: Ty::Bool, leaves: vec![leaf], shared: a.shared || b.shared });
+        }
+        let a = self.value(left)?;
+        let a = self.settle(a, right);
+        let b = self.value(right)?;
+        let shared = a.shared || b.shared;
+        if matches!(op, BinaryOp::Equal | BinaryOp::Different) {
+            let ty = self.equality(&a.ty, &b.ty, expr.span)?;
+            let a = self.widen(a, &ty);
+            let b = self.widen(b, &ty);
+            let leaf = equal(a, b);
+            let leaf = match op {
+                BinaryOp::Equal => leaf,
+                _ => match leaf {
+                    program::Expr::Binary(Binary::Eq, a, b) => {
+                        program::Expr::Binary(Binary::Ne, a, b)
+                    }
+                    other => program::Expr::Unary(Unary::Not, Box::new(other)),
+                },
+            };
+            return Ok(Value { ty: Ty::Bool, leaves: vec![leaf], shared });
+        }
+        let ty = arithmetic(self.types, op, (&a.ty, left.span), (&b.ty, right.span), expr.span)?;
+        let op = match op {
+            BinaryOp::Add => Binary::Add,
+            BinaryOp::Sub => Binary::Sub,
+            BinaryOp::Mul => Binary::Mul,
+            BinaryOp::Div => Binary::Div,
+            BinaryOp::Rem => Binary::Rem,
+            BinaryOp::Less => Binary::Lt,
+            BinaryOp::LessEqual => Binary::Le,
+            BinaryOp::Greater => Binary::Gt,
+            _ => Binary::Ge,
+        };
+        let leaf = binary(op, a.leaves[0].clone(), b.leaves[0].clone());
+        Ok(Value { ty, leaves: vec![leaf], shared })
+    }
+
+    pub(super) fn equality(&self, a: &Ty, b: &Ty, span: Span) -> Parsed<Ty> {
+        equality(self.types, a, b, span)
+    }
+
+    /// `none` becomes the number that stands for it.
+    pub(super) fn widen(&self, value: Value, ty: &Ty) -> Vec<program::Expr> {
+        match value.ty {
+            Ty::Nothing => vec![program::Expr::Const(self.types.nothing(ty).unwrap_or(0))],
+            _ => value.leaves,
+        }
+    }
+
+    // ---- conditions
+
+    /// Goes to one of two nodes. Both sides of `&&` and `||` are steps of their own where they access memory.
+    pub(super) fn condition(&mut self, expr: &Expr, yes: NodeIx, no: NodeIx) -> Parsed<()> {
+        match &expr.kind {
+            ExprKind::Not(of) => self.condition(of, no, yes),
+            ExprKind::Binary(op @ (BinaryOp::And | BinaryOp::Or), left, right)
+                if self.touches(left) || self.touches(right) =>
+            {
+                let second = self.flow.open();
+                match op {
+                    BinaryOp::And => self.condition(left, second, no)?,
+                    _ => self.condition(left, yes, second)?,
+                }
+                self.at = second;
+                self.condition(right, yes, no)
+            }
+            ExprKind::Lin(of) => self.attempt(of, yes, no, true),
+            ExprKind::Call(name, _) if name.text == "cas" || name.text == "sc" => {
+                self.attempt(expr, yes, no, false)
+            }
+            _ => {
+                let value = self.truth(expr)?;
+                self.branch(value.leaves[0].clone(), value.shared, yes, no);
+                Ok(())
+            }
+        }
+    }
+
+    /// `cas` and `sc` as a condition: what they write happens on the way to `yes`.
+    fn attempt(&mut self, expr: &Expr, yes: NodeIx, no: NodeIx, lin: bool) -> Parsed<()> {
+        let ExprKind::Call(name, args) = &expr.kind else {
+            return Err(Diagnostic::new(expr.span, "only `cas` and `sc` can carry `@lin`"));
+        };
+        let expected = if name.text == "cas" { 3 } else { 2 };
+        arity(name, args, expected)?;
+        let place = self.memory(&args[0], name)?;
+        let test = if name.text == "cas" {
+            let old = self.argument(&args[1])?;
+            let ty = self.equality(&place.ty, &old.ty, args[1].span)?;
+            let old = self.widen(old, &ty);
+            equal(self.load(&place).leaves, old)
+        } else {
+            read(self.linked(&place, args[0].span)?)
+        };
+        let new = self.argument(&args[expected - 1])?;
+        let new = self.coerce(new, &place.ty, args[expected - 1].span)?;
+        let mut body = self.store(&place, new);
+        if lin {
+            body.extend(self.lin(None));
+        }
+        let success = self.flow.open();
+        self.branch(test, true, success, no);
+        self.flow.fill(success, Node::Do { body, cut: false, next: yes }, self.span);
+        Ok(())
+    }
+
+    /// Computes a condition with several accesses into a temporary.
+    fn truth_into(&mut self, expr: &Expr, temporary: VarId) -> Parsed<Value> {
+        let (yes, no, end) = (self.flow.open(), self.flow.open(), self.flow.open());
+        self.condition(expr, yes, no)?;
+        for (node, truth) in [(yes, 1), (no, 0)] {
+            let place = Place::Local(temporary, vec![]);
+            let body = vec![Stmt::Set(place, program::Expr::Const(truth))];
+            self.flow.fill(node, Node::Do { body, cut: false, next: end }, self.span);
+        }
+        self.at = end;
+        let leaves = vec![read(Place::Local(temporary, vec![]))];
+        Ok(Value { ty: Ty::Bool, leaves, shared: false })
+    }
+
+    // ---- built-in functions
+
+    /// An argument of an atomic instruction, read before it.
+    pub(super) fn argument(&mut self, expr: &Expr) -> Parsed<Value> {
+        let value = self.value(expr)?;
+        Ok(if value.shared && self.fine() { self.hoist(value) } else { value })
+    }
+
+    /// The place that an atomic instruction works on.
+    fn memory(&mut self, expr: &Expr, name: &Name) -> Parsed<PlaceRef> {
+        let place = self.place(expr)?;
+        self.readable(&place, expr.span)?;
+        if !place.is_shared() {
+            let message = format!("`{}` works on shared memory, but this is local", name.text);
+            return Err(Diagnostic::new(expr.span, message));
+        }
+        Ok(place)
+    }
+
+    fn linked(&self, place: &PlaceRef, span: Span) -> Parsed<Place> {
+        match place.root {
+            Root::Shared(_, Some(links)) => Ok(self.link(place, links, program::Expr::Me)),
+            _ => Err(Diagnostic::new(span, "`ll`, `sc` and `vl` work on shared variables, not on nodes")
+                .help("use `cas` on the fields of nodes")),
+        }
+    }
+
+    /// Where a scalar result goes.
+    fn destination(&mut self, ty: &Ty, into: Option<&PlaceRef>) -> PlaceRef {
+        if let Some(place) = into
+            && place.ty == *ty
+            && !place.is_shared()
+        {
+            return place.clone();
+        }
+        let leaves = self.types.leaves(ty);
+        if let [leaf] = leaves.as_slice() {
+            let scalar = self.types.scalar(&leaf.ty);
+            return local_place(self.temporary(&scalar), ty.clone());
+        }
+        let name = format!("_{}", self.locals.len());
+        let first = self.declare(&name, ty);
+        local_place(first, ty.clone())
+    }
+
+    fn call(
+        &mut self,
+        name: &Name,
+        args: &[Expr],
+        expr: &Expr,
+        into: Option<&PlaceRef>,
+    ) -> Parsed<Value> {
+        match name.text.as_str() {
+            "min" | "max" => {
+                arity(name, args, 2)?;
+                let a = self.value(&args[0])?;
+                let a = self.settle(a, &args[1]);
+                let b = self.value(&args[1])?;
+                let (Ty::Int { lo: p, hi: q }, Ty::Int { lo: r, hi: s }) = (&a.ty, &b.ty) else {
+                    let message = format!("`{}` takes two numbers", name.text);
+                    return Err(Diagnostic::new(expr.span, message));
+                };
+                let (op, ty) = match name.text.as_str() {
+                    "min" => (Binary::Min, Ty::Int { lo: *p.min(r), hi: *q.min(s) }),
+                    _ => (Binary::Max, Ty::Int { lo: *p.max(r), hi: *q.max(s) }),
+                };
+                let leaf = binary(op, a.leaves[0].clone(), b.leaves[0].clone());
+                Ok(Value { ty, leaves: vec![leaf], shared: a.shared || b.shared })
+            }
+            "cas" | "sc" => {
+                let temporary = self.temporary(&program::Type::bool());
+                self.truth_into(expr, temporary)
+            }
+            "swap" | "fetch_add" => {
+                arity(name, args, 2)?;
+                let place = self.memory(&args[0], name)?;
+                let operand = self.argument(&args[1])?;
+                // The operand is read after the old value is stored: it must not be the same variable.
+                let plain = operand.leaves.iter().all(|l| matches!(l, program::Expr::Const(_)));
+                let result = self.destination(&place.ty, into.filter(|_| plain));
+                let old = self.load(&place).leaves;
+                let new = if name.text == "swap" {
+                    self.coerce(operand, &place.ty, args[1].span)?
+                } else {
+                    let left = (&place.ty, args[0].span);
+                    let right = (&operand.ty, args[1].span);
+                    arithmetic(self.types, BinaryOp::Add, left, right, expr.span)?;
+                    vec![binary(Binary::Add, old[0].clone(), operand.leaves[0].clone())]
+                };
+                let mut body = self.store(&result, old);
+                body.extend(self.store(&place, new));
+                self.emit(body, true);
+                Ok(self.load(&result))
+            }
+            "ll" => {
+                arity(name, args, 1)?;
+                let place = self.memory(&args[0], name)?;
+                let link = self.linked(&place, args[0].span)?;
+                let result = self.destination(&place.ty, into);
+                let mut body = self.store(&result, self.load(&place).leaves);
+                body.push(Stmt::Set(link, program::Expr::Const(1)));
+                self.emit(body, true);
+                Ok(self.load(&result))
+            }
+            "vl" => {
+                arity(name, args, 1)?;
+                let place = self.memory(&args[0], name)?;
+                let link = self.linked(&place, args[0].span)?;
+                Ok(Value { ty: Ty::Bool, leaves: vec![read(link)], shared: true })
+            }
+            "choose" => {
+                arity(name, args, 2)?;
+                let (lo, hi) = (self.types.number(&args[0])?, self.types.number(&args[1])?);
+                if lo > hi {
+                    let message = format!("there is no number from {lo} to {hi}");
+                    return Err(Diagnostic::new(expr.span, message));
+                }
+                let ty = Ty::Int { lo, hi };
+                let result = self.destination(&ty, into);
+                self.emit(vec![Stmt::Pick(result.leaf(0), lo, hi)], false);
+                Ok(self.load(&result))
+            }
+            "number" => {
+                arity(name, args, 1)?;
+                if !self.mode.asymmetric {
+                    let message = "numbers of processes would tell symmetric processes apart";
+                    return Err(Diagnostic::new(expr.span, message)
+                        .help("say `procs n asymmetric` in the client"));
+                }
+                let value = self.value(&args[0])?;
+                let leaves = self.coerce(value.clone(), &Ty::Pid, args[0].span)?;
+                let ty = Ty::Int { lo: -1, hi: self.types.processes as i32 - 1 };
+                Ok(Value { ty, leaves, shared: value.shared })
+            }
+            _ => {
+                let known = FUNCTIONS;
+                let help = did_you_mean(&name.text, known)
+                    .unwrap_or_else(|| format!("the functions are `{}`", known.join("`, `")));
+                let message = format!("no function is called `{}`", name.text);
+                Err(Diagnostic::new(name.span, message).help(help))
+            }
+        }
+    }
+
+    fn allocate(
+        &mut self,
+        name: &Name,
+        fields: &[(Name, Expr)],
+        into: Option<&PlaceRef>,
+    ) -> Parsed<Value> {
+        let Some(node) = self.types.nodes.iter().position(|n| n.name == name.text) else {
+            let known = self.types.nodes.iter().map(|n| n.name.as_str());
+            let help = did_you_mean(&name.text, known);
+            let message = format!("no node is called `{}`", name.text);
+            return Err(Diagnostic::new(name.span, message).maybe_help(help));
+        };
+        let of = self.types.nodes[node].fields.clone();
+        let (leaves, shared) = self.fields(&name.text, &of, fields)?;
+        let mut given = Vec::new();
+        let mut at = 0;
+        for ((_, ty), leaves) in of.iter().zip(leaves) {
+            for (i, leaf) in leaves.into_iter().flatten().enumerate() {
+                given.push((at + i, leaf));
+            }
+            at += self.types.leaves(ty).len();
+        }
+        let result = self.destination(&Ty::Node(node), into);
+        let body = vec![Stmt::New(result.leaf(0), node, given)];
+        self.emit(body, self.mode.reuse || shared);
+        Ok(self.load(&result))
+    }
+
+    /// The values of the fields that are given, each in its place.
+    #[allow(clippy::type_complexity)]
+    fn fields(
+        &mut self,
+        name: &str,
+        of: &[(String, Ty)],
+        fields: &[(Name, Expr)],
+    ) -> Parsed<(Vec<Option<Vec<program::Expr>>>, bool)> {
+        let mut leaves = vec![None; of.len()];
+        let mut shared = false;
+        for (i, (field, expr)) in fields.iter().enumerate() {
+            self.field(of, name, field)?;
+            let at = of.iter().position(|(n, _)| *n == field.text).unwrap_or(0);
+            let mut value = self.value(expr)?;
+            if value.shared && self.fine() && fields[i + 1..].iter().any(|(_, e)| self.touches(e)) {
+                value = self.hoist(value);
+            }
+            shared |= value.shared;
+            leaves[at] = Some(self.coerce(value, &of[at].1, expr.span)?);
+        }
+        Ok((leaves, shared))
+    }
+
+    /// The mark of a linearization point; nothing where points are not asked for.
+    pub(super) fn lin(&mut self, values: Option<Vec<program::Expr>>) -> Option<Stmt> {
+        let values = match self.result {
+            Ty::Unit => Some(Vec::new()),
+            _ => values,
+        };
+        self.unlabelled |= values.is_none();
+        self.mode.points.then_some(Stmt::Lin(values))
+    }
+}
+
+const FUNCTIONS: [&str; 10] =
+    ["cas", "swap", "fetch_add", "ll", "sc", "vl", "choose", "min", "max", "number"];
+
+pub(super) fn local_place(first: VarId, ty: Ty) -> PlaceRef {
+    PlaceRef { ty, root: Root::Local(first), indices: Vec::new(), offset: 0, shared_address: false }
+}
+
+/// A place of the scope's kind, for what is declared outside of operations.
+pub(super) fn shared_place(global: &Global) -> PlaceRef {
+    let root = Root::Shared(global.first, global.links);
+    PlaceRef { root, ..local_place(0, global.ty.clone()) }
+}
+
+fn is_place(expr: &Expr) -> bool {
+    matches!(expr.kind, ExprKind::Name(_) | ExprKind::Field(..) | ExprKind::Index(..))
+}
+
+fn arity(name: &Name, args: &[Expr], wanted: usize) -> Parsed<()> {
+    if args.len() == wanted {
+        return Ok(());
+    }
+    let usage = match name.text.as_str() {
+        "cas" => "cas(place, old, new)",
+        "sc" => "sc(place, new)",
+        "swap" => "swap(place, new)",
+        "fetch_add" => "fetch_add(place, amount)",
+        "ll" => "ll(place)",
+        "vl" => "vl(place)",
+        "choose" => "choose(least, greatest)",
+        "number" => "number(me)",
+        _ => "min(a, b)",
+    };
+    let message =
+        format!("`{}` takes {wanted} arguments, but here are {}", name.text, args.len());
+    Err(Diagnostic::new(name.span, message).help(format!("write `{usage}`")))
+}
+
+fn equal(a: Vec<program::Expr>, b: Vec<program::Expr>) -> program::Expr {
+    let pairs = a.into_iter().zip(b).map(|(a, b)| binary(Binary::Eq, a, b));
+    pairs.reduce(|a, b| binary(Binary::And, a, b)).unwrap_or(program::Expr::Const(1))
+}
+
+/// The expressions directly inside.
+pub(super) fn children(expr: &Expr) -> Vec<&Expr> {
+    match &expr.kind {
+        ExprKind::Int(_)
+        | ExprKind::Bool(_)
+        | ExprKind::Null
+        | ExprKind::None
+        | ExprKind::Me
+        | ExprKind::Name(_) => Vec::new(),
+        ExprKind::Field(of, _) | ExprKind::Not(of) | ExprKind::Negate(of) | ExprKind::Lin(of) => {
+            vec![of]
+        }
+        ExprKind::Index(a, b) | ExprKind::Binary(_, a, b) | ExprKind::Repeat(a, b) => vec![a, b],
+        ExprKind::Conditional(a, b, c) => vec![a, b, c],
+        ExprKind::Call(_, args) | ExprKind::List(args) => args.iter().collect(),
+        ExprKind::Method(of, _, args) => std::iter::once(&**of).chain(args).collect(),
+        ExprKind::New(_, fields) | ExprKind::Record(_, fields) => {
+            fields.iter().map(|(_, value)| value).collect()
+        }
+    }
+}
+
+/// Whether computing the expression changes something.
+pub(super) fn has_effect(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::New(..) | ExprKind::Lin(_) => true,
+        ExprKind::Call(name, _)
+            if !matches!(name.text.as_str(), "min" | "max" | "vl" | "number") =>
+        {
+            true
+        }
+        _ => children(expr).into_iter().any(has_effect),
+    }
+}
+
+fn text(expr: &Expr) -> String {
+    match &expr.kind {
+        ExprKind::Name(name) => name.clone(),
+        ExprKind::Field(of, name) => format!("{}.{}", text(of), name.text),
+        ExprKind::Index(of, _) => format!("{}[...]", text(of)),
+        _ => "this".to_string(),
+    }
+}
+
+/// 'expected pid, found 0..3', with what can be done about it.
+pub(super) fn mismatch(types: &Types, found: &Ty, target: &Ty, span: Span) -> Diagnostic {
+    let message = match (found, target) {
+        (Ty::Int { lo, hi }, Ty::Int { .. }) if lo == hi => {
+            format!("{lo} is not one of {}", types.show(target))
+        }
+        (Ty::Nothing, _) => format!("`none` is not one of {}", types.show(target)),
+        _ => format!("expected {}, found {}", types.show(target), types.show(found)),
+    };
+    let help = match (found, target) {
+        (Ty::Int { .. }, Ty::Bool) => Some("compare it with a number: `x == 1`".to_string()),
+        (Ty::Node(_), Ty::Bool) => Some("compare it with null: `x != null`".to_string()),
+        (Ty::Nothing, Ty::Int { .. } | Ty::Bool | Ty::Enum(_)) => {
+            Some(format!("an optional type has `none`: `{}?`", types.show(target)))
+        }
+        (Ty::Optional(of), Ty::Int { .. }) if types.fits(of, target) => {
+            Some("here `none` would be taken for a number: begin the range at the same value".into())
+        }
+        (Ty::Int { .. }, Ty::Int { .. }) => Some("widen the range".to_string()),
+        (Ty::Int { .. }, Ty::Pid) => Some("a process is named by `me`".to_string()),
+        (Ty::Unit, _) => Some("this yields no value".to_string()),
+        _ => Some(format!("a value of type {} is needed here", types.show(target))),
+    };
+    Diagnostic::new(span, message).maybe_help(help)
+}
+
+/// The type of two values of which either may result.
+pub(super) fn common(types: &Types, a: &Ty, b: &Ty, span: Span) -> Parsed<Ty> {
+    Ok(match (a, b) {
+        (Ty::Int { lo: p, hi: q }, Ty::Int { lo: r, hi: s }) => {
+            Ty::Int { lo: *p.min(r), hi: *q.max(s) }
+        }
+        (Ty::Nothing, other @ (Ty::Int { .. } | Ty::Bool | Ty::Enum(_)))
+        | (other @ (Ty::Int { .. } | Ty::Bool | Ty::Enum(_)), Ty::Nothing) => {
+            Ty::Optional(Box::new(other.clone()))
+        }
+        _ if types.fits(a, b) => b.clone(),
+        _ if types.fits(b, a) => a.clone(),
+        _ => return Err(mismatch(types, b, a, span)),
+    })
+}
+
+pub(super) fn equality(types: &Types, a: &Ty, b: &Ty, span: Span) -> Parsed<Ty> {
+    if !types.comparable(a, b) {
+        let message =
+            format!("{} and {} cannot be compared", types.show(a), types.show(b));
+        let help = match (a, b) {
+            (Ty::Bool, Ty::Int { .. }) | (Ty::Int { .. }, Ty::Bool) => "use `true` and `false`",
+            (Ty::Nothing, _) | (_, Ty::Nothing) => "only optional types have `none`",
+            _ => "both sides must be of one type",
+        };
+        return Err(Diagnostic::new(span, message).help(help));
+    }
+    Ok(if *a == Ty::Nothing { b.clone() } else { a.clone() })
+}
+
+/// The type of a sum, a product or a comparison of numbers.
+pub(super) fn arithmetic(
+    types: &Types,
+    op: BinaryOp,
+    left: (&Ty, Span),
+    right: (&Ty, Span),
+    span: Span,
+) -> Parsed<Ty> {
+    let range = |(ty, at): (&Ty, Span)| match ty {
+        Ty::Int { lo, hi } => Ok((i64::from(*lo), i64::from(*hi))),
+        Ty::Pid => Err(Diagnostic::new(at, "ids of processes are not numbers")
+            .help("compare them with `==` and `!=`: processes are alike")),
+        _ => {
+            let message = format!("expected a number, found {}", types.show(ty));
+            let help = match ty {
+                Ty::Optional(_) => "put it into a variable that is not optional first",
+                _ => "numbers are written as ranges: `0..3`",
+            };
+            Err(Diagnostic::new(at, message).help(help))
+        }
+    };
+    let ((p, q), (r, s)) = (range(left)?, range(right)?);
+    let corners = |f: fn(i64, i64) -> i64| {
+        let all = [f(p, r), f(p, s), f(q, r), f(q, s)];
+        (all.into_iter().min().unwrap_or(0), all.into_iter().max().unwrap_or(0))
+    };
+    let (lo, hi) = match op {
+        BinaryOp::Add => (p + r, q + s),
+        BinaryOp::Sub => (p - s, q - r),
+        BinaryOp::Mul => corners(|a, b| a * b),
+        BinaryOp::Div | BinaryOp::Rem if (r, s) == (0, 0) => {
+            return Err(Diagnostic::new(right.1, "division by zero"));
+        }
+        BinaryOp::Div => (p.min(-q), q.max(-p)),
+        BinaryOp::Rem => (0, s.abs().max(r.abs()) - 1),
+        BinaryOp::Less | BinaryOp::LessEqual | BinaryOp::Greater | BinaryOp::GreaterEqual => {
+            return Ok(Ty::Bool);
+        }
+        _ => return Err(Diagnostic::new(span, "this can only be used in specifications")),
+    };
+    let clamp = |n: i64| n.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32;
+    Ok(Ty::Int { lo: clamp(lo), hi: clamp(hi) })
+}
