@@ -3,6 +3,8 @@
 
 pub mod engine;
 mod language;
+pub mod library;
 pub mod program;
+pub mod report;
 
 pub use language::{Diagnostic, Expectation, Model, ParameterInfo, Semantics, Span};
