@@ -2,6 +2,7 @@
 //! Checks a model of a concurrent algorithm against its specification, in every interleaving.
 
 pub mod engine;
+pub mod interpret;
 mod language;
 pub mod library;
 pub mod program;

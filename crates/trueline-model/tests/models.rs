@@ -51,6 +51,7 @@ fn every_model_says_its_verdicts_and_compiles() {
 use std::sync::Arc;
 use trueline::Budget;
 use trueline_model::engine::{self, Options, Verdict};
+use trueline_model::interpret;
 
 fn model(name: &str) -> Model {
     read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models").join(name))
@@ -119,6 +120,13 @@ fn every_model_has_the_verdicts_that_its_header_expects() {
                 report.states,
                 started.elapsed().as_secs_f64()
             );
+            if let Verdict::Violation(counterexample) = &report.verdict {
+                let replayed =
+                    interpret::replay(&model, Semantics::Default, &program, counterexample);
+                if let Err(why) = replayed {
+                    wrong.push(format!("{name} {expectation:?} is not replayed: {why}"));
+                }
+            }
             if verdict != expectation.verdict {
                 let detail = match &report.verdict {
                     Verdict::Violation(c) | Verdict::WrongPoints(c) => {

@@ -849,8 +849,8 @@ impl<'a> Body<'a> {
             "choose" => {
                 arity(name, args, 2)?;
                 let (lo, hi) = (self.types.number(&args[0])?, self.types.number(&args[1])?);
-                if lo > hi {
-                    let message = format!("there is no number from {lo} to {hi}");
+                if lo > hi || i64::from(hi) - i64::from(lo) > 4096 {
+                    let message = format!("there is no choice from {lo} to {hi}");
                     return Err(Diagnostic::new(expr.span, message));
                 }
                 let ty = Ty::Int { lo, hi };
@@ -893,7 +893,17 @@ impl<'a> Body<'a> {
             return Err(Diagnostic::new(name.span, message).maybe_help(help));
         };
         let of = self.types.nodes[node].fields.clone();
-        let (leaves, shared) = self.fields(&name.text, &of, fields)?;
+        let (mut leaves, mut shared) = self.fields(&name.text, &of, fields)?;
+        if shared && self.mode.reuse && self.fine() {
+            // Allocating is an access too: what it stores is read before.
+            for ((_, ty), leaves) in of.iter().zip(&mut leaves) {
+                if let Some(read) = leaves.take() {
+                    let value = Value { ty: ty.clone(), leaves: read, shared };
+                    *leaves = Some(self.hoist(value).leaves);
+                }
+            }
+            shared = false;
+        }
         let mut given = Vec::new();
         let mut at = 0;
         for ((_, ty), leaves) in of.iter().zip(leaves) {

@@ -525,15 +525,15 @@ fn client(
         let mut add = |operation: usize, domains: Vec<Vec<i32>>, span: Span| -> Parsed<()> {
             let mut tuples = vec![Vec::new()];
             for domain in domains {
+                if tuples.len().saturating_mul(domain.len()) > MOST_CALLS {
+                    let message = "there are more than 10,000 ways to call this";
+                    return Err(Diagnostic::new(span, message).help("make the domains smaller"));
+                }
                 tuples = (tuples.iter())
                     .flat_map(|tuple: &Vec<i32>| {
                         domain.iter().map(move |v| [tuple.as_slice(), &[*v]].concat())
                     })
                     .collect();
-                if tuples.len() > MOST_CALLS {
-                    let message = "there are more than 10,000 ways to call this";
-                    return Err(Diagnostic::new(span, message).help("make the domains smaller"));
-                }
             }
             for args in tuples {
                 let call = Call { operation, args };

@@ -15,9 +15,12 @@ impl Parser {
         self.records = records;
         let kind = kind?;
         let mut ty = Type { kind, span: at.to(self.last_span()) };
-        while self.take_sign("?") {
+        if self.take_sign("?") {
             let span = at.to(self.last_span());
             ty = Type { kind: TypeKind::Optional(Box::new(ty)), span };
+        }
+        if self.is_sign("?") {
+            return Err(Diagnostic::new(self.span(), "this is optional already").help("drop it"));
         }
         Ok(ty)
     }
@@ -99,18 +102,16 @@ impl Parser {
         operand: fn(&mut Parser) -> Parsed<Expr>,
     ) -> Parsed<Expr> {
         let mut left = operand(self)?;
-        // The tree of a long chain is as deep as the chain is long.
+        // The tree of a chain is as deep as the chain is long.
         let mut links = 0;
         while let Some((_, op)) = operators.iter().find(|(sign, _)| self.is_sign(sign)) {
             links += 1;
-            if links > 60 {
-                let message = "this expression is too long";
-                return Err(Diagnostic::new(self.span(), message).help("split it"));
-            }
+            self.deeper()?;
             self.advance();
             let right = operand(self)?;
             left = binary(*op, left, right);
         }
+        self.shallower(links);
         Ok(left)
     }
 
@@ -180,10 +181,6 @@ impl Parser {
         let mut expr = self.primary()?;
         let mut links = 0;
         loop {
-            links += 1;
-            if links > 60 {
-                return Err(Diagnostic::new(self.span(), "this expression is too long"));
-            }
             let at = expr.span;
             let kind = if self.take_sign(".") {
                 let name = match &self.peek().kind {
@@ -204,8 +201,11 @@ impl Parser {
                 self.expect_sign("]", "after the index")?;
                 ExprKind::Index(Box::new(expr), Box::new(index))
             } else {
+                self.shallower(links);
                 return Ok(expr);
             };
+            links += 1;
+            self.deeper()?;
             expr = Expr { kind, span: at.to(self.last_span()) };
         }
     }

@@ -16,7 +16,7 @@ mod lexer;
 mod parser;
 mod specification;
 mod statements;
-mod types;
+pub(crate) mod types;
 
 pub use diagnostic::{Diagnostic, Span};
 
@@ -155,6 +155,23 @@ impl Model {
     /// The text that it was read from.
     pub fn source(&self) -> &str {
         &self.source
+    }
+
+    pub(crate) fn ast(&self) -> &ast::Ast {
+        &self.ast
+    }
+
+    /// The types of the model as they are in this program.
+    pub(crate) fn types(&self, program: &Program) -> Result<types::Types, String> {
+        let mut types = types::Types {
+            constants: self.constants(),
+            points: program.points != crate::program::Points::None,
+            processes: program.processes(),
+            heap: program.nodes.first().map_or(0, |node| node.capacity),
+            ..types::Types::default()
+        };
+        types.declare(&self.ast.types).map_err(|error| error.message().to_string())?;
+        Ok(types)
     }
 
     fn constants(&self) -> Vec<(String, i32)> {

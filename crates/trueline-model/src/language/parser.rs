@@ -70,7 +70,7 @@ const ITEMS: [&str; 12] = [
 ];
 
 /// Deeper nesting than this is an error.
-const DEEPEST: u32 = 60;
+const DEEPEST: u32 = 100;
 
 pub(crate) type Parsed<T> = Result<T, Diagnostic>;
 
@@ -181,14 +181,23 @@ impl Parser {
 
     /// Runs a part of the parser one level deeper.
     pub(super) fn nested<T>(&mut self, parse: impl FnOnce(&mut Parser) -> Parsed<T>) -> Parsed<T> {
+        self.deeper()?;
+        let result = parse(self);
+        self.shallower(1);
+        result
+    }
+
+    pub(super) fn deeper(&mut self) -> Parsed<()> {
         if self.depth >= DEEPEST {
             let message = format!("this is nested more than {DEEPEST} levels deep");
             return Err(Diagnostic::new(self.span(), message).help("split it into smaller parts"));
         }
         self.depth += 1;
-        let result = parse(self);
-        self.depth -= 1;
-        result
+        Ok(())
+    }
+
+    pub(super) fn shallower(&mut self, levels: u32) {
+        self.depth -= levels;
     }
 
     // ---- declarations

@@ -195,6 +195,14 @@ fn first_value(types: &Types, ty: &Ty) -> Data {
     }
 }
 
+/// How many trees a list of lists has.
+fn weight(tree: &Tree) -> usize {
+    match tree {
+        Tree::List(items) => 1 + items.iter().map(weight).sum::<usize>(),
+        _ => 1,
+    }
+}
+
 fn constant(value: i32) -> Tree {
     Tree::Const(Data::Int(value))
 }
@@ -427,7 +435,8 @@ impl Compiler<'_> {
                 let Ty::Int { lo, hi } = ty else {
                     return Err(mismatch(self.types, &ty, &Ty::Int { lo: -1, hi: 1 }, of.span));
                 };
-                (Tree::Negate(Box::new(tree)), Ty::Int { lo: -hi, hi: -lo })
+                let ty = Ty::Int { lo: hi.saturating_neg(), hi: lo.saturating_neg() };
+                (Tree::Negate(Box::new(tree)), ty)
             }
             ExprKind::Conditional(condition, yes, no) => {
                 let (c, _) = self.typed(condition, &Ty::Bool)?;
@@ -445,6 +454,9 @@ impl Compiler<'_> {
                     _ => None,
                 };
                 let (tree, ty) = self.expr(item, of.as_ref())?;
+                if weight(&tree).saturating_mul(count) > 65_536 {
+                    return Err(Diagnostic::new(expr.span, "this list is too long"));
+                }
                 let of = Box::new(of.unwrap_or(ty));
                 let ty = match expected {
                     Some(Ty::Seq(_)) => Ty::Seq(of),
@@ -486,7 +498,7 @@ impl Compiler<'_> {
                 }
                 ("choose", [a, b]) => {
                     let (lo, hi) = (self.types.number(a)?, self.types.number(b)?);
-                    if lo > hi || hi - lo > 4096 {
+                    if lo > hi || i64::from(hi) - i64::from(lo) > 4096 {
                         let message = "there is no such choice";
                         return Err(Diagnostic::new(expr.span, message));
                     }
@@ -795,7 +807,7 @@ impl Run {
                 part(&mut self.slots[place.slot], &path, false)?.clone()
             }
             Tree::Not(of) => Data::Int(i32::from(!self.truth(of)?)),
-            Tree::Negate(of) => Data::Int(-self.number(of)?),
+            Tree::Negate(of) => Data::Int(self.number(of)?.checked_neg()?),
             Tree::If(condition, yes, no) => {
                 let chosen = if self.truth(condition)? { yes } else { no };
                 self.eval(chosen)?

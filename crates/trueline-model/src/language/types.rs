@@ -41,6 +41,8 @@ pub(crate) enum Ty {
 pub(crate) struct Struct {
     pub(crate) name: String,
     pub(crate) fields: Vec<(String, Ty)>,
+    /// How many scalars it has.
+    pub(crate) cells: usize,
 }
 
 /// One scalar variable, or array of scalars, of a type's layout.
@@ -69,6 +71,13 @@ pub(crate) struct Types {
 /// Arrays and ranges larger than this are surely a slip.
 const LARGEST: i64 = 1 << 20;
 
+fn check_size(cells: usize, span: Span) -> Parsed<()> {
+    if cells <= 4096 {
+        return Ok(());
+    }
+    Err(Diagnostic::new(span, "this type has more than 4096 cells").help("make it smaller"))
+}
+
 impl Types {
     /// Declares the types of a model. The parameters must be set before.
     pub(crate) fn declare(&mut self, types: &[TypeDecl]) -> Parsed<()> {
@@ -83,7 +92,8 @@ impl Types {
             // Nodes refer to each other, so their names are known before their fields are read.
             match decl {
                 TypeDecl::Node { name, .. } => {
-                    self.nodes.push(Struct { name: name.text.clone(), fields: Vec::new() });
+                    let name = name.text.clone();
+                    self.nodes.push(Struct { name, fields: Vec::new(), cells: 1 });
                 }
                 TypeDecl::Enum { name, cases } => {
                     let cases = cases.iter().map(|c| c.text.clone()).collect();
@@ -100,7 +110,9 @@ impl Types {
                 }
                 TypeDecl::Record { name, fields } => {
                     let fields = self.fields(fields)?;
-                    self.records.push(Struct { name: name.text.clone(), fields });
+                    let cells = fields.iter().map(|(_, ty)| self.cells(ty)).sum();
+                    check_size(cells, name.span)?;
+                    self.records.push(Struct { name: name.text.clone(), fields, cells });
                 }
                 _ => {}
             }
@@ -133,6 +145,15 @@ impl Types {
         Ok(out)
     }
 
+    /// How many scalars a value of the type has.
+    fn cells(&self, ty: &Ty) -> usize {
+        match ty {
+            Ty::Record(record) => self.records[*record].cells,
+            Ty::Array { of, len, .. } => self.cells(of).saturating_mul(*len),
+            _ => 1,
+        }
+    }
+
     fn has_array(&self, ty: &Ty) -> bool {
         match ty {
             Ty::Array { .. } => true,
@@ -156,7 +177,8 @@ impl Types {
                     let help = format!("a range begins with its least value: `{hi}..{lo}`");
                     return Err(Diagnostic::new(ty.span, message).help(help));
                 }
-                if i64::from(hi) - i64::from(lo) >= LARGEST {
+                let far = |n: i32| !(-1_000_000_000..=1_000_000_000).contains(&n);
+                if i64::from(hi) - i64::from(lo) >= LARGEST || far(lo) || far(hi) {
                     let message = "this domain has more than a million values";
                     return Err(Diagnostic::new(ty.span, message).help("a small range will do"));
                 }
@@ -178,10 +200,12 @@ impl Types {
                     return Err(Diagnostic::new(len.span, message).help("1 to 4096 will do"));
                 }
                 let of = Box::new(self.resolve(of)?);
+                check_size(self.cells(&of).saturating_mul(count as usize), ty.span)?;
                 Ty::Array { of, len: count as usize, by_process: false }
             }
             TypeKind::PerProcess(of) => {
                 let of = Box::new(self.resolve(of)?);
+                check_size(self.cells(&of).saturating_mul(self.processes), ty.span)?;
                 Ty::Array { of, len: self.processes, by_process: true }
             }
             TypeKind::Seq(of) => Ty::Seq(Box::new(self.resolve(of)?)),
