@@ -5,6 +5,8 @@ pub mod engine;
 pub mod generate;
 pub mod interpret;
 mod language;
+pub mod library;
 pub mod program;
+pub mod report;
 
 pub use language::{Diagnostic, Expectation, Model, ParameterInfo, Semantics, Span};

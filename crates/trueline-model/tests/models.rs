@@ -133,7 +133,8 @@ fn every_model_has_the_verdicts_that_its_header_expects() {
                         let mut out = format!("{:?}\n", c.reason);
                         for step in &c.trace.steps {
                             let at = step.location.map(|l| &program.locations[l]);
-                            let at = at.map_or(String::new(), |l| format!("{}: {}", l.line, l.text));
+                            let at =
+                                at.map_or(String::new(), |l| format!("{}: {}", l.line, l.text));
                             out += &format!(
                                 "  P{} {:?} {at} -> {:?} {:?}\n",
                                 step.process, step.events, step.shared, step.private

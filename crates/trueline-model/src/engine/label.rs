@@ -1,6 +1,6 @@
 //! Labels: what a step shows to the specification.
 
-use crate::program::{Program, Type};
+use crate::program::Type;
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -63,29 +63,7 @@ impl Label {
             What::Point(call, number) => (2, call, number),
             What::Return(operation, number) => (3, operation, number),
         };
-        (first < 1 << 8 && second < 1 << 18).then(|| {
-            kind | u32::from(self.process) << 2 | u32::from(first) << 6 | second << 14
-        })
-    }
-
-    /// In words: `P1 calls enq(3)`, `P1 returns 3`.
-    pub(crate) fn show(&self, program: &Program) -> String {
-        let who = format!("P{}", self.process);
-        let results = |operation: u16, number: u32| {
-            let types = &program.operations[usize::from(operation)].results;
-            program.show_results(usize::from(operation), &results_of(types, number))
-        };
-        match self.what {
-            What::Call(call) => format!("{who} calls {}", program.show_call(call.into())),
-            What::Lin(_) => format!("{who} takes effect"),
-            What::Point(call, number) => {
-                let operation = program.calls[usize::from(call)].operation as u16;
-                let shown = program.show_call(call.into());
-                format!("{who} takes effect: {shown} -> {}", results(operation, number))
-            }
-            What::Return(operation, number) => {
-                format!("{who} returns {}", results(operation, number))
-            }
-        }
+        (first < 1 << 8 && second < 1 << 18)
+            .then(|| kind | u32::from(self.process) << 2 | u32::from(first) << 6 | second << 14)
     }
 }

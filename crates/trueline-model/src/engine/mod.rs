@@ -7,15 +7,19 @@
 //! | `canonical` | symmetry: exact orbits |
 //! | `cartesian` | partial order reduction |
 //! | `table`, `expand`, `search` | the visited set; successors; breadth first search in parallel |
+//! | `checkpoint` | a search that goes on after it was killed |
+//! | `progress` | deadlock, lock-freedom, response |
 //! | `trace`, `verify` | counterexamples; verdicts |
 
 mod canonical;
 mod cartesian;
+mod checkpoint;
 mod code;
 mod expand;
 mod heap;
 mod label;
 mod layout;
+mod progress;
 mod search;
 mod spec_sets;
 mod step;
@@ -23,6 +27,7 @@ mod table;
 mod trace;
 mod verify;
 
+pub use progress::{Lasso, Progress, ProgressReport, Property, progress};
 pub use search::Pulse;
 pub use trace::{Event, Trace, TraceStep};
 pub use verify::{Counterexample, Options, Reason, Report, Verdict, verify};

@@ -6,13 +6,13 @@
 //!
 //! No parent is stored. A path back is found by expanding the level before once more ([`Search::path_to`]).
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use smallvec::SmallVec;
 use trueline::Budget;
-use trueline::budget::Exhausted;
+use trueline::budget::{Exhausted, Footprint};
 
 use super::canonical;
 use super::cartesian::Choices;
@@ -148,6 +148,7 @@ impl<'a> Search<'a> {
         let mut workers: Vec<Worker> = (0..self.threads)
             .map(|_| Worker::new(self.machine, self.sets, reductions, SHARDS))
             .collect();
+        let mut footprint = Footprint::new(budget);
         loop {
             if most_levels.is_some_and(|most| self.depth() >= most) {
                 return End::Depth;
@@ -172,7 +173,9 @@ impl<'a> Search<'a> {
                 self.expanded = end;
                 pulse.states.store(self.states(), Ordering::Relaxed);
                 pulse.depth.store(self.depth() as u64, Ordering::Relaxed);
-                pulse.bytes.store(self.bytes(), Ordering::Relaxed);
+                let sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner).bytes();
+                footprint.set(self.bytes() + sets);
+                pulse.bytes.store(self.bytes() + sets, Ordering::Relaxed);
                 if let Err(spent) = pause(self) {
                     return End::Spent(spent);
                 }
@@ -260,7 +263,7 @@ impl<'a> Search<'a> {
         let work = |number: usize, shard: &mut Shard| {
             for records in &out {
                 if antichain {
-                    let mut sets = sets.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                    let mut sets = sets.lock().unwrap_or_else(PoisonError::into_inner);
                     for record in records[number].chunks_exact(stride) {
                         let classes = classes_of(&record[width..]);
                         shard.insert_minimal(&record[..width], |a, b| {

@@ -125,6 +125,32 @@ impl SpecSets {
         sets
     }
 
+    /// Everything that numbers stand for, in order: objects, configurations, sets.
+    pub(crate) fn tables(&self) -> (Vec<Vec<i32>>, Vec<Vec<u32>>, Vec<Vec<u32>>) {
+        fn all<T: Clone>(interner: &Interner<T>) -> Vec<Vec<T>> {
+            interner.items.iter().map(|i| i.to_vec()).collect()
+        }
+        (all(&self.objects), all(&self.configurations), all(&self.sets))
+    }
+
+    /// Takes back what [`SpecSets::tables`] gave, into a table that is new.
+    pub(crate) fn restore(
+        &mut self,
+        objects: &[Vec<i32>],
+        configurations: &[Vec<u32>],
+        sets: &[Vec<u32>],
+    ) {
+        objects.iter().for_each(|o| {
+            self.objects.intern(o);
+        });
+        configurations.iter().for_each(|c| {
+            self.configurations.intern(c);
+        });
+        sets.iter().for_each(|s| {
+            self.set(&mut s.clone());
+        });
+    }
+
     /// The set before the first step.
     pub(crate) fn initial(&mut self) -> u32 {
         let mut members = Vec::new();

@@ -94,6 +94,24 @@ impl Shard {
         self.dead_count += 1;
     }
 
+    /// Fills an empty shard with records, of which some are dead.
+    pub(crate) fn restore(&mut self, records: &[u32], dead: Vec<u64>) {
+        for record in records.chunks_exact(self.width) {
+            self.push(record);
+        }
+        self.dead_count = dead.iter().map(|w| w.count_ones() as usize).sum();
+        self.dead = dead;
+        while self.len * 5 >= (1usize << self.bits) * 4 {
+            self.bits += 1;
+        }
+        self.fill();
+    }
+
+    /// Marks of dead states, 64 a word.
+    pub(crate) fn dead(&self) -> &[u64] {
+        &self.dead
+    }
+
     fn push(&mut self, record: &[u32]) -> usize {
         if self.len % PIECE == 0 {
             self.pieces.push(Vec::with_capacity(PIECE * self.width));
@@ -120,6 +138,13 @@ impl Shard {
 
     /// Adds a record; false where it was there. Records are compared in full.
     pub(crate) fn insert(&mut self, record: &[u32]) -> bool {
+        let before = self.len;
+        self.find_or_insert(record);
+        self.len > before
+    }
+
+    /// The number of a record, which is added where it was not there.
+    pub(crate) fn find_or_insert(&mut self, record: &[u32]) -> usize {
         debug_assert!(!self.antichain);
         self.grow_if_full();
         let hash = hash(record);
@@ -132,15 +157,16 @@ impl Shard {
             if entry == 0 {
                 break;
             }
-            if entry & !numbers == tag && same(self.get((entry & numbers) as usize - 1), record) {
-                return false;
+            let id = (entry & numbers).wrapping_sub(1) as usize;
+            if entry & !numbers == tag && same(self.get(id), record) {
+                return id;
             }
             at = (at + 1) & mask;
         }
         let id = self.push(record);
         self.table[at] = self.entry(id, hash);
         self.entries += 1;
-        true
+        id
     }
 
     /// Adds a record unless a set that is included in its own is there for the same frame; evicts those that include its own.
@@ -198,6 +224,11 @@ impl Shard {
             return;
         }
         self.bits += 1;
+        self.fill();
+    }
+
+    /// Makes the table from the list.
+    fn fill(&mut self) {
         self.table = Vec::new();
         self.table = vec![0; 1 << self.bits];
         self.entries = 0;

@@ -1,13 +1,19 @@
 //! Verification: from a program and options to a verdict.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use trueline::Budget;
 use trueline::budget::Exhausted;
 
 use crate::program::{Points, Program};
 
+use super::canonical::MOST_PROCESSES;
+use super::checkpoint;
 use super::expand::{Hit, Reductions, Wrong};
+use super::heap::MOST_NODES;
+use super::label::result_count;
 use super::search::{End, Pulse, Search};
 use super::spec_sets::SpecSets;
 use super::step::{Machine, Outcome};
@@ -28,6 +34,10 @@ pub struct Options {
     pub threads: usize,
     /// Told while the search runs.
     pub pulse: Arc<Pulse>,
+    /// Where to keep what was found, every half minute and when the budget is spent.
+    pub checkpoint: Option<PathBuf>,
+    /// Where to go on from.
+    pub resume: Option<PathBuf>,
 }
 
 impl Default for Options {
@@ -39,6 +49,8 @@ impl Default for Options {
             points: false,
             threads: 1,
             pulse: Arc::default(),
+            checkpoint: None,
+            resume: None,
         }
     }
 }
@@ -112,6 +124,9 @@ pub struct Report {
     pub points: bool,
 }
 
+/// A run that is killed loses no more than this and the time that saving takes.
+const BETWEEN_CHECKPOINTS: Duration = Duration::from_secs(30);
+
 /// Decides whether every history of the program is one of its specification.
 pub fn verify(program: &Arc<Program>, options: &Options, budget: &Budget) -> Report {
     let points = if options.points { program.points } else { Points::None };
@@ -121,7 +136,8 @@ pub fn verify(program: &Arc<Program>, options: &Options, budget: &Budget) -> Rep
         && counterexample.reason == Reason::NotLinearizable
     {
         // Theorem 2 decides only if every point is marked: ask again without the marks.
-        let again = once(program, Points::None, options, budget);
+        let fresh = Options { checkpoint: None, resume: None, ..options.clone() };
+        let again = once(program, Points::None, &fresh, budget);
         report.verdict = match again.verdict {
             Verdict::Verified => Verdict::WrongPoints(counterexample.clone()),
             other => other,
@@ -131,8 +147,6 @@ pub fn verify(program: &Arc<Program>, options: &Options, budget: &Budget) -> Rep
 }
 
 fn once(program: &Arc<Program>, points: Points, options: &Options, budget: &Budget) -> Report {
-    let machine = Machine::new(program.clone(), points);
-    let sets = Mutex::new(SpecSets::new(program.clone(), points));
     let mut report = Report {
         verdict: Verdict::Verified,
         states: 0,
@@ -143,6 +157,12 @@ fn once(program: &Arc<Program>, points: Points, options: &Options, budget: &Budg
         terminal: 0,
         points: points != Points::None,
     };
+    if let Some(reason) = too_large(program) {
+        report.verdict = Verdict::Unknown(reason);
+        return report;
+    }
+    let machine = Machine::new(program.clone(), points);
+    let sets = Mutex::new(SpecSets::new(program.clone(), points));
     let initial = match machine.initial() {
         Ok(initial) => initial,
         Err(Outcome::Full(pool)) => {
@@ -161,11 +181,40 @@ fn once(program: &Arc<Program>, points: Points, options: &Options, budget: &Budg
             return report;
         }
     };
-    let initial_set = lock(&sets).initial();
     let reductions = options.reductions();
-    let mut search =
-        Search::new(&machine, &sets, reductions, options.threads, &initial, initial_set);
-    let end = search.run(budget, None, &options.pulse, &mut |_| Ok(()));
+    let restored = match &options.resume {
+        None => None,
+        Some(path) => match checkpoint::load(path, &machine, &sets, reductions, options.threads) {
+            Ok(search) => Some(search),
+            Err(error) => {
+                report.verdict = Verdict::Unknown(format!("{}: {error}", path.display()));
+                return report;
+            }
+        },
+    };
+    let initial_set = lock(&sets).initial();
+    let mut search = restored.unwrap_or_else(|| {
+        Search::new(&machine, &sets, reductions, options.threads, &initial, initial_set)
+    });
+    let mut saved = budget.elapsed();
+    let mut trouble = None;
+    let mut save = |search: &Search| {
+        if let Some(path) = &options.checkpoint
+            && let Err(error) = checkpoint::save(path, search)
+        {
+            trouble = Some(format!("{}: {error}", path.display()));
+        }
+    };
+    let end = search.run(budget, None, &options.pulse, &mut |search| {
+        if budget.elapsed() - saved >= BETWEEN_CHECKPOINTS {
+            save(search);
+            saved = budget.elapsed();
+        }
+        Ok(())
+    });
+    if let End::Spent(_) = end {
+        save(&search);
+    }
     report.states = search.states();
     report.transitions = search.transitions;
     report.depth = search.depth() as u64;
@@ -178,7 +227,10 @@ fn once(program: &Arc<Program>, points: Points, options: &Options, budget: &Budg
     report.verdict = match end {
         End::Complete => Verdict::Verified,
         End::Depth => Verdict::Unknown("the depth is reached".into()),
-        End::Spent(spent) => Verdict::Unknown(spent_after(&spent, search.depth())),
+        End::Spent(spent) => Verdict::Unknown(match trouble {
+            None => spent_after(&spent, search.depth()),
+            Some(trouble) => format!("{}; {trouble}", spent_after(&spent, search.depth())),
+        }),
         End::Wrong(_, Hit { wrong: Wrong::Full(pool), .. }) => {
             Verdict::Unknown(full(program, pool))
         }
@@ -235,11 +287,32 @@ fn explain(
     }
 }
 
+/// What this checker cannot hold, in words.
+fn too_large(program: &Program) -> Option<String> {
+    let processes = program.processes();
+    if processes == 0 || processes > MOST_PROCESSES {
+        return Some(format!(
+            "{processes} processes: between 1 and {MOST_PROCESSES} can be checked"
+        ));
+    }
+    if let Some(node) = program.nodes.iter().find(|n| n.capacity > MOST_NODES) {
+        let (name, capacity) = (&node.name, node.capacity);
+        return Some(format!(
+            "{capacity} nodes of type {name}: at most {MOST_NODES} can be checked"
+        ));
+    }
+    let results: u64 = program.operations.iter().map(|o| result_count(&o.results)).sum();
+    if program.calls.len() >= 1 << 16 || results >= 1 << 31 {
+        return Some("the arguments or results of an operation have too many values".into());
+    }
+    None
+}
+
 fn spent_after(spent: &Exhausted, depth: usize) -> String {
     format!("{spent}; every run of up to {depth} steps was seen")
 }
 
-fn full(program: &Program, pool: usize) -> String {
+pub(crate) fn full(program: &Program, pool: usize) -> String {
     let node = &program.nodes[pool];
     format!("the heap of {} nodes of type {} is full", node.capacity, node.name)
 }

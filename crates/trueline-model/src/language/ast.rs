@@ -199,8 +199,15 @@ pub(crate) enum BinaryOp {
 #[derive(Clone, Debug)]
 pub(crate) enum SpecDecl {
     /// `spec queue` or `spec register(init: 0)`: one that trueline knows.
-    Named { name: Name, arguments: Vec<(Name, Expr)> },
-    Written { state: Vec<VarDecl>, ops: Vec<SpecOp>, span: Span },
+    Named {
+        name: Name,
+        arguments: Vec<(Name, Expr)>,
+    },
+    Written {
+        state: Vec<VarDecl>,
+        ops: Vec<SpecOp>,
+        span: Span,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -254,7 +261,12 @@ pub(crate) enum Property {
     DeadlockFree,
     LockFree,
     /// `response NAME: always (p implies eventually q) [under weak fairness]`
-    Response { name: Name, from: Event, to: Event, weakly_fair: bool },
+    Response {
+        name: Name,
+        from: Event,
+        to: Event,
+        weakly_fair: bool,
+    },
 }
 
 #[derive(Clone, Debug)]

@@ -260,8 +260,8 @@ impl<'a> Body<'a> {
 
     /// Hoists the value if what comes next must not be done before it, or is another access.
     fn settle(&mut self, value: Value, next: &Expr) -> Value {
-        let needed = value.shared
-            && if self.fine() { self.touches(next) } else { has_effect(next) };
+        let needed =
+            value.shared && if self.fine() { self.touches(next) } else { has_effect(next) };
         if needed { self.hoist(value) } else { value }
     }
 
@@ -298,12 +298,16 @@ impl<'a> Body<'a> {
                 };
                 let Ty::Node(node) = base_place.ty else {
                     let shown = self.types.show(&base_place.ty);
-                    let message = format!("`{}` is of type {shown}, which has no fields", text(base));
+                    let message =
+                        format!("`{}` is of type {shown}, which has no fields", text(base));
                     return Err(Diagnostic::new(base.span, message));
                 };
                 // Finding the node is an access, its field another.
-                let pointer =
-                    if base_place.shared && self.fine() { self.hoist(base_place) } else { base_place };
+                let pointer = if base_place.shared && self.fine() {
+                    self.hoist(base_place)
+                } else {
+                    base_place
+                };
                 let place = PlaceRef {
                     ty: Ty::Node(node),
                     root: Root::Heap(node, pointer.leaves[0].clone()),
@@ -598,13 +602,7 @@ impl<'a> Body<'a> {
         common(self.types, a, b, span)
     }
 
-    fn operation(
-        &mut self,
-        op: BinaryOp,
-        left: &Expr,
-        right: &Expr,
-        expr: &Expr,
-    ) -> Parsed<Value> {
+    fn operation(&mut self, op: BinaryOp, left: &Expr, right: &Expr, expr: &Expr) -> Parsed<Value> {
         if matches!(op, BinaryOp::And | BinaryOp::Or) {
             let several = self.touches(left) && self.touches(right) || has_effect(right);
             if several && (self.fine() || has_effect(right)) {
@@ -757,8 +755,11 @@ impl<'a> Body<'a> {
     fn linked(&self, place: &PlaceRef, span: Span) -> Parsed<Place> {
         match place.root {
             Root::Shared(_, Some(links)) => Ok(self.link(place, links, program::Expr::Me)),
-            _ => Err(Diagnostic::new(span, "`ll`, `sc` and `vl` work on shared variables, not on nodes")
-                .help("use `cas` on the fields of nodes")),
+            _ => Err(Diagnostic::new(
+                span,
+                "`ll`, `sc` and `vl` work on shared variables, not on nodes",
+            )
+            .help("use `cas` on the fields of nodes")),
         }
     }
 
@@ -983,8 +984,7 @@ fn arity(name: &Name, args: &[Expr], wanted: usize) -> Parsed<()> {
         "number" => "number(me)",
         _ => "min(a, b)",
     };
-    let message =
-        format!("`{}` takes {wanted} arguments, but here are {}", name.text, args.len());
+    let message = format!("`{}` takes {wanted} arguments, but here are {}", name.text, args.len());
     Err(Diagnostic::new(name.span, message).help(format!("write `{usage}`")))
 }
 
@@ -1052,9 +1052,9 @@ pub(super) fn mismatch(types: &Types, found: &Ty, target: &Ty, span: Span) -> Di
         (Ty::Nothing, Ty::Int { .. } | Ty::Bool | Ty::Enum(_)) => {
             Some(format!("an optional type has `none`: `{}?`", types.show(target)))
         }
-        (Ty::Optional(of), Ty::Int { .. }) if types.fits(of, target) => {
-            Some("here `none` would be taken for a number: begin the range at the same value".into())
-        }
+        (Ty::Optional(of), Ty::Int { .. }) if types.fits(of, target) => Some(
+            "here `none` would be taken for a number: begin the range at the same value".into(),
+        ),
         (Ty::Int { .. }, Ty::Int { .. }) => Some("widen the range".to_string()),
         (Ty::Int { .. }, Ty::Pid) => Some("a process is named by `me`".to_string()),
         (Ty::Unit, _) => Some("this yields no value".to_string()),
@@ -1081,8 +1081,7 @@ pub(super) fn common(types: &Types, a: &Ty, b: &Ty, span: Span) -> Parsed<Ty> {
 
 pub(super) fn equality(types: &Types, a: &Ty, b: &Ty, span: Span) -> Parsed<Ty> {
     if !types.comparable(a, b) {
-        let message =
-            format!("{} and {} cannot be compared", types.show(a), types.show(b));
+        let message = format!("{} and {} cannot be compared", types.show(a), types.show(b));
         let help = match (a, b) {
             (Ty::Bool, Ty::Int { .. }) | (Ty::Int { .. }, Ty::Bool) => "use `true` and `false`",
             (Ty::Nothing, _) | (_, Ty::Nothing) => "only optional types have `none`",

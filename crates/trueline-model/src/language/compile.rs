@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use super::Semantics;
 use super::ast::{
     self, Ast, Event, Expr, ExprKind, Op, Ops, Property, Role, SpecDecl, Stmt, StmtKind, VarDecl,
 };
@@ -16,7 +17,6 @@ use super::flow::NodeIx;
 use super::parser::Parsed;
 use super::specification::{self, Signature};
 use super::types::{Ty, Types};
-use super::Semantics;
 use crate::program::{
     self, Call, Dim, NodeType, Operation, Points, Program, Reclaim, Response, Setup, SpecMachine,
     Variable,
@@ -139,9 +139,7 @@ pub(super) fn compile(
     };
     let nodes = types.nodes.iter().map(|node| NodeType {
         name: node.name.clone(),
-        fields: (node.fields.iter())
-            .flat_map(|(name, ty)| layout(&types, name, ty))
-            .collect(),
+        fields: (node.fields.iter()).flat_map(|(name, ty)| layout(&types, name, ty)).collect(),
         capacity: types.heap,
         reclaim: if reuse { Reclaim::Freed } else { Reclaim::Collected },
     });
@@ -307,8 +305,7 @@ fn expressions(stmt: &Stmt) -> Vec<&Expr> {
 /// Whether an operation marks a linearization point in a branch that the parameters choose.
 fn has_marks(types: &Types, ast: &Ast) -> Parsed<bool> {
     fn marked(expr: &Expr) -> bool {
-        matches!(expr.kind, ExprKind::Lin(_))
-            || super::body::children(expr).into_iter().any(marked)
+        matches!(expr.kind, ExprKind::Lin(_)) || super::body::children(expr).into_iter().any(marked)
     }
     fn search(types: &Types, block: &[Stmt]) -> Parsed<bool> {
         for stmt in block {
@@ -569,9 +566,11 @@ fn client(
             };
             let signature = &signatures[operation];
             if !named.args.is_empty() && named.args.len() != signature.args.len() {
-                let message = format!("`{}` takes {} arguments", named.op.text, signature.args.len());
-                return Err(Diagnostic::new(named.op.span, message)
-                    .help("give a value or `_` for each"));
+                let message =
+                    format!("`{}` takes {} arguments", named.op.text, signature.args.len());
+                return Err(
+                    Diagnostic::new(named.op.span, message).help("give a value or `_` for each")
+                );
             }
             let mut domains = Vec::new();
             for (at, ty) in signature.args.iter().enumerate() {

@@ -91,8 +91,7 @@ impl Parser {
             parser.expect_sign(":", "and the value otherwise")?;
             let no = parser.expr()?;
             let span = condition.span.to(no.span);
-            let kind =
-                ExprKind::Conditional(Box::new(condition), Box::new(yes), Box::new(no));
+            let kind = ExprKind::Conditional(Box::new(condition), Box::new(yes), Box::new(no));
             Ok(Expr { kind, span })
         })
     }

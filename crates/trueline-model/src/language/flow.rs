@@ -21,10 +21,25 @@ pub(super) enum Node {
     /// Not made yet, or never reached.
     Open,
     Jump(NodeIx),
-    Do { body: Vec<Stmt>, cut: bool, next: NodeIx },
-    Branch { condition: Expr, cut: bool, yes: NodeIx, no: NodeIx },
-    Choose { branches: Vec<NodeIx>, cut: bool },
-    Return { values: Vec<Expr>, cut: bool },
+    Do {
+        body: Vec<Stmt>,
+        cut: bool,
+        next: NodeIx,
+    },
+    Branch {
+        condition: Expr,
+        cut: bool,
+        yes: NodeIx,
+        no: NodeIx,
+    },
+    Choose {
+        branches: Vec<NodeIx>,
+        cut: bool,
+    },
+    Return {
+        values: Vec<Expr>,
+        cut: bool,
+    },
 }
 
 /// The graph of one operation.

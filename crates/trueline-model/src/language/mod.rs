@@ -77,8 +77,7 @@ impl Model {
                 let message = format!("`{}` is declared already", name.text);
                 return Err(Diagnostic::new(name.span, message).help("choose another name"));
             }
-            let (least, greatest) =
-                (types.number(&parameter.low)?, types.number(&parameter.high)?);
+            let (least, greatest) = (types.number(&parameter.low)?, types.number(&parameter.high)?);
             let value = types.number(&parameter.default)?;
             if !(least..=greatest).contains(&value) {
                 let message = format!("{value} is not one of {least}..{greatest}");
@@ -106,12 +105,13 @@ impl Model {
     pub fn set(&mut self, name: &str, value: i32) -> Result<(), String> {
         let Some(parameter) = self.parameters.iter_mut().find(|p| p.name == name) else {
             let known: Vec<&str> = self.parameters.iter().map(|p| p.name.as_str()).collect();
-            let help = diagnostic::did_you_mean(name, known.iter().copied()).unwrap_or_else(|| {
-                match known.is_empty() {
-                    true => "it has none".to_string(),
-                    false => format!("it has {}", known.join(", ")),
-                }
-            });
+            let help =
+                diagnostic::did_you_mean(name, known.iter().copied()).unwrap_or_else(
+                    || match known.is_empty() {
+                        true => "it has none".to_string(),
+                        false => format!("it has {}", known.join(", ")),
+                    },
+                );
             return Err(format!("{} has no parameter {name:?}: {help}", self.ast.name.text));
         };
         if !(parameter.least..=parameter.greatest).contains(&value) {

@@ -13,11 +13,55 @@ use super::lexer::{Token, TokenKind, tokens};
 
 /// Words that cannot be names.
 pub(crate) const KEYWORDS: [&str; 49] = [
-    "object", "type", "enum", "record", "node", "shared", "local", "init", "op", "spec", "state",
-    "client", "role", "property", "bool", "pid", "lock", "seq", "set", "map", "if",
-    "else", "while", "loop", "for", "in", "break", "continue", "return", "atomic", "await",
-    "unlock", "free", "skip", "assert", "either", "or", "when", "new", "null", "none", "me",
-    "true", "false", "always", "implies", "eventually", "int", "nat",
+    "object",
+    "type",
+    "enum",
+    "record",
+    "node",
+    "shared",
+    "local",
+    "init",
+    "op",
+    "spec",
+    "state",
+    "client",
+    "role",
+    "property",
+    "bool",
+    "pid",
+    "lock",
+    "seq",
+    "set",
+    "map",
+    "if",
+    "else",
+    "while",
+    "loop",
+    "for",
+    "in",
+    "break",
+    "continue",
+    "return",
+    "atomic",
+    "await",
+    "unlock",
+    "free",
+    "skip",
+    "assert",
+    "either",
+    "or",
+    "when",
+    "new",
+    "null",
+    "none",
+    "me",
+    "true",
+    "false",
+    "always",
+    "implies",
+    "eventually",
+    "int",
+    "nat",
 ];
 
 const ITEMS: [&str; 12] = [
@@ -236,8 +280,8 @@ impl Parser {
         ast.spec = spec.ok_or_else(|| {
             missing("specification", "write `spec { ... }`, or name one: `spec queue`")
         })?;
-        ast.client = client
-            .ok_or_else(|| missing("client", "add one: `client { procs 2; ops 1 }`"))?;
+        ast.client =
+            client.ok_or_else(|| missing("client", "add one: `client { procs 2; ops 1 }`"))?;
         Ok(ast)
     }
 
@@ -656,9 +700,7 @@ impl Parser {
             let near = nearest(word, KEYWORDS);
             if second_on_line && let Some(near) = near {
                 let message = format!("`{word}` begins no statement");
-                return Err(
-                    Diagnostic::new(first, message).help(format!("did you mean `{near}`?"))
-                );
+                return Err(Diagnostic::new(first, message).help(format!("did you mean `{near}`?")));
             }
         }
         let target = self.expr().map_err(|error| {

@@ -160,8 +160,7 @@ pub(super) fn compile(
         compiler.result = signature.result.clone();
         let (body, falls) = compiler.block(&op.body, false)?;
         if falls && signature.result != Ty::Unit {
-            let message =
-                format!("`{}` can end here without returning a value", signature.name);
+            let message = format!("`{}` can end here without returning a value", signature.name);
             let help = format!("return one of {}", types.show(&signature.result));
             return Err(Diagnostic::new(op.name.span, message).help(help));
         }
@@ -370,16 +369,12 @@ impl Compiler<'_> {
             ExprKind::Index(base, index) => {
                 let (mut place, ty) = self.place(base)?;
                 let (tree, item) = match ty {
-                    Ty::Array { of, by_process: true, .. } => {
-                        (self.typed(index, &Ty::Pid)?.0, *of)
-                    }
+                    Ty::Array { of, by_process: true, .. } => (self.typed(index, &Ty::Pid)?.0, *of),
                     Ty::Array { of, len, .. } => {
                         let wanted = Ty::Int { lo: 0, hi: len as i32 - 1 };
                         (self.typed(index, &wanted)?.0, *of)
                     }
-                    Ty::Seq(of) => {
-                        (self.typed(index, &Ty::Int { lo: 0, hi: i32::MAX })?.0, *of)
-                    }
+                    Ty::Seq(of) => (self.typed(index, &Ty::Int { lo: 0, hi: i32::MAX })?.0, *of),
                     Ty::Map(key, value) => (self.typed(index, &key)?.0, *value),
                     other => {
                         let message = format!("{} has no cells", self.types.show(&other));
@@ -517,7 +512,10 @@ impl Compiler<'_> {
             },
             ExprKind::Method(base, name, args) => self.method(base, name, args)?,
             ExprKind::New(..) | ExprKind::Lin(_) => {
-                return Err(Diagnostic::new(expr.span, "a specification has no heap and no points"));
+                return Err(Diagnostic::new(
+                    expr.span,
+                    "a specification has no heap and no points",
+                ));
             }
         })
     }
@@ -819,9 +817,7 @@ impl Run {
             }
             Tree::Min(a, b) => Data::Int(self.number(a)?.min(self.number(b)?)),
             Tree::Max(a, b) => Data::Int(self.number(a)?.max(self.number(b)?)),
-            Tree::Choose(lo, hi) => {
-                Data::Int(lo + self.choice((hi - lo + 1) as usize) as i32)
-            }
+            Tree::Choose(lo, hi) => Data::Int(lo + self.choice((hi - lo + 1) as usize) as i32),
             Tree::Binary(op, left, right) => return self.binary(*op, left, right),
             Tree::Method(method, place, args) => {
                 let args: Vec<Data> =
@@ -919,7 +915,11 @@ fn call(method: Method, target: &mut Data, mut args: Vec<Data>) -> Option<Data> 
         }
         (Data::List(items), Method::PopBack) => items.pop(),
         (Data::List(items), Method::PopFront) => {
-            if items.is_empty() { None } else { Some(items.remove(0)) }
+            if items.is_empty() {
+                None
+            } else {
+                Some(items.remove(0))
+            }
         }
         (Data::List(items), Method::Back) => items.last().cloned(),
         (Data::List(items), Method::Front) => items.first().cloned(),
@@ -984,7 +984,8 @@ fn decode(types: &Types, ty: &Ty, words: &mut &[i32]) -> Data {
         }
         Ty::Map(key, value) => {
             let len = take();
-            let pair = |words: &mut &[i32]| (decode(types, key, words), decode(types, value, words));
+            let pair =
+                |words: &mut &[i32]| (decode(types, key, words), decode(types, value, words));
             Data::Map((0..len).map(|_| pair(words)).collect())
         }
         Ty::Record(record) => {
@@ -997,15 +998,15 @@ fn decode(types: &Types, ty: &Ty, words: &mut &[i32]) -> Data {
 }
 
 fn show(types: &Types, ty: &Ty, data: &Data) -> String {
-    let list = |items: Vec<String>, open: &str, close: &str| {
-        format!("{open}{}{close}", items.join(" "))
-    };
+    let list =
+        |items: Vec<String>, open: &str, close: &str| format!("{open}{}{close}", items.join(" "));
     match (ty, data) {
         (Ty::Record(record), Data::List(items)) => {
             let fields = &types.records[*record].fields;
-            let parts = fields.iter().zip(items).map(|((name, ty), item)| {
-                format!("{name}: {}", show(types, ty, item))
-            });
+            let parts = fields
+                .iter()
+                .zip(items)
+                .map(|((name, ty), item)| format!("{name}: {}", show(types, ty, item)));
             format!("{{{}}}", parts.collect::<Vec<_>>().join(", "))
         }
         (Ty::Seq(of) | Ty::Array { of, .. }, Data::List(items)) => {
@@ -1015,9 +1016,9 @@ fn show(types: &Types, ty: &Ty, data: &Data) -> String {
             list(items.iter().map(|item| show(types, of, item)).collect(), "{", "}")
         }
         (Ty::Map(key, value), Data::Map(items)) => {
-            let pairs = items.iter().map(|(k, v)| {
-                format!("{}: {}", show(types, key, k), show(types, value, v))
-            });
+            let pairs = items
+                .iter()
+                .map(|(k, v)| format!("{}: {}", show(types, key, k), show(types, value, v)));
             list(pairs.collect(), "{", "}")
         }
         (_, Data::Int(number)) => types.scalar_shown(ty, *number),
@@ -1091,11 +1092,12 @@ impl SpecMachine for Written {
             let mut slots = self.decode(state);
             slots.extend(args.iter().map(|arg| Data::Int(*arg)));
             slots.resize(op.frame.max(slots.len()), Data::Int(0));
-            let mut run =
-                Run { slots, me: process as i32, script, arities: Vec::new(), rounds: 0 };
+            let mut run = Run { slots, me: process as i32, script, arities: Vec::new(), rounds: 0 };
             let result = match run.steps(&op.body) {
                 End::Falls | End::Return(None) => Some(Vec::new()),
-                End::Return(Some(data)) => Some(flatten(&self.types, &self.results[operation], &data)),
+                End::Return(Some(data)) => {
+                    Some(flatten(&self.types, &self.results[operation], &data))
+                }
                 End::Blocked | End::Break | End::Continue => None,
             };
             if let Some(result) = result {

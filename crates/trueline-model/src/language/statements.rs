@@ -113,8 +113,7 @@ impl Body<'_> {
             }
             StmtKind::For(name, low, high, body) => self.for_loop(name, low, high, body)?,
             StmtKind::Break | StmtKind::Continue => {
-                let word =
-                    if matches!(stmt.kind, StmtKind::Break) { "break" } else { "continue" };
+                let word = if matches!(stmt.kind, StmtKind::Break) { "break" } else { "continue" };
                 match self.loops.last() {
                     Some(Some((end, head))) => {
                         let to = if word == "break" { *end } else { *head };
@@ -187,8 +186,7 @@ impl Body<'_> {
                 }
                 let value = self.argument(target)?;
                 let Ty::Node(node) = value.ty else {
-                    let message =
-                        format!("expected a node, found {}", self.types.show(&value.ty));
+                    let message = format!("expected a node, found {}", self.types.show(&value.ty));
                     return Err(Diagnostic::new(target.span, message));
                 };
                 self.emit(vec![program::Stmt::Free(node, value.leaves[0].clone())], true);

@@ -11,7 +11,10 @@ use crate::program;
 /// The type of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ty {
-    Int { lo: i32, hi: i32 },
+    Int {
+        lo: i32,
+        hi: i32,
+    },
     Bool,
     Pid,
     Node(usize),
@@ -19,7 +22,11 @@ pub(crate) enum Ty {
     /// Of a number, a truth value or an enumeration: references and ids have null.
     Optional(Box<Ty>),
     Record(usize),
-    Array { of: Box<Ty>, len: usize, by_process: bool },
+    Array {
+        of: Box<Ty>,
+        len: usize,
+        by_process: bool,
+    },
     Lock,
     Unit,
     /// The type of the literals `null` and `none`.
@@ -241,10 +248,11 @@ impl Types {
             Ty::Record(record) => {
                 let mut out = Vec::new();
                 for (name, ty) in &self.records[*record].fields {
-                    out.extend(self.leaves(ty).into_iter().map(|leaf| Leaf {
-                        path: format!(".{name}{}", leaf.path),
-                        ..leaf
-                    }));
+                    out.extend(
+                        self.leaves(ty)
+                            .into_iter()
+                            .map(|leaf| Leaf { path: format!(".{name}{}", leaf.path), ..leaf }),
+                    );
                 }
                 out
             }
@@ -349,9 +357,10 @@ impl Types {
                     && self.nothing(value).is_some_and(|n| !self.scalar(target).contains(n))
             }
             (Ty::Nothing, target) => matches!(target, Ty::Pid | Ty::Node(_) | Ty::Lock),
-            (Ty::Array { of: a, len: m, by_process: p }, Ty::Array { of: b, len: n, by_process: q }) => {
-                m == n && p == q && self.fits(a, b)
-            }
+            (
+                Ty::Array { of: a, len: m, by_process: p },
+                Ty::Array { of: b, len: n, by_process: q },
+            ) => m == n && p == q && self.fits(a, b),
             // The empty list is of this type.
             (Ty::Seq(a), Ty::Seq(_) | Ty::Set(_) | Ty::Map(..)) if **a == Ty::Nothing => true,
             (Ty::Seq(a), Ty::Seq(b)) | (Ty::Set(a), Ty::Set(b)) => self.fits(a, b),
@@ -365,7 +374,8 @@ impl Types {
         match (a, b) {
             (Ty::Int { .. }, Ty::Int { .. }) => true,
             // Here the number of `none` must not be one of the other's, for then `none` would equal a number.
-            (Ty::Optional(of), other @ Ty::Int { .. }) | (other @ Ty::Int { .. }, Ty::Optional(of)) => {
+            (Ty::Optional(of), other @ Ty::Int { .. })
+            | (other @ Ty::Int { .. }, Ty::Optional(of)) => {
                 let optional = Ty::Optional(of.clone());
                 matches!(**of, Ty::Int { .. })
                     && self.nothing(&optional).is_some_and(|n| !self.scalar(other).contains(n))
@@ -377,8 +387,7 @@ impl Types {
     /// A number that is known before the model runs.
     pub(crate) fn number(&self, expr: &Expr) -> Parsed<i32> {
         let wide = self.constant(expr)?;
-        i32::try_from(wide)
-            .map_err(|_| Diagnostic::new(expr.span, "this number is too large"))
+        i32::try_from(wide).map_err(|_| Diagnostic::new(expr.span, "this number is too large"))
     }
 
     /// A truth value that is known before the model runs.

@@ -1,6 +1,8 @@
 //! Programs made by hand: the paper's counter and register with PAT's cost of steps.
 #![allow(dead_code)]
 
+pub mod naive;
+
 use std::sync::Arc;
 
 use trueline_model::program::*;
