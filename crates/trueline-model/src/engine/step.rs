@@ -84,6 +84,8 @@ pub(crate) type Choice = (u16, u16);
 /// What a run works on and leaves behind.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scratch {
+    /// While the setup runs: how many nodes of each pool it has made.
+    made_in_setup: Option<Vec<i32>>,
     pub(crate) frame: Frame,
     pub(crate) labels: SmallVec<[Label; 3]>,
     pub(crate) choices: SmallVec<[Choice; 4]>,
@@ -172,6 +174,7 @@ impl Machine {
         let mut scratch = Scratch { frame: self.layout.first.clone(), ..Scratch::default() };
         scratch.frame.extend_from_slice(&self.code.setup_locals);
         scratch.block = self.layout.block(0);
+        scratch.made_in_setup = Some(vec![0; self.layout.pools.len()]);
         match self.run(&self.code.setup, &mut scratch) {
             Ok(_) => {}
             Err(Stop::Full(pool)) => return Err(Outcome::Full(pool as usize)),
@@ -404,7 +407,14 @@ impl Machine {
         let pool = &self.layout.pools[node];
         s.walk.reach(&self.layout, &s.frame, &self.of, (s.process, s.operation));
         let nodes = 1..=pool.capacity as i32;
-        let fresh = nodes.clone().find(|&n| !s.walk.reached(node, n));
+        let fresh = match &mut s.made_in_setup {
+            // The setup's own locals refer to nodes too: it never takes one twice.
+            Some(made) => {
+                made[node] += 1;
+                Some(made[node]).filter(|n| nodes.contains(n))
+            }
+            None => nodes.clone().find(|&n| !s.walk.reached(node, n)),
+        };
         let chosen = if pool.freed {
             s.note_write(self.layout.public);
             let again = nodes
