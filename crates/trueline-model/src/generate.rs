@@ -47,7 +47,8 @@ struct Dice(u64);
 
 impl Dice {
     fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % end
     }
 
@@ -146,9 +147,9 @@ fn write_statement(out: &mut String, statement: &Statement, depth: usize, arg: b
             });
         }
         Statement::Swap(local, shared) => line(match spec {
-            true => format!(
-                "if true {{ local t: 0..2 = {shared}; {shared} = {local}; {local} = t }}"
-            ),
+            true => {
+                format!("if true {{ local t: 0..2 = {shared}; {shared} = {local}; {local} = t }}")
+            }
             false => format!("{local} = swap({shared}, {local})"),
         }),
         Statement::Own => line("o = me".to_string()),

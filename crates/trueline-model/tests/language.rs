@@ -32,7 +32,8 @@ fn check_under(semantics: &[Semantics], rest: &str, holds: bool) {
     }
 }
 
-const COUNT: &str = "spec { state n: 0..3\n f() { n = n + 1; return n } }\nclient { procs 2; ops 1 }";
+const COUNT: &str =
+    "spec { state n: 0..3\n f() { n = n + 1; return n } }\nclient { procs 2; ops 1 }";
 
 fn counting(body: &str) -> String {
     format!("shared X: 0..3, L: lock\nop f() -> 0..3 {{ local x: 0..3\n{body}\n}}\n{COUNT}")
@@ -210,7 +211,11 @@ fn a_mark_at_the_wrong_place_is_told_from_a_violation() {
     let options = Options { points: true, ..Options::default() };
     // In one step with the access it is right, wherever it stands within the step.
     assert!(matches!(verify(&program, &options, &Budget::unlimited()).verdict, Verdict::Verified));
-    let late = source.replacen("@lin\n x = fetch_add(X, 1)", "x = fetch_add(X, 1)\n x = X\n @lin\n x = x - 1", 1);
+    let late = source.replacen(
+        "@lin\n x = fetch_add(X, 1)",
+        "x = fetch_add(X, 1)\n x = X\n @lin\n x = x - 1",
+        1,
+    );
     let model = Model::parse(&late).unwrap();
     let program = Arc::new(model.compile(Semantics::Default, true).unwrap());
     match verify(&program, &options, &Budget::unlimited()).verdict {

@@ -61,7 +61,9 @@ fn all_reductions_agree_with_a_naive_search() {
             }
         }
     }
-    println!("{verified} verified, {violations} violations, {skipped} too large for the naive search");
+    println!(
+        "{verified} verified, {violations} violations, {skipped} too large for the naive search"
+    );
     assert!(verified > 10 && violations > 10, "{verified} verified, {violations} violations");
 }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use super::value::{Part, Value};
 use crate::language::Semantics;
-use crate::language::ast::{Ast, BinaryOp, Block, Expr, ExprKind, Stmt, StmtKind};
+use crate::language::ast::{Ast, Block, Expr, ExprKind, Stmt, StmtKind};
 use crate::language::types::{Ty, Types};
 
 /// The shared part of a state, and each process's own variables.
@@ -19,7 +19,7 @@ pub(crate) struct World {
     pub(crate) shared: Vec<(String, Ty, Value)>,
     heap: Vec<HeapNode>,
     /// Which processes have loaded which variable with `ll` since it was last written.
-    links: Vec<(String, Vec<Value>, usize)>,
+    pub(super) links: Vec<(String, Vec<Value>, usize)>,
     pub(crate) own: Vec<Vec<(String, Ty, Value)>>,
 }
 
@@ -56,7 +56,7 @@ pub(crate) enum Flow {
     Return(Value),
 }
 
-type Walked<T> = Result<T, Stop>;
+pub(super) type Walked<T> = Result<T, Stop>;
 
 pub(crate) struct Walk<'w> {
     pub(crate) rules: &'w Rules<'w>,
@@ -83,19 +83,19 @@ pub(crate) struct Walk<'w> {
     pub(crate) sequential: bool,
 }
 
-enum Root {
+pub(super) enum Root {
     Scope(usize),
     Own(usize),
     Shared(usize),
     Heap(usize),
 }
 
-struct Place {
-    root: Root,
-    path: Vec<Part>,
+pub(super) struct Place {
+    pub(super) root: Root,
+    pub(super) path: Vec<Part>,
 }
 
-fn fault<T>(message: impl Into<String>) -> Walked<T> {
+pub(super) fn fault<T>(message: impl Into<String>) -> Walked<T> {
     Err(Stop::Fault(message.into()))
 }
 
@@ -145,7 +145,7 @@ impl<'w> Walk<'w> {
     }
 
     /// Something that happens once: on later walks it is read from the log.
-    fn once(
+    pub(super) fn once(
         &mut self,
         counts: bool,
         guard: bool,
@@ -180,12 +180,15 @@ impl<'w> Walk<'w> {
         self.once(true, false, |_| Ok(Value::Nothing)).map(drop)
     }
 
-    fn access(&mut self, perform: impl FnOnce(&mut Self) -> Walked<Value>) -> Walked<Value> {
+    pub(super) fn access(
+        &mut self,
+        perform: impl FnOnce(&mut Self) -> Walked<Value>,
+    ) -> Walked<Value> {
         let counts = self.fine();
         self.once(counts, false, perform)
     }
 
-    fn choice(&mut self, arity: usize) -> usize {
+    pub(super) fn choice(&mut self, arity: usize) -> usize {
         let at = self.arities.len();
         self.arities.push(arity);
         if self.script.len() == at {
@@ -242,22 +245,20 @@ impl<'w> Walk<'w> {
                 let chosen = if self.truth(condition)? { then } else { otherwise };
                 self.block(chosen)
             }
-            StmtKind::While(condition, body) => {
-                loop {
-                    self.round()?;
-                    if pat {
-                        self.boundary()?;
-                    }
-                    if !self.truth(condition)? {
-                        return Ok(Flow::Next);
-                    }
-                    match self.block(body)? {
-                        Flow::Break => return Ok(Flow::Next),
-                        Flow::Next | Flow::Continue => {}
-                        flow @ Flow::Return(_) => return Ok(flow),
-                    }
+            StmtKind::While(condition, body) => loop {
+                self.round()?;
+                if pat {
+                    self.boundary()?;
                 }
-            }
+                if !self.truth(condition)? {
+                    return Ok(Flow::Next);
+                }
+                match self.block(body)? {
+                    Flow::Break => return Ok(Flow::Next),
+                    Flow::Next | Flow::Continue => {}
+                    flow @ Flow::Return(_) => return Ok(flow),
+                }
+            },
             StmtKind::Loop(body) => loop {
                 self.round()?;
                 match self.block(body)? {
@@ -303,9 +304,8 @@ impl<'w> Walk<'w> {
             }
             StmtKind::Either(branches) => {
                 let count = branches.len();
-                let chosen = self.once(false, false, |walk| {
-                    Ok(Value::Int(walk.choice(count) as i64))
-                })?;
+                let chosen =
+                    self.once(false, false, |walk| Ok(Value::Int(walk.choice(count) as i64)))?;
                 let Value::Int(chosen) = chosen else { return fault("no branch") };
                 self.block(&branches[chosen as usize])
             }
@@ -441,18 +441,14 @@ impl<'w> Walk<'w> {
                 self.rules.reuse || fields.iter().any(|(_, e)| self.touches(e))
             }
             ExprKind::Not(a) | ExprKind::Negate(a) | ExprKind::Lin(a) => self.touches(a),
-            ExprKind::Binary(_, a, b) | ExprKind::Index(a, b) => {
-                self.touches(a) || self.touches(b)
-            }
-            ExprKind::Conditional(a, b, c) => {
-                self.touches(a) || self.touches(b) || self.touches(c)
-            }
+            ExprKind::Binary(_, a, b) | ExprKind::Index(a, b) => self.touches(a) || self.touches(b),
+            ExprKind::Conditional(a, b, c) => self.touches(a) || self.touches(b) || self.touches(c),
             ExprKind::Record(_, fields) => fields.iter().any(|(_, e)| self.touches(e)),
             _ => false,
         }
     }
 
-    fn place(&mut self, expr: &Expr) -> Walked<Place> {
+    pub(super) fn place(&mut self, expr: &Expr) -> Walked<Place> {
         match &expr.kind {
             ExprKind::Name(name) => {
                 let root = if let Some(at) = self.scope.iter().rposition(|(n, ..)| n == name) {
@@ -500,7 +496,7 @@ impl<'w> Walk<'w> {
     }
 
     /// What is there, without an access.
-    fn see(&self, place: &Place) -> Walked<&Value> {
+    pub(super) fn see(&self, place: &Place) -> Walked<&Value> {
         let root = match place.root {
             Root::Scope(at) => &self.scope[at].2,
             Root::Own(at) => &self.own[at].2,
@@ -513,9 +509,7 @@ impl<'w> Walk<'w> {
     fn read(&mut self, place: &Place) -> Walked<Value> {
         match place.root {
             Root::Scope(_) | Root::Own(_) => self.see(place).cloned(),
-            Root::Shared(_) | Root::Heap(_) => {
-                self.access(|walk| walk.see(place).cloned())
-            }
+            Root::Shared(_) | Root::Heap(_) => self.access(|walk| walk.see(place).cloned()),
         }
     }
 
@@ -552,7 +546,7 @@ impl<'w> Walk<'w> {
     }
 
     /// Changes what is there, without an access; links are broken.
-    fn put(&mut self, place: &Place, value: Value) -> Walked<()> {
+    pub(super) fn put(&mut self, place: &Place, value: Value) -> Walked<()> {
         let ty = self.type_of(place).ok_or_else(|| Stop::Fault("there is no such cell".into()))?;
         let value = shaped(&ty, value);
         self.admit(&ty, &value, "a variable")?;
@@ -590,7 +584,7 @@ impl<'w> Walk<'w> {
         }
     }
 
-    fn number(&mut self, expr: &Expr) -> Walked<i64> {
+    pub(super) fn number(&mut self, expr: &Expr) -> Walked<i64> {
         match self.value(expr)? {
             Value::Int(number) => Ok(number),
             other => fault(format!("{other:?} is not a number")),
@@ -707,163 +701,6 @@ impl<'w> Walk<'w> {
             }
         }
     }
-
-    fn binary(&mut self, op: BinaryOp, left: &Expr, right: &Expr) -> Walked<Value> {
-        match op {
-            BinaryOp::And => {
-                return Ok(Value::Bool(self.truth(left)? && self.truth(right)?));
-            }
-            BinaryOp::Or => return Ok(Value::Bool(self.truth(left)? || self.truth(right)?)),
-            _ => {}
-        }
-        let (a, b) = (self.value(left)?, self.value(right)?);
-        let number = |n: Option<i64>| match n {
-            Some(n) => Ok(Value::Int(n)),
-            None => fault("division by zero"),
-        };
-        Ok(match (op, a, b) {
-            (BinaryOp::Equal, a, b) => Value::Bool(same(&a, &b)),
-            (BinaryOp::Different, a, b) => Value::Bool(!same(&a, &b)),
-            (BinaryOp::Add, Value::Int(a), Value::Int(b)) => Value::Int(a + b),
-            (BinaryOp::Sub, Value::Int(a), Value::Int(b)) => Value::Int(a - b),
-            (BinaryOp::Mul, Value::Int(a), Value::Int(b)) => Value::Int(a * b),
-            (BinaryOp::Div, Value::Int(a), Value::Int(b)) => number(a.checked_div_euclid(b))?,
-            (BinaryOp::Rem, Value::Int(a), Value::Int(b)) => number(a.checked_rem_euclid(b))?,
-            (BinaryOp::Less, Value::Int(a), Value::Int(b)) => Value::Bool(a < b),
-            (BinaryOp::LessEqual, Value::Int(a), Value::Int(b)) => Value::Bool(a <= b),
-            (BinaryOp::Greater, Value::Int(a), Value::Int(b)) => Value::Bool(a > b),
-            (BinaryOp::GreaterEqual, Value::Int(a), Value::Int(b)) => Value::Bool(a >= b),
-            (BinaryOp::Concat, Value::List(mut a), Value::List(b)) => {
-                a.extend(b);
-                Value::List(a)
-            }
-            (BinaryOp::In, a, Value::List(items)) => Value::Bool(items.contains(&a)),
-            (BinaryOp::In, a, Value::Set(items)) => Value::Bool(items.contains(&a)),
-            (BinaryOp::In, a, Value::Map(items)) => Value::Bool(items.contains_key(&a)),
-            (_, a, b) => return fault(format!("no operation on {a:?} and {b:?}")),
-        })
-    }
-
-    fn call(&mut self, name: &str, args: &[Expr]) -> Walked<Value> {
-        match name {
-            "min" => Ok(Value::Int(self.number(&args[0])?.min(self.number(&args[1])?))),
-            "max" => Ok(Value::Int(self.number(&args[0])?.max(self.number(&args[1])?))),
-            "number" => match self.value(&args[0])? {
-                Value::Pid(process) => Ok(Value::Int(process as i64)),
-                _ => Ok(Value::Int(-1)),
-            },
-            "choose" => {
-                let (low, high) = (self.number(&args[0])?, self.number(&args[1])?);
-                let arity = (high - low + 1).max(1) as usize;
-                if self.sequential {
-                    return Ok(Value::Int(low + self.choice(arity) as i64));
-                }
-                self.once(false, false, |walk| Ok(Value::Int(low + walk.choice(arity) as i64)))
-            }
-            "cas" => {
-                let place = self.place(&args[0])?;
-                let old = self.value(&args[1])?;
-                let new = self.value(&args[2])?;
-                self.access(|walk| {
-                    let equal = same(walk.see(&place)?, &old);
-                    if equal {
-                        walk.put(&place, new)?;
-                    }
-                    Ok(Value::Bool(equal))
-                })
-            }
-            "swap" | "fetch_add" => {
-                let place = self.place(&args[0])?;
-                let operand = self.value(&args[1])?;
-                self.access(|walk| {
-                    let old = walk.see(&place)?.clone();
-                    let new = match (name, &old, operand) {
-                        ("fetch_add", Value::Int(old), Value::Int(by)) => Value::Int(old + by),
-                        (_, _, operand) => operand,
-                    };
-                    walk.put(&place, new)?;
-                    Ok(old)
-                })
-            }
-            "ll" | "sc" | "vl" => {
-                let place = self.place(&args[0])?;
-                let Root::Shared(at) = place.root else { return fault("not a shared variable") };
-                let link =
-                    (self.world.shared[at].0.clone(), cells(&place.path), self.process);
-                let new = if name == "sc" { Some(self.value(&args[1])?) } else { None };
-                self.access(|walk| {
-                    let linked = walk.world.links.contains(&link);
-                    match (name, new) {
-                        ("ll", _) => {
-                            if !linked {
-                                walk.world.links.push(link);
-                            }
-                            walk.see(&place).cloned()
-                        }
-                        ("sc", Some(new)) if linked => {
-                            walk.put(&place, new)?;
-                            Ok(Value::Bool(true))
-                        }
-                        ("sc", _) => Ok(Value::Bool(false)),
-                        _ => Ok(Value::Bool(linked)),
-                    }
-                })
-            }
-            _ => fault(format!("no function is called {name}")),
-        }
-    }
-
-    /// Containers of specifications.
-    fn method(&mut self, place: &Place, name: &str, mut args: Vec<Value>) -> Walked<Value> {
-        let mut value = self.see(place)?.clone();
-        let arg = if args.is_empty() { Value::Nothing } else { args.remove(0) };
-        let result = match (&mut value, name) {
-            (Value::List(items), "push_back") => {
-                items.push(arg);
-                Value::Nothing
-            }
-            (Value::List(items), "push_front") => {
-                items.insert(0, arg);
-                Value::Nothing
-            }
-            (Value::List(items), "pop_back") => items.pop().ok_or(Stop::Blocked)?,
-            (Value::List(items), "pop_front") => {
-                if items.is_empty() {
-                    return Err(Stop::Blocked);
-                }
-                items.remove(0)
-            }
-            (Value::List(items), "front") => items.first().cloned().ok_or(Stop::Blocked)?,
-            (Value::List(items), "back") => items.last().cloned().ok_or(Stop::Blocked)?,
-            (Value::List(items), "len") => Value::Int(items.len() as i64),
-            (Value::List(items), "is_empty") => Value::Bool(items.is_empty()),
-            (Value::List(items), "contains") => Value::Bool(items.contains(&arg)),
-            (Value::List(items), "remove") => {
-                let at = items.iter().position(|item| *item == arg);
-                if let Some(at) = at {
-                    items.remove(at);
-                }
-                Value::Bool(at.is_some())
-            }
-            (Value::Set(items), "insert") => Value::Bool(items.insert(arg)),
-            (Value::Set(items), "remove") => Value::Bool(items.remove(&arg)),
-            (Value::Set(items), "contains") => Value::Bool(items.contains(&arg)),
-            (Value::Set(items), "len") => Value::Int(items.len() as i64),
-            (Value::Set(items), "is_empty") => Value::Bool(items.is_empty()),
-            (Value::Map(items), "insert") => {
-                items.insert(arg, args.pop().unwrap_or(Value::Nothing));
-                Value::Nothing
-            }
-            (Value::Map(items), "remove") => Value::Bool(items.remove(&arg).is_some()),
-            (Value::Map(items), "contains") => Value::Bool(items.contains_key(&arg)),
-            (Value::Map(items), "get") => items.get(&arg).cloned().ok_or(Stop::Blocked)?,
-            (Value::Map(items), "len") => Value::Int(items.len() as i64),
-            (Value::Map(items), "is_empty") => Value::Bool(items.is_empty()),
-            _ => return fault(format!("no method is called {name}")),
-        };
-        self.put(place, value)?;
-        Ok(result)
-    }
 }
 
 /// The next sequence of choices, as an odometer counts; none after the last.
@@ -888,7 +725,7 @@ fn shaped(ty: &Ty, value: Value) -> Value {
 }
 
 /// Equality; `[]` equals every empty container.
-fn same(a: &Value, b: &Value) -> bool {
+pub(super) fn same(a: &Value, b: &Value) -> bool {
     let empty = |v: &Value| match v {
         Value::List(items) => items.is_empty(),
         Value::Set(items) => items.is_empty(),
@@ -899,7 +736,7 @@ fn same(a: &Value, b: &Value) -> bool {
 }
 
 /// Links are kept for each cell of an array.
-fn cells(path: &[Part]) -> Vec<Value> {
+pub(super) fn cells(path: &[Part]) -> Vec<Value> {
     let cell = |part: &Part| match part {
         Part::Cell(value) => Some(value.clone()),
         Part::Field(_) => None,

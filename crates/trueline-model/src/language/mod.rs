@@ -1,9 +1,10 @@
 //! The modelling language: text in, [`Program`] out, and errors that point at the text.
 //!
-//! `docs/model-language.md` is its reference. The way of a model: [`lexer`], [`parser`] (with [`expressions`]), [`ast`];
-//! then, with the parameters set, [`compile`]: [`types`] resolved, operations checked and turned into graphs
-//! ([`body`], [`statements`]), the graphs cut into steps ([`flow`]), and the specification ([`specification`],
-//! [`builtin`]).
+//! `docs/model-language.md` is its reference. The way of a model: [`lexer`], [`parser`] (with [`parse_statements`] and
+//! [`expressions`]), [`ast`];
+//! then, with the parameters set, [`compile`]: [`types`] resolved, operations checked ([`typing`]) and turned into graphs
+//! ([`body`], [`functions`], [`statements`]), the graphs cut into steps ([`flow`]), and the specification
+//! ([`specification`], [`spec_run`], [`builtin`]).
 
 pub(crate) mod ast;
 mod body;
@@ -12,11 +13,15 @@ mod compile;
 mod diagnostic;
 mod expressions;
 mod flow;
+mod functions;
 mod lexer;
+mod parse_statements;
 mod parser;
+mod spec_run;
 mod specification;
 mod statements;
 pub(crate) mod types;
+mod typing;
 
 pub use diagnostic::{Diagnostic, Span};
 
