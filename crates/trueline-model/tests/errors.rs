@@ -53,7 +53,13 @@ fn a_typo_is_answered_with_what_was_meant() {
     let unknown = "no variable is called `Haed`";
     check(body, "x = Haed.value\n", "Haed", unknown, "did you mean `Head`?");
     check(body, "x = Head.valu\n", "valu", "`Node` has no field `valu`", "did you mean `value`?");
-    check("return x", "retrun x", "retrun", "`retrun` begins no statement", "did you mean `return`?");
+    check(
+        "return x",
+        "retrun x",
+        "retrun",
+        "`retrun` begins no statement",
+        "did you mean `return`?",
+    );
     let named = "no type is called `Vale`";
     check("local x: Value", "local x: Vale", "Vale", named, "did you mean `Value`?");
     let function = "no function is called `csa`";
@@ -71,9 +77,21 @@ fn a_typo_is_answered_with_what_was_meant() {
 fn a_type_error_says_what_was_expected() {
     let (at, help) = ("X = v", "compare it with a number: `x == 1`");
     check(at, "if X { X = v }", "X", "expected bool, found 0..3", help);
-    check(at, "X = true", "true", "expected 0..3, found bool", "a value of type 0..3 is needed here");
+    check(
+        at,
+        "X = true",
+        "true",
+        "expected 0..3, found bool",
+        "a value of type 0..3 is needed here",
+    );
     check(at, "X = 7", "7", "7 is not one of 0..3", "widen the range");
-    check(at, "X = none", "none", "`none` is not one of 0..3", "an optional type has `none`: `0..3?`");
+    check(
+        at,
+        "X = none",
+        "none",
+        "`none` is not one of 0..3",
+        "an optional type has `none`: `0..3?`",
+    );
     check(at, "Owner = 1", "1", "expected pid, found the number 1", "a process is named by `me`");
     let ids = "compare them with `==` and `!=`: processes are alike";
     check(at, "if me < Owner { X = v }", "me", "ids of processes are not numbers", ids);
@@ -85,7 +103,13 @@ fn a_type_error_says_what_was_expected() {
     check(at, "cas(X, v)", "cas", arguments, "write `cas(place, old, new)`");
     let local = "`cas` works on shared memory, but this is local";
     check(at, "cas(v, 0, 1)", "v", local, "");
-    check(at, "return v", "v", "this operation returns nothing", "say what it returns: `op name() -> 0..3`");
+    check(
+        at,
+        "return v",
+        "v",
+        "this operation returns nothing",
+        "say what it returns: `op name() -> 0..3`",
+    );
 }
 
 #[test]
@@ -109,27 +133,81 @@ fn a_missing_return_is_found() {
     check("  return x\n", "", header, message, help);
     check("return x", "if x == 0 { return x }", header, message, help);
     check("return x", "while x == 0 { return x }", header, message, help);
-    check("return x", "return", "return", "this operation returns 0..3", "write `return` and the value");
+    check(
+        "return x",
+        "return",
+        "return",
+        "this operation returns 0..3",
+        "write `return` and the value",
+    );
     let spec = "`read` can end here without returning a value";
     check("read() { return r }", "read() { }", "read", spec, "return one of 0..3");
-    check("return x", "return x; x = 1", "x = 1", "this is never reached", "remove it, or what ends the block before it");
+    check(
+        "return x",
+        "return x; x = 1",
+        "x = 1",
+        "this is never reached",
+        "remove it, or what ends the block before it",
+    );
 }
 
 #[test]
 fn what_is_not_there_is_missed() {
-    check("client { procs procs; ops 1; heap 2 gc }\n", "", "", "the model has no client", "add one: `client { procs 2; ops 1 }`");
-    check("; heap 2 gc", "", "client", "the client does not say how many nodes there are", "add `heap 4 gc` (garbage is collected) or `heap 4 reuse` (nodes are freed)");
-    check("  read() { return r }\n", "", "spec", "the specification does not say what `read` does", "add `read(...) { ... }`");
-    check("X = v", "free(Head)", "free(Head)", "nothing is freed by hand where garbage is collected", "say `heap n reuse` in the client, or remove this");
+    check(
+        "client { procs procs; ops 1; heap 2 gc }\n",
+        "",
+        "",
+        "the model has no client",
+        "add one: `client { procs 2; ops 1 }`",
+    );
+    check(
+        "; heap 2 gc",
+        "",
+        "client",
+        "the client does not say how many nodes there are",
+        "add `heap 4 gc` (garbage is collected) or `heap 4 reuse` (nodes are freed)",
+    );
+    check(
+        "  read() { return r }\n",
+        "",
+        "spec",
+        "the specification does not say what `read` does",
+        "add `read(...) { ... }`",
+    );
+    check(
+        "X = v",
+        "free(Head)",
+        "free(Head)",
+        "nothing is freed by hand where garbage is collected",
+        "say `heap n reuse` in the client, or remove this",
+    );
     check("X = v", "break", "break", "`break` stands outside of a loop", "");
-    check("X = v", "loop { }", "loop { }", "this loop does nothing, for ever", "await something in it");
-    check("X = v", "X += 1", "+=", "there is no such assignment", "write `fetch_add(x, 1)` for one access, `x = x + 1` for a read and a write");
+    check(
+        "X = v",
+        "loop { }",
+        "loop { }",
+        "this loop does nothing, for ever",
+        "await something in it",
+    );
+    check(
+        "X = v",
+        "X += 1",
+        "+=",
+        "there is no such assignment",
+        "write `fetch_add(x, 1)` for one access, `x = x + 1` for a read and a write",
+    );
 }
 
 #[test]
 fn built_in_specifications_are_checked_against_the_operations() {
     let spec = "spec {\n  state r: Value\n  write(v) { r = v }\n  read() { return r }\n}";
-    check(spec, "spec regsiter", "regsiter", "no built-in specification is called `regsiter`", "did you mean `register`?");
+    check(
+        spec,
+        "spec regsiter",
+        "regsiter",
+        "no built-in specification is called `regsiter`",
+        "did you mean `register`?",
+    );
     check(spec, "spec register(inti: 0)", "inti", "this specification has no parameter `inti`", "");
     let source = GOOD.replacen(spec, "spec queue", 1);
     let error = Model::parse(&source).expect_err("a queue has no write");
@@ -171,8 +249,10 @@ fn deep_nesting_is_an_error_and_not_an_overflow() {
         let source = GOOD.replacen("X = v", &body, 1);
         assert!(Model::parse(&source).is_err());
     }
-    let records: String = (1..60).map(|i| format!("record R{i} {{ a: R{}; b: R{} }}\n", i - 1, i - 1)).collect();
-    let source = GOOD.replacen("node Node", &format!("record R0 {{ a: bool }}\n{records}node Node"), 1);
+    let records: String =
+        (1..60).map(|i| format!("record R{i} {{ a: R{}; b: R{} }}\n", i - 1, i - 1)).collect();
+    let source =
+        GOOD.replacen("node Node", &format!("record R0 {{ a: bool }}\n{records}node Node"), 1);
     assert!(Model::parse(&source).unwrap_err().message().contains("cells"));
 }
 
@@ -185,7 +265,8 @@ struct Dice(u64);
 
 impl Dice {
     fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((self.0 >> 33) as usize) % end.max(1)
     }
 }
@@ -226,7 +307,11 @@ fn broken_models_are_errors_and_never_panics() {
                     let second = dice.below(tokens.len());
                     tokens.swap(at, second);
                 }
-                _ => tokens[at] = ["99999999999", "-1", "\u{e9}", "{", ")", "@lin", "none", "0"][dice.below(8)].into(),
+                _ => {
+                    tokens[at] = ["99999999999", "-1", "\u{e9}", "{", ")", "@lin", "none", "0"]
+                        [dice.below(8)]
+                    .into()
+                }
             }
         }
         let source = tokens.concat();

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::Interpreter;
 use super::value::Value;
 use super::walk::{Flow, Walk, World, next_script};
-use super::Interpreter;
 use crate::language::ast::SpecDecl;
 use crate::language::types::Ty;
 use crate::program::Call;

@@ -231,10 +231,8 @@ impl<'m> Interpreter<'m> {
                 walk.script = choices;
                 let outcome = self.walk(&mut walk, from, call, calling);
                 script = next_script(std::mem::take(&mut walk.script), &walk.arities);
-                let mut to = Configuration {
-                    world: from.world.clone(),
-                    processes: from.processes.clone(),
-                };
+                let mut to =
+                    Configuration { world: from.world.clone(), processes: from.processes.clone() };
                 let mut seen = Vec::new();
                 if calling && !self.rules.labelled {
                     seen.push(Seen::Call(call));

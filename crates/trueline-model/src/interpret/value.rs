@@ -125,10 +125,10 @@ impl Value {
             Ty::Bool => Value::Bool(number != 0),
             Ty::Enum(enumeration) => {
                 let cases = &types.enums[*enumeration].1;
-                usize::try_from(number).ok().and_then(|c| cases.get(c)).map_or(
-                    Value::Nothing,
-                    |case| Value::Case(case.clone()),
-                )
+                usize::try_from(number)
+                    .ok()
+                    .and_then(|c| cases.get(c))
+                    .map_or(Value::Nothing, |case| Value::Case(case.clone()))
             }
             Ty::Pid | Ty::Lock => usize::try_from(number).map_or(Value::Nothing, Value::Pid),
             _ => Value::Int(number.into()),

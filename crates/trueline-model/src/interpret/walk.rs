@@ -242,22 +242,20 @@ impl<'w> Walk<'w> {
                 let chosen = if self.truth(condition)? { then } else { otherwise };
                 self.block(chosen)
             }
-            StmtKind::While(condition, body) => {
-                loop {
-                    self.round()?;
-                    if pat {
-                        self.boundary()?;
-                    }
-                    if !self.truth(condition)? {
-                        return Ok(Flow::Next);
-                    }
-                    match self.block(body)? {
-                        Flow::Break => return Ok(Flow::Next),
-                        Flow::Next | Flow::Continue => {}
-                        flow @ Flow::Return(_) => return Ok(flow),
-                    }
+            StmtKind::While(condition, body) => loop {
+                self.round()?;
+                if pat {
+                    self.boundary()?;
                 }
-            }
+                if !self.truth(condition)? {
+                    return Ok(Flow::Next);
+                }
+                match self.block(body)? {
+                    Flow::Break => return Ok(Flow::Next),
+                    Flow::Next | Flow::Continue => {}
+                    flow @ Flow::Return(_) => return Ok(flow),
+                }
+            },
             StmtKind::Loop(body) => loop {
                 self.round()?;
                 match self.block(body)? {
@@ -303,9 +301,8 @@ impl<'w> Walk<'w> {
             }
             StmtKind::Either(branches) => {
                 let count = branches.len();
-                let chosen = self.once(false, false, |walk| {
-                    Ok(Value::Int(walk.choice(count) as i64))
-                })?;
+                let chosen =
+                    self.once(false, false, |walk| Ok(Value::Int(walk.choice(count) as i64)))?;
                 let Value::Int(chosen) = chosen else { return fault("no branch") };
                 self.block(&branches[chosen as usize])
             }
@@ -441,12 +438,8 @@ impl<'w> Walk<'w> {
                 self.rules.reuse || fields.iter().any(|(_, e)| self.touches(e))
             }
             ExprKind::Not(a) | ExprKind::Negate(a) | ExprKind::Lin(a) => self.touches(a),
-            ExprKind::Binary(_, a, b) | ExprKind::Index(a, b) => {
-                self.touches(a) || self.touches(b)
-            }
-            ExprKind::Conditional(a, b, c) => {
-                self.touches(a) || self.touches(b) || self.touches(c)
-            }
+            ExprKind::Binary(_, a, b) | ExprKind::Index(a, b) => self.touches(a) || self.touches(b),
+            ExprKind::Conditional(a, b, c) => self.touches(a) || self.touches(b) || self.touches(c),
             ExprKind::Record(_, fields) => fields.iter().any(|(_, e)| self.touches(e)),
             _ => false,
         }
@@ -513,9 +506,7 @@ impl<'w> Walk<'w> {
     fn read(&mut self, place: &Place) -> Walked<Value> {
         match place.root {
             Root::Scope(_) | Root::Own(_) => self.see(place).cloned(),
-            Root::Shared(_) | Root::Heap(_) => {
-                self.access(|walk| walk.see(place).cloned())
-            }
+            Root::Shared(_) | Root::Heap(_) => self.access(|walk| walk.see(place).cloned()),
         }
     }
 
@@ -788,8 +779,7 @@ impl<'w> Walk<'w> {
             "ll" | "sc" | "vl" => {
                 let place = self.place(&args[0])?;
                 let Root::Shared(at) = place.root else { return fault("not a shared variable") };
-                let link =
-                    (self.world.shared[at].0.clone(), cells(&place.path), self.process);
+                let link = (self.world.shared[at].0.clone(), cells(&place.path), self.process);
                 let new = if name == "sc" { Some(self.value(&args[1])?) } else { None };
                 self.access(|walk| {
                     let linked = walk.world.links.contains(&link);
