@@ -196,7 +196,7 @@ impl<'m> Symmetry<'m> {
     }
 
     /// The frame in which process `p` is called `to[p]`, settled.
-    fn rename(&mut self, frame: &[i32], to: &[u8], out: &mut Frame) {
+    pub(crate) fn rename(&mut self, frame: &[i32], to: &[u8], out: &mut Frame) {
         let layout = &self.machine.layout;
         out.clear();
         out.extend_from_slice(frame);

@@ -8,6 +8,7 @@
 //! | `cartesian` | partial order reduction |
 //! | `table`, `expand`, `search` | the visited set; successors; breadth first search in parallel |
 //! | `checkpoint` | a search that goes on after it was killed |
+//! | `published` | Algorithms 4.2 and 4.3 as printed, for comparison |
 //! | `progress` | deadlock, lock-freedom, response |
 //! | `trace`, `verify` | counterexamples; verdicts |
 
@@ -20,6 +21,7 @@ mod heap;
 mod label;
 mod layout;
 mod progress;
+mod published;
 mod search;
 mod spec_sets;
 mod step;
@@ -28,6 +30,7 @@ mod trace;
 mod verify;
 
 pub use progress::{Lasso, Progress, ProgressReport, Property, progress};
+pub use published::{Counted, Published, published};
 pub use search::Pulse;
 pub use trace::{Event, Trace, TraceStep};
 pub use verify::{Counterexample, Options, Reason, Report, Verdict, verify};
