@@ -7,6 +7,7 @@
 
 mod history;
 mod operators;
+mod places;
 mod value;
 mod walk;
 

@@ -3,7 +3,7 @@
 //! `docs/model-language.md` is its reference. The way of a model: [`lexer`], [`parser`] (with [`parse_statements`] and
 //! [`expressions`]), [`ast`];
 //! then, with the parameters set, [`compile`]: [`types`] resolved, operations checked ([`typing`]) and turned into graphs
-//! ([`body`], [`functions`], [`statements`]), the graphs cut into steps ([`flow`]), and the specification
+//! ([`body`], [`places`], [`functions`], [`statements`]), the graphs cut into steps ([`flow`]), and the specification
 //! ([`specification`], [`spec_run`], [`builtin`]).
 
 pub(crate) mod ast;
@@ -17,6 +17,7 @@ mod functions;
 mod lexer;
 mod parse_statements;
 mod parser;
+mod places;
 mod spec_run;
 mod specification;
 mod statements;
