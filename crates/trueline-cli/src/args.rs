@@ -138,7 +138,8 @@ pub(crate) struct VerifyArgs {
     #[arg(long, default_value = "default", value_name = "WHICH")]
     pub(crate) semantics: SemanticsArg,
 
-    /// Check deadlock and lock-freedom too, whether or not the model asks for them
+    /// Check freedom from deadlock too, and the other progress properties that the model asks for. This needs the full
+    /// graph of the implementation
     #[arg(long)]
     pub(crate) progress: bool,
 

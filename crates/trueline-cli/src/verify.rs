@@ -77,9 +77,9 @@ fn verify(name: &str, args: &VerifyArgs) -> Result<(String, Exit), String> {
     };
     let verified = progress::during(say, || engine::verify(&program, &options, &budget));
     let mut found = Vec::new();
-    if !matches!(verified.verdict, Verdict::Violation(_)) {
+    if args.progress && !matches!(verified.verdict, Verdict::Violation(_)) {
         let say = || format!("checking progress, {name}");
-        found = progress::during(say, || check_progress(&model, &program, args, &budget));
+        found = progress::during(say, || check_progress(&model, &program, &budget));
     }
     let settings: Vec<(String, i32)> =
         model.parameters().iter().map(|p| (p.name.clone(), p.value)).collect();
@@ -110,18 +110,14 @@ fn verify(name: &str, args: &VerifyArgs) -> Result<(String, Exit), String> {
     Ok((report::text(&case, &look).render(output::wants_color(args.color)), exit))
 }
 
-/// The progress properties that the model or the command line asks for.
+/// The progress properties that the model asks for; freedom from deadlock in any case.
 fn check_progress(
     model: &Model,
     program: &Arc<Program>,
-    args: &VerifyArgs,
     budget: &Budget,
 ) -> Vec<(String, engine::ProgressReport)> {
-    let mut wanted = Vec::new();
-    if args.progress || model.asks_for("deadlock_free") {
-        wanted.push(("deadlock-free".to_string(), Property::DeadlockFree));
-    }
-    if args.progress || model.asks_for("lock_free") {
+    let mut wanted = vec![("deadlock-free".to_string(), Property::DeadlockFree)];
+    if model.asks_for("lock_free") {
         wanted.push(("lock-free".to_string(), Property::LockFree));
     }
     for response in &program.responses {

@@ -336,7 +336,7 @@ fn replay(program: &Program, found: &Counterexample, seed: u64) {
 #[test]
 fn all_combinations_agree_with_the_oracle() {
     let cases: u64 =
-        std::env::var("TRUELINE_CASES").ok().and_then(|c| c.parse().ok()).unwrap_or(150);
+        std::env::var("TRUELINE_CASES").ok().and_then(|c| c.parse().ok()).unwrap_or(40);
     let from: u64 = std::env::var("TRUELINE_FROM").ok().and_then(|c| c.parse().ok()).unwrap_or(0);
     let (mut wrong, mut right, mut skipped) = (0, 0, 0);
     for seed in from..from + cases {
