@@ -9,7 +9,7 @@ use std::{fs, thread};
 use trueline::Budget;
 use trueline_model::engine::{self, Options, Property, Verdict};
 use trueline_model::program::Program;
-use trueline_model::{Model, Semantics, library, report};
+use trueline_model::{Model, Semantics, interpret, library, report};
 use trueline_report::{Look, bytes, count};
 
 use crate::again::{self, Again};
@@ -80,6 +80,12 @@ fn verify(name: &str, args: &VerifyArgs) -> Result<(String, Exit), String> {
     if args.progress && !matches!(verified.verdict, Verdict::Violation(_)) {
         let say = || format!("checking progress, {name}");
         found = progress::during(say, || check_progress(&model, &program, &budget));
+    }
+    // A counterexample is shown only after the interpreter, which shares nothing with the engine, has accepted it.
+    if let Verdict::Violation(found) = &verified.verdict {
+        interpret::replay(&model, semantics, &program, found).map_err(|error| {
+            format!("{name}: a counterexample was found and not accepted: {error}")
+        })?;
     }
     let settings: Vec<(String, i32)> =
         model.parameters().iter().map(|p| (p.name.clone(), p.value)).collect();
