@@ -129,6 +129,18 @@ impl<'a> Search<'a> {
         self.bounds.len() - 2
     }
 
+    fn batch(&self) -> usize {
+        let slow = self.reductions.symmetry || self.reductions.partial_order;
+        if slow { REDUCED_BATCH } else { BATCH }
+    }
+
+    /// Whether the level at which a wrong step is found first is sure to be the least: with antichains a state may be evicted, before
+    /// it is expanded, by one of the next level, if its own level takes more than one batch.
+    pub(crate) fn finds_the_shortest(&self) -> bool {
+        let size = |w: &[Vec<usize>]| w[0].iter().zip(&w[1]).map(|(a, b)| b - a).sum::<usize>();
+        !self.reductions.antichain || self.bounds.windows(2).all(|w| size(w) <= self.batch())
+    }
+
     fn lengths(&self) -> Vec<usize> {
         self.shards.iter().map(Shard::len).collect()
     }
@@ -143,8 +155,7 @@ impl<'a> Search<'a> {
         pause: &mut dyn FnMut(&Search) -> Result<(), Exhausted>,
     ) -> End {
         let reductions = self.reductions;
-        let slow = reductions.symmetry || reductions.partial_order;
-        let size = if slow { REDUCED_BATCH } else { BATCH };
+        let size = self.batch();
         let mut workers: Vec<Worker> = (0..self.threads)
             .map(|_| Worker::new(self.machine, self.sets, reductions, SHARDS))
             .collect();

@@ -90,7 +90,8 @@ pub struct Counterexample {
     pub reason: Reason,
     /// The run.
     pub trace: Trace,
-    /// No shorter one exists. False where the budget did not allow for a second search.
+    /// No shorter one exists. False where that is not known: the budget did not allow for a second search, or antichains
+    /// evicted states of a very large level.
     pub shortest: bool,
 }
 
@@ -271,7 +272,7 @@ fn explain(
         shortest,
     };
     if !partial_order {
-        return found(first, hit, true);
+        return found(first, hit, search.finds_the_shortest());
     }
     drop(search);
     let reductions = Reductions { symmetry, partial_order: false, antichain: true };
@@ -281,7 +282,7 @@ fn explain(
         End::Wrong(record, shorter) if !matches!(shorter.wrong, Wrong::Full(_)) => {
             let path = search.path_to(&record);
             let trace = trace::concrete(machine, sets, symmetry, &path, &shorter);
-            found(trace, &shorter, true)
+            found(trace, &shorter, search.finds_the_shortest())
         }
         _ => found(first, hit, false),
     }
