@@ -9,7 +9,7 @@ use std::{fs, thread};
 use trueline::Budget;
 use trueline_model::engine::{self, Options, Property, Verdict};
 use trueline_model::program::Program;
-use trueline_model::{Model, Semantics, library, report};
+use trueline_model::{Model, Semantics, interpret, library, report};
 use trueline_report::{Look, bytes, count};
 
 use crate::again::{self, Again};
@@ -75,7 +75,14 @@ fn verify(name: &str, args: &VerifyArgs) -> Result<(String, Exit), String> {
         let states = count(states, "state");
         format!("verifying, {states}, {} a second, depth {depth}, {memory}, {name}", rate as u64)
     };
-    let verified = progress::during(say, || engine::verify(&program, &options, &budget));
+    let mut verified = progress::during(say, || engine::verify(&program, &options, &budget));
+    // A counterexample is shown only after an interpreter that shares no code with the engine has run it.
+    if let Verdict::Violation(counterexample) = &verified.verdict
+        && let Err(why) = interpret::replay(&model, semantics, &program, counterexample)
+    {
+        let message = format!("a counterexample was found but could not be replayed: {why}");
+        verified.verdict = Verdict::Unknown(message);
+    }
     let mut found = Vec::new();
     if args.progress && !matches!(verified.verdict, Verdict::Violation(_)) {
         let say = || format!("checking progress, {name}");
