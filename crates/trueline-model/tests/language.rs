@@ -53,6 +53,12 @@ fn an_access_is_a_step() {
     check(&counting("x = ll(X); if vl(X) { }; X = x + 1; return x + 1"), false);
 }
 
+/// The engine once took no step for it, and the interpreter did.
+#[test]
+fn an_assignment_to_itself_is_a_step_in_pat() {
+    check(&counting("x = X; x = x; X = x + 1; return x + 1"), false);
+}
+
 #[test]
 fn a_plain_write_breaks_links() {
     // The writer runs between ll and sc: the sc must fail, or the write is lost.
