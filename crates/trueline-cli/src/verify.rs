@@ -88,6 +88,12 @@ fn verify(name: &str, args: &VerifyArgs) -> Result<(String, Exit), String> {
         let say = || format!("checking progress, {name}");
         found = progress::during(say, || check_progress(&model, &program, &budget));
     }
+    // A counterexample is shown only after the interpreter, which shares nothing with the engine, has accepted it.
+    if let Verdict::Violation(found) = &verified.verdict {
+        interpret::replay(&model, semantics, &program, found).map_err(|error| {
+            format!("{name}: a counterexample was found and not accepted: {error}")
+        })?;
+    }
     let settings: Vec<(String, i32)> =
         model.parameters().iter().map(|p| (p.name.clone(), p.value)).collect();
     let again = again(name, args);

@@ -325,6 +325,9 @@ pub struct Response {
     pub results: Option<Vec<Vec<i32>>>,
 }
 
+/// The results of an operation, and the state of the specification that follows.
+pub type ResultAndState = (Box<[i32]>, Box<[i32]>);
+
 /// A sequential specification as the checker steps it.
 ///
 /// States are words of the machine's own making: the checker only compares, stores and permutes them. Equal states must have
@@ -340,7 +343,7 @@ pub trait SpecMachine: Send + Sync {
         process: usize,
         operation: OpId,
         args: &[i32],
-        out: &mut Vec<(Box<[i32]>, Box<[i32]>)>,
+        out: &mut Vec<ResultAndState>,
     );
 
     /// The state in which process `p` is called `to[p]`. Needed where states speak of processes.

@@ -222,8 +222,8 @@ impl<'m> Symmetry<'m> {
                 out[array.base + target] = renamed[array.base + cell];
             });
         }
-        for p in 0..layout.processes {
-            let (from, at) = (layout.block(p), layout.block(usize::from(to[p])));
+        for (p, &target) in to.iter().enumerate() {
+            let (from, at) = (layout.block(p), layout.block(usize::from(target)));
             out[at..at + layout.stride].copy_from_slice(&frame[from..from + layout.stride]);
             for &offset in &layout.own_references.pids {
                 out[at + offset] = name(out[at + offset]);
@@ -364,14 +364,14 @@ impl<'m> Symmetry<'m> {
                 }
             }
         }
-        for p in 0..layout.processes {
+        for (p, &colour) in colours.iter().enumerate() {
             let block = layout.block(p);
             for &offset in &layout.own_references.pids {
-                tell(frame[block + offset], &[3, offset as u64, colours[p]]);
+                tell(frame[block + offset], &[3, offset as u64, colour]);
             }
             if let Some(operation) = performed(layout, &self.machine.of, frame, p) {
                 for &offset in &layout.local_references[operation].pids {
-                    tell(frame[block + offset], &[4, offset as u64, colours[p]]);
+                    tell(frame[block + offset], &[4, offset as u64, colour]);
                 }
             }
         }

@@ -70,7 +70,7 @@ pub(crate) fn moves(
     frame: &[i32],
     scratch: &mut Scratch,
     out: &mut Vec<Move>,
-) -> Result<(), Failed> {
+) -> Result<(), Box<Failed>> {
     let n = machine.layout.processes;
     let public = public_slots(machine, frame, &mut scratch.walk);
     let mask = |process: usize, access: &mut Access| {
@@ -104,7 +104,7 @@ pub(crate) fn moves(
         if let Outcome::Fault(_) | Outcome::Full(_) = outcome {
             let mut steps = paths[i].moves[0].steps.clone();
             steps.push(scratch.choices.clone());
-            return Err(Failed { process: i, steps, outcome });
+            return Err(Box::new(Failed { process: i, steps, outcome }));
         }
         if outcome == Outcome::Blocked || !scratch.choices.is_empty() {
             paths[i].extendable = false;
@@ -153,7 +153,7 @@ fn first_steps(
     frame: &[i32],
     process: usize,
     scratch: &mut Scratch,
-) -> Result<Path, Failed> {
+) -> Result<Path, Box<Failed>> {
     let mut path = Path {
         accesses: Vec::new(),
         moves: Vec::new(),
@@ -180,7 +180,7 @@ fn first_steps(
                 labels: scratch.labels.clone(),
             }),
             Outcome::Blocked => {}
-            outcome => return Err(Failed { process, steps, outcome }),
+            outcome => return Err(Box::new(Failed { process, steps, outcome })),
         }
         if !scratch.advance() {
             break;

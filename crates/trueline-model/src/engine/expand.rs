@@ -168,9 +168,8 @@ impl<'a> Worker<'a> {
     fn expand_cartesian(&mut self, frame: &Frame, set: u32) {
         let mut moves = std::mem::take(&mut self.moves);
         moves.clear();
-        if let Err(Failed { process, steps, outcome }) =
-            cartesian::moves(self.machine, frame, &mut self.scratch, &mut moves)
-        {
+        if let Err(failed) = cartesian::moves(self.machine, frame, &mut self.scratch, &mut moves) {
+            let Failed { process, steps, outcome } = *failed;
             let wrong = match outcome {
                 Outcome::Full(pool) => Wrong::Full(pool),
                 Outcome::Fault(message) => Wrong::Fault(message),

@@ -61,6 +61,12 @@ impl<T: Hash + Eq + Clone> Interner<T> {
     }
 }
 
+/// What a call can come to: the status of the caller and the object that follows.
+type Steps = Arc<[(u32, u32)]>;
+
+/// Objects, configurations and sets, each in the order of their numbers.
+pub(crate) type Tables = (Vec<Vec<i32>>, Vec<Vec<u32>>, Vec<Vec<u32>>);
+
 /// A status of a process in a configuration, as a number.
 const IDLE: u32 = 0;
 
@@ -77,7 +83,7 @@ pub(crate) struct SpecSets {
     /// By set: bits of hashes of its members, to refute inclusion fast.
     signatures: Vec<u64>,
     /// (object, process, call) -> (status, object).
-    steps: HashMap<(u32, u8, u16), Arc<[(u32, u32)]>, FixedState>,
+    steps: HashMap<(u32, u8, u16), Steps, FixedState>,
     labelled: HashMap<(u32, Label), u32, FixedState>,
     permuted: HashMap<(u32, Permutation), u32, FixedState>,
     included: HashMap<(u32, u32), bool, FixedState>,
@@ -126,7 +132,7 @@ impl SpecSets {
     }
 
     /// Everything that numbers stand for, in order: objects, configurations, sets.
-    pub(crate) fn tables(&self) -> (Vec<Vec<i32>>, Vec<Vec<u32>>, Vec<Vec<u32>>) {
+    pub(crate) fn tables(&self) -> Tables {
         fn all<T: Clone>(interner: &Interner<T>) -> Vec<Vec<T>> {
             interner.items.iter().map(|i| i.to_vec()).collect()
         }

@@ -113,7 +113,7 @@ impl Shard {
     }
 
     fn push(&mut self, record: &[u32]) -> usize {
-        if self.len % PIECE == 0 {
+        if self.len.is_multiple_of(PIECE) {
             self.pieces.push(Vec::with_capacity(PIECE * self.width));
         }
         if let Some(piece) = self.pieces.last_mut() {
@@ -129,7 +129,7 @@ impl Shard {
 
     /// An entry: the state's number and one, with bits of the hash above.
     fn entry(&self, id: usize, hash: u64) -> u32 {
-        id as u32 + 1 | self.tag(hash)
+        (id as u32 + 1) | self.tag(hash)
     }
 
     fn tag(&self, hash: u64) -> u32 {

@@ -1,5 +1,5 @@
 //! Programs made by hand: the paper's counter and register with PAT's cost of steps.
-#![allow(dead_code)]
+#![allow(dead_code, unreachable_pub)]
 
 pub mod naive;
 
