@@ -53,6 +53,12 @@ fn an_access_is_a_step() {
     check(&counting("x = ll(X); if vl(X) { }; X = x + 1; return x + 1"), false);
 }
 
+/// The engine once took no step for it, and the interpreter did.
+#[test]
+fn an_assignment_to_itself_is_a_step_in_pat() {
+    check(&counting("x = X; x = x; X = x + 1; return x + 1"), false);
+}
+
 #[test]
 fn a_plain_write_breaks_links() {
     // The writer runs between ll and sc: the sc must fail, or the write is lost.
@@ -222,5 +228,21 @@ fn a_mark_at_the_wrong_place_is_told_from_a_violation() {
         Verdict::WrongPoints(_) => {}
         Verdict::Violation(c) => assert_eq!(c.reason, Reason::NotLinearizable),
         other => panic!("{other:?}"),
+    }
+}
+
+/// Found with points, explained without: its calls and returns are seen, though the program hides them.
+#[test]
+fn a_violation_found_with_points_is_replayed() {
+    let source = "object T\nshared X: 0..3\nop f() -> 0..3 { local x: 0..3 = X\n X = x + 1\n return x @lin }\n\
+                  spec { state n: 0..3\nf() { n = n + 1; return n - 1 } }\nclient { procs 2; ops 1 }";
+    let model = Model::parse(source).unwrap();
+    for semantics in [Semantics::Default, Semantics::Pat] {
+        let program = Arc::new(model.compile(semantics, true).unwrap());
+        let options = Options { points: true, ..Options::default() };
+        match verify(&program, &options, &Budget::unlimited()).verdict {
+            Verdict::Violation(c) => interpret::replay(&model, semantics, &program, &c).unwrap(),
+            other => panic!("{other:?}"),
+        }
     }
 }

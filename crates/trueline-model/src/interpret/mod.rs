@@ -49,6 +49,8 @@ struct Taken {
 struct Interpreter<'m> {
     rules: Rules<'m>,
     program: &'m Program,
+    /// Calls and returns are seen. In a trace that follows linearization points they are not.
+    visible: bool,
     /// The types of each operation's arguments and of its result.
     signatures: Vec<(Vec<Ty>, Ty)>,
 }
@@ -63,7 +65,9 @@ pub fn replay(
     counterexample: &Counterexample,
 ) -> Result<(), String> {
     let types = model.types(program)?;
-    let interpreter = Interpreter::new(model, &types, semantics, program)?;
+    let mut interpreter = Interpreter::new(model, &types, semantics, program)?;
+    let calls = |event: &Event| matches!(event, Event::Call(_));
+    interpreter.visible = counterexample.trace.steps.iter().any(|s| s.events.iter().any(calls));
     let mut configurations = vec![interpreter.initial()?];
     let mut history = History::default();
     let mut current = vec![0; program.processes()];
@@ -178,7 +182,7 @@ impl<'m> Interpreter<'m> {
         let labelled = program.points == Points::Labelled;
         let reuse = ast.client.heap.as_ref().is_some_and(|heap| heap.reuse);
         let rules = Rules { ast, types, semantics, labelled, reuse };
-        Ok(Interpreter { rules, program, signatures })
+        Ok(Interpreter { rules, program, visible: true, signatures })
     }
 
     fn initial(&self) -> Result<Configuration, String> {
@@ -236,7 +240,7 @@ impl<'m> Interpreter<'m> {
                 let mut to =
                     Configuration { world: from.world.clone(), processes: from.processes.clone() };
                 let mut seen = Vec::new();
-                if calling && !self.rules.labelled {
+                if calling && self.visible {
                     seen.push(Seen::Call(call));
                 }
                 match outcome {
@@ -250,7 +254,7 @@ impl<'m> Interpreter<'m> {
                         to.world = walk.world;
                     }
                     Ok(result) => {
-                        if !self.rules.labelled {
+                        if self.visible {
                             seen.push(Seen::Return(result));
                         }
                         to.processes[process].running = None;

@@ -310,7 +310,9 @@ impl Body<'_> {
             _ => true,
         };
         let body: Vec<_> = self.store(place, leaves).into_iter().filter(stays).collect();
-        if !body.is_empty() {
+        // What changes nothing is a step all the same where every statement is one.
+        let costs = self.mode.pat && self.atomic == 0 && self.fresh;
+        if !body.is_empty() || costs {
             self.emit(body, shared || place.is_shared());
         }
     }
