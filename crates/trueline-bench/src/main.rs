@@ -13,6 +13,7 @@ mod monitors;
 #[path = "../../trueline/tests/oracle/mod.rs"]
 mod oracle;
 mod read;
+mod table1;
 
 use clap::{Parser, Subcommand};
 
@@ -37,6 +38,8 @@ enum Command {
     Monitors(monitors::Arguments),
     /// How fast a long history is read, and with how much memory.
     Read(read::Arguments),
+    /// The paper's Table 1 beside ours, and its Figures 4 to 6.
+    Table1(table1::Arguments),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -47,5 +50,6 @@ fn main() -> anyhow::Result<()> {
         Command::Growth(arguments) => growth::run(&arguments),
         Command::Monitors(arguments) => monitors::run(&arguments),
         Command::Read(arguments) => read::run(&arguments),
+        Command::Table1(arguments) => table1::run(&arguments),
     }
 }

@@ -16,6 +16,12 @@ impl Again {
         self
     }
 
+    /// Adds a flag without a value.
+    pub(crate) fn switch(mut self, name: &str) -> Again {
+        self.0 += &format!(" --{name}");
+        self
+    }
+
     /// Adds a flag where there is a value.
     pub(crate) fn maybe(self, name: &str, value: Option<impl AsRef<str>>) -> Again {
         match value {

@@ -1,4 +1,4 @@
-//! `trueline specs`, `formats` and `algorithms`: what is built in, one line each, or one in detail.
+//! `trueline specs`, `models`, `formats` and `algorithms`: what is built in, one line each, or one in detail.
 
 use std::fmt::Write;
 
@@ -7,6 +7,7 @@ use serde_json::json;
 use trueline::Algorithm;
 use trueline::formats::Format;
 use trueline::spec;
+use trueline_model::library;
 use trueline_report::SCHEMA;
 
 use crate::args::ListArgs;
@@ -42,6 +43,15 @@ pub(crate) fn specs(args: &ListArgs) -> anyhow::Result<Exit> {
         Entry { name: info.name, aliases: info.aliases, summary: info.summary.into(), detail, json }
     });
     show("specification", entries.collect(), args)
+}
+
+pub(crate) fn models(args: &ListArgs) -> anyhow::Result<Exit> {
+    let entries = library::ALL.iter().map(|model| {
+        let json = json!({ "schema": SCHEMA, "model": model.name, "summary": model.summary(), "source": model.source });
+        let (summary, detail) = (model.summary(), model.source.to_string());
+        Entry { name: model.name, aliases: &[], summary, detail, json }
+    });
+    show("model", entries.collect(), args)
 }
 
 pub(crate) fn formats(args: &ListArgs) -> anyhow::Result<Exit> {

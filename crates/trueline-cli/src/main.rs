@@ -15,6 +15,7 @@ mod list;
 mod output;
 mod progress;
 mod shell;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -28,6 +29,8 @@ fn main() -> ExitCode {
         Command::Corpus(args) => corpus::run(args),
         Command::Generate(args) => generate::run(args),
         Command::Convert(args) => convert::run(args),
+        Command::Verify(args) => verify::run(args),
+        Command::Models(args) => list::models(args),
         Command::Specs(args) => list::specs(args),
         Command::Formats(args) => list::formats(args),
         Command::Algorithms(args) => list::algorithms(args),

@@ -1,2 +1,12 @@
 #![forbid(unsafe_code)]
 //! Checks a model of a concurrent algorithm against its specification, in every interleaving.
+
+pub mod engine;
+pub mod generate;
+pub mod interpret;
+mod language;
+pub mod library;
+pub mod program;
+pub mod report;
+
+pub use language::{Diagnostic, Expectation, Model, ParameterInfo, Semantics, Span};

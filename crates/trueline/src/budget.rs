@@ -129,18 +129,19 @@ impl Budget {
 }
 
 /// The bytes that one checker's tables hold, told to the budget and taken back when dropped.
-pub(crate) struct Footprint<'a> {
+pub struct Footprint<'a> {
     budget: &'a Budget,
     bytes: u64,
 }
 
 impl<'a> Footprint<'a> {
-    pub(crate) fn new(budget: &'a Budget) -> Footprint<'a> {
+    /// Nothing held yet.
+    pub fn new(budget: &'a Budget) -> Footprint<'a> {
         Footprint { budget, bytes: 0 }
     }
 
     /// Replaces what was told before.
-    pub(crate) fn set(&mut self, bytes: u64) {
+    pub fn set(&mut self, bytes: u64) {
         if bytes >= self.bytes {
             self.budget.tables.fetch_add(bytes - self.bytes, Ordering::Relaxed);
         } else {

@@ -1,0 +1,99 @@
+//! `trueline verify` and `trueline models` as people see them.
+
+mod common;
+
+use common::Folder;
+use expect_test::expect;
+
+#[test]
+fn a_built_in_model_is_verified() {
+    let f = Folder::new();
+    let run = f.run("verify -q treiber");
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(
+        run.stdout.starts_with("verified: treiber (procs=2 values=2 ops=2 bug=0): "),
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
+fn a_counterexample_is_drawn_in_lanes() {
+    let f = Folder::new();
+    let run = f.run("verify counter --set bug=1 --ascii --width 100 --threads 1");
+    assert_eq!(run.code, 1);
+    // Everything but the line of counts, which tells the time.
+    let stable: Vec<&str> = run.stdout.lines().filter(|l| !l.contains(" states, ")).collect();
+    expect![[r#"
+        violation: counter (procs=2 size=2 bug=1): no order of the operations explains the last step
+
+             P0                         P1                         shared
+             specification: 0
+          1  16: push()               |                          |
+             specification: 0 or 1
+          2                           | 16: push()               |
+             specification: 0 or 1 or 2
+          3  28: top == H || bug == 1 |                          |
+             -> 1                     |                          | H=1
+             specification: 1 or 2
+          4                           | 28: top == H || bug == 1 |
+                                      | -> 1                     |
+             specification: nothing explains this
+
+          4 steps, as short as there is one
+          again: trueline verify --set bug=1 counter"#]]
+    .assert_eq(&stable.join("\n"));
+}
+
+#[test]
+fn json_is_one_object() {
+    let f = Folder::new();
+    let run = f.run("verify counter --set bug=1 --json");
+    let object: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(object["schema"], "trueline/1");
+    assert_eq!(object["verdict"], "violation");
+    assert_eq!(object["explanation"]["shortest"], true);
+    assert_eq!(object["explanation"]["steps"].as_array().unwrap().len(), 4);
+    assert_eq!(run.code, 1);
+}
+
+#[test]
+fn a_limit_ends_in_unknown() {
+    let f = Folder::new();
+    let run = f.run("verify counter --set procs=6 --set size=4 --semantics pat --reduction none --antichain off --timeout 200ms -q");
+    assert_eq!(run.code, 3, "{}", run.stdout);
+    assert!(run.stdout.starts_with("unknown: "), "{}", run.stdout);
+    assert!(run.stdout.contains("every run of up to"), "{}", run.stdout);
+}
+
+#[test]
+fn errors_of_usage_and_input_end_with_two() {
+    let f = Folder::new().with("broken.tl", "object Broken(\n");
+    for command in [
+        "verify broken.tl",
+        "verify nowhere.tl",
+        "verify counter --set nothing=1",
+        "verify counter --set procs=99",
+        "verify counter --set procs",
+        "verify counter --resume nowhere.checkpoint",
+    ] {
+        let run = f.run(command);
+        assert_eq!(run.code, 2, "{command}: {}", run.stdout);
+        assert!(!run.stderr.is_empty(), "{command}");
+    }
+}
+
+#[test]
+fn progress_is_checked_where_it_is_asked_for() {
+    let f = Folder::new();
+    let run = f.run("verify counter --progress");
+    assert!(run.stdout.contains("deadlock-free: holds"), "{}", run.stdout);
+}
+
+#[test]
+fn models_are_listed_and_shown() {
+    let f = Folder::new();
+    assert!(f.run("models").stdout.lines().any(|l| l.starts_with("ms-queue ")));
+    assert!(f.run("models counter").stdout.contains("object Counter("));
+    assert_eq!(f.run("models nothing").code, 2);
+}

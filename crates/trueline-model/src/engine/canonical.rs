@@ -1,0 +1,598 @@
+//! The canonical form of a product state under exchanges of processes: exact orbits without trying n! permutations.
+//!
+//! A pair (frame, set) stands for all pairs that arise by giving the processes of a symmetric role other names (Theorem 3
+//! of the paper). [`Symmetry::canonical`] picks one, always the same for a whole orbit:
+//!
+//! 1. Every process gets a *colour*: a hash of all that can be said about it without a process's name. Where blocks hold
+//!    neither ids nor pointers the block itself is the colour. Otherwise colours are refined by the colours of those
+//!    that refer to each other, until nothing changes. Processes are sorted by colour.
+//! 2. Among processes of equal colour, those whose exchange leaves the state as it is need no order. Arrangements of what
+//!    is left are enumerated, and the least frame wins. Heap nodes are named by traversal for each arrangement.
+//! 3. What still may be exchanged without changing the frame acts on the set of specification states: the same is done
+//!    there, by occurrences in the set, exchanges that leave it as it is, and enumeration of the rest; least content wins.
+//!
+//! The enumeration makes the form exact even where colours collide. The result for a set is computed once for
+//! each (set, order, classes).
+
+use std::hash::{BuildHasher, Hasher};
+
+use foldhash::fast::FixedState;
+use smallvec::SmallVec;
+
+use super::heap::{Walk, performed};
+use super::layout::{Frame, References};
+use super::spec_sets::{Cache, Permutation, SpecSets, compose};
+use super::step::Machine;
+
+/// Processes that may be exchanged without changing the frame: four bits a process, the number of its class.
+pub(crate) type Classes = u64;
+
+/// Names and classes are four bits.
+pub(crate) const MOST_PROCESSES: usize = 15;
+
+/// Finds canonical forms. Each worker has its own, as it keeps scratch space.
+pub(crate) struct Symmetry<'m> {
+    machine: &'m Machine,
+    ranges: Vec<(usize, usize)>,
+    /// Blocks hold neither ids nor pointers, and no array is indexed by process: sorting is enough.
+    plain: bool,
+    moved: Frame,
+    walk: Walk,
+}
+
+impl<'m> Symmetry<'m> {
+    /// Of the machine's symmetric roles; of none where it is switched off.
+    pub(crate) fn new(machine: &'m Machine, on: bool) -> Symmetry<'m> {
+        let layout = &machine.layout;
+        let empty = |r: &References| r.pointers.is_empty() && r.pids.is_empty();
+        let plain = layout.by_process.is_empty()
+            && layout.shared_references.pids.is_empty()
+            && layout.pools.iter().all(|p| p.references.pids.is_empty())
+            && empty(&layout.own_references)
+            && layout.local_references.iter().all(empty);
+        let ranges = if on { layout.symmetric.clone() } else { Vec::new() };
+        Symmetry { machine, ranges, plain, moved: Vec::new(), walk: Walk::default() }
+    }
+
+    /// Settles the frame, replaces it by its canonical form, and returns the set that goes with it.
+    pub(crate) fn canonical(&mut self, frame: &mut Frame, set: u32, cache: &mut Cache) -> u32 {
+        self.canonical_with_classes(frame, set, cache).0
+    }
+
+    /// As [`Symmetry::canonical`], with the classes of processes that may still be exchanged.
+    pub(crate) fn canonical_with_classes(
+        &mut self,
+        frame: &mut Frame,
+        set: u32,
+        cache: &mut Cache,
+    ) -> (u32, Classes) {
+        if self.ranges.is_empty() {
+            self.machine.settle(frame, &mut self.walk);
+            return (set, singletons());
+        }
+        if self.plain {
+            self.machine.settle(frame, &mut self.walk);
+            let (to, classes) = self.sort_blocks(frame);
+            return (canonical_set(cache, set, &to, classes), classes);
+        }
+        self.general(frame, set, cache)
+    }
+
+    /// Sorts the blocks of each range.
+    fn sort_blocks(&mut self, frame: &mut Frame) -> (Permutation, Classes) {
+        let layout = &self.machine.layout;
+        let mut to: Permutation = (0..layout.processes as u8).collect();
+        let mut classes = singletons();
+        for &(from, end) in &self.ranges {
+            let block = |p: u8| {
+                let at = layout.block(usize::from(p));
+                &frame[at..at + layout.stride]
+            };
+            let mut order: SmallVec<[u8; 8]> = (from as u8..end as u8).collect();
+            if !order.windows(2).all(|w| block(w[0]) <= block(w[1])) {
+                order.sort_by(|&a, &b| block(a).cmp(block(b)));
+                self.moved.clear();
+                for &p in &order {
+                    self.moved.extend_from_slice(block(p));
+                }
+                let start = layout.block(from);
+                frame[start..start + self.moved.len()].copy_from_slice(&self.moved);
+                for (position, &p) in order.iter().enumerate() {
+                    to[usize::from(p)] = (from + position) as u8;
+                }
+            }
+            for p in from + 1..end {
+                let (a, b) = (layout.block(p - 1), layout.block(p));
+                if frame[a..b] == frame[b..b + layout.stride] {
+                    classes = join(classes, p - 1, p);
+                }
+            }
+        }
+        (to, classes)
+    }
+
+    fn general(&mut self, frame: &mut Frame, set: u32, cache: &mut Cache) -> (u32, Classes) {
+        let n = self.machine.layout.processes;
+        self.machine.settle(frame, &mut self.walk);
+        let colours = self.colours(frame);
+        let mut to: Permutation = (0..n as u8).collect();
+        for &(from, end) in &self.ranges {
+            let mut order: SmallVec<[u8; 8]> = (from as u8..end as u8).collect();
+            order.sort_by_key(|&p| colours[usize::from(p)]);
+            for (position, &p) in order.iter().enumerate() {
+                to[usize::from(p)] = (from + position) as u8;
+            }
+        }
+        let mut sorted = Frame::new();
+        self.rename(frame, &to, &mut sorted);
+        // Groups of equal colour, at the places where they stand now.
+        let mut groups: Vec<SmallVec<[u8; 8]>> = Vec::new();
+        let mut place = vec![0u8; n];
+        for p in 0..n {
+            place[usize::from(to[p])] = p as u8;
+        }
+        for &(from, end) in &self.ranges {
+            let colour = |q: usize| colours[usize::from(place[q])];
+            let mut q = from;
+            while q < end {
+                let mut last = q + 1;
+                while last < end && colour(last) == colour(q) {
+                    last += 1;
+                }
+                if last - q > 1 {
+                    groups.push((q as u8..last as u8).collect());
+                }
+                q = last;
+            }
+        }
+        let mut probe = Frame::new();
+        let mut same = |a: u8, b: u8| {
+            let swap = transposition(n, a, b);
+            self.rename(&sorted, &swap, &mut probe);
+            probe == sorted
+        };
+        let alike: Vec<SmallVec<[u8; 8]>> =
+            groups.iter().map(|group| labels(group, &mut same)).collect();
+        let mut best: Option<Frame> = None;
+        let mut winners: Vec<Permutation> = Vec::new();
+        arrangements(n, &groups, &alike, &mut |arrangement| {
+            self.rename(&sorted, arrangement, &mut probe);
+            match best.as_ref().map(|b| probe.cmp(b)) {
+                Some(std::cmp::Ordering::Greater) => {}
+                Some(std::cmp::Ordering::Equal) => winners.push(arrangement.into()),
+                _ => {
+                    best = Some(probe.clone());
+                    winners.clear();
+                    winners.push(arrangement.into());
+                }
+            }
+        });
+        if let Some(best) = best {
+            *frame = best;
+        }
+        let mut answer: Option<(u32, Classes)> = None;
+        for winner in &winners {
+            let mut classes = singletons();
+            for (group, labels) in groups.iter().zip(&alike) {
+                for (i, &p) in group.iter().enumerate() {
+                    for (j, &q) in group.iter().enumerate().skip(i + 1) {
+                        if labels[i] == labels[j] {
+                            let (a, b) = (winner[usize::from(p)], winner[usize::from(q)]);
+                            classes = join(classes, usize::from(a.min(b)), usize::from(a.max(b)));
+                        }
+                    }
+                }
+            }
+            let set = canonical_set(cache, set, &compose(&to, winner), classes);
+            let better = match answer {
+                None => true,
+                Some((old, _)) => cache.lock().compare(set, old).is_lt(),
+            };
+            if better {
+                answer = Some((set, classes));
+            }
+        }
+        answer.unwrap_or((set, singletons()))
+    }
+
+    /// The frame in which process `p` is called `to[p]`, settled.
+    pub(crate) fn rename(&mut self, frame: &[i32], to: &[u8], out: &mut Frame) {
+        let layout = &self.machine.layout;
+        out.clear();
+        out.extend_from_slice(frame);
+        let name = |pid: i32| if pid >= 0 { i32::from(to[pid as usize]) } else { pid };
+        for &slot in &layout.shared_references.pids {
+            out[slot] = name(out[slot]);
+        }
+        for pool in &layout.pools {
+            for &field in &pool.references.pids {
+                for node in 1..=pool.capacity as i32 {
+                    let slot = pool.slot(node, field);
+                    out[slot] = name(out[slot]);
+                }
+            }
+        }
+        for array in &layout.by_process {
+            let renamed: Frame = out.clone();
+            each_cell(&array.dims, |indices, cell| {
+                let mut target = 0;
+                for (&index, &(len, by_process)) in indices.iter().zip(&array.dims) {
+                    target = target * len + if by_process { usize::from(to[index]) } else { index };
+                }
+                out[array.base + target] = renamed[array.base + cell];
+            });
+        }
+        for (p, &target) in to.iter().enumerate() {
+            let (from, at) = (layout.block(p), layout.block(usize::from(target)));
+            out[at..at + layout.stride].copy_from_slice(&frame[from..from + layout.stride]);
+            for &offset in &layout.own_references.pids {
+                out[at + offset] = name(out[at + offset]);
+            }
+            if let Some(operation) = performed(layout, &self.machine.of, frame, p) {
+                for &offset in &layout.local_references[operation].pids {
+                    out[at + offset] = name(out[at + offset]);
+                }
+            }
+        }
+        self.machine.settle(out, &mut self.walk);
+    }
+
+    /// What can be said of each process without names.
+    fn colours(&mut self, frame: &[i32]) -> Vec<u64> {
+        let machine = self.machine;
+        let layout = &machine.layout;
+        let n = layout.processes;
+        let mut colours: Vec<u64> = machine.role.iter().map(|&r| r as u64).collect();
+        // Names of nodes that do not depend on the order of processes.
+        self.walk.reach_shared(layout, frame);
+        let shared = self.walk.clone();
+        let mut distinct = 0;
+        for _ in 0..=n {
+            let mut next = vec![0u64; n];
+            for p in 0..n {
+                let mut hash = FixedState::with_seed(17).build_hasher();
+                hash.write_u64(colours[p]);
+                let pid = |value: i32| {
+                    if value < 0 {
+                        value as u64
+                    } else if value as usize == p {
+                        1 << 40
+                    } else {
+                        colours[value as usize]
+                    }
+                };
+                let block = layout.block(p);
+                let operation = performed(layout, &machine.of, frame, p);
+                let none = References::default();
+                let local = operation.map_or(&none, |o| &layout.local_references[o]);
+                let mut masked: SmallVec<[u64; 32]> =
+                    frame[block..block + layout.stride].iter().map(|&v| v as u64).collect();
+                for references in [&layout.own_references, local] {
+                    for &offset in &references.pids {
+                        masked[offset] = pid(frame[block + offset]);
+                    }
+                    for &(offset, pool) in &references.pointers {
+                        let node = frame[block + offset];
+                        let name = shared.name(pool, node);
+                        masked[offset] = if node > 0 && name == 0 { 1 << 41 } else { name as u64 };
+                    }
+                }
+                for value in &masked {
+                    hash.write_u64(*value);
+                }
+                self.private_nodes(frame, p, &shared, &pid, &mut hash);
+                next[p] = hash.finish();
+            }
+            self.mentions(frame, &shared, &colours, &mut next);
+            colours = next;
+            let mut sorted = colours.clone();
+            sorted.sort_unstable();
+            sorted.dedup();
+            if sorted.len() == distinct {
+                break;
+            }
+            distinct = sorted.len();
+        }
+        colours
+    }
+
+    /// Adds the nodes that this process reaches and shared variables do not, in the order of a walk.
+    fn private_nodes(
+        &mut self,
+        frame: &[i32],
+        p: usize,
+        shared: &Walk,
+        pid: &dyn Fn(i32) -> u64,
+        hash: &mut impl Hasher,
+    ) {
+        let layout = &self.machine.layout;
+        if layout.pools.is_empty() {
+            return;
+        }
+        self.walk.clone_from(shared);
+        self.walk.reach_more(layout, frame, &self.machine.of, p);
+        for (number, pool) in layout.pools.iter().enumerate() {
+            let mut private: SmallVec<[(i32, i32); 8]> = (1..=pool.capacity as i32)
+                .filter(|&n| self.walk.reached(number, n) && !shared.reached(number, n))
+                .map(|n| (self.walk.name(number, n), n))
+                .collect();
+            private.sort_unstable();
+            for (_, node) in private {
+                for field in 0..pool.stride {
+                    let value = frame[pool.slot(node, field)];
+                    let pointer = pool.references.pointers.iter().find(|r| r.0 == field);
+                    let shown = if pool.references.pids.contains(&field) {
+                        pid(value)
+                    } else if let Some(&(_, target)) = pointer {
+                        self.walk.name(target, value) as u64
+                    } else {
+                        value as u64
+                    };
+                    hash.write_u64(shown);
+                }
+            }
+        }
+    }
+
+    /// Adds where shared variables, nodes and other processes speak of each process.
+    fn mentions(&self, frame: &[i32], shared: &Walk, colours: &[u64], next: &mut [u64]) {
+        let layout = &self.machine.layout;
+        let mix = |words: &[u64]| {
+            let mut hash = FixedState::with_seed(19).build_hasher();
+            words.iter().for_each(|w| hash.write_u64(*w));
+            hash.finish()
+        };
+        let mut tell = |value: i32, words: &[u64]| {
+            if value >= 0 {
+                let told = &mut next[value as usize];
+                *told = told.wrapping_add(mix(words));
+            }
+        };
+        let in_array = |slot: usize| {
+            layout.by_process.iter().any(|a| {
+                (a.base..a.base + a.dims.iter().map(|d| d.0).product::<usize>()).contains(&slot)
+            })
+        };
+        for &slot in layout.shared_references.pids.iter().filter(|&&s| !in_array(s)) {
+            tell(frame[slot], &[1, slot as u64]);
+        }
+        for (number, pool) in layout.pools.iter().enumerate() {
+            for &field in &pool.references.pids {
+                for node in 1..=pool.capacity as i32 {
+                    let name = shared.name(number, node) as u64;
+                    tell(frame[pool.slot(node, field)], &[2, number as u64, field as u64, name]);
+                }
+            }
+        }
+        for (p, &colour) in colours.iter().enumerate() {
+            let block = layout.block(p);
+            for &offset in &layout.own_references.pids {
+                tell(frame[block + offset], &[3, offset as u64, colour]);
+            }
+            if let Some(operation) = performed(layout, &self.machine.of, frame, p) {
+                for &offset in &layout.local_references[operation].pids {
+                    tell(frame[block + offset], &[4, offset as u64, colour]);
+                }
+            }
+        }
+        for array in &layout.by_process {
+            let pids = layout.shared_references.pids.contains(&array.base);
+            let pointer = layout.shared_references.pointers.iter().find(|r| r.0 == array.base);
+            each_cell(&array.dims, |indices, cell| {
+                let value = frame[array.base + cell];
+                for (position, &(_, by_process)) in array.dims.iter().enumerate() {
+                    if !by_process {
+                        continue;
+                    }
+                    let p = indices[position];
+                    let seen = |q: usize| if q == p { 1 << 40 } else { colours[q] };
+                    let shown = if pids && value >= 0 {
+                        seen(value as usize)
+                    } else if let Some(&(_, pool)) = pointer {
+                        shared.name(pool, value) as u64
+                    } else {
+                        value as u64
+                    };
+                    let mut words: SmallVec<[u64; 8]> = SmallVec::new();
+                    words.extend([5, array.base as u64, position as u64, shown]);
+                    for (&index, &(_, by_process)) in indices.iter().zip(&array.dims) {
+                        words.push(if by_process { seen(index) } else { index as u64 });
+                    }
+                    next[p] = next[p].wrapping_add(mix(&words));
+                }
+                if pids && value >= 0 {
+                    let mut words: SmallVec<[u64; 8]> = SmallVec::new();
+                    words.extend([6, array.base as u64]);
+                    for (&index, &(_, by_process)) in indices.iter().zip(&array.dims) {
+                        words.push(if by_process { colours[index] } else { index as u64 });
+                    }
+                    let told = &mut next[value as usize];
+                    *told = told.wrapping_add(mix(&words));
+                }
+            });
+        }
+    }
+}
+
+/// Calls `f` with the indices and the number of each cell of an array.
+fn each_cell(dims: &[(usize, bool)], mut f: impl FnMut(&[usize], usize)) {
+    let cells: usize = dims.iter().map(|d| d.0).product();
+    let mut indices: SmallVec<[usize; 4]> = SmallVec::from_elem(0, dims.len());
+    for cell in 0..cells {
+        let mut rest = cell;
+        for (index, &(len, _)) in indices.iter_mut().zip(dims).rev() {
+            *index = rest % len;
+            rest /= len;
+        }
+        f(&indices, cell);
+    }
+}
+
+/// Every process alone in its class.
+pub(crate) fn singletons() -> Classes {
+    (0..16).fold(0, |all, p| all | p << (4 * p))
+}
+
+fn class(classes: Classes, p: usize) -> u64 {
+    classes >> (4 * p) & 15
+}
+
+/// Puts `q` into the class of `p`.
+fn join(classes: Classes, p: usize, q: usize) -> Classes {
+    classes & !(15 << (4 * q)) | class(classes, p) << (4 * q)
+}
+
+fn transposition(n: usize, a: u8, b: u8) -> Permutation {
+    let swap = |p| {
+        if p == a {
+            b
+        } else if p == b {
+            a
+        } else {
+            p
+        }
+    };
+    (0..n as u8).map(swap).collect()
+}
+
+/// Labels the members of a group: equal ones may be exchanged. `same` tells whether an exchange changes nothing; those
+/// exchanges generate a group, so that it is enough to compare with one of each label.
+fn labels(group: &[u8], same: &mut dyn FnMut(u8, u8) -> bool) -> SmallVec<[u8; 8]> {
+    let mut found: SmallVec<[u8; 8]> = SmallVec::new();
+    let mut labels = SmallVec::new();
+    for &p in group {
+        let known = found.iter().position(|&q| same(q, p));
+        labels.push(known.unwrap_or(found.len()) as u8);
+        if known.is_none() {
+            found.push(p);
+        }
+    }
+    labels
+}
+
+/// Calls `f` with every way to place the members of each group on the group's places, once for each sequence of labels.
+fn arrangements(
+    n: usize,
+    groups: &[SmallVec<[u8; 8]>],
+    labels: &[SmallVec<[u8; 8]>],
+    f: &mut dyn FnMut(&[u8]),
+) {
+    let mut to: Permutation = (0..n as u8).collect();
+    place(groups, labels, 0, 0, 0, &mut to, f);
+}
+
+fn place(
+    groups: &[SmallVec<[u8; 8]>],
+    labels: &[SmallVec<[u8; 8]>],
+    group: usize,
+    position: usize,
+    used: u32,
+    to: &mut Permutation,
+    f: &mut dyn FnMut(&[u8]),
+) {
+    let Some(members) = groups.get(group) else {
+        return f(to);
+    };
+    if position == members.len() {
+        return place(groups, labels, group + 1, 0, 0, to, f);
+    }
+    let mut tried = 0u32;
+    for (i, &p) in members.iter().enumerate() {
+        let label = 1u32 << labels[group][i];
+        if used & 1 << i != 0 || tried & label != 0 {
+            continue;
+        }
+        tried |= label;
+        to[usize::from(p)] = members[position];
+        place(groups, labels, group, position + 1, used | 1 << i, to, f);
+    }
+}
+
+fn members(classes: Classes, n: usize) -> Vec<SmallVec<[u8; 8]>> {
+    let of = |c: u64| (0..n).filter(move |&p| class(classes, p) == c).map(|p| p as u8);
+    (0..n as u64).map(|c| of(c).collect::<SmallVec<[u8; 8]>>()).filter(|m| m.len() > 1).collect()
+}
+
+/// The least set that renaming by `to` and then exchanges within the classes can give.
+fn canonical_set(cache: &mut Cache, set: u32, to: &[u8], classes: Classes) -> u32 {
+    let key = (set, Permutation::from_slice(to), classes);
+    if let Some(&found) = cache.canonical.get(&key) {
+        return found;
+    }
+    let found = least_set(&mut cache.lock(), set, to, classes);
+    cache.canonical.insert(key, found);
+    found
+}
+
+fn least_set(sets: &mut SpecSets, set: u32, to: &[u8], classes: Classes) -> u32 {
+    let n = to.len();
+    let set = sets.permute(set, to);
+    if classes == singletons() {
+        return set;
+    }
+    // Sort by occurrences, then find groups of equal ones.
+    let mut order: Permutation = (0..n as u8).collect();
+    let mut groups: Vec<SmallVec<[u8; 8]>> = Vec::new();
+    for places in members(classes, n) {
+        let counts = sets.occurrences(set, &places);
+        let mut sorted: SmallVec<[(u64, u8); 8]> = counts.into_iter().zip(places.clone()).collect();
+        sorted.sort_by_key(|s| s.0);
+        for (&(_, p), &place) in sorted.iter().zip(&places) {
+            order[usize::from(p)] = place;
+        }
+        let mut from = 0;
+        while from < sorted.len() {
+            let equal = sorted[from..].iter().take_while(|s| s.0 == sorted[from].0).count();
+            if equal > 1 {
+                groups.push(places[from..from + equal].into());
+            }
+            from += equal;
+        }
+    }
+    let set = sets.permute(set, &order);
+    let labels: Vec<SmallVec<[u8; 8]>> = groups
+        .iter()
+        .map(|g| labels(g, &mut |a, b| sets.permute(set, &transposition(n, a, b)) == set))
+        .collect();
+    let mut best = None;
+    arrangements(n, &groups, &labels, &mut |arrangement| {
+        let next = sets.permute(set, arrangement);
+        if best.is_none_or(|b| sets.compare(next, b).is_lt()) {
+            best = Some(next);
+        }
+    });
+    best.unwrap_or(set)
+}
+
+/// Whether some exchange within the classes makes `a` a subset of `b`.
+pub(crate) fn included(sets: &mut SpecSets, a: u32, b: u32, classes: Classes, n: usize) -> bool {
+    if sets.includes(a, b) {
+        return true;
+    }
+    if classes == singletons() || !sets.may_include(a, b) {
+        return false;
+    }
+    if let Some(known) = sets.included_up_to(a, b, classes) {
+        return known;
+    }
+    let groups = members(classes, n);
+    // All images of `a`: exchanges of neighbours generate the rest.
+    let mut images = vec![a];
+    let mut next = 0;
+    let mut found = false;
+    while next < images.len() && !found {
+        let image = images[next];
+        next += 1;
+        for group in &groups {
+            for pair in group.windows(2) {
+                let other = sets.permute(image, &transposition(n, pair[0], pair[1]));
+                if !images.contains(&other) {
+                    found |= sets.includes(other, b);
+                    images.push(other);
+                }
+            }
+        }
+    }
+    sets.remember_included(a, b, classes, found);
+    found
+}

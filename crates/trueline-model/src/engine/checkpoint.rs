@@ -1,0 +1,144 @@
+//! Checkpoints: what a search has found, in a file from which another run goes on.
+//!
+//! The file holds the visited states in order, the bounds of levels, and everything that numbers of sets stand for. It is
+//! written beside its place and then moved there, so that a run that is killed while writing leaves the last one whole. A
+//! fingerprint of program and reductions is compared on loading. All numbers are little endian.
+
+use std::fs::{self, File};
+use std::hash::{BuildHasher, Hash, Hasher};
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use foldhash::fast::FixedState;
+
+use super::expand::Reductions;
+use super::search::{SHARDS, Search};
+use super::spec_sets::SpecSets;
+use super::step::Machine;
+
+const MAGIC: &[u8; 24] = b"trueline checkpoint 1   ";
+
+/// Writes the search to a file.
+pub(crate) fn save(path: &Path, search: &Search) -> io::Result<()> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".part");
+    let mut out = BufWriter::with_capacity(1 << 20, File::create(&beside)?);
+    out.write_all(MAGIC)?;
+    number(&mut out, fingerprint(search.machine, search.reductions))?;
+    for value in [search.transitions, search.terminal, search.expanded as u64] {
+        number(&mut out, value)?;
+    }
+    number(&mut out, search.bounds.len() as u64)?;
+    for &bound in search.bounds.iter().flatten() {
+        number(&mut out, bound as u64)?;
+    }
+    for shard in &search.shards {
+        number(&mut out, shard.len() as u64)?;
+        for id in 0..shard.len() {
+            words(&mut out, shard.get(id))?;
+        }
+        number(&mut out, shard.dead().len() as u64)?;
+        for &word in shard.dead() {
+            number(&mut out, word)?;
+        }
+    }
+    let tables = search.sets.lock().unwrap_or_else(PoisonError::into_inner).tables();
+    let objects = tables.0.iter().map(|o| o.iter().map(|&w| w as u32).collect()).collect();
+    for table in [&objects, &tables.1, &tables.2] {
+        number(&mut out, table.len() as u64)?;
+        for item in table {
+            number(&mut out, item.len() as u64)?;
+            words(&mut out, item)?;
+        }
+    }
+    out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+    fs::rename(beside, path)
+}
+
+/// Reads a search from a file. `sets` must be new.
+pub(crate) fn load<'a>(
+    path: &Path,
+    machine: &'a Machine,
+    sets: &'a Mutex<SpecSets>,
+    reductions: Reductions,
+    threads: usize,
+) -> io::Result<Search<'a>> {
+    let mut file = BufReader::with_capacity(1 << 20, File::open(path)?);
+    let mut magic = [0; MAGIC.len()];
+    file.read_exact(&mut magic)?;
+    if magic != *MAGIC {
+        return Err(io::Error::other("this is not a checkpoint of this version"));
+    }
+    if read_number(&mut file)? != fingerprint(machine, reductions) {
+        return Err(io::Error::other(
+            "the checkpoint is of another model, other settings or other reductions",
+        ));
+    }
+    let mut search = Search::empty(machine, sets, reductions, threads);
+    search.transitions = read_number(&mut file)?;
+    search.terminal = read_number(&mut file)?;
+    search.expanded = read_number(&mut file)? as usize;
+    let bounds = read_number(&mut file)?;
+    search.bounds.clear();
+    for _ in 0..bounds {
+        let bound: io::Result<Vec<usize>> =
+            (0..SHARDS).map(|_| Ok(read_number(&mut file)? as usize)).collect();
+        search.bounds.push(bound?);
+    }
+    let width = machine.layout.words + 1;
+    for shard in &mut search.shards {
+        let states = read_number(&mut file)? as usize;
+        let records = read_words(&mut file, states.saturating_mul(width))?;
+        let dead = read_number(&mut file)?;
+        let dead: io::Result<Vec<u64>> = (0..dead).map(|_| read_number(&mut file)).collect();
+        shard.restore(&records, dead?);
+    }
+    let mut tables: Vec<Vec<Vec<u32>>> = Vec::new();
+    for _ in 0..3 {
+        let mut table = Vec::new();
+        for _ in 0..read_number(&mut file)? {
+            let length = read_number(&mut file)? as usize;
+            table.push(read_words(&mut file, length)?);
+        }
+        tables.push(table);
+    }
+    let objects: Vec<Vec<i32>> =
+        tables[0].iter().map(|o| o.iter().map(|&w| w as i32).collect()).collect();
+    let mut sets = sets.lock().unwrap_or_else(PoisonError::into_inner);
+    sets.restore(&objects, &tables[1], &tables[2]);
+    drop(sets);
+    Ok(search)
+}
+
+fn fingerprint(machine: &Machine, reductions: Reductions) -> u64 {
+    let mut hash = FixedState::with_seed(29).build_hasher();
+    format!("{:?} {:?} {:?}", machine.program, reductions, machine.points).hash(&mut hash);
+    machine.program.spec.initial().hash(&mut hash);
+    hash.finish()
+}
+
+fn number(out: &mut impl Write, value: u64) -> io::Result<()> {
+    out.write_all(&value.to_le_bytes())
+}
+
+fn words(out: &mut impl Write, words: &[u32]) -> io::Result<()> {
+    words.iter().try_for_each(|word| out.write_all(&word.to_le_bytes()))
+}
+
+fn read_number(file: &mut impl Read) -> io::Result<u64> {
+    let mut bytes = [0; 8];
+    file.read_exact(&mut bytes)?;
+    Ok(u64::from_le_bytes(bytes))
+}
+
+fn read_words(file: &mut impl Read, count: usize) -> io::Result<Vec<u32>> {
+    // A broken file may claim any length: memory is taken as the words come.
+    let mut words = Vec::with_capacity(count.min(1 << 20));
+    let mut bytes = [0; 4];
+    for _ in 0..count {
+        file.read_exact(&mut bytes)?;
+        words.push(u32::from_le_bytes(bytes));
+    }
+    Ok(words)
+}

@@ -1,0 +1,243 @@
+//! A worker: takes states, makes their successors, and sorts them by shard.
+
+use std::sync::Mutex;
+
+use smallvec::SmallVec;
+
+use super::canonical::{Classes, Symmetry};
+use super::cartesian::{self, Choices, Failed, Move};
+use super::layout::Frame;
+use super::spec_sets::{Cache, EMPTY, SpecSets};
+use super::step::{Machine, Outcome, Scratch};
+use super::table;
+
+/// What is wrong with a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Wrong {
+    /// Nothing explains what was seen.
+    NoState,
+    /// The model does what it must not.
+    Fault(String),
+    /// No node is left in this pool.
+    Full(usize),
+}
+
+/// A wrong step: the steps of one process that lead to it from a stored state.
+#[derive(Clone, Debug)]
+pub(crate) struct Hit {
+    pub(crate) wrong: Wrong,
+    pub(crate) process: usize,
+    pub(crate) steps: SmallVec<[Choices; 4]>,
+}
+
+/// Which reductions a search uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reductions {
+    pub(crate) symmetry: bool,
+    pub(crate) partial_order: bool,
+    pub(crate) antichain: bool,
+}
+
+/// Words that are appended to a record on its way to a shard: the classes of its frame.
+pub(crate) const CLASS_WORDS: usize = 2;
+
+pub(crate) struct Worker<'a> {
+    pub(crate) machine: &'a Machine,
+    pub(crate) cache: Cache<'a>,
+    pub(crate) symmetry: Symmetry<'a>,
+    pub(crate) scratch: Scratch,
+    reductions: Reductions,
+    frame: Frame,
+    next: Frame,
+    record: Vec<u32>,
+    moves: Vec<Move>,
+    /// By shard: records of successors.
+    pub(crate) out: Vec<Vec<u32>>,
+    pub(crate) transitions: u64,
+    /// States in which every process has ended.
+    pub(crate) terminal: u64,
+    pub(crate) hit: Option<Hit>,
+    /// A record to look for, instead of sorting successors; and the steps that led to it.
+    target: Option<Vec<u32>>,
+    found: Option<(usize, SmallVec<[Choices; 4]>)>,
+}
+
+impl<'a> Worker<'a> {
+    pub(crate) fn new(
+        machine: &'a Machine,
+        sets: &'a Mutex<SpecSets>,
+        reductions: Reductions,
+        shards: usize,
+    ) -> Worker<'a> {
+        Worker {
+            machine,
+            cache: Cache::new(sets),
+            symmetry: Symmetry::new(machine, reductions.symmetry),
+            scratch: Scratch::default(),
+            reductions,
+            frame: vec![0; machine.layout.slots],
+            next: Frame::new(),
+            record: Vec::new(),
+            moves: Vec::new(),
+            out: vec![Vec::new(); shards],
+            transitions: 0,
+            terminal: 0,
+            hit: None,
+            target: None,
+            found: None,
+        }
+    }
+
+    /// Words of a record: the packed frame and the set.
+    pub(crate) fn width(&self) -> usize {
+        self.machine.layout.words + 1
+    }
+
+    /// The record of a frame with its set, in canonical form.
+    pub(crate) fn record_of(&mut self, frame: &[i32], set: u32) -> Vec<u32> {
+        self.next.clear();
+        self.next.extend_from_slice(frame);
+        let set = self.symmetry.canonical(&mut self.next, set, &mut self.cache);
+        let mut record = vec![0; self.width()];
+        self.machine.layout.pack(&self.next, &mut record[..self.machine.layout.words]);
+        record[self.machine.layout.words] = set;
+        record
+    }
+
+    /// Makes the successors of a record.
+    pub(crate) fn expand(&mut self, record: &[u32]) {
+        let words = self.machine.layout.words;
+        let set = record[words];
+        let mut frame = std::mem::take(&mut self.frame);
+        self.machine.layout.unpack(&record[..words], &mut frame);
+        let before = self.transitions;
+        if self.reductions.partial_order {
+            self.expand_cartesian(&frame, set);
+        } else {
+            self.expand_fully(&frame, set);
+        }
+        if self.transitions == before
+            && (0..self.machine.layout.processes).all(|p| self.machine.ended(&frame, p))
+        {
+            self.terminal += 1;
+        }
+        self.frame = frame;
+    }
+
+    fn expand_fully(&mut self, frame: &Frame, set: u32) {
+        for process in 0..self.machine.layout.processes {
+            self.machine.begin(&mut self.scratch, false);
+            loop {
+                let wrong = match self.machine.step(frame, process, &mut self.scratch) {
+                    Outcome::Moved => {
+                        self.transitions += 1;
+                        let set = self.after(set);
+                        if set == EMPTY {
+                            Some(Wrong::NoState)
+                        } else {
+                            std::mem::swap(&mut self.next, &mut self.scratch.frame);
+                            if self.emit(set) {
+                                let steps = SmallVec::from_iter([self.scratch.choices.clone()]);
+                                self.found = Some((process, steps));
+                            }
+                            None
+                        }
+                    }
+                    Outcome::Blocked => None,
+                    Outcome::Fault(message) => Some(Wrong::Fault(message)),
+                    Outcome::Full(pool) => Some(Wrong::Full(pool)),
+                };
+                if let Some(wrong) = wrong {
+                    let steps = SmallVec::from_iter([self.scratch.choices.clone()]);
+                    self.hit.get_or_insert(Hit { wrong, process, steps });
+                }
+                if !self.scratch.advance() {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn after(&mut self, mut set: u32) -> u32 {
+        for &label in &self.scratch.labels {
+            set = self.cache.after(set, label);
+        }
+        set
+    }
+
+    fn expand_cartesian(&mut self, frame: &Frame, set: u32) {
+        let mut moves = std::mem::take(&mut self.moves);
+        moves.clear();
+        if let Err(failed) = cartesian::moves(self.machine, frame, &mut self.scratch, &mut moves) {
+            let Failed { process, steps, outcome } = *failed;
+            let wrong = match outcome {
+                Outcome::Full(pool) => Wrong::Full(pool),
+                Outcome::Fault(message) => Wrong::Fault(message),
+                Outcome::Moved | Outcome::Blocked => unreachable!("nothing failed"),
+            };
+            self.hit.get_or_insert(Hit { wrong, process, steps });
+            moves.clear();
+        }
+        for m in &mut moves {
+            self.transitions += 1;
+            let mut set = set;
+            for &label in &m.labels {
+                set = self.cache.after(set, label);
+            }
+            if set == EMPTY {
+                let (process, steps) = (m.process, m.steps.clone());
+                self.hit.get_or_insert(Hit { wrong: Wrong::NoState, process, steps });
+                continue;
+            }
+            std::mem::swap(&mut self.next, &mut m.frame);
+            if self.emit(set) {
+                self.found = Some((m.process, m.steps.clone()));
+            }
+        }
+        self.moves = moves;
+    }
+
+    /// Puts `self.next` with a set into canonical form and hands it on. True where it is what was looked for.
+    fn emit(&mut self, set: u32) -> bool {
+        let words = self.machine.layout.words;
+        let (set, classes) =
+            self.symmetry.canonical_with_classes(&mut self.next, set, &mut self.cache);
+        self.record.clear();
+        self.record.resize(words + 1, 0);
+        self.machine.layout.pack(&self.next, &mut self.record[..words]);
+        self.record[words] = set;
+        if let Some(target) = &self.target {
+            return self.found.is_none() && *target == self.record;
+        }
+        let shard = shard_of(&self.record[..words], self.out.len());
+        let out = &mut self.out[shard];
+        out.extend_from_slice(&self.record);
+        if self.reductions.antichain {
+            out.extend_from_slice(&[classes as u32, (classes >> 32) as u32]);
+        }
+        false
+    }
+
+    /// The steps by which the record leads to the target in one move, if it does.
+    pub(crate) fn leads_to(
+        &mut self,
+        record: &[u32],
+        target: &[u32],
+    ) -> Option<(usize, SmallVec<[Choices; 4]>)> {
+        self.target = Some(target.to_vec());
+        self.found = None;
+        self.expand(record);
+        self.target = None;
+        self.found.take()
+    }
+}
+
+/// The classes that were sent along with a record.
+pub(crate) fn classes_of(words: &[u32]) -> Classes {
+    u64::from(words[0]) | u64::from(words[1]) << 32
+}
+
+/// The shard of a packed frame. Shards are a power of two.
+pub(crate) fn shard_of(words: &[u32], shards: usize) -> usize {
+    (table::hash(words) >> 48) as usize & (shards - 1)
+}

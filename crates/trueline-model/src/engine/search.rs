@@ -1,0 +1,327 @@
+//! Breadth first search of the product of a program and its determinised specification (Algorithms 4.1 to 4.5 of the paper).
+//!
+//! Levels are worked off in batches. Workers expand the states of a batch in contiguous pieces and sort the successors by shard; then
+//! shards take them in, each in the order of the batch. Which states are found, in which order, and what an antichain evicts thus does
+//! not depend on the number of threads: counts are equal.
+//!
+//! No parent is stored. A path back is found by expanding the level before once more ([`Search::path_to`]).
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use smallvec::SmallVec;
+use trueline::Budget;
+use trueline::budget::{Exhausted, Footprint};
+
+use super::canonical;
+use super::cartesian::Choices;
+use super::expand::{CLASS_WORDS, Hit, Reductions, Worker, classes_of, shard_of};
+use super::spec_sets::SpecSets;
+use super::step::Machine;
+use super::table::Shard;
+
+/// A power of two; the same for every number of threads.
+pub(crate) const SHARDS: usize = 256;
+/// States that are expanded before their successors are taken in: many, so that a shard stays in the processor's cache while it
+/// takes in its own. Reductions expand slower, and limits are looked at between batches.
+const BATCH: usize = 1 << 17;
+const REDUCED_BATCH: usize = 1 << 13;
+
+/// What a running search tells: read by the line that shows progress.
+#[derive(Debug, Default)]
+pub struct Pulse {
+    /// States found.
+    pub states: AtomicU64,
+    /// Levels completed.
+    pub depth: AtomicU64,
+    /// Bytes in tables.
+    pub bytes: AtomicU64,
+}
+
+/// A process and the choices of each of its steps.
+pub(crate) type Led = (usize, SmallVec<[Choices; 4]>);
+
+/// How a search ended.
+pub(crate) enum End {
+    /// Every state was seen.
+    Complete,
+    /// The state with this record has a wrong step.
+    Wrong(Vec<u32>, Hit),
+    /// The budget is spent.
+    Spent(Exhausted),
+    /// The depth that was asked for is reached.
+    Depth,
+}
+
+/// Where a search stands: enough to go on from.
+pub(crate) struct Search<'a> {
+    pub(crate) machine: &'a Machine,
+    pub(crate) sets: &'a Mutex<SpecSets>,
+    pub(crate) reductions: Reductions,
+    pub(crate) threads: usize,
+    pub(crate) shards: Vec<Shard>,
+    /// How many states each shard had when a level was complete: level `k` lies between bounds `k` and `k + 1`. The last
+    /// level is the one that is being expanded; its successors come behind it.
+    pub(crate) bounds: Vec<Vec<usize>>,
+    /// How many states of the last level have been expanded.
+    pub(crate) expanded: usize,
+    pub(crate) transitions: u64,
+    pub(crate) terminal: u64,
+}
+
+impl<'a> Search<'a> {
+    /// A search that has found the initial state.
+    pub(crate) fn new(
+        machine: &'a Machine,
+        sets: &'a Mutex<SpecSets>,
+        reductions: Reductions,
+        threads: usize,
+        initial: &[i32],
+        initial_set: u32,
+    ) -> Search<'a> {
+        let mut search = Search::empty(machine, sets, reductions, threads);
+        let mut worker = Worker::new(machine, sets, reductions, SHARDS);
+        let record = worker.record_of(initial, initial_set);
+        let shard = &mut search.shards[shard_of(&record[..record.len() - 1], SHARDS)];
+        if reductions.antichain {
+            shard.insert_minimal(&record, |_, _| false);
+        } else {
+            shard.insert(&record);
+        }
+        search.bounds.push(search.lengths());
+        search
+    }
+
+    /// A search that has found nothing.
+    pub(crate) fn empty(
+        machine: &'a Machine,
+        sets: &'a Mutex<SpecSets>,
+        reductions: Reductions,
+        threads: usize,
+    ) -> Search<'a> {
+        let width = machine.layout.words + 1;
+        Search {
+            machine,
+            sets,
+            reductions,
+            threads: threads.max(1),
+            shards: (0..SHARDS).map(|_| Shard::new(width, reductions.antichain)).collect(),
+            bounds: vec![vec![0; SHARDS]],
+            expanded: 0,
+            transitions: 0,
+            terminal: 0,
+        }
+    }
+
+    /// States that count.
+    pub(crate) fn states(&self) -> u64 {
+        self.shards.iter().map(|s| s.live() as u64).sum()
+    }
+
+    /// Bytes of the visited set.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.shards.iter().map(Shard::bytes).sum()
+    }
+
+    /// Levels whose states have all been expanded.
+    pub(crate) fn depth(&self) -> usize {
+        self.bounds.len() - 2
+    }
+
+    fn batch(&self) -> usize {
+        let slow = self.reductions.symmetry || self.reductions.partial_order;
+        if slow { REDUCED_BATCH } else { BATCH }
+    }
+
+    /// Whether the level at which a wrong step is found first is sure to be the least: with antichains a state may be evicted, before
+    /// it is expanded, by one of the next level, if its own level takes more than one batch.
+    pub(crate) fn finds_the_shortest(&self) -> bool {
+        let size = |w: &[Vec<usize>]| w[0].iter().zip(&w[1]).map(|(a, b)| b - a).sum::<usize>();
+        !self.reductions.antichain || self.bounds.windows(2).all(|w| size(w) <= self.batch())
+    }
+
+    fn lengths(&self) -> Vec<usize> {
+        self.shards.iter().map(Shard::len).collect()
+    }
+
+    /// Expands states until there are none, a step is wrong, or a limit is reached. `pause` is called between batches and may
+    /// end the search.
+    pub(crate) fn run(
+        &mut self,
+        budget: &Budget,
+        most_levels: Option<usize>,
+        pulse: &Pulse,
+        pause: &mut dyn FnMut(&Search) -> Result<(), Exhausted>,
+    ) -> End {
+        let reductions = self.reductions;
+        let size = self.batch();
+        let mut workers: Vec<Worker> = (0..self.threads)
+            .map(|_| Worker::new(self.machine, self.sets, reductions, SHARDS))
+            .collect();
+        let mut footprint = Footprint::new(budget);
+        loop {
+            if most_levels.is_some_and(|most| self.depth() >= most) {
+                return End::Depth;
+            }
+            let level = self.depth();
+            let (starts, ends) = (self.bounds[level].clone(), self.bounds[level + 1].clone());
+            let total: usize = starts.iter().zip(&ends).map(|(a, b)| b - a).sum();
+            if total == 0 {
+                return End::Complete;
+            }
+            while self.expanded < total {
+                let batch = self.expanded..total.min(self.expanded + size);
+                let end = batch.end;
+                if let Err(spent) = budget.spend((end - self.expanded) as u64) {
+                    return End::Spent(spent);
+                }
+                let states: Vec<(usize, usize)> = places(&starts, &ends, batch).collect();
+                if let Some((record, hit)) = self.expand(&mut workers, &states) {
+                    return End::Wrong(record, hit);
+                }
+                self.take_in(&mut workers);
+                self.expanded = end;
+                pulse.states.store(self.states(), Ordering::Relaxed);
+                pulse.depth.store(self.depth() as u64, Ordering::Relaxed);
+                let sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner).bytes();
+                footprint.set(self.bytes() + sets);
+                pulse.bytes.store(self.bytes() + sets, Ordering::Relaxed);
+                if let Err(spent) = pause(self) {
+                    return End::Spent(spent);
+                }
+            }
+            self.bounds.push(self.lengths());
+            self.expanded = 0;
+        }
+    }
+
+    /// A path of stored states from the initial one to this record of the level that is being expanded; with each but the
+    /// first the steps of one process that lead to it. Dead states are real ones, and may be on it.
+    pub(crate) fn path_to(&self, record: &[u32]) -> Vec<(Vec<u32>, Option<Led>)> {
+        let mut worker = Worker::new(self.machine, self.sets, self.reductions, SHARDS);
+        let mut path = vec![(record.to_vec(), None)];
+        for level in (0..self.depth()).rev() {
+            let target = path[path.len() - 1].0.clone();
+            let (starts, ends) = (&self.bounds[level], &self.bounds[level + 1]);
+            let total = starts.iter().zip(ends).map(|(a, b)| b - a).sum();
+            let found = places(starts, ends, 0..total).find_map(|(shard, id)| {
+                let record = self.shards[shard].get(id);
+                worker.leads_to(record, &target).map(|led| (record.to_vec(), led))
+            });
+            let Some((before, led)) = found else {
+                unreachable!("a state of a level has a predecessor in the level before")
+            };
+            let last = path.len() - 1;
+            path[last].1 = Some(led);
+            path.push((before, None));
+        }
+        path.reverse();
+        path
+    }
+
+    fn expand(
+        &mut self,
+        workers: &mut [Worker],
+        states: &[(usize, usize)],
+    ) -> Option<(Vec<u32>, Hit)> {
+        let shards = &self.shards;
+        let work = |worker: &mut Worker, piece: &[(usize, usize)]| -> Option<(Vec<u32>, Hit)> {
+            for &(shard, id) in piece {
+                if shards[shard].is_dead(id) {
+                    continue;
+                }
+                let record = shards[shard].get(id);
+                worker.expand(record);
+                if let Some(hit) = worker.hit.take() {
+                    return Some((record.to_vec(), hit));
+                }
+            }
+            None
+        };
+        let piece = states.len().div_ceil(workers.len()).max(1);
+        let hits: Vec<Option<(Vec<u32>, Hit)>> = if workers.len() == 1 || states.len() < 64 {
+            vec![work(&mut workers[0], states)]
+        } else {
+            thread::scope(|scope| {
+                let tasks: Vec<_> = workers
+                    .iter_mut()
+                    .zip(states.chunks(piece))
+                    .map(|(worker, piece)| scope.spawn(move || work(worker, piece)))
+                    .collect();
+                tasks
+                    .into_iter()
+                    .map(|t| t.join().unwrap_or_else(|e| std::panic::resume_unwind(e)))
+                    .collect()
+            })
+        };
+        for worker in workers {
+            self.transitions += std::mem::take(&mut worker.transitions);
+            self.terminal += std::mem::take(&mut worker.terminal);
+        }
+        // Pieces are in the order of the batch: the first hit is the same for any number of workers.
+        hits.into_iter().flatten().next()
+    }
+
+    fn take_in(&mut self, workers: &mut [Worker]) {
+        let width = self.machine.layout.words + 1;
+        let antichain = self.reductions.antichain;
+        let stride = width + if antichain { CLASS_WORDS } else { 0 };
+        let processes = self.machine.layout.processes;
+        let sets = self.sets;
+        let out: Vec<&Vec<Vec<u32>>> = workers.iter().map(|w| &w.out).collect();
+        let amount: usize = out.iter().flat_map(|o| o.iter()).map(Vec::len).sum();
+        let work = |number: usize, shard: &mut Shard| {
+            for records in &out {
+                if antichain {
+                    let mut sets = sets.lock().unwrap_or_else(PoisonError::into_inner);
+                    for record in records[number].chunks_exact(stride) {
+                        let classes = classes_of(&record[width..]);
+                        shard.insert_minimal(&record[..width], |a, b| {
+                            canonical::included(&mut sets, a, b, classes, processes)
+                        });
+                    }
+                } else {
+                    for record in records[number].chunks_exact(stride) {
+                        shard.insert(record);
+                    }
+                }
+            }
+        };
+        if self.threads == 1 || antichain || amount < 4096 {
+            for (number, shard) in self.shards.iter_mut().enumerate() {
+                work(number, shard);
+            }
+        } else {
+            let work = &work;
+            let piece = SHARDS.div_ceil(self.threads);
+            thread::scope(|scope| {
+                for (first, shards) in self.shards.chunks_mut(piece).enumerate() {
+                    scope.spawn(move || {
+                        for (i, shard) in shards.iter_mut().enumerate() {
+                            work(first * piece + i, shard);
+                        }
+                    });
+                }
+            });
+        }
+        for worker in workers {
+            worker.out.iter_mut().for_each(Vec::clear);
+        }
+    }
+}
+
+/// Shard and number of each state of a range of a level.
+fn places<'a>(
+    starts: &'a [usize],
+    ends: &'a [usize],
+    range: std::ops::Range<usize>,
+) -> impl Iterator<Item = (usize, usize)> + 'a {
+    let mut before = 0;
+    starts.iter().zip(ends).enumerate().flat_map(move |(shard, (&start, &end))| {
+        let from = range.start.max(before) - before;
+        let to = range.end.max(before) - before;
+        before += end - start;
+        (start + from.min(end - start)..start + to.min(end - start)).map(move |id| (shard, id))
+    })
+}

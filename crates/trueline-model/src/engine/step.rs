@@ -1,0 +1,567 @@
+//! Runs one step of one process on a frame.
+//!
+//! Nondeterminism is a list of choices: a run takes the choices it is given and 0 for those that follow, and notes how many
+//! branches there were; [`Scratch::advance`] turns to the next list. A transition is thus named by a process and a
+//! short list of numbers, which a counterexample carries.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use crate::program::{Binary, Points, Program, Unary};
+
+use super::code::{Act, Cell, Code, Compiled, Slot, Target, To};
+use super::heap::{self, Walk};
+use super::label::{Label, What, result_number};
+use super::layout::{Frame, Layout, MADE, PC};
+
+/// A program made ready to run.
+pub(crate) struct Machine {
+    pub(crate) program: Arc<Program>,
+    pub(crate) layout: Layout,
+    pub(crate) code: Compiled,
+    /// By process: its role.
+    pub(crate) role: Vec<usize>,
+    /// By location: its operation.
+    pub(crate) of: Vec<usize>,
+    call_numbers: BTreeMap<(usize, Vec<i32>), u16>,
+    /// Whether marks are labels; else they are passed over.
+    pub(crate) points: Points,
+}
+
+/// How a run of a step ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// At a location, or with a return.
+    Moved,
+    /// A guard was false.
+    Blocked,
+    /// The model does something that it must not.
+    Fault(String),
+    /// No node is left in this pool.
+    Full(usize),
+}
+
+/// Which slots a step read and wrote: sets of bits, of public slots and one more for the allocator.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Access {
+    pub(crate) reads: SmallVec<[u64; 4]>,
+    pub(crate) writes: SmallVec<[u64; 4]>,
+}
+
+impl Access {
+    fn clear(&mut self, words: usize) {
+        self.reads.clear();
+        self.reads.resize(words, 0);
+        self.writes.clear();
+        self.writes.resize(words, 0);
+    }
+
+    /// Whether the order of two steps with these accesses can matter.
+    pub(crate) fn conflicts(&self, other: &Access) -> bool {
+        let meet = |a: &[u64], b: &[u64]| a.iter().zip(b).any(|(x, y)| x & y != 0);
+        meet(&self.writes, &other.writes)
+            || meet(&self.writes, &other.reads)
+            || meet(&self.reads, &other.writes)
+    }
+
+    pub(crate) fn join(&mut self, other: &Access) {
+        self.reads.resize(other.reads.len(), 0);
+        self.writes.resize(other.writes.len(), 0);
+        for (a, b) in self.reads.iter_mut().zip(&other.reads) {
+            *a |= b;
+        }
+        for (a, b) in self.writes.iter_mut().zip(&other.writes) {
+            *a |= b;
+        }
+    }
+}
+
+/// One choice: the branch taken, and how many there were.
+pub(crate) type Choice = (u16, u16);
+
+/// What a run works on and leaves behind.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scratch {
+    /// While the setup runs: how many nodes of each pool it has made.
+    made_in_setup: Option<Vec<i32>>,
+    pub(crate) frame: Frame,
+    pub(crate) labels: SmallVec<[Label; 3]>,
+    pub(crate) choices: SmallVec<[Choice; 4]>,
+    pub(crate) access: Access,
+    pub(crate) walk: Walk,
+    taken: usize,
+    recording: bool,
+    process: usize,
+    block: usize,
+    operation: Option<usize>,
+}
+
+impl Scratch {
+    /// Turns to the next list of choices; false after the last.
+    pub(crate) fn advance(&mut self) -> bool {
+        self.choices.truncate(self.taken);
+        while let Some((branch, of)) = self.choices.last_mut() {
+            if *branch + 1 < *of {
+                *branch += 1;
+                return true;
+            }
+            self.choices.pop();
+        }
+        false
+    }
+
+    fn choose(&mut self, of: usize) -> usize {
+        if of == 1 {
+            return 0;
+        }
+        if self.taken == self.choices.len() {
+            self.choices.push((0, of as u16));
+        }
+        let choice = &mut self.choices[self.taken];
+        choice.1 = of as u16;
+        self.taken += 1;
+        usize::from(choice.0)
+    }
+
+    fn note_read(&mut self, slot: usize) {
+        if self.recording {
+            self.access.reads[slot / 64] |= 1 << (slot % 64);
+        }
+    }
+
+    fn note_write(&mut self, slot: usize) {
+        if self.recording {
+            self.access.writes[slot / 64] |= 1 << (slot % 64);
+        }
+    }
+}
+
+/// Why a run stops early.
+enum Stop {
+    Blocked,
+    Fault(Box<Message>),
+    Full(u32),
+}
+
+/// Behind a pointer, so that the result of an evaluation fits into registers.
+struct Message(String);
+
+fn fault(message: impl Into<String>) -> Stop {
+    Stop::Fault(Box::new(Message(message.into())))
+}
+
+/// Whether the statements ran to a terminator.
+type Flow = Result<bool, Stop>;
+
+const MOST_ROUNDS: usize = 10_000;
+
+impl Machine {
+    pub(crate) fn new(program: Arc<Program>, points: Points) -> Machine {
+        let layout = Layout::new(&program);
+        let code = Compiled::new(&program, &layout);
+        let role = (0..program.processes()).map(|p| program.role_of(p)).collect();
+        let of = program.locations.iter().map(|l| l.operation).collect();
+        let numbers = program.calls.iter().enumerate();
+        let call_numbers =
+            numbers.map(|(i, c)| ((c.operation, c.args.clone()), i as u16)).collect();
+        Machine { program, layout, code, role, of, call_numbers, points }
+    }
+
+    /// The initial frame, settled.
+    pub(crate) fn initial(&self) -> Result<Frame, Outcome> {
+        let mut scratch = Scratch { frame: self.layout.first.clone(), ..Scratch::default() };
+        scratch.frame.extend_from_slice(&self.code.setup_locals);
+        scratch.block = self.layout.block(0);
+        scratch.made_in_setup = Some(vec![0; self.layout.pools.len()]);
+        match self.run(&self.code.setup, &mut scratch) {
+            Ok(_) => {}
+            Err(Stop::Full(pool)) => return Err(Outcome::Full(pool as usize)),
+            Err(Stop::Fault(message)) => return Err(Outcome::Fault(message.0)),
+            Err(Stop::Blocked) => return Err(Outcome::Fault("the setup waits for ever".into())),
+        }
+        let mut frame = scratch.frame;
+        frame.truncate(self.layout.slots);
+        self.settle(&mut frame, &mut scratch.walk);
+        Ok(frame)
+    }
+
+    pub(crate) fn settle(&self, frame: &mut [i32], walk: &mut Walk) {
+        heap::settle(&self.layout, &self.of, frame, walk);
+    }
+
+    /// Words of the sets of bits in an [`Access`].
+    pub(crate) fn access_words(&self) -> usize {
+        (self.layout.public + 1).div_ceil(64)
+    }
+
+    /// Whether the process has ended: idle, with no calls left.
+    pub(crate) fn ended(&self, frame: &[i32], process: usize) -> bool {
+        let block = self.layout.block(process);
+        let role = &self.program.roles[self.role[process]];
+        frame[block + PC] == 0
+            && (role.calls.is_empty()
+                || role.limit.is_some_and(|limit| frame[block + MADE] >= limit as i32))
+    }
+
+    /// Begins the enumeration of a process's steps. Call [`Machine::step`] until [`Scratch::advance`] says false.
+    pub(crate) fn begin(&self, scratch: &mut Scratch, recording: bool) {
+        scratch.choices.clear();
+        scratch.recording = recording;
+    }
+
+    /// Takes the step that `scratch.choices` names, from a frame. The new frame is left unsettled, as nodes keep their names.
+    pub(crate) fn step(&self, from: &[i32], process: usize, scratch: &mut Scratch) -> Outcome {
+        scratch.frame.clear();
+        scratch.frame.extend_from_slice(from);
+        scratch.labels.clear();
+        scratch.taken = 0;
+        scratch.process = process;
+        scratch.block = self.layout.block(process);
+        if scratch.recording {
+            scratch.access.clear(self.access_words());
+        }
+        let block = scratch.block;
+        let pc = from[block + PC];
+        let flow = if pc == 0 {
+            if self.ended(from, process) {
+                return Outcome::Blocked;
+            }
+            let role = &self.program.roles[self.role[process]];
+            let call = role.calls[scratch.choose(role.calls.len())];
+            let operation = self.program.calls[call].operation;
+            scratch.operation = Some(operation);
+            if role.limit.is_some() {
+                scratch.frame[block + MADE] += 1;
+            }
+            let at = block + self.layout.locals;
+            let locals = &self.code.first_locals[operation];
+            scratch.frame[at..at + locals.len()].copy_from_slice(locals);
+            let args = &self.program.calls[call].args;
+            scratch.frame[at..at + args.len()].copy_from_slice(args);
+            if self.points != Points::Labelled {
+                let what = What::Call(call as u16);
+                scratch.labels.push(Label { process: process as u8, what });
+            }
+            self.run(&self.code.entries[operation], scratch)
+        } else {
+            scratch.operation = Some(self.of[pc as usize - 1]);
+            self.run(&self.code.bodies[pc as usize - 1], scratch)
+        };
+        match flow {
+            Ok(true) => Outcome::Moved,
+            Ok(false) => Outcome::Fault("the step ends nowhere".into()),
+            Err(Stop::Blocked) => Outcome::Blocked,
+            Err(Stop::Fault(message)) => Outcome::Fault(message.0),
+            Err(Stop::Full(pool)) => Outcome::Full(pool as usize),
+        }
+    }
+
+    fn run(&self, acts: &[Act], s: &mut Scratch) -> Flow {
+        for act in acts {
+            let ended = match act {
+                Act::Set(target, value) => {
+                    let value = self.eval(value, s)?;
+                    self.write(target, value, s)?;
+                    false
+                }
+                Act::If(test, yes, no) => {
+                    let branch = if self.eval(test, s)? != 0 { yes } else { no };
+                    self.run(branch, s)?
+                }
+                Act::While(test, body) => {
+                    let mut rounds = 0;
+                    let mut ended = false;
+                    while !ended && self.eval(test, s)? != 0 {
+                        ended = self.run(body, s)?;
+                        rounds += 1;
+                        if rounds > MOST_ROUNDS {
+                            let message =
+                                format!("a loop in one step exceeds {MOST_ROUNDS} rounds");
+                            return Err(fault(message));
+                        }
+                    }
+                    ended
+                }
+                Act::Choose(branches) => {
+                    let branch = s.choose(branches.len());
+                    self.run(&branches[branch], s)?
+                }
+                Act::Pick(target, lo, hi) => {
+                    let chosen = s.choose((hi - lo + 1) as usize);
+                    self.write(target, lo + chosen as i32, s)?;
+                    false
+                }
+                Act::New(target, node, fields) => {
+                    let values: Result<SmallVec<[(usize, i32); 4]>, Stop> =
+                        fields.iter().map(|(f, e)| Ok((*f, self.eval(e, s)?))).collect();
+                    let new = self.allocate(*node, s)?;
+                    for (field, value) in values? {
+                        let slot = self.layout.pools[*node].slot(new, field);
+                        let ty = &self.program.nodes[*node].fields[field];
+                        if !ty.ty.contains(value) {
+                            return Err(outside(&ty.name, value));
+                        }
+                        s.frame[slot] = value;
+                    }
+                    self.write(target, new, s)?;
+                    false
+                }
+                Act::Free(node, pointer) => {
+                    let pointer = self.eval(pointer, s)?;
+                    if pointer <= 0 {
+                        return Err(fault("null is freed"));
+                    }
+                    let pool = &self.layout.pools[*node];
+                    let allocated = pool.slot(pointer, pool.fields);
+                    s.note_write(allocated);
+                    s.note_write(self.layout.public);
+                    if s.frame[allocated] == 0 {
+                        return Err(fault("a node is freed twice"));
+                    }
+                    s.frame[allocated] = 0;
+                    false
+                }
+                Act::Await(test) => {
+                    if self.eval(test, s)? == 0 {
+                        return Err(Stop::Blocked);
+                    }
+                    false
+                }
+                Act::Assert(test, message) => {
+                    if self.eval(test, s)? == 0 {
+                        return Err(fault(message.as_str()));
+                    }
+                    false
+                }
+                Act::Lin(results) => {
+                    self.mark(results.as_deref(), s)?;
+                    false
+                }
+                Act::Goto(location) => {
+                    let block = s.block;
+                    s.frame[block + PC] = *location as i32 + 1;
+                    for &(offset, value) in &self.code.clearings[*location] {
+                        s.frame[block + offset] = value;
+                    }
+                    true
+                }
+                Act::Return(results) => {
+                    let number = self.results(results, s)?;
+                    let operation = s.operation.unwrap_or_default() as u16;
+                    if self.points != Points::Labelled {
+                        let what = What::Return(operation, number);
+                        s.labels.push(Label { process: s.process as u8, what });
+                    }
+                    let end = s.block + self.layout.stride;
+                    s.frame[s.block + PC] = 0;
+                    s.frame[s.block + self.layout.locals..end].fill(0);
+                    true
+                }
+            };
+            if ended {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn mark(&self, results: Option<&[Code]>, s: &mut Scratch) -> Result<(), Stop> {
+        let process = s.process as u8;
+        let operation = s.operation.unwrap_or_default();
+        match self.points {
+            Points::None => {}
+            Points::Marked => {
+                let number = results.map(|r| self.results(r, s)).transpose()?;
+                s.labels.push(Label { process, what: What::Lin(number) });
+            }
+            Points::Labelled => {
+                let Some(results) = results else {
+                    return Err(fault("a labelled point without results"));
+                };
+                let number = self.results(results, s)?;
+                let at = s.block + self.layout.locals;
+                let count = self.program.operations[operation].parameters;
+                let args = s.frame[at..at + count].to_vec();
+                let Some(&call) = self.call_numbers.get(&(operation, args)) else {
+                    return Err(fault("an argument was changed before its point"));
+                };
+                s.labels.push(Label { process, what: What::Point(call, number) });
+            }
+        }
+        Ok(())
+    }
+
+    fn results(&self, results: &[Code], s: &mut Scratch) -> Result<u32, Stop> {
+        let operation = &self.program.operations[s.operation.unwrap_or_default()];
+        let mut values: SmallVec<[i32; 4]> = SmallVec::new();
+        for result in results {
+            values.push(self.eval(result, s)?);
+        }
+        result_number(&operation.results, &values)
+            .ok_or_else(|| fault(format!("{} returns {values:?}: not of its type", operation.name)))
+    }
+
+    fn allocate(&self, node: usize, s: &mut Scratch) -> Result<i32, Stop> {
+        let pool = &self.layout.pools[node];
+        s.walk.reach(&self.layout, &s.frame, &self.of, (s.process, s.operation));
+        let nodes = 1..=pool.capacity as i32;
+        let fresh = match &mut s.made_in_setup {
+            // The setup's own locals refer to nodes too: it never takes one twice.
+            Some(made) => {
+                made[node] += 1;
+                Some(made[node]).filter(|n| nodes.contains(n))
+            }
+            None => nodes.clone().find(|&n| !s.walk.reached(node, n)),
+        };
+        let chosen = if pool.freed {
+            s.note_write(self.layout.public);
+            let again = nodes
+                .filter(|&n| s.walk.reached(node, n) && s.frame[pool.slot(n, pool.fields)] == 0);
+            let open: SmallVec<[i32; 8]> = fresh.into_iter().chain(again).collect();
+            match open.len() {
+                0 => None,
+                1 => Some(open[0]),
+                many => Some(open[s.choose(many)]),
+            }
+        } else {
+            fresh
+        };
+        let chosen = chosen.ok_or(Stop::Full(node as u32))?;
+        let slot = pool.slot(chosen, 0);
+        s.frame[slot..slot + pool.fields].copy_from_slice(&pool.first);
+        if pool.freed {
+            s.frame[slot + pool.fields] = 1;
+            for field in 0..pool.stride {
+                s.note_write(slot + field);
+            }
+        }
+        Ok(chosen)
+    }
+
+    fn write(&self, target: &Target, value: i32, s: &mut Scratch) -> Result<(), Stop> {
+        if value < target.lo || value > target.hi {
+            return Err(outside(&target.name, value));
+        }
+        let slot = match &target.to {
+            To::Slot(Slot::Private(offset)) => s.block + offset,
+            To::Slot(Slot::Shared(slot)) => {
+                s.note_write(*slot);
+                *slot
+            }
+            To::Cell(cell) => {
+                let (slot, shared) = self.cell(cell, s)?;
+                if shared {
+                    s.note_write(slot);
+                }
+                slot
+            }
+            To::Field(node, pointer, field) => {
+                let slot = self.field(*node, pointer, *field, s)?;
+                s.note_write(slot);
+                slot
+            }
+        };
+        s.frame[slot] = value;
+        Ok(())
+    }
+
+    fn field(
+        &self,
+        node: usize,
+        pointer: &Code,
+        field: usize,
+        s: &mut Scratch,
+    ) -> Result<usize, Stop> {
+        let pointer = self.eval(pointer, s)?;
+        if pointer <= 0 {
+            let node = &self.program.nodes[node];
+            let field = &node.fields[field].name;
+            return Err(fault(format!("{field} of null")));
+        }
+        Ok(self.layout.pools[node].slot(pointer, field))
+    }
+
+    fn cell(&self, cell: &Cell, s: &mut Scratch) -> Result<(usize, bool), Stop> {
+        let mut offset = 0;
+        for (index, length) in &cell.indices {
+            let index = self.eval(index, s)?;
+            if index < 0 || index as usize >= *length {
+                let message = format!("index {index} in an array of {length}");
+                return Err(fault(message));
+            }
+            offset = offset * length + index as usize;
+        }
+        Ok(match cell.base {
+            Slot::Private(base) => (s.block + base + offset, false),
+            Slot::Shared(base) => (base + offset, true),
+        })
+    }
+
+    fn eval(&self, code: &Code, s: &mut Scratch) -> Result<i32, Stop> {
+        Ok(match code {
+            Code::Const(value) => *value,
+            Code::Me => s.process as i32,
+            Code::Slot(Slot::Private(offset)) => s.frame[s.block + offset],
+            Code::Slot(Slot::Shared(slot)) => {
+                s.note_read(*slot);
+                s.frame[*slot]
+            }
+            Code::Cell(cell) => {
+                let (slot, shared) = self.cell(cell, s)?;
+                if shared {
+                    s.note_read(slot);
+                }
+                s.frame[slot]
+            }
+            Code::Field(node, pointer, field) => {
+                let slot = self.field(*node, pointer, *field, s)?;
+                s.note_read(slot);
+                s.frame[slot]
+            }
+            Code::Unary(Unary::Not, a) => i32::from(self.eval(a, s)? == 0),
+            Code::Unary(Unary::Minus, a) => self.eval(a, s)?.wrapping_neg(),
+            Code::Binary(Binary::And, a, b) => {
+                i32::from(self.eval(a, s)? != 0 && self.eval(b, s)? != 0)
+            }
+            Code::Binary(Binary::Or, a, b) => {
+                i32::from(self.eval(a, s)? != 0 || self.eval(b, s)? != 0)
+            }
+            Code::Binary(op, a, b) => {
+                let (a, b) = (self.eval(a, s)?, self.eval(b, s)?);
+                binary(*op, a, b)?
+            }
+            Code::If(test, yes, no) => {
+                let branch = if self.eval(test, s)? != 0 { yes } else { no };
+                self.eval(branch, s)?
+            }
+        })
+    }
+}
+
+fn binary(op: Binary, a: i32, b: i32) -> Result<i32, Stop> {
+    Ok(match op {
+        Binary::Add => a.wrapping_add(b),
+        Binary::Sub => a.wrapping_sub(b),
+        Binary::Mul => a.wrapping_mul(b),
+        Binary::Div | Binary::Rem if b == 0 => {
+            return Err(fault("division by zero"));
+        }
+        Binary::Div => a.wrapping_div_euclid(b),
+        Binary::Rem => a.wrapping_rem_euclid(b),
+        Binary::Eq => i32::from(a == b),
+        Binary::Ne => i32::from(a != b),
+        Binary::Lt => i32::from(a < b),
+        Binary::Le => i32::from(a <= b),
+        Binary::Gt => i32::from(a > b),
+        Binary::Ge => i32::from(a >= b),
+        Binary::Min => a.min(b),
+        Binary::Max => a.max(b),
+        Binary::And | Binary::Or => unreachable!("evaluated by need"),
+    })
+}
+
+fn outside(name: &str, value: i32) -> Stop {
+    fault(format!("{value} is outside of the range of {name}"))
+}

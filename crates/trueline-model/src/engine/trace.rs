@@ -1,0 +1,195 @@
+//! A counterexample: concrete steps of concrete processes, with what was seen and what the specification still allowed.
+//!
+//! A search stores one state an orbit. The trace is made by walking again from the real initial state: at each step some
+//! step of some process leads into the orbit of the next stored state (Lemma 2 of the paper), and the first such is taken.
+//! No permutation needs to be kept, and the trace is a run of the model as it stands.
+
+use std::sync::Mutex;
+
+use super::cartesian::Choices;
+use super::expand::{Hit, Reductions, Worker, Wrong};
+use super::label::{Label, What, results_of};
+use super::layout::{Frame, PC};
+use super::search::{Led, SHARDS};
+use super::spec_sets::{EMPTY, SpecSets};
+use super::step::{Machine, Outcome};
+
+use crate::program::{CallId, LocationId};
+
+/// What a step showed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The operation was called.
+    Call(CallId),
+    /// The operation took effect, at a marked point.
+    Lin,
+    /// The operation returned with these results.
+    Return(Vec<i32>),
+}
+
+/// One step of a counterexample.
+#[derive(Clone, Debug)]
+pub struct TraceStep {
+    /// Who.
+    pub process: usize,
+    /// Where it stood; `None` where it was idle and called.
+    pub location: Option<LocationId>,
+    /// Which branch it took at each choice within the step, in order; the first one chooses the call, where the process was idle
+    /// and there is more than one.
+    pub choices: Vec<u16>,
+    /// What was seen.
+    pub events: Vec<Event>,
+    /// The cells of shared variables afterwards, in the order of [`Program::shared`](crate::program::Program::shared).
+    pub shared: Vec<i32>,
+    /// The cells of the own variables and locals of the process afterwards: own variables, then those of its operation.
+    pub private: Vec<i32>,
+    /// Where it stands afterwards; `None` where it is idle.
+    pub at: Option<LocationId>,
+    /// States of the specification that explain what was seen so far, in words. Empty at the step that nothing explains.
+    pub explained_by: Vec<String>,
+}
+
+/// Steps from the initial state.
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    /// In order.
+    pub steps: Vec<TraceStep>,
+    /// States of the specification before the first step.
+    pub initially: Vec<String>,
+}
+
+/// Makes the trace of a path of stored states that ends in a wrong step.
+pub(crate) fn concrete(
+    machine: &Machine,
+    sets: &Mutex<SpecSets>,
+    symmetry: bool,
+    path: &[(Vec<u32>, Option<Led>)],
+    hit: &Hit,
+) -> Option<Trace> {
+    let reductions = Reductions { symmetry, partial_order: false, antichain: false };
+    let mut worker = Worker::new(machine, sets, reductions, SHARDS);
+    let orbits = orbits(&mut worker, path, hit)?;
+    let mut frame = machine.initial().ok()?;
+    let mut set = worker.cache.lock().initial();
+    let mut trace = Trace { steps: Vec::new(), initially: worker.cache.lock().show(set) };
+    for orbit in &orbits[1..] {
+        (frame, set) = forward(&mut worker, &frame, set, &mut trace, |worker, outcome, set| {
+            *outcome == Outcome::Moved && set != EMPTY && {
+                let next = worker.scratch.frame.clone();
+                worker.record_of(&next, set) == *orbit
+            }
+        })?;
+    }
+    // The last step is wrong in the same way.
+    forward(&mut worker, &frame, set, &mut trace, |_, outcome, set| match &hit.wrong {
+        Wrong::NoState => *outcome == Outcome::Moved && set == EMPTY,
+        Wrong::Fault(message) => *outcome == Outcome::Fault(message.clone()),
+        Wrong::Full(pool) => *outcome == Outcome::Full(*pool),
+    })?;
+    Some(trace)
+}
+
+/// The canonical records along the path, one a step; the last is the one before the wrong step.
+fn orbits(
+    worker: &mut Worker,
+    path: &[(Vec<u32>, Option<Led>)],
+    hit: &Hit,
+) -> Option<Vec<Vec<u32>>> {
+    let machine = worker.machine;
+    let words = machine.layout.words;
+    let mut orbits = vec![path.first()?.0.clone()];
+    let moves = path[1..].iter().map(|(_, led)| led.as_ref());
+    let last = (hit.process, hit.steps[..hit.steps.len() - 1].iter().cloned().collect());
+    for ((record, _), led) in path.iter().zip(moves.chain([Some(&last)])) {
+        let (process, steps): &(usize, smallvec::SmallVec<[Choices; 4]>) = led?;
+        let mut frame: Frame = vec![0; machine.layout.slots];
+        machine.layout.unpack(&record[..words], &mut frame);
+        let mut set = record[words];
+        for choices in steps {
+            machine.begin(&mut worker.scratch, false);
+            worker.scratch.choices.clone_from(choices);
+            if machine.step(&frame, *process, &mut worker.scratch) != Outcome::Moved {
+                return None;
+            }
+            frame.clone_from(&worker.scratch.frame);
+            for &label in &worker.scratch.labels.clone() {
+                set = worker.cache.after(set, label);
+            }
+            orbits.push(worker.record_of(&frame, set));
+        }
+    }
+    Some(orbits)
+}
+
+/// Takes the first step that is wanted, and writes it down.
+fn forward(
+    worker: &mut Worker,
+    frame: &Frame,
+    set: u32,
+    trace: &mut Trace,
+    mut wanted: impl FnMut(&mut Worker, &Outcome, u32) -> bool,
+) -> Option<(Frame, u32)> {
+    let machine = worker.machine;
+    for process in 0..machine.layout.processes {
+        machine.begin(&mut worker.scratch, false);
+        loop {
+            let outcome = machine.step(frame, process, &mut worker.scratch);
+            if outcome != Outcome::Blocked {
+                let mut next = set;
+                for &label in &worker.scratch.labels.clone() {
+                    next = worker.cache.after(next, label);
+                }
+                let scratch = worker.scratch.clone();
+                if wanted(worker, &outcome, next) {
+                    let labels = scratch.labels.to_vec();
+                    let choices = scratch.choices.iter().map(|c| c.0).collect();
+                    let explained_by = worker.cache.lock().show(next);
+                    let before = frame;
+                    let step = written(machine, process, before, &scratch.frame, &labels);
+                    trace.steps.push(TraceStep { choices, explained_by, ..step });
+                    return Some((scratch.frame, next));
+                }
+                worker.scratch = scratch;
+            }
+            if !worker.scratch.advance() {
+                break;
+            }
+        }
+    }
+    None
+}
+
+/// A step between two frames, without its choices.
+pub(crate) fn written(
+    machine: &Machine,
+    process: usize,
+    before: &[i32],
+    after: &[i32],
+    labels: &[Label],
+) -> TraceStep {
+    let layout = &machine.layout;
+    let block = layout.block(process);
+    let place = |frame: &[i32]| {
+        let pc = frame[block + PC];
+        (pc > 0).then(|| pc as usize - 1)
+    };
+    let events = labels.iter().map(|label| match label.what {
+        What::Call(call) => Event::Call(call.into()),
+        What::Lin(_) | What::Point(..) => Event::Lin,
+        What::Return(operation, number) => {
+            let types = &machine.program.operations[usize::from(operation)].results;
+            Event::Return(results_of(types, number))
+        }
+    });
+    let shared_end = layout.pools.first().map_or(layout.public, |p| p.base);
+    TraceStep {
+        process,
+        location: place(before),
+        choices: Vec::new(),
+        events: events.collect(),
+        shared: after[..shared_end].to_vec(),
+        private: after[block + 2..block + layout.stride].to_vec(),
+        at: place(after),
+        explained_by: Vec::new(),
+    }
+}

@@ -1,0 +1,323 @@
+//! Verification: from a program and options to a verdict.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use trueline::Budget;
+use trueline::budget::Exhausted;
+
+use crate::program::{Points, Program};
+
+use super::canonical::MOST_PROCESSES;
+use super::checkpoint;
+use super::expand::{Hit, Reductions, Wrong};
+use super::heap::MOST_NODES;
+use super::label::result_count;
+use super::search::{End, Pulse, Search};
+use super::spec_sets::SpecSets;
+use super::step::{Machine, Outcome};
+use super::trace::{self, Trace};
+
+/// How to verify. The default has everything on.
+#[derive(Clone)]
+pub struct Options {
+    /// Store one state an orbit of exchanged processes.
+    pub symmetry: bool,
+    /// Cartesian partial order reduction.
+    pub partial_order: bool,
+    /// Drop states whose set of explanations includes that of another.
+    pub antichain: bool,
+    /// Trust the marked linearization points (Theorem 2), where the program has them.
+    pub points: bool,
+    /// Workers.
+    pub threads: usize,
+    /// Told while the search runs.
+    pub pulse: Arc<Pulse>,
+    /// Where to keep what was found, every half minute and when the budget is spent.
+    pub checkpoint: Option<PathBuf>,
+    /// Where to go on from.
+    pub resume: Option<PathBuf>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            symmetry: true,
+            partial_order: true,
+            antichain: true,
+            points: false,
+            threads: 1,
+            pulse: Arc::default(),
+            checkpoint: None,
+            resume: None,
+        }
+    }
+}
+
+impl Options {
+    /// Everything off.
+    pub fn plain() -> Options {
+        Options { symmetry: false, partial_order: false, antichain: false, ..Options::default() }
+    }
+
+    fn reductions(&self) -> Reductions {
+        Reductions {
+            symmetry: self.symmetry,
+            partial_order: self.partial_order,
+            antichain: self.antichain,
+        }
+    }
+}
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// Every history of the program is one of the specification.
+    Verified,
+    /// A history is not.
+    Violation(Counterexample),
+    /// With the marked points the check fails, without them it does not: a point is missing or misplaced.
+    WrongPoints(Counterexample),
+    /// Not decided.
+    Unknown(String),
+}
+
+/// A run that must not be.
+#[derive(Clone, Debug)]
+pub struct Counterexample {
+    /// What is wrong at the last step.
+    pub reason: Reason,
+    /// The run.
+    pub trace: Trace,
+    /// No shorter one exists. False where that is not known: the budget did not allow for a second search, or antichains
+    /// evicted states of a very large level.
+    pub shortest: bool,
+}
+
+/// What is wrong at the last step of a counterexample.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// No order of the operations explains what was seen.
+    NotLinearizable,
+    /// The model does what it must not: an assertion, null, a value out of range.
+    Fault(String),
+}
+
+/// A verdict and what it cost.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// What was found.
+    pub verdict: Verdict,
+    /// Product states; with antichains those that were kept.
+    pub states: u64,
+    /// Transitions taken.
+    pub transitions: u64,
+    /// Levels completed.
+    pub depth: u64,
+    /// Sets of specification states.
+    pub sets: u64,
+    /// Bytes of the visited set.
+    pub bytes: u64,
+    /// Product states in which every process has ended.
+    pub terminal: u64,
+    /// Whether marked points were trusted.
+    pub points: bool,
+}
+
+/// A run that is killed loses no more than this and the time that saving takes.
+const BETWEEN_CHECKPOINTS: Duration = Duration::from_secs(30);
+
+/// Decides whether every history of the program is one of its specification.
+pub fn verify(program: &Arc<Program>, options: &Options, budget: &Budget) -> Report {
+    let points = if options.points { program.points } else { Points::None };
+    let mut report = once(program, points, options, budget);
+    if points != Points::None
+        && let Verdict::Violation(counterexample) = &report.verdict
+        && counterexample.reason == Reason::NotLinearizable
+    {
+        // Theorem 2 decides only if every point is marked: ask again without the marks.
+        let fresh = Options { checkpoint: None, resume: None, ..options.clone() };
+        let again = once(program, Points::None, &fresh, budget);
+        report.verdict = match again.verdict {
+            Verdict::Verified => Verdict::WrongPoints(counterexample.clone()),
+            other => other,
+        };
+    }
+    report
+}
+
+fn once(program: &Arc<Program>, points: Points, options: &Options, budget: &Budget) -> Report {
+    let mut report = Report {
+        verdict: Verdict::Verified,
+        states: 0,
+        transitions: 0,
+        depth: 0,
+        sets: 0,
+        bytes: 0,
+        terminal: 0,
+        points: points != Points::None,
+    };
+    if let Some(reason) = too_large(program) {
+        report.verdict = Verdict::Unknown(reason);
+        return report;
+    }
+    let machine = Machine::new(program.clone(), points);
+    let sets = Mutex::new(SpecSets::new(program.clone(), points));
+    let initial = match machine.initial() {
+        Ok(initial) => initial,
+        Err(Outcome::Full(pool)) => {
+            report.verdict = Verdict::Unknown(full(program, pool));
+            return report;
+        }
+        Err(outcome) => {
+            report.verdict = Verdict::Violation(Counterexample {
+                reason: Reason::Fault(match outcome {
+                    Outcome::Fault(message) => message,
+                    _ => "the setup does not end".into(),
+                }),
+                trace: Trace::default(),
+                shortest: true,
+            });
+            return report;
+        }
+    };
+    let reductions = options.reductions();
+    let restored = match &options.resume {
+        None => None,
+        Some(path) => match checkpoint::load(path, &machine, &sets, reductions, options.threads) {
+            Ok(search) => Some(search),
+            Err(error) => {
+                report.verdict = Verdict::Unknown(format!("{}: {error}", path.display()));
+                return report;
+            }
+        },
+    };
+    let initial_set = lock(&sets).initial();
+    let mut search = restored.unwrap_or_else(|| {
+        Search::new(&machine, &sets, reductions, options.threads, &initial, initial_set)
+    });
+    let mut saved = budget.elapsed();
+    let mut trouble = None;
+    let mut save = |search: &Search| {
+        if let Some(path) = &options.checkpoint
+            && let Err(error) = checkpoint::save(path, search)
+        {
+            trouble = Some(format!("{}: {error}", path.display()));
+        }
+    };
+    let end = search.run(budget, None, &options.pulse, &mut |search| {
+        if budget.elapsed() - saved >= BETWEEN_CHECKPOINTS {
+            save(search);
+            saved = budget.elapsed();
+        }
+        Ok(())
+    });
+    if let End::Spent(_) = end {
+        save(&search);
+    }
+    report.states = search.states();
+    report.transitions = search.transitions;
+    report.depth = search.depth() as u64;
+    report.sets = lock(&sets).count() as u64;
+    report.bytes = search.bytes();
+    report.terminal = search.terminal;
+    if program.count_terminal_states && !options.antichain {
+        report.states += search.terminal;
+    }
+    report.verdict = match end {
+        End::Complete => Verdict::Verified,
+        End::Depth => Verdict::Unknown("the depth is reached".into()),
+        End::Spent(spent) => Verdict::Unknown(match trouble {
+            None => spent_after(&spent, search.depth()),
+            Some(trouble) => format!("{}; {trouble}", spent_after(&spent, search.depth())),
+        }),
+        End::Wrong(_, Hit { wrong: Wrong::Full(pool), .. }) => {
+            Verdict::Unknown(full(program, pool))
+        }
+        End::Wrong(record, hit) => Verdict::Violation(explain(
+            search,
+            &initial,
+            initial_set,
+            &record,
+            &hit,
+            options,
+            budget,
+        )),
+    };
+    report
+}
+
+/// The trace of a hit; after a search with partial order reduction the shortest one, by a second search without it.
+fn explain(
+    search: Search,
+    initial: &[i32],
+    initial_set: u32,
+    record: &[u32],
+    hit: &Hit,
+    options: &Options,
+    budget: &Budget,
+) -> Counterexample {
+    let (machine, sets) = (search.machine, search.sets);
+    let Reductions { symmetry, partial_order, .. } = search.reductions;
+    let path = search.path_to(record);
+    let first = trace::concrete(machine, sets, symmetry, &path, hit);
+    let length = first.as_ref().map_or(0, |t| t.steps.len());
+    let found = |trace: Option<Trace>, hit: &Hit, shortest| Counterexample {
+        reason: match &hit.wrong {
+            Wrong::Fault(message) => Reason::Fault(message.clone()),
+            _ => Reason::NotLinearizable,
+        },
+        trace: trace.unwrap_or_default(),
+        shortest,
+    };
+    if !partial_order {
+        return found(first, hit, search.finds_the_shortest());
+    }
+    drop(search);
+    let reductions = Reductions { symmetry, partial_order: false, antichain: true };
+    let threads = options.threads;
+    let mut search = Search::new(machine, sets, reductions, threads, initial, initial_set);
+    match search.run(budget, Some(length), &options.pulse, &mut |_| Ok(())) {
+        End::Wrong(record, shorter) if !matches!(shorter.wrong, Wrong::Full(_)) => {
+            let path = search.path_to(&record);
+            let trace = trace::concrete(machine, sets, symmetry, &path, &shorter);
+            found(trace, &shorter, search.finds_the_shortest())
+        }
+        _ => found(first, hit, false),
+    }
+}
+
+/// What this checker cannot hold, in words.
+fn too_large(program: &Program) -> Option<String> {
+    let processes = program.processes();
+    if processes == 0 || processes > MOST_PROCESSES {
+        return Some(format!(
+            "{processes} processes: between 1 and {MOST_PROCESSES} can be checked"
+        ));
+    }
+    if let Some(node) = program.nodes.iter().find(|n| n.capacity > MOST_NODES) {
+        let (name, capacity) = (&node.name, node.capacity);
+        return Some(format!(
+            "{capacity} nodes of type {name}: at most {MOST_NODES} can be checked"
+        ));
+    }
+    let results: u64 = program.operations.iter().map(|o| result_count(&o.results)).sum();
+    if program.calls.len() >= 1 << 16 || results >= 1 << 31 {
+        return Some("the arguments or results of an operation have too many values".into());
+    }
+    None
+}
+
+fn spent_after(spent: &Exhausted, depth: usize) -> String {
+    format!("{spent}; every run of up to {depth} steps was seen")
+}
+
+pub(crate) fn full(program: &Program, pool: usize) -> String {
+    let node = &program.nodes[pool];
+    format!("the heap of {} nodes of type {} is full", node.capacity, node.name)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,186 @@
+//! Random small models, for tests that compare engines.
+//!
+//! A model has two small shared variables, perhaps an owner, and two operations of a few random statements. Its
+//! specification is the same operations, each done at once: whether the object is linearizable depends on how
+//! its steps interleave, and many are not. The same seed gives the same text.
+
+use std::fmt::Write;
+
+/// The text of a random model.
+pub fn model(seed: u64) -> String {
+    let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5DEE_CE66);
+    let processes = if dice.chance(4) { 3 } else { 2 };
+    let operations = if processes == 2 && dice.chance(4) { 2 } else { 1 };
+    let shape = Shape { owner: dice.chance(3), waits: dice.chance(5), chooses: dice.chance(4) };
+    let bodies: Vec<Vec<Statement>> = (0..2)
+        .map(|_| {
+            let length = if operations == 2 || processes == 3 { 2 } else { 3 };
+            let mut body: Vec<Statement> =
+                (0..1 + dice.below(length)).map(|_| statement(&mut dice, &shape, 1)).collect();
+            // An operation that sees nothing is explained by every order.
+            let at = dice.below(body.len() as u64 + 1) as usize;
+            body.insert(at, Statement::Read("r", dice.pick(&["x", "y"])));
+            body
+        })
+        .collect();
+    let mut out = String::from("object Random\n\n");
+    let owner = if shape.owner { ", o: pid" } else { "" };
+    let _ = writeln!(out, "shared x: 0..2, y: 0..2{owner}\n");
+    for (name, body) in ["f", "g"].iter().zip(&bodies) {
+        let argument = if *name == "f" { "" } else { "a: 0..1" };
+        let _ = writeln!(out, "op {name}({argument}) -> 0..2 {{\n  local r: 0..2, s: 0..2");
+        body.iter().for_each(|s| write_statement(&mut out, s, 1, *name == "g", false));
+        out.push_str("  return r\n}\n\n");
+    }
+    let _ = writeln!(out, "spec {{\n  state x: 0..2, y: 0..2{owner}");
+    for (name, body) in ["f", "g"].iter().zip(&bodies) {
+        let argument = if *name == "f" { "" } else { "a" };
+        let _ = writeln!(out, "  {name}({argument}) {{\n    local r: 0..2, s: 0..2");
+        body.iter().for_each(|s| write_statement(&mut out, s, 2, *name == "g", true));
+        out.push_str("    return r\n  }\n");
+    }
+    let _ = writeln!(out, "}}\n\nclient {{ procs {processes}; ops {operations} }}");
+    out
+}
+
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % end
+    }
+
+    /// True once in `n` times.
+    fn chance(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+
+    fn pick<'a>(&mut self, names: &[&'a str]) -> &'a str {
+        names[self.below(names.len() as u64) as usize]
+    }
+}
+
+struct Shape {
+    owner: bool,
+    waits: bool,
+    chooses: bool,
+}
+
+enum Statement {
+    Read(&'static str, &'static str),
+    Write(&'static str, Operand),
+    Local(&'static str, Operand),
+    Cas(&'static str, &'static str, Operand),
+    Swap(&'static str, &'static str),
+    Own,
+    IfOwn(Vec<Statement>),
+    Atomic(Vec<Statement>),
+    If(&'static str, u64, Vec<Statement>, Vec<Statement>),
+    Either(Vec<Statement>, Vec<Statement>),
+    Wait(&'static str, u64),
+}
+
+enum Operand {
+    Number(u64),
+    Local(&'static str),
+    Next(&'static str),
+    Argument(u64),
+}
+
+fn operand(dice: &mut Dice) -> Operand {
+    match dice.below(4) {
+        0 => Operand::Number(dice.below(3)),
+        1 => Operand::Local(dice.pick(&["r", "s"])),
+        2 => Operand::Argument(dice.below(3)),
+        _ => Operand::Next(dice.pick(&["r", "s"])),
+    }
+}
+
+fn statement(dice: &mut Dice, shape: &Shape, depth: u32) -> Statement {
+    let (shared, locals) = (["x", "y"], ["r", "s"]);
+    let block = |dice: &mut Dice| -> Vec<Statement> {
+        (0..1 + dice.below(2)).map(|_| statement(dice, shape, depth.saturating_sub(1))).collect()
+    };
+    match dice.below(if depth > 0 { 14 } else { 7 }) {
+        0 | 1 => Statement::Read(dice.pick(&locals), dice.pick(&shared)),
+        2 | 3 => Statement::Write(dice.pick(&shared), operand(dice)),
+        4 => Statement::Local(dice.pick(&locals), operand(dice)),
+        5 => Statement::Cas(dice.pick(&shared), dice.pick(&locals), operand(dice)),
+        6 if shape.owner => Statement::Own,
+        6 => Statement::Swap(dice.pick(&locals), dice.pick(&shared)),
+        7 | 8 => Statement::Atomic(block(dice)),
+        9 | 10 => Statement::If(dice.pick(&locals), dice.below(3), block(dice), block(dice)),
+        11 if shape.chooses => Statement::Either(block(dice), block(dice)),
+        12 if shape.waits => Statement::Wait(dice.pick(&shared), dice.below(3)),
+        13 if shape.owner => Statement::IfOwn(block(dice)),
+        _ => Statement::Read(dice.pick(&locals), dice.pick(&shared)),
+    }
+}
+
+fn show(operand: &Operand, argument: bool) -> String {
+    match operand {
+        Operand::Number(number) => number.to_string(),
+        Operand::Local(name) => name.to_string(),
+        Operand::Next(name) => format!("({name} + 1) % 3"),
+        Operand::Argument(_) if argument => "a + 1".to_string(),
+        Operand::Argument(number) => number.to_string(),
+    }
+}
+
+/// Writes a statement as the object has it, or as the specification, which knows neither `cas` nor `atomic`.
+fn write_statement(out: &mut String, statement: &Statement, depth: usize, arg: bool, spec: bool) {
+    let margin = "  ".repeat(depth);
+    let mut line = |text: String| {
+        let _ = writeln!(out, "{margin}{text}");
+    };
+    match statement {
+        Statement::Read(local, shared) => line(format!("{local} = {shared}")),
+        Statement::Write(shared, value) => line(format!("{shared} = {}", show(value, arg))),
+        Statement::Local(local, value) => line(format!("{local} = {}", show(value, arg))),
+        Statement::Cas(shared, local, value) => {
+            let value = show(value, arg);
+            line(match spec {
+                true => format!("if {shared} == {local} {{ {shared} = {value}; r = 1 }}"),
+                false => format!("if cas({shared}, {local}, {value}) {{ r = 1 }}"),
+            });
+        }
+        Statement::Swap(local, shared) => line(match spec {
+            true => {
+                format!("if true {{ local t: 0..2 = {shared}; {shared} = {local}; {local} = t }}")
+            }
+            false => format!("{local} = swap({shared}, {local})"),
+        }),
+        Statement::Own => line("o = me".to_string()),
+        Statement::Wait(shared, value) => line(format!("await {shared} != {value}")),
+        Statement::Atomic(block) => {
+            if !spec {
+                line("atomic {".to_string());
+            } else {
+                line("if true {".to_string());
+            }
+            block.iter().for_each(|s| write_statement(out, s, depth + 1, arg, spec));
+            let _ = writeln!(out, "{margin}}}");
+        }
+        Statement::IfOwn(block) => {
+            line("if o == me {".to_string());
+            block.iter().for_each(|s| write_statement(out, s, depth + 1, arg, spec));
+            let _ = writeln!(out, "{margin}}}");
+        }
+        Statement::If(local, value, yes, no) => {
+            line(format!("if {local} == {value} {{"));
+            yes.iter().for_each(|s| write_statement(out, s, depth + 1, arg, spec));
+            let _ = writeln!(out, "{margin}}} else {{");
+            no.iter().for_each(|s| write_statement(out, s, depth + 1, arg, spec));
+            let _ = writeln!(out, "{margin}}}");
+        }
+        Statement::Either(one, two) => {
+            line("either {".to_string());
+            one.iter().for_each(|s| write_statement(out, s, depth + 1, arg, spec));
+            let _ = writeln!(out, "{margin}}} or {{");
+            two.iter().for_each(|s| write_statement(out, s, depth + 1, arg, spec));
+            let _ = writeln!(out, "{margin}}}");
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! An interpreter of models that shares no code with the engine: it replays counterexamples, and searches small models naively.
+//!
+//! It walks the syntax tree ([`walk`]) on values that mean what they are ([`value`]). [`replay`] accepts a counterexample if the
+//! model has a run with these processes taking these steps, showing these calls and returns and leaving
+//! these values in the shared variables, and if then no order of the operations satisfies the specification, by trying them all.
+//! Where a step leaves something open (which node an allocation reuses), all possibilities are followed.
+
+mod history;
+mod operators;
+mod places;
+mod value;
+mod walk;
+
+use std::collections::HashSet;
+
+use crate::engine::{Counterexample, Event, Reason};
+use crate::language::ast::{Stmt, StmtKind};
+use crate::language::types::{Ty, Types};
+use crate::language::{Model, Semantics};
+use crate::program::{Call, Points, Program};
+
+use history::{History, Seen};
+use value::Value;
+use walk::{Flow, Rules, Stop, Walk, World, next_script};
+
+/// More runs than this that all explain a trace are not followed.
+const MOST_CONFIGURATIONS: usize = 5_000;
+
+/// A state of the model, with what each process has done in its operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Configuration {
+    world: World,
+    processes: Vec<Process>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+struct Process {
+    /// The call, and what its accesses and choices gave so far.
+    running: Option<(usize, Vec<Value>)>,
+    finished: u32,
+}
+
+/// What a step led to.
+struct Taken {
+    to: Configuration,
+    seen: Vec<Seen>,
+}
+
+struct Interpreter<'m> {
+    rules: Rules<'m>,
+    program: &'m Program,
+    /// Calls and returns are seen. In a trace that follows linearization points they are not.
+    visible: bool,
+    /// The types of each operation's arguments and of its result.
+    signatures: Vec<(Vec<Ty>, Ty)>,
+}
+
+/// Says whether the counterexample is one; the error says where it is not a run of the model.
+///
+/// `program` must be what the model compiles to under this semantics: its calls and types give names to the trace's numbers.
+pub fn replay(
+    model: &Model,
+    semantics: Semantics,
+    program: &Program,
+    counterexample: &Counterexample,
+) -> Result<(), String> {
+    let types = model.types(program)?;
+    let mut interpreter = Interpreter::new(model, &types, semantics, program)?;
+    let calls = |event: &Event| matches!(event, Event::Call(_));
+    interpreter.visible = counterexample.trace.steps.iter().any(|s| s.events.iter().any(calls));
+    let mut configurations = vec![interpreter.initial()?];
+    let mut history = History::default();
+    let mut current = vec![0; program.processes()];
+    let steps = &counterexample.trace.steps;
+    for (number, step) in steps.iter().enumerate() {
+        let at = format!("step {} of {}, by P{}", number + 1, steps.len(), step.process);
+        let last = number + 1 == steps.len();
+        let mut next: Vec<Configuration> = Vec::new();
+        let events = interpreter.events(&step.events, &mut current[step.process]);
+        let mut faulty = false;
+        for from in &configurations {
+            let (taken, fault) = interpreter.steps(from, step.process);
+            faulty |= fault.is_some();
+            let matching = taken.into_iter().filter(|taken| taken.seen == events).map(|t| t.to);
+            // A loop of local steps costs steps in the engine, and none here.
+            let same = events.is_empty().then(|| from.clone());
+            for to in matching.chain(same) {
+                if interpreter.agrees(&to.world, &step.shared)
+                    && !next.contains(&to)
+                    && next.len() < MOST_CONFIGURATIONS
+                {
+                    next.push(to);
+                }
+            }
+        }
+        if last && matches!(counterexample.reason, Reason::Fault(_)) {
+            return match faulty {
+                true => Ok(()),
+                false => Err(format!("{at}: there is no fault")),
+            };
+        }
+        if next.is_empty() {
+            return Err(format!("{at}: the model does not take this step"));
+        }
+        for event in events {
+            history.push(step.process, event);
+        }
+        configurations = next;
+    }
+    match interpreter.explained(&history) {
+        true => Err("the operations have an order that the specification allows".to_string()),
+        false => Ok(()),
+    }
+}
+
+/// What a naive search found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Naive {
+    /// Every history is one of the specification.
+    Verified,
+    /// One is not, or the model does what it must not.
+    Violation,
+    /// More than the limit.
+    TooLarge,
+}
+
+/// Tries every run of a small model with a bounded number of operations, and every order for each history.
+pub fn search_naively(
+    model: &Model,
+    semantics: Semantics,
+    program: &Program,
+    limit: usize,
+) -> Result<Naive, String> {
+    let types = model.types(program)?;
+    let interpreter = Interpreter::new(model, &types, semantics, program)?;
+    let mut stack = vec![(interpreter.initial()?, History::default())];
+    let mut known: HashSet<String> = HashSet::new();
+    let mut count = 0;
+    while let Some((from, history)) = stack.pop() {
+        // The text of a state is a slow but certain name for it.
+        if !known.insert(format!("{from:?} {history:?}")) {
+            continue;
+        }
+        count += 1;
+        if count > limit {
+            return Ok(Naive::TooLarge);
+        }
+        for process in 0..from.processes.len() {
+            let (taken, fault) = interpreter.steps(&from, process);
+            if fault.is_some() {
+                return Ok(Naive::Violation);
+            }
+            for Taken { to, seen } in taken {
+                let mut history = history.clone();
+                let returns = seen.iter().any(|s| matches!(s, Seen::Return(..)));
+                seen.into_iter().for_each(|event| history.push(process, event));
+                if returns && !interpreter.explained(&history) {
+                    return Ok(Naive::Violation);
+                }
+                stack.push((to, history));
+            }
+        }
+    }
+    Ok(Naive::Verified)
+}
+
+impl<'m> Interpreter<'m> {
+    fn new(
+        model: &'m Model,
+        types: &'m Types,
+        semantics: Semantics,
+        program: &'m Program,
+    ) -> Result<Interpreter<'m>, String> {
+        let ast = model.ast();
+        let mut signatures = Vec::new();
+        for op in &ast.ops {
+            let resolve = |ty| types.resolve(ty).map_err(|e| e.message().to_string());
+            let args = op.args.iter().map(|a| resolve(&a.of)).collect::<Result<_, _>>()?;
+            let result = op.result.as_ref().map_or(Ok(Ty::Unit), resolve)?;
+            signatures.push((args, result));
+        }
+        let labelled = program.points == Points::Labelled;
+        let reuse = ast.client.heap.as_ref().is_some_and(|heap| heap.reuse);
+        let rules = Rules { ast, types, semantics, labelled, reuse };
+        Ok(Interpreter { rules, program, visible: true, signatures })
+    }
+
+    fn initial(&self) -> Result<Configuration, String> {
+        let Rules { ast, types, .. } = self.rules;
+        let said = |stop: Stop| format!("the initial state: {stop:?}");
+        let mut shared = Vec::new();
+        for variable in &ast.shared {
+            let ty = types.resolve(&variable.of).map_err(|e| e.message().to_string())?;
+            let value = Value::first(types, &ty);
+            shared.push((variable.name.text.clone(), ty, value));
+        }
+        let mut walk = Walk::new(&self.rules, World::new(shared, Vec::new()), 0);
+        walk.sequential = true;
+        for (at, variable) in ast.shared.iter().enumerate() {
+            if let Some(init) = &variable.init {
+                let value = walk.value(init).map_err(said)?;
+                walk.world.shared[at].2 = value;
+            }
+        }
+        walk.block(&ast.init).map_err(said)?;
+        let mut own = Vec::new();
+        for variable in &ast.locals {
+            let ty = types.resolve(&variable.of).map_err(|e| e.message().to_string())?;
+            let value = match &variable.init {
+                Some(init) => walk.value(init).map_err(said)?,
+                None => Value::first(types, &ty),
+            };
+            own.push((variable.name.text.clone(), ty, value));
+        }
+        let mut world = walk.commit();
+        world.own = vec![own; self.program.processes()];
+        let processes = vec![Process::default(); self.program.processes()];
+        Ok(Configuration { world, processes })
+    }
+
+    /// Every step that the process can take, and a fault if there is one.
+    fn steps(&self, from: &Configuration, process: usize) -> (Vec<Taken>, Option<String>) {
+        let mut taken = Vec::new();
+        let mut fault = None;
+        let calls = match &from.processes[process].running {
+            Some((call, _)) => vec![(*call, false)],
+            None => {
+                let role = &self.program.roles[self.program.role_of(process)];
+                let may = role.limit.is_none_or(|limit| from.processes[process].finished < limit);
+                role.calls.iter().filter(|_| may).map(|call| (*call, true)).collect()
+            }
+        };
+        for (call, calling) in calls {
+            let mut script = Some(Vec::new());
+            while let Some(choices) = script {
+                let mut walk = Walk::new(&self.rules, from.world.clone(), process);
+                walk.script = choices;
+                let outcome = self.walk(&mut walk, from, call, calling);
+                script = next_script(std::mem::take(&mut walk.script), &walk.arities);
+                let mut to =
+                    Configuration { world: from.world.clone(), processes: from.processes.clone() };
+                let mut seen = Vec::new();
+                if calling && self.visible {
+                    seen.push(Seen::Call(call));
+                }
+                match outcome {
+                    Err(Stop::Blocked) => continue,
+                    Err(Stop::Fault(message)) => {
+                        fault = Some(message);
+                        continue;
+                    }
+                    Err(Stop::Suspended) => {
+                        to.processes[process].running = Some((call, walk.log.clone()));
+                        to.world = walk.world;
+                    }
+                    Ok(result) => {
+                        if self.visible {
+                            seen.push(Seen::Return(result));
+                        }
+                        to.processes[process].running = None;
+                        to.processes[process].finished += 1;
+                        to.world = walk.commit();
+                    }
+                }
+                taken.push(Taken { to, seen });
+            }
+        }
+        (taken, fault)
+    }
+
+    /// Walks the operation; its result, if it ends.
+    fn walk(
+        &self,
+        walk: &mut Walk,
+        from: &Configuration,
+        call: usize,
+        calling: bool,
+    ) -> Result<Value, Stop> {
+        let Call { operation, args } = &self.program.calls[call];
+        let op = &self.rules.ast.ops[*operation];
+        let (arguments, result) = &self.signatures[*operation];
+        for ((field, ty), number) in op.args.iter().zip(arguments).zip(args) {
+            let value = Value::from_number(self.rules.types, ty, *number);
+            walk.scope.push((field.name.text.clone(), ty.clone(), value));
+        }
+        if let Some((_, log)) = &from.processes[walk.process].running {
+            walk.log.clone_from(log);
+        }
+        walk.calling = calling;
+        let separate = self.rules.semantics == Semantics::Pat && !self.rules.labelled;
+        walk.spent = calling && separate;
+        let value = match walk.block(&op.body)? {
+            Flow::Return(value) => value,
+            _ => {
+                if separate {
+                    // Returning is a step.
+                    walk.block(&vec![Stmt { kind: StmtKind::Skip, span: op.span }])?;
+                }
+                Value::Nothing
+            }
+        };
+        match *result == Ty::Unit || value.belongs(self.rules.types, result) {
+            true => Ok(value),
+            false => Err(Stop::Fault(format!("{} returns {value:?}", op.name.text))),
+        }
+    }
+
+    /// The events of a step in the interpreter's words. `current` is the operation that the process performs.
+    fn events(&self, events: &[Event], current: &mut usize) -> Vec<Seen> {
+        let mut out = Vec::new();
+        for event in events {
+            match event {
+                Event::Call(call) => {
+                    *current = self.program.calls[*call].operation;
+                    out.push(Seen::Call(*call));
+                }
+                Event::Lin => {}
+                Event::Return(results) => {
+                    let ty = &self.signatures[*current].1;
+                    let value = Value::from_numbers(self.rules.types, ty, &mut results.as_slice());
+                    out.push(Seen::Return(value));
+                }
+            }
+        }
+        out
+    }
+
+    /// Whether the shared variables hold what the trace says. Pointers have other numbers there.
+    fn agrees(&self, world: &World, numbers: &[i32]) -> bool {
+        let types = self.rules.types;
+        let mut at = 0;
+        for (_, ty, value) in &world.shared {
+            for (leaf, index) in types.leaves(ty).into_iter().zip(0..) {
+                let cells: usize = leaf.dims.iter().map(|d| d.len).product();
+                let Some(told) = numbers.get(at..at + cells) else { return false };
+                at += cells;
+                if leaf.dims.is_empty() && !matches!(leaf.ty, Ty::Node(_)) {
+                    let found = scalar(value, index);
+                    let told = Value::from_number(types, &leaf.ty, told[0]);
+                    if found.is_some_and(|found| *found != told) {
+                        return false;
+                    }
+                }
+            }
+        }
+        true
+    }
+}
+
+/// The scalar of this number in a value without arrays.
+fn scalar(value: &Value, mut index: usize) -> Option<&Value> {
+    fn find<'v>(value: &'v Value, index: &mut usize) -> Option<&'v Value> {
+        match value {
+            Value::Record(fields) => fields.iter().find_map(|(_, value)| find(value, index)),
+            _ if *index == 0 => Some(value),
+            _ => {
+                *index -= 1;
+                None
+            }
+        }
+    }
+    find(value, &mut index)
+}

@@ -1,0 +1,241 @@
+//! `spec queue`: the specifications that trueline knows, as the checker of models steps them.
+//!
+//! States are interned: a state is one word, the number under which it was first met. The specification decides
+//! which results an operation may have; a result outside of the operation's type is none that the object can give, and is
+//! left out.
+
+use std::sync::{Mutex, PoisonError};
+
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use std::sync::Arc;
+use trueline::Value;
+use trueline::spec::{self, Builtin};
+
+use super::ast::{Expr, ExprKind, Name, Op};
+use super::diagnostic::{Diagnostic, did_you_mean};
+use super::parser::Parsed;
+use super::specification::Signature;
+use super::types::{Ty, Types};
+use crate::program::{OpId, SpecMachine};
+
+/// The specification of this name, for these operations.
+pub(super) fn named(
+    types: &Types,
+    name: &Name,
+    arguments: &[(Name, Expr)],
+    ops: &[Op],
+    signatures: Vec<Signature>,
+) -> Parsed<Arc<dyn SpecMachine>> {
+    let mut given = Given { types, arguments, used: Vec::new() };
+    let init = given.number("init")?;
+    let value = |number: Option<i64>| number.map_or(Value::Nil, Value::Int);
+    let sized = |wanted: &str, found: Option<i64>| {
+        found.filter(|n| *n > 0).ok_or_else(|| {
+            let help = format!("write `spec {}({wanted}: 2)`", name.text);
+            Diagnostic::new(name.span, format!("`{}` needs its {wanted}", name.text)).help(help)
+        })
+    };
+    let types = types.clone();
+    let make = Make { types, ops, signatures, name };
+    let machine = match name.text.as_str() {
+        "queue" => make.bridge(spec::queue()),
+        "bounded-queue" => {
+            let capacity = sized("capacity", given.number("capacity")?)?;
+            make.bridge(spec::bounded_queue(capacity as usize))
+        }
+        "stack" => make.bridge(spec::stack()),
+        "deque" => make.bridge(spec::deque()),
+        "set" => make.bridge(spec::set()),
+        "multiset" => make.bridge(spec::multiset()),
+        "map" => make.bridge(spec::map()),
+        "priority-queue" => make.bridge(spec::priority_queue()),
+        "register" => make.bridge(spec::register(value(init))),
+        "cas-register" => make.bridge(spec::cas_register(Some(value(init)))),
+        "counter" => make.bridge(spec::counter().with_init(init.unwrap_or(0))),
+        "semaphore" => make.bridge(spec::semaphore(init.unwrap_or(0).max(0) as u64)),
+        "log" => make.bridge(spec::log()),
+        "semiqueue" => {
+            let k = sized("k", given.number("k")?)?;
+            make.bridge(spec::semiqueue(k as usize))
+        }
+        "stuttering-queue" => {
+            let j = sized("j", given.number("j")?)?;
+            make.bridge(spec::stuttering_queue(j as u32))
+        }
+        _ => {
+            let help = did_you_mean(&name.text, NAMES)
+                .unwrap_or_else(|| format!("known are {}", NAMES.join(", ")));
+            let message = format!("no built-in specification is called `{}`", name.text);
+            return Err(Diagnostic::new(name.span, message).help(help));
+        }
+    }?;
+    given.all_used()?;
+    Ok(machine)
+}
+
+const NAMES: [&str; 15] = [
+    "queue",
+    "bounded-queue",
+    "stack",
+    "deque",
+    "set",
+    "multiset",
+    "map",
+    "priority-queue",
+    "register",
+    "cas-register",
+    "counter",
+    "semaphore",
+    "log",
+    "semiqueue",
+    "stuttering-queue",
+];
+
+struct Given<'a> {
+    types: &'a Types,
+    arguments: &'a [(Name, Expr)],
+    used: Vec<String>,
+}
+
+impl Given<'_> {
+    fn number(&mut self, key: &str) -> Parsed<Option<i64>> {
+        match self.arguments.iter().find(|(name, _)| name.text == key) {
+            None => Ok(None),
+            Some((_, expr)) if matches!(expr.kind, ExprKind::None) => {
+                self.used.push(key.to_string());
+                Ok(None)
+            }
+            Some((_, expr)) => {
+                self.used.push(key.to_string());
+                Ok(Some(self.types.number(expr)?.into()))
+            }
+        }
+    }
+
+    fn all_used(&self) -> Parsed<()> {
+        match self.arguments.iter().find(|(name, _)| !self.used.contains(&name.text)) {
+            None => Ok(()),
+            Some((name, _)) => {
+                let message = format!("this specification has no parameter `{}`", name.text);
+                Err(Diagnostic::new(name.span, message))
+            }
+        }
+    }
+}
+
+struct Make<'a> {
+    types: Types,
+    ops: &'a [Op],
+    signatures: Vec<Signature>,
+    name: &'a Name,
+}
+
+impl Make<'_> {
+    fn bridge<B: Builtin>(self, spec: B) -> Parsed<Arc<dyn SpecMachine>> {
+        let bridge = Bridge {
+            spec,
+            types: self.types,
+            signatures: self.signatures,
+            states: Mutex::new(States { ids: HashMap::default(), all: Vec::new() }),
+        };
+        for (op, signature) in self.ops.iter().zip(&bridge.signatures) {
+            let args: Vec<i32> =
+                signature.args.iter().map(|ty| bridge.types.scalar(ty).hi).collect();
+            if let Err(message) = bridge.decode(signature, &args) {
+                let message = format!("{message}, for the specification {}", self.name.text);
+                return Err(Diagnostic::new(op.name.span, message)
+                    .help("`trueline specs` lists the operations of each specification"));
+            }
+        }
+        Ok(Arc::new(bridge))
+    }
+}
+
+struct States<S> {
+    ids: HashMap<S, i32, FixedState>,
+    all: Vec<S>,
+}
+
+struct Bridge<B: Builtin> {
+    spec: B,
+    types: Types,
+    signatures: Vec<Signature>,
+    states: Mutex<States<B::State>>,
+}
+
+impl<B: Builtin> Bridge<B> {
+    fn decode(&self, signature: &Signature, args: &[i32]) -> Result<B::Op, String> {
+        let args: Vec<Value> =
+            signature.args.iter().zip(args).map(|(ty, arg)| self.value(ty, *arg)).collect();
+        Ok(self.spec.decode(&signature.name, &args, None)?.0)
+    }
+
+    fn value(&self, ty: &Ty, number: i32) -> Value {
+        if self.types.nothing(ty) == Some(number) {
+            return Value::Nil;
+        }
+        match ty {
+            Ty::Optional(of) => self.value(of, number),
+            Ty::Bool => Value::Bool(number != 0),
+            Ty::Enum(_) => Value::text(self.types.scalar_shown(ty, number)),
+            _ => Value::Int(number.into()),
+        }
+    }
+
+    /// `None` where the object has no such result.
+    fn words(&self, ty: &Ty, value: &Value) -> Option<Box<[i32]>> {
+        if *ty == Ty::Unit {
+            return Some(Box::new([]));
+        }
+        let scalar = self.types.scalar(ty);
+        let mut all = scalar.lo..=scalar.hi;
+        all.find(|number| self.value(ty, *number) == *value).map(|number| [number].into())
+    }
+
+    fn id(&self, state: B::State) -> i32 {
+        let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = states.all.len() as i32;
+        let States { ids, all } = &mut *states;
+        *ids.entry(state).or_insert_with_key(|state| {
+            all.push(state.clone());
+            next
+        })
+    }
+
+    fn state(&self, words: &[i32]) -> B::State {
+        let states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        states.all[words[0] as usize].clone()
+    }
+}
+
+impl<B: Builtin> SpecMachine for Bridge<B> {
+    fn initial(&self) -> Vec<Box<[i32]>> {
+        vec![[self.id(self.spec.initial())].into()]
+    }
+
+    fn step(
+        &self,
+        state: &[i32],
+        _process: usize,
+        operation: OpId,
+        args: &[i32],
+        out: &mut Vec<(Box<[i32]>, Box<[i32]>)>,
+    ) {
+        let state = self.state(state);
+        let signature = &self.signatures[operation];
+        let Ok(op) = self.decode(signature, args) else { return };
+        for result in self.spec.results(&state, &op) {
+            let Some(words) = self.words(&signature.result, &result) else { continue };
+            let mut next = Vec::new();
+            self.spec.step(&state, &op, Some(&result), &mut next);
+            for state in next {
+                out.push((words.clone(), [self.id(state)].into()));
+            }
+        }
+    }
+
+    fn show(&self, state: &[i32]) -> String {
+        self.spec.show_state(&self.state(state))
+    }
+}

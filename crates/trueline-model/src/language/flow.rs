@@ -1,0 +1,404 @@
+//! The control flow of an operation, and how it is cut into steps.
+//!
+//! An operation is first a graph whose nodes are small actions; a node that *cuts* must begin a step unless nothing
+//! that cuts came before it in the same step. Which nodes cut is decided where the graph is made: each shared access
+//! in the default semantics, each statement in PAT's. [`Flow::steps`] then walks the graph from each node that begins
+//! a step and copies what the step does up to the next cut, so that local computation costs nothing. A path that
+//! meets itself without a cut (a loop of local steps) is cut there.
+//!
+//! Which locals are live at each location is found by the usual backward analysis, so that dead ones are cleared.
+
+use std::collections::HashMap;
+
+use super::diagnostic::{Diagnostic, Span};
+use super::parser::Parsed;
+use crate::program::{Expr, Location, LocationId, OpId, Place, Stmt, VarId};
+
+pub(super) type NodeIx = usize;
+
+#[derive(Clone, Debug)]
+pub(super) enum Node {
+    /// Not made yet, or never reached.
+    Open,
+    Jump(NodeIx),
+    Do {
+        body: Vec<Stmt>,
+        cut: bool,
+        next: NodeIx,
+    },
+    Branch {
+        condition: Expr,
+        cut: bool,
+        yes: NodeIx,
+        no: NodeIx,
+    },
+    Choose {
+        branches: Vec<NodeIx>,
+        cut: bool,
+    },
+    Return {
+        values: Vec<Expr>,
+        cut: bool,
+    },
+}
+
+/// The graph of one operation.
+#[derive(Debug, Default)]
+pub(super) struct Flow {
+    nodes: Vec<(Node, Span)>,
+}
+
+/// An operation cut into steps.
+pub(super) struct Steps {
+    /// What happens in the step of the call.
+    pub(super) entry: Vec<Stmt>,
+    pub(super) locations: Vec<Location>,
+}
+
+/// A body larger than this comes from a model that should use fewer nested conditions.
+const LARGEST_BODY: usize = 100_000;
+
+impl Flow {
+    pub(super) fn open(&mut self) -> NodeIx {
+        self.nodes.push((Node::Open, Span::default()));
+        self.nodes.len() - 1
+    }
+
+    pub(super) fn fill(&mut self, at: NodeIx, node: Node, span: Span) {
+        self.nodes[at] = (node, span);
+    }
+
+    /// Where a chain of jumps leads.
+    fn resolve(&self, mut at: NodeIx) -> Parsed<NodeIx> {
+        let mut left = self.nodes.len();
+        while let (Node::Jump(next), span) = &self.nodes[at] {
+            if left == 0 {
+                let message = "this loop does nothing, for ever";
+                return Err(Diagnostic::new(*span, message).help("await something in it"));
+            }
+            left -= 1;
+            at = *next;
+        }
+        Ok(at)
+    }
+
+    /// True if the first thing that cuts waits for others. A guard on private variables just keeps the operation from
+    /// being called.
+    pub(super) fn begins_with_guard(&self, from: NodeIx) -> bool {
+        let mut at = from;
+        for _ in 0..self.nodes.len() {
+            match &self.nodes[at].0 {
+                Node::Jump(next) => at = *next,
+                Node::Do { body, .. } if body.iter().any(waits_for_others) => return true,
+                Node::Do { cut: false, next, .. } => at = *next,
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    /// The statements from a node to another, within one step.
+    pub(super) fn straight(&self, from: NodeIx, stop: NodeIx) -> Parsed<Vec<Stmt>> {
+        let mut walk = Walk::new(self);
+        walk.stop = Some(self.resolve(stop)?);
+        walk.whole = true;
+        walk.body(from, false, &mut Vec::new())
+    }
+
+    /// Cuts the operation into steps. `first` is the id of the first location that will be made.
+    pub(super) fn steps(
+        &self,
+        from: NodeIx,
+        fused: bool,
+        operation: OpId,
+        first: LocationId,
+        source: &str,
+    ) -> Parsed<Steps> {
+        let mut walk = Walk::new(self);
+        walk.first = first;
+        let entry = walk.body(from, !fused, &mut Vec::new())?;
+        let live = self.liveness();
+        let mut locations = Vec::new();
+        let mut done = 0;
+        while done < walk.order.len() {
+            let node = walk.order[done];
+            done += 1;
+            let body = walk.body(node, false, &mut Vec::new())?;
+            let span = self.nodes[node].1;
+            let (line, _) = span.line_column(source);
+            let text = source.get(span.start as usize..span.end as usize).unwrap_or("");
+            let text = text.lines().next().unwrap_or("").trim().to_string();
+            let live = (live[node].locals.iter().enumerate())
+                .filter_map(|(v, live)| live.then_some(v))
+                .collect();
+            locations.push(Location { operation, body, live, line: line as u32, text });
+        }
+        Ok(Steps { entry, locations })
+    }
+
+    /// The own variables that the operation may read before it has written them.
+    pub(super) fn needs_own(&self, from: NodeIx) -> Vec<VarId> {
+        let live = self.liveness();
+        let own = &live[from].own;
+        own.iter().enumerate().filter_map(|(v, live)| live.then_some(v)).collect()
+    }
+
+    /// What is live before each node.
+    fn liveness(&self) -> Vec<Live> {
+        let mut live = vec![Live::default(); self.nodes.len()];
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for at in (0..self.nodes.len()).rev() {
+                let mut now = Live::default();
+                match &self.nodes[at].0 {
+                    Node::Open => {}
+                    Node::Jump(next) => now.join(&live[*next]),
+                    Node::Do { body, next, .. } => {
+                        now.join(&live[*next]);
+                        now.before_all(body);
+                    }
+                    Node::Branch { condition, yes, no, .. } => {
+                        now.join(&live[*yes]);
+                        now.join(&live[*no]);
+                        now.read(condition);
+                    }
+                    Node::Choose { branches, .. } => {
+                        branches.iter().for_each(|branch| now.join(&live[*branch]));
+                    }
+                    Node::Return { values, .. } => values.iter().for_each(|v| now.read(v)),
+                }
+                changed |= now != live[at];
+                live[at] = now;
+            }
+        }
+        live
+    }
+}
+
+fn waits_for_others(stmt: &Stmt) -> bool {
+    fn shared(expr: &Expr) -> bool {
+        match expr {
+            Expr::Const(_) | Expr::Me => false,
+            Expr::Read(place) => match &**place {
+                Place::Shared(..) | Place::Field(..) => true,
+                Place::Local(_, indices) | Place::Own(_, indices) => indices.iter().any(shared),
+            },
+            Expr::Unary(_, of) => shared(of),
+            Expr::Binary(_, a, b) => shared(a) || shared(b),
+            Expr::If(a, b, c) => shared(a) || shared(b) || shared(c),
+        }
+    }
+    matches!(stmt, Stmt::Await(condition) if shared(condition))
+}
+
+/// Makes the bodies of steps and numbers the locations as they are met.
+struct Walk<'f> {
+    flow: &'f Flow,
+    /// The nodes that begin a step, in the order of their locations.
+    order: Vec<NodeIx>,
+    ids: HashMap<NodeIx, LocationId>,
+    first: LocationId,
+    stop: Option<NodeIx>,
+    /// Nothing is cut.
+    whole: bool,
+    size: usize,
+}
+
+impl<'f> Walk<'f> {
+    fn new(flow: &'f Flow) -> Walk<'f> {
+        let (order, ids) = (Vec::new(), HashMap::new());
+        Walk { flow, order, ids, first: 0, stop: None, whole: false, size: 0 }
+    }
+
+    fn location(&mut self, node: NodeIx) -> Stmt {
+        let next = self.first + self.order.len();
+        let id = *self.ids.entry(node).or_insert(next);
+        if id == next {
+            self.order.push(node);
+        }
+        Stmt::Goto(id)
+    }
+
+    /// What a step does from this node on. `spent`: something that cuts was done in this step already.
+    fn body(&mut self, from: NodeIx, mut spent: bool, path: &mut Vec<NodeIx>) -> Parsed<Vec<Stmt>> {
+        let depth = path.len();
+        let mut out = Vec::new();
+        let mut at = from;
+        loop {
+            at = self.flow.resolve(at)?;
+            if self.stop == Some(at) {
+                break;
+            }
+            let (node, span) = &self.flow.nodes[at];
+            self.size += 1;
+            if self.size > LARGEST_BODY || path.len() > 300 {
+                let message = "the steps of this operation have too many paths";
+                return Err(Diagnostic::new(*span, message).help("split long chains of `if`"));
+            }
+            let cut = match node {
+                Node::Do { cut, .. }
+                | Node::Branch { cut, .. }
+                | Node::Choose { cut, .. }
+                | Node::Return { cut, .. } => *cut,
+                Node::Open | Node::Jump(_) => false,
+            };
+            if !self.whole && ((cut && spent) || path.contains(&at)) {
+                out.push(self.location(at));
+                break;
+            }
+            spent |= cut;
+            path.push(at);
+            match node {
+                Node::Do { body, next, .. } => {
+                    out.extend(body.iter().cloned());
+                    at = *next;
+                }
+                Node::Branch { condition, yes, no, .. } => {
+                    let yes = self.body(*yes, spent, path)?;
+                    let no = self.body(*no, spent, path)?;
+                    out.push(Stmt::If(condition.clone(), yes, no));
+                    break;
+                }
+                Node::Choose { branches, .. } => {
+                    let mut bodies = Vec::new();
+                    for branch in branches {
+                        bodies.push(self.body(*branch, spent, path)?);
+                    }
+                    out.push(Stmt::Choose(bodies));
+                    break;
+                }
+                Node::Return { values, .. } => {
+                    out.push(Stmt::Return(values.clone()));
+                    break;
+                }
+                Node::Open | Node::Jump(_) => break,
+            }
+        }
+        path.truncate(depth);
+        Ok(out)
+    }
+}
+
+/// Which locals and own variables are needed later.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Live {
+    locals: Vec<bool>,
+    own: Vec<bool>,
+}
+
+fn mark(set: &mut Vec<bool>, variable: VarId, live: bool) {
+    if set.len() <= variable {
+        set.resize(variable + 1, false);
+    }
+    set[variable] = live;
+}
+
+impl Live {
+    fn join(&mut self, other: &Live) {
+        for (mine, theirs) in [(&mut self.locals, &other.locals), (&mut self.own, &other.own)] {
+            for (variable, live) in theirs.iter().enumerate() {
+                if *live {
+                    mark(mine, variable, true);
+                }
+            }
+        }
+    }
+
+    fn read(&mut self, expr: &Expr) {
+        match expr {
+            Expr::Const(_) | Expr::Me => {}
+            Expr::Read(place) => {
+                match &**place {
+                    Place::Local(variable, _) => mark(&mut self.locals, *variable, true),
+                    Place::Own(variable, _) => mark(&mut self.own, *variable, true),
+                    Place::Shared(..) | Place::Field(..) => {}
+                }
+                self.address(place);
+            }
+            Expr::Unary(_, of) => self.read(of),
+            Expr::Binary(_, a, b) => {
+                self.read(a);
+                self.read(b);
+            }
+            Expr::If(c, a, b) => {
+                self.read(c);
+                self.read(a);
+                self.read(b);
+            }
+        }
+    }
+
+    fn address(&mut self, place: &Place) {
+        match place {
+            Place::Local(_, indices) | Place::Own(_, indices) | Place::Shared(_, indices) => {
+                indices.iter().for_each(|index| self.read(index));
+            }
+            Place::Field(_, pointer, _) => self.read(pointer),
+        }
+    }
+
+    fn write(&mut self, place: &Place) {
+        match place {
+            Place::Local(variable, indices) if indices.is_empty() => {
+                mark(&mut self.locals, *variable, false);
+            }
+            Place::Own(variable, indices) if indices.is_empty() => {
+                mark(&mut self.own, *variable, false);
+            }
+            _ => {}
+        }
+        self.address(place);
+    }
+
+    fn before_all(&mut self, body: &[Stmt]) {
+        body.iter().rev().for_each(|stmt| self.before(stmt));
+    }
+
+    fn before(&mut self, stmt: &Stmt) {
+        match stmt {
+            Stmt::Set(place, value) => {
+                self.write(place);
+                self.read(value);
+            }
+            Stmt::If(condition, yes, no) => {
+                let mut other = self.clone();
+                self.before_all(yes);
+                other.before_all(no);
+                self.join(&other);
+                self.read(condition);
+            }
+            Stmt::While(condition, body) => {
+                // What is live after the loop stays live, for the body may run no time; two rounds suffice.
+                for _ in 0..2 {
+                    let mut round = self.clone();
+                    round.before_all(body);
+                    self.join(&round);
+                }
+                self.read(condition);
+            }
+            Stmt::Choose(branches) => {
+                let after = self.clone();
+                for (i, branch) in branches.iter().enumerate() {
+                    let mut one = after.clone();
+                    one.before_all(branch);
+                    if i == 0 {
+                        *self = one;
+                    } else {
+                        self.join(&one);
+                    }
+                }
+            }
+            Stmt::Pick(place, _, _) => self.write(place),
+            Stmt::New(place, _, fields) => {
+                self.write(place);
+                fields.iter().for_each(|(_, value)| self.read(value));
+            }
+            Stmt::Free(_, pointer) => self.read(pointer),
+            Stmt::Await(condition) | Stmt::Assert(condition, _) => self.read(condition),
+            Stmt::Lin(values) => values.iter().flatten().for_each(|value| self.read(value)),
+            Stmt::Goto(_) => {}
+            Stmt::Return(values) => values.iter().for_each(|value| self.read(value)),
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! The modelling language: text in, [`Program`] out, and errors that point at the text.
+//!
+//! `docs/model-language.md` is its reference. The way of a model: [`lexer`], [`parser`] (with [`parse_statements`] and
+//! [`expressions`]), [`ast`];
+//! then, with the parameters set, [`compile`]: [`types`] resolved, operations checked ([`typing`]) and turned into graphs
+//! ([`body`], [`places`], [`functions`], [`statements`]), the graphs cut into steps ([`flow`]), and the specification
+//! ([`specification`], [`spec_run`], [`builtin`]).
+
+pub(crate) mod ast;
+mod body;
+mod builtin;
+mod compile;
+mod diagnostic;
+mod expressions;
+mod flow;
+mod functions;
+mod lexer;
+mod parse_statements;
+mod parser;
+mod places;
+mod spec_run;
+mod specification;
+mod statements;
+pub(crate) mod types;
+mod typing;
+
+pub use diagnostic::{Diagnostic, Span};
+
+use crate::program::Program;
+
+/// What counts as a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Semantics {
+    /// One shared access a step; local computation is free, and locals that are not needed any more are cleared.
+    #[default]
+    Default,
+    /// The cost of steps of the model checker PAT: one step for each statement and test; variables that the object
+    /// declares with `local` keep their last value.
+    Pat,
+}
+
+/// A model that was read. Its parameters can be set; then it is compiled.
+#[derive(Clone, Debug)]
+pub struct Model {
+    source: String,
+    ast: ast::Ast,
+    parameters: Vec<ParameterInfo>,
+}
+
+/// A parameter of a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParameterInfo {
+    /// Its name.
+    pub name: String,
+    /// The least value.
+    pub least: i32,
+    /// The greatest value.
+    pub greatest: i32,
+    /// The value that it has now.
+    pub value: i32,
+}
+
+/// What the header of a model says about its verdict: `//! expect procs=2 bug=1: violation`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expectation {
+    /// The parameters under which it holds.
+    pub settings: Vec<(String, i32)>,
+    /// True if linearization points are used.
+    pub points: bool,
+    /// `verified`, `violation`, `deadlock`, ...
+    pub verdict: String,
+}
+
+impl Model {
+    /// Reads a model and compiles it once with the default values of its parameters, so that errors come early.
+    pub fn parse(source: &str) -> Result<Model, Diagnostic> {
+        let ast = parser::parse(source)?;
+        let mut types = types::Types::default();
+        let mut parameters: Vec<ParameterInfo> = Vec::new();
+        for parameter in &ast.parameters {
+            let name = &parameter.name;
+            if parameters.iter().any(|p| p.name == name.text) || name.text == "points" {
+                let message = format!("`{}` is declared already", name.text);
+                return Err(Diagnostic::new(name.span, message).help("choose another name"));
+            }
+            let (least, greatest) = (types.number(&parameter.low)?, types.number(&parameter.high)?);
+            let value = types.number(&parameter.default)?;
+            if !(least..=greatest).contains(&value) {
+                let message = format!("{value} is not one of {least}..{greatest}");
+                return Err(Diagnostic::new(parameter.default.span, message));
+            }
+            types.constants.push((name.text.clone(), value));
+            parameters.push(ParameterInfo { name: name.text.clone(), least, greatest, value });
+        }
+        let model = Model { source: source.to_string(), ast, parameters };
+        model.compile(Semantics::Default, false)?;
+        Ok(model)
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.ast.name.text
+    }
+
+    /// Its parameters with their values.
+    pub fn parameters(&self) -> &[ParameterInfo] {
+        &self.parameters
+    }
+
+    /// Sets a parameter. The error says what is known.
+    pub fn set(&mut self, name: &str, value: i32) -> Result<(), String> {
+        let Some(parameter) = self.parameters.iter_mut().find(|p| p.name == name) else {
+            let known: Vec<&str> = self.parameters.iter().map(|p| p.name.as_str()).collect();
+            let help =
+                diagnostic::did_you_mean(name, known.iter().copied()).unwrap_or_else(
+                    || match known.is_empty() {
+                        true => "it has none".to_string(),
+                        false => format!("it has {}", known.join(", ")),
+                    },
+                );
+            return Err(format!("{} has no parameter {name:?}: {help}", self.ast.name.text));
+        };
+        if !(parameter.least..=parameter.greatest).contains(&value) {
+            let (least, greatest) = (parameter.least, parameter.greatest);
+            return Err(format!("{name} must be {least} to {greatest}, not {value}"));
+        }
+        parameter.value = value;
+        Ok(())
+    }
+
+    /// The program that the model stands for, with the parameters as they are set.
+    pub fn compile(&self, semantics: Semantics, points: bool) -> Result<Program, Diagnostic> {
+        let constants = self.constants();
+        compile::compile(&self.ast, &self.source, constants, semantics, points)
+    }
+
+    /// The names of the progress properties that the model asks for: `deadlock_free`, `lock_free`.
+    pub fn asks_for(&self, property: &str) -> bool {
+        self.ast.properties.iter().any(|p| match p {
+            ast::Property::DeadlockFree => property == "deadlock_free",
+            ast::Property::LockFree => property == "lock_free",
+            ast::Property::Response { name, .. } => property == name.text,
+        })
+    }
+
+    /// Whether the response property of this name assumes weak fairness.
+    pub fn weakly_fair(&self, property: &str) -> bool {
+        self.ast.properties.iter().any(|p| match p {
+            ast::Property::Response { name, weakly_fair, .. } => {
+                name.text == property && *weakly_fair
+            }
+            _ => false,
+        })
+    }
+
+    /// What its header says about verdicts.
+    pub fn expectations(&self) -> Vec<Expectation> {
+        self.source.lines().filter_map(expectation).collect()
+    }
+
+    /// The text that it was read from.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    pub(crate) fn ast(&self) -> &ast::Ast {
+        &self.ast
+    }
+
+    /// The types of the model as they are in this program.
+    pub(crate) fn types(&self, program: &Program) -> Result<types::Types, String> {
+        let mut types = types::Types {
+            constants: self.constants(),
+            points: program.points != crate::program::Points::None,
+            processes: program.processes(),
+            heap: program.nodes.first().map_or(0, |node| node.capacity),
+            ..types::Types::default()
+        };
+        types.declare(&self.ast.types).map_err(|error| error.message().to_string())?;
+        Ok(types)
+    }
+
+    fn constants(&self) -> Vec<(String, i32)> {
+        self.parameters.iter().map(|p| (p.name.clone(), p.value)).collect()
+    }
+}
+
+fn expectation(line: &str) -> Option<Expectation> {
+    let rest = line.trim().strip_prefix("//! expect")?;
+    let (settings, verdict) = rest.split_once(':')?;
+    let mut out =
+        Expectation { settings: Vec::new(), points: false, verdict: verdict.trim().to_string() };
+    for word in settings.split_whitespace() {
+        match word.split_once('=') {
+            Some((name, value)) => out.settings.push((name.to_string(), value.parse().ok()?)),
+            None if word == "points" => out.points = true,
+            None => return None,
+        }
+    }
+    Some(out)
+}

@@ -1,0 +1,561 @@
+//! Runs a compiled specification: see [`super::specification`].
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::ast::BinaryOp;
+use super::types::{Ty, Types};
+use crate::program::{OpId, SpecMachine};
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Data {
+    Int(i32),
+    /// A sequence, an array or a record.
+    List(Vec<Data>),
+    Set(BTreeSet<Data>),
+    Map(BTreeMap<Data, Data>),
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Tree {
+    Const(Data),
+    Read(Where),
+    Me,
+    Not(Box<Tree>),
+    Negate(Box<Tree>),
+    Binary(BinaryOp, Box<Tree>, Box<Tree>),
+    If(Box<Tree>, Box<Tree>, Box<Tree>),
+    List(Vec<Tree>),
+    Min(Box<Tree>, Box<Tree>),
+    Max(Box<Tree>, Box<Tree>),
+    Choose(i32, i32),
+    Method(Method, Where, Vec<Tree>),
+}
+
+/// A variable (first the state, then arguments and locals) and the way to a part of it.
+#[derive(Clone, Debug)]
+pub(super) struct Where {
+    pub(super) slot: usize,
+    pub(super) path: Vec<Tree>,
+    /// The values of the part, where it is a number.
+    pub(super) domain: Option<(i32, i32)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Method {
+    PushBack,
+    PushFront,
+    PopBack,
+    PopFront,
+    Back,
+    Front,
+    Len,
+    IsEmpty,
+    Contains,
+    Insert,
+    Remove,
+    Get,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Step {
+    Set(Where, Tree),
+    Eval(Tree),
+    If(Tree, Vec<Step>, Vec<Step>),
+    While(Tree, Vec<Step>),
+    Either(Vec<Vec<Step>>),
+    Await(Tree),
+    Break,
+    Continue,
+    Return(Option<Tree>),
+}
+
+pub(super) struct CompiledOp {
+    pub(super) body: Vec<Step>,
+    pub(super) frame: usize,
+}
+
+/// A specification that the model's author wrote.
+pub(super) struct Written {
+    pub(super) types: Types,
+    pub(super) state: Vec<(String, Ty, Data)>,
+    pub(super) ops: Vec<CompiledOp>,
+    pub(super) results: Vec<Ty>,
+}
+
+pub(super) fn first_value(types: &Types, ty: &Ty) -> Data {
+    match ty {
+        Ty::Seq(_) => Data::List(Vec::new()),
+        Ty::Set(_) => Data::Set(BTreeSet::new()),
+        Ty::Map(..) => Data::Map(BTreeMap::new()),
+        Ty::Array { of, len, .. } => Data::List(vec![first_value(types, of); *len]),
+        Ty::Record(record) => {
+            let fields = &types.records[*record].fields;
+            Data::List(fields.iter().map(|(_, ty)| first_value(types, ty)).collect())
+        }
+        _ => Data::Int(types.first(ty)),
+    }
+}
+
+/// One execution, with the choices that it makes.
+pub(super) struct Run {
+    slots: Vec<Data>,
+    me: i32,
+    script: Vec<usize>,
+    arities: Vec<usize>,
+    rounds: u32,
+}
+
+enum End {
+    Falls,
+    Break,
+    Continue,
+    Return(Option<Data>),
+    Blocked,
+}
+
+impl Run {
+    pub(super) fn new(slots: Vec<Data>) -> Run {
+        Run { slots, me: 0, script: Vec::new(), arities: Vec::new(), rounds: 0 }
+    }
+
+    fn choice(&mut self, arity: usize) -> usize {
+        let at = self.arities.len();
+        self.arities.push(arity);
+        if self.script.len() == at {
+            self.script.push(0);
+        }
+        self.script[at]
+    }
+
+    fn steps(&mut self, steps: &[Step]) -> End {
+        for step in steps {
+            match self.step(step) {
+                Some(End::Falls) => {}
+                Some(end) => return end,
+                None => return End::Blocked,
+            }
+        }
+        End::Falls
+    }
+
+    fn step(&mut self, step: &Step) -> Option<End> {
+        Some(match step {
+            Step::Set(place, tree) => {
+                let value = self.eval(tree)?;
+                if let (Data::Int(number), Some((lo, hi))) = (&value, place.domain)
+                    && !(lo..=hi).contains(number)
+                {
+                    return None;
+                }
+                let path = self.path(place)?;
+                *part(&mut self.slots[place.slot], &path, true)? = value;
+                End::Falls
+            }
+            Step::Eval(tree) => {
+                self.eval(tree)?;
+                End::Falls
+            }
+            Step::If(condition, yes, no) => {
+                let branch = if self.truth(condition)? { yes } else { no };
+                self.steps(branch)
+            }
+            Step::While(condition, body) => {
+                while self.truth(condition)? {
+                    self.rounds += 1;
+                    if self.rounds > 10_000 {
+                        return None;
+                    }
+                    match self.steps(body) {
+                        End::Break => break,
+                        End::Falls | End::Continue => {}
+                        end => return Some(end),
+                    }
+                }
+                End::Falls
+            }
+            Step::Either(branches) => {
+                let chosen = self.choice(branches.len());
+                self.steps(&branches[chosen])
+            }
+            Step::Await(condition) => match self.truth(condition)? {
+                true => End::Falls,
+                false => End::Blocked,
+            },
+            Step::Break => End::Break,
+            Step::Continue => End::Continue,
+            Step::Return(None) => End::Return(None),
+            Step::Return(Some(tree)) => End::Return(Some(self.eval(tree)?)),
+        })
+    }
+
+    fn truth(&mut self, tree: &Tree) -> Option<bool> {
+        Some(self.number(tree)? != 0)
+    }
+
+    fn number(&mut self, tree: &Tree) -> Option<i32> {
+        match self.eval(tree)? {
+            Data::Int(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    fn path(&mut self, place: &Where) -> Option<Vec<Data>> {
+        place.path.iter().map(|tree| self.eval(tree)).collect()
+    }
+
+    /// `None` where there is no value: an index out of bounds, an empty sequence.
+    pub(super) fn eval(&mut self, tree: &Tree) -> Option<Data> {
+        Some(match tree {
+            Tree::Const(data) => data.clone(),
+            Tree::Me => Data::Int(self.me),
+            Tree::Read(place) => {
+                let path = self.path(place)?;
+                part(&mut self.slots[place.slot], &path, false)?.clone()
+            }
+            Tree::Not(of) => Data::Int(i32::from(!self.truth(of)?)),
+            Tree::Negate(of) => Data::Int(self.number(of)?.checked_neg()?),
+            Tree::If(condition, yes, no) => {
+                let chosen = if self.truth(condition)? { yes } else { no };
+                self.eval(chosen)?
+            }
+            Tree::List(items) => {
+                Data::List(items.iter().map(|item| self.eval(item)).collect::<Option<_>>()?)
+            }
+            Tree::Min(a, b) => Data::Int(self.number(a)?.min(self.number(b)?)),
+            Tree::Max(a, b) => Data::Int(self.number(a)?.max(self.number(b)?)),
+            Tree::Choose(lo, hi) => Data::Int(lo + self.choice((hi - lo + 1) as usize) as i32),
+            Tree::Binary(op, left, right) => return self.binary(*op, left, right),
+            Tree::Method(method, place, args) => {
+                let args: Vec<Data> =
+                    args.iter().map(|arg| self.eval(arg)).collect::<Option<_>>()?;
+                let path = self.path(place)?;
+                let target = part(&mut self.slots[place.slot], &path, false)?;
+                return call(*method, target, args);
+            }
+        })
+    }
+
+    fn binary(&mut self, op: BinaryOp, left: &Tree, right: &Tree) -> Option<Data> {
+        let truth = |b: bool| Some(Data::Int(i32::from(b)));
+        match op {
+            BinaryOp::And => return truth(self.truth(left)? && self.truth(right)?),
+            BinaryOp::Or => return truth(self.truth(left)? || self.truth(right)?),
+            _ => {}
+        }
+        let (a, b) = (self.eval(left)?, self.eval(right)?);
+        match op {
+            BinaryOp::Equal => truth(a == b),
+            BinaryOp::Different => truth(a != b),
+            BinaryOp::Concat => match (a, b) {
+                (Data::List(mut a), Data::List(b)) => {
+                    a.extend(b);
+                    Some(Data::List(a))
+                }
+                _ => None,
+            },
+            BinaryOp::In => truth(match &b {
+                Data::List(items) => items.contains(&a),
+                Data::Set(items) => items.contains(&a),
+                Data::Map(items) => items.contains_key(&a),
+                Data::Int(_) => return None,
+            }),
+            _ => {
+                let (Data::Int(a), Data::Int(b)) = (a, b) else { return None };
+                match op {
+                    BinaryOp::Add => a.checked_add(b).map(Data::Int),
+                    BinaryOp::Sub => a.checked_sub(b).map(Data::Int),
+                    BinaryOp::Mul => a.checked_mul(b).map(Data::Int),
+                    BinaryOp::Div => a.checked_div_euclid(b).map(Data::Int),
+                    BinaryOp::Rem => a.checked_rem_euclid(b).map(Data::Int),
+                    BinaryOp::Less => truth(a < b),
+                    BinaryOp::LessEqual => truth(a <= b),
+                    BinaryOp::Greater => truth(a > b),
+                    _ => truth(a >= b),
+                }
+            }
+        }
+    }
+}
+
+/// The part of a value that a path leads to. Assigning to a new key of a map makes it.
+fn part<'d>(data: &'d mut Data, path: &[Data], assign: bool) -> Option<&'d mut Data> {
+    let Some((step, rest)) = path.split_first() else { return Some(data) };
+    match data {
+        Data::List(items) => {
+            let Data::Int(index) = step else { return None };
+            part(items.get_mut(usize::try_from(*index).ok()?)?, rest, assign)
+        }
+        Data::Map(items) => {
+            if assign && rest.is_empty() {
+                return Some(items.entry(step.clone()).or_insert(Data::Int(0)));
+            }
+            part(items.get_mut(step)?, rest, assign)
+        }
+        Data::Int(_) | Data::Set(_) => None,
+    }
+}
+
+fn call(method: Method, target: &mut Data, mut args: Vec<Data>) -> Option<Data> {
+    let nothing = Data::List(Vec::new());
+    let truth = |b: bool| Some(Data::Int(i32::from(b)));
+    let len = match target {
+        Data::List(items) => items.len(),
+        Data::Set(items) => items.len(),
+        Data::Map(items) => items.len(),
+        Data::Int(_) => return None,
+    };
+    match method {
+        Method::Len => return Some(Data::Int(len as i32)),
+        Method::IsEmpty => return truth(len == 0),
+        _ => {}
+    }
+    let first = if args.is_empty() { nothing.clone() } else { args.remove(0) };
+    match (target, method) {
+        (Data::List(items), Method::PushBack) => {
+            items.push(first);
+            Some(nothing)
+        }
+        (Data::List(items), Method::PushFront) => {
+            items.insert(0, first);
+            Some(nothing)
+        }
+        (Data::List(items), Method::PopBack) => items.pop(),
+        (Data::List(items), Method::PopFront) => {
+            if items.is_empty() {
+                None
+            } else {
+                Some(items.remove(0))
+            }
+        }
+        (Data::List(items), Method::Back) => items.last().cloned(),
+        (Data::List(items), Method::Front) => items.first().cloned(),
+        (Data::List(items), Method::Contains) => truth(items.contains(&first)),
+        (Data::List(items), Method::Remove) => match items.iter().position(|i| *i == first) {
+            Some(at) => {
+                items.remove(at);
+                truth(true)
+            }
+            None => truth(false),
+        },
+        (Data::Set(items), Method::Insert) => truth(items.insert(first)),
+        (Data::Set(items), Method::Remove) => truth(items.remove(&first)),
+        (Data::Set(items), Method::Contains) => truth(items.contains(&first)),
+        (Data::Map(items), Method::Insert) => {
+            items.insert(first, args.pop()?);
+            Some(nothing)
+        }
+        (Data::Map(items), Method::Remove) => truth(items.remove(&first).is_some()),
+        (Data::Map(items), Method::Contains) => truth(items.contains_key(&first)),
+        (Data::Map(items), Method::Get) => items.get(&first).cloned(),
+        _ => None,
+    }
+}
+
+/// Values as words: numbers as they are, containers with their length in front.
+fn encode(data: &Data, out: &mut Vec<i32>) {
+    match data {
+        Data::Int(number) => out.push(*number),
+        Data::List(items) => {
+            out.push(items.len() as i32);
+            items.iter().for_each(|item| encode(item, out));
+        }
+        Data::Set(items) => {
+            out.push(items.len() as i32);
+            items.iter().for_each(|item| encode(item, out));
+        }
+        Data::Map(items) => {
+            out.push(items.len() as i32);
+            for (key, value) in items {
+                encode(key, out);
+                encode(value, out);
+            }
+        }
+    }
+}
+
+fn decode(types: &Types, ty: &Ty, words: &mut &[i32]) -> Data {
+    let mut take = || {
+        let first = words.first().copied().unwrap_or(0);
+        *words = words.get(1..).unwrap_or(&[]);
+        first
+    };
+    match ty {
+        Ty::Seq(of) | Ty::Array { of, .. } => {
+            let len = take();
+            Data::List((0..len).map(|_| decode(types, of, words)).collect())
+        }
+        Ty::Set(of) => {
+            let len = take();
+            Data::Set((0..len).map(|_| decode(types, of, words)).collect())
+        }
+        Ty::Map(key, value) => {
+            let len = take();
+            let pair =
+                |words: &mut &[i32]| (decode(types, key, words), decode(types, value, words));
+            Data::Map((0..len).map(|_| pair(words)).collect())
+        }
+        Ty::Record(record) => {
+            take();
+            let fields = &types.records[*record].fields;
+            Data::List(fields.iter().map(|(_, ty)| decode(types, ty, words)).collect())
+        }
+        _ => Data::Int(take()),
+    }
+}
+
+fn show(types: &Types, ty: &Ty, data: &Data) -> String {
+    let list =
+        |items: Vec<String>, open: &str, close: &str| format!("{open}{}{close}", items.join(" "));
+    match (ty, data) {
+        (Ty::Record(record), Data::List(items)) => {
+            let fields = &types.records[*record].fields;
+            let parts = fields
+                .iter()
+                .zip(items)
+                .map(|((name, ty), item)| format!("{name}: {}", show(types, ty, item)));
+            format!("{{{}}}", parts.collect::<Vec<_>>().join(", "))
+        }
+        (Ty::Seq(of) | Ty::Array { of, .. }, Data::List(items)) => {
+            list(items.iter().map(|item| show(types, of, item)).collect(), "[", "]")
+        }
+        (Ty::Set(of), Data::Set(items)) => {
+            list(items.iter().map(|item| show(types, of, item)).collect(), "{", "}")
+        }
+        (Ty::Map(key, value), Data::Map(items)) => {
+            let pairs = items
+                .iter()
+                .map(|(k, v)| format!("{}: {}", show(types, key, k), show(types, value, v)));
+            list(pairs.collect(), "{", "}")
+        }
+        (_, Data::Int(number)) => types.scalar_shown(ty, *number),
+        _ => String::new(),
+    }
+}
+
+fn rename(types: &Types, ty: &Ty, data: Data, to: &[u8]) -> Data {
+    match (ty, data) {
+        (Ty::Pid, Data::Int(process)) => {
+            let renamed = usize::try_from(process).ok().and_then(|p| to.get(p));
+            Data::Int(renamed.map_or(process, |p| i32::from(*p)))
+        }
+        (Ty::Array { of, by_process: true, .. }, Data::List(items)) => {
+            let mut out = items.clone();
+            for (process, item) in items.into_iter().enumerate() {
+                out[usize::from(to[process])] = rename(types, of, item, to);
+            }
+            Data::List(out)
+        }
+        (Ty::Seq(of) | Ty::Array { of, .. }, Data::List(items)) => {
+            Data::List(items.into_iter().map(|item| rename(types, of, item, to)).collect())
+        }
+        (Ty::Record(record), Data::List(items)) => {
+            let fields = &types.records[*record].fields;
+            let parts = fields.iter().zip(items);
+            Data::List(parts.map(|((_, ty), item)| rename(types, ty, item, to)).collect())
+        }
+        (Ty::Set(of), Data::Set(items)) => {
+            Data::Set(items.into_iter().map(|item| rename(types, of, item, to)).collect())
+        }
+        (Ty::Map(key, value), Data::Map(items)) => Data::Map(
+            (items.into_iter())
+                .map(|(k, v)| (rename(types, key, k, to), rename(types, value, v, to)))
+                .collect(),
+        ),
+        (_, data) => data,
+    }
+}
+
+impl Written {
+    fn decode(&self, state: &[i32]) -> Vec<Data> {
+        let mut words = state;
+        self.state.iter().map(|(_, ty, _)| decode(&self.types, ty, &mut words)).collect()
+    }
+}
+
+fn encode_all(data: &[Data]) -> Box<[i32]> {
+    let mut out = Vec::new();
+    data.iter().for_each(|d| encode(d, &mut out));
+    out.into()
+}
+
+impl SpecMachine for Written {
+    fn initial(&self) -> Vec<Box<[i32]>> {
+        let first: Vec<Data> = self.state.iter().map(|(_, _, data)| data.clone()).collect();
+        vec![encode_all(&first)]
+    }
+
+    fn step(
+        &self,
+        state: &[i32],
+        process: usize,
+        operation: OpId,
+        args: &[i32],
+        out: &mut Vec<(Box<[i32]>, Box<[i32]>)>,
+    ) {
+        let op = &self.ops[operation];
+        let mut script = Vec::new();
+        loop {
+            let mut slots = self.decode(state);
+            slots.extend(args.iter().map(|arg| Data::Int(*arg)));
+            slots.resize(op.frame.max(slots.len()), Data::Int(0));
+            let mut run = Run { slots, me: process as i32, script, arities: Vec::new(), rounds: 0 };
+            let result = match run.steps(&op.body) {
+                End::Falls | End::Return(None) => Some(Vec::new()),
+                End::Return(Some(data)) => {
+                    Some(flatten(&self.types, &self.results[operation], &data))
+                }
+                End::Blocked | End::Break | End::Continue => None,
+            };
+            if let Some(result) = result {
+                let next = encode_all(&run.slots[..self.state.len()]);
+                let outcome = (result.into(), next);
+                if !out.contains(&outcome) {
+                    out.push(outcome);
+                }
+            }
+            script = run.script;
+            script.truncate(run.arities.len());
+            // The next sequence of choices, as an odometer counts.
+            while let Some(last) = script.pop() {
+                if last + 1 < run.arities[script.len()] {
+                    script.push(last + 1);
+                    break;
+                }
+            }
+            if script.is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn permute(&self, state: &[i32], to: &[u8]) -> Box<[i32]> {
+        let data = self.decode(state).into_iter().zip(&self.state);
+        let renamed: Vec<Data> =
+            data.map(|(data, (_, ty, _))| rename(&self.types, ty, data, to)).collect();
+        encode_all(&renamed)
+    }
+
+    fn show(&self, state: &[i32]) -> String {
+        let data = self.decode(state);
+        let shown = self.state.iter().zip(&data);
+        let all: Vec<String> = match self.state.len() {
+            1 => shown.map(|((_, ty, _), data)| show(&self.types, ty, data)).collect(),
+            _ => shown
+                .map(|((name, ty, _), data)| format!("{name} = {}", show(&self.types, ty, data)))
+                .collect(),
+        };
+        all.join(", ")
+    }
+}
+
+/// A result as the program sees it: one word for each scalar.
+fn flatten(types: &Types, ty: &Ty, data: &Data) -> Vec<i32> {
+    match (ty, data) {
+        (Ty::Record(record), Data::List(items)) => {
+            let fields = &types.records[*record].fields;
+            fields.iter().zip(items).flat_map(|((_, ty), item)| flatten(types, ty, item)).collect()
+        }
+        (_, Data::Int(number)) => vec![*number],
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,105 @@
+//! What may be compared, assigned and computed with what, and what is said where it may not.
+
+use super::ast::BinaryOp;
+use super::diagnostic::{Diagnostic, Span};
+use super::parser::Parsed;
+use super::types::{Ty, Types};
+
+/// 'expected pid, found 0..3', with what can be done about it.
+pub(super) fn mismatch(types: &Types, found: &Ty, target: &Ty, span: Span) -> Diagnostic {
+    let message = match (found, target) {
+        (Ty::Int { lo, hi }, Ty::Int { .. }) if lo == hi => {
+            format!("{lo} is not one of {}", types.show(target))
+        }
+        (Ty::Nothing, _) => format!("`none` is not one of {}", types.show(target)),
+        _ => format!("expected {}, found {}", types.show(target), types.show(found)),
+    };
+    let help = match (found, target) {
+        (Ty::Int { .. }, Ty::Bool) => Some("compare it with a number: `x == 1`".to_string()),
+        (Ty::Node(_), Ty::Bool) => Some("compare it with null: `x != null`".to_string()),
+        (Ty::Nothing, Ty::Int { .. } | Ty::Bool | Ty::Enum(_)) => {
+            Some(format!("an optional type has `none`: `{}?`", types.show(target)))
+        }
+        (Ty::Optional(of), Ty::Int { .. }) if types.fits(of, target) => Some(
+            "here `none` would be taken for a number: begin the range at the same value".into(),
+        ),
+        (Ty::Int { .. }, Ty::Int { .. }) => Some("widen the range".to_string()),
+        (Ty::Int { .. }, Ty::Pid) => Some("a process is named by `me`".to_string()),
+        (Ty::Unit, _) => Some("this yields no value".to_string()),
+        _ => Some(format!("a value of type {} is needed here", types.show(target))),
+    };
+    Diagnostic::new(span, message).maybe_help(help)
+}
+
+/// The type of two values of which either may result.
+pub(super) fn common(types: &Types, a: &Ty, b: &Ty, span: Span) -> Parsed<Ty> {
+    Ok(match (a, b) {
+        (Ty::Int { lo: p, hi: q }, Ty::Int { lo: r, hi: s }) => {
+            Ty::Int { lo: *p.min(r), hi: *q.max(s) }
+        }
+        (Ty::Nothing, other @ (Ty::Int { .. } | Ty::Bool | Ty::Enum(_)))
+        | (other @ (Ty::Int { .. } | Ty::Bool | Ty::Enum(_)), Ty::Nothing) => {
+            Ty::Optional(Box::new(other.clone()))
+        }
+        _ if types.fits(a, b) => b.clone(),
+        _ if types.fits(b, a) => a.clone(),
+        _ => return Err(mismatch(types, b, a, span)),
+    })
+}
+
+pub(super) fn equality(types: &Types, a: &Ty, b: &Ty, span: Span) -> Parsed<Ty> {
+    if !types.comparable(a, b) {
+        let message = format!("{} and {} cannot be compared", types.show(a), types.show(b));
+        let help = match (a, b) {
+            (Ty::Bool, Ty::Int { .. }) | (Ty::Int { .. }, Ty::Bool) => "use `true` and `false`",
+            (Ty::Nothing, _) | (_, Ty::Nothing) => "only optional types have `none`",
+            _ => "both sides must be of one type",
+        };
+        return Err(Diagnostic::new(span, message).help(help));
+    }
+    Ok(if *a == Ty::Nothing { b.clone() } else { a.clone() })
+}
+
+/// The type of a sum, a product or a comparison of numbers.
+pub(super) fn arithmetic(
+    types: &Types,
+    op: BinaryOp,
+    left: (&Ty, Span),
+    right: (&Ty, Span),
+    span: Span,
+) -> Parsed<Ty> {
+    let range = |(ty, at): (&Ty, Span)| match ty {
+        Ty::Int { lo, hi } => Ok((i64::from(*lo), i64::from(*hi))),
+        Ty::Pid => Err(Diagnostic::new(at, "ids of processes are not numbers")
+            .help("compare them with `==` and `!=`: processes are alike")),
+        _ => {
+            let message = format!("expected a number, found {}", types.show(ty));
+            let help = match ty {
+                Ty::Optional(_) => "put it into a variable that is not optional first",
+                _ => "numbers are written as ranges: `0..3`",
+            };
+            Err(Diagnostic::new(at, message).help(help))
+        }
+    };
+    let ((p, q), (r, s)) = (range(left)?, range(right)?);
+    let corners = |f: fn(i64, i64) -> i64| {
+        let all = [f(p, r), f(p, s), f(q, r), f(q, s)];
+        (all.into_iter().min().unwrap_or(0), all.into_iter().max().unwrap_or(0))
+    };
+    let (lo, hi) = match op {
+        BinaryOp::Add => (p + r, q + s),
+        BinaryOp::Sub => (p - s, q - r),
+        BinaryOp::Mul => corners(|a, b| a * b),
+        BinaryOp::Div | BinaryOp::Rem if (r, s) == (0, 0) => {
+            return Err(Diagnostic::new(right.1, "division by zero"));
+        }
+        BinaryOp::Div => (p.min(-q), q.max(-p)),
+        BinaryOp::Rem => (0, s.abs().max(r.abs()) - 1),
+        BinaryOp::Less | BinaryOp::LessEqual | BinaryOp::Greater | BinaryOp::GreaterEqual => {
+            return Ok(Ty::Bool);
+        }
+        _ => return Err(Diagnostic::new(span, "this can only be used in specifications")),
+    };
+    let clamp = |n: i64| n.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32;
+    Ok(Ty::Int { lo: clamp(lo), hi: clamp(hi) })
+}
