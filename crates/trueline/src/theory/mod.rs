@@ -1,0 +1,4 @@
+//! Theories.
+mod label;
+
+pub use label::{Label, Method, Object};
