@@ -14,6 +14,7 @@ pub(crate) mod monitor;
 pub mod rng;
 pub mod saturate;
 pub mod spec;
+pub mod symbolic;
 pub mod theory;
 pub mod value;
 pub mod verdict;

@@ -15,6 +15,9 @@ use super::{Why, unknown_method, unknown_operation};
 use crate::theory::{Method, Object};
 use crate::value::Value;
 
+/// Numbers of what was there at first: no driver counts so far.
+pub(crate) const INITIAL: u64 = 1 << 63;
+
 /// No slot, no group.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -42,7 +45,7 @@ pub(super) struct Node {
     pub(super) role: Role,
     /// Its group, or [`NONE`].
     pub(super) group: u32,
-    /// The driver's number; `None` for what was there at first and for virtual removals.
+    /// The driver's number, [`INITIAL`] and up for what was there at first; `None` for virtual removals.
     pub(super) number: Option<u64>,
     /// When it was called.
     called: u64,
@@ -131,8 +134,8 @@ impl Matched {
             *self = Matched { forgets, ..Matched::new(object) };
         }
         let mut previous = None;
-        for value in values {
-            let add = self.node(Role::Add, None);
+        for (value, number) in values.iter().zip(INITIAL..) {
+            let add = self.node(Role::Add, Some(number));
             let group = self.new_group(value, add)?;
             self.complete(add);
             let ordered = !matches!(self.object, Object::PriorityQueue { .. });
@@ -152,23 +155,17 @@ impl Matched {
 
     /// The driver's numbers of the operations that are remembered, ascending.
     pub(super) fn numbers(&self) -> Vec<u64> {
-        let closed = members(&self.completed).filter_map(|x| self.nodes[x as usize].number);
-        let mut numbers: Vec<u64> = closed.chain(self.open.keys().copied()).collect();
-        numbers.sort_unstable();
-        numbers
+        self.slots().iter().map(|&(number, _)| number).filter(|&number| number < INITIAL).collect()
     }
 
-    /// True where the first of two remembered operations must come before the second.
-    pub(super) fn must_precede(&self, x: u64, y: u64) -> bool {
-        let slot = |number| {
-            let closed = || members(&self.completed).find(|&s| self.is_numbered(s, number));
-            self.open.get(&number).copied().or_else(closed)
-        };
-        matches!((slot(x), slot(y)), (Some(x), Some(y)) if self.order.precedes(x, y))
-    }
-
-    fn is_numbered(&self, slot: u32, number: u64) -> bool {
-        self.nodes[slot as usize].number == Some(number)
+    /// The remembered operations, those that were there at first included, with their slots; ascending.
+    pub(super) fn slots(&self) -> Vec<(u64, u32)> {
+        let closed = members(&self.completed)
+            .filter_map(|slot| self.nodes[slot as usize].number.map(|number| (number, slot)));
+        let mut slots: Vec<(u64, u32)> =
+            closed.chain(self.open.iter().map(|(&number, &slot)| (number, slot))).collect();
+        slots.sort_unstable();
+        slots
     }
 
     pub(super) fn call(
@@ -217,6 +214,9 @@ impl Matched {
         self.open_since.remove(&called);
         self.complete(slot);
         match role {
+            Role::Add if *result == Value::Bool(false) => {
+                return Err(Why::Unfit("saturation has no rule for an acquire that fails".into()));
+            }
             Role::Add => self.addition_returned(group)?,
             Role::Removing => self.removal_returned(slot, result)?,
             _ => self.read_returned(slot, result)?,

@@ -31,6 +31,7 @@ mod tests;
 pub use online::{Online, Stop, Violation};
 
 use keys::Keys;
+pub(crate) use matched::INITIAL;
 use matched::Matched;
 use partners::Partners;
 
@@ -93,11 +94,13 @@ impl Saturate {
         self
     }
 
-    /// The remembered operations that an order says something about, by their numbers, and whether the first of two
-    /// must come before the second. `None` where the object is decided without an order.
-    pub(crate) fn order(&self) -> Option<(Vec<u64>, impl Fn(u64, u64) -> bool + '_)> {
+    /// The remembered operations by their numbers, ascending, and whether the one at the first place must come before
+    /// that at the second. `None` where the object is decided without an order.
+    pub(crate) fn order(&self) -> Option<(Vec<u64>, impl Fn(usize, usize) -> bool + '_)> {
         let Engine::Matched(engine) = &self.engine else { return None };
-        Some((engine.numbers(), |x, y| engine.must_precede(x, y)))
+        let slots = engine.slots();
+        let numbers = slots.iter().map(|&(number, _)| number).collect();
+        Some((numbers, move |x: usize, y: usize| engine.order.precedes(slots[x].1, slots[y].1)))
     }
 
     fn stop(&self, why: Why, operation: Option<u64>) -> Stop {

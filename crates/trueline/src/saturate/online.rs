@@ -19,6 +19,7 @@
 
 use std::fmt;
 
+use crate::budget::Exhausted;
 use crate::theory::Method;
 use crate::value::Value;
 
@@ -43,6 +44,8 @@ pub enum Stop {
     Violation(Violation),
     /// The history is not one that this monitor can decide, and why: a value was added twice, say.
     Unfit(String),
+    /// The budget is spent.
+    Exhausted(Exhausted),
 }
 
 /// What was found.
@@ -64,6 +67,7 @@ impl fmt::Display for Stop {
         match self {
             Stop::Violation(why) => write!(f, "not linearizable: {}", why.reason),
             Stop::Unfit(why) => f.write_str(why),
+            Stop::Exhausted(why) => why.fmt(f),
         }
     }
 }

@@ -10,7 +10,8 @@
 //! - priority queue, `r1` real and value 1 leaving after value 2: `a2 < r1 => r2 < r1`; `r1 < r2 => r1 < a2`
 //! - register, `r` a read of `w`: `w1 < r => w1 < w`; `w < w1 => r < w1`
 //! - lock: `l1 < l2 => u1 < l2`; `l2 < u1 => l2 < l1`
-//! - semaphore of n: of the acquires, at most n - 1 others hold a permit when one takes it
+//! - semaphore of n: of the acquires, at most n - 1 others hold a permit when one takes it; no more than n acquires
+//!   have returned beyond the releases that were called (of a lock: one)
 //!
 //! A virtual removal comes behind whatever has returned, unless a pending removal may turn out to be it.
 
@@ -19,9 +20,19 @@ use super::matched::{Matched, NONE, Role};
 use super::order::members;
 use crate::theory::Object;
 
+const TOO_MANY: Why = Why::Broken("more permits are held at once than there are");
+
 impl Matched {
     /// Derives until nothing new follows.
     pub(super) fn saturate(&mut self) -> Result<(), Why> {
+        let limit = match self.object {
+            Object::Lock => 1,
+            Object::Semaphore(limit) => i64::from(limit),
+            _ => i64::MAX,
+        };
+        if self.balance > limit {
+            return Err(TOO_MANY);
+        }
         loop {
             while let Some((x, y)) = self.order.news.pop() {
                 self.pair(x, y)?;
@@ -193,10 +204,6 @@ impl Matched {
 
     /// The rules of a semaphore, which are about several acquires at once.
     fn semaphore(&mut self, limit: u32) -> Result<bool, Why> {
-        const TOO_MANY: Why = Why::Broken("more permits are held at once than there are");
-        if self.balance > i64::from(limit) {
-            return Err(TOO_MANY);
-        }
         // The groups that take part: acquire and release.
         let mut groups: Vec<(u32, u32)> = Vec::new();
         for slot in members(&self.virtuals).chain(members(&self.completed)) {

@@ -53,9 +53,8 @@ impl fmt::Display for Object {
 /// | | `Contains` | the key | true or false |
 /// | register | `Write` | the value | nil |
 /// | | `Read` | nil | the value |
-/// | lock, semaphore | `Acquire` | a tag that no other acquire has, or nil | nil |
+/// | lock, semaphore | `Acquire` | a tag that no other acquire has, or nil | nil; of a lock, false where it was held |
 /// | | `Release` | nil | the tag of the acquire that it ends, or nil |
-/// | lock | `Try` | nil | false: it found the lock held |
 /// | exchanger | `Exchange` | the value offered | the partner's value, nil where there was none |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Method {
@@ -73,8 +72,6 @@ pub enum Method {
     Acquire,
     /// Gives a permit back.
     Release,
-    /// Finds a lock held.
-    Try,
     /// Swaps values.
     Exchange,
 }
