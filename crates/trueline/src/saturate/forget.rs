@@ -71,7 +71,8 @@ impl Matched {
         });
     }
 
-    fn free_group(&mut self, group: u32) {
+    /// Forgets a group's addition and the group.
+    pub(super) fn free_group(&mut self, group: u32) {
         let this = &mut self.groups[group as usize];
         let (add, value) = (this.add, std::mem::take(&mut this.value));
         // No waiting entry may mistake what comes into its place.

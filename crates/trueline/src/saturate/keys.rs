@@ -11,7 +11,7 @@ use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
 
-use super::{Why, unknown_method, unknown_operation};
+use super::{SEEN_BUT_FAILED, Why, unknown_method, unknown_operation};
 use crate::theory::Method;
 use crate::value::Value;
 
@@ -86,6 +86,16 @@ impl Keys {
             self.keys.remove(&value);
         }
         Ok(())
+    }
+
+    pub(super) fn failed(&mut self, number: u64) -> Result<(), Why> {
+        let value = self.open.remove(&number).ok_or_else(|| unknown_operation(number))?;
+        let Some(key) = self.keys.get_mut(&value) else { return Err(unknown_operation(number)) };
+        let place = key.open.iter().position(|o| o.0 == number);
+        let place = place.ok_or_else(|| unknown_operation(number))?;
+        key.open.remove(place);
+        key.situations.retain_mut(|situation| !situation.progress.remove(place).changed);
+        if key.situations.is_empty() { Err(SEEN_BUT_FAILED) } else { Ok(()) }
     }
 
     pub(super) fn numbers(&self) -> Vec<u64> {

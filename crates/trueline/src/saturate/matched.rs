@@ -11,7 +11,7 @@ use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 use super::order::{Order, members};
-use super::{Why, unknown_method, unknown_operation};
+use super::{SEEN_BUT_FAILED, Why, unknown_method, unknown_operation};
 use crate::theory::{Method, Object};
 use crate::value::Value;
 
@@ -224,6 +224,30 @@ impl Matched {
         self.saturate()?;
         if self.forgets {
             self.forget();
+        }
+        Ok(())
+    }
+
+    pub(super) fn failed(&mut self, number: u64) -> Result<(), Why> {
+        self.clock += 1;
+        let slot = self.open.remove(&number).ok_or_else(|| unknown_operation(number))?;
+        let Node { role, group, called, .. } = self.nodes[slot as usize];
+        self.open_since.remove(&called);
+        match role {
+            Role::Add => {
+                let this = &self.groups[group as usize];
+                if this.real || !this.reads.is_empty() {
+                    return Err(SEEN_BUT_FAILED);
+                }
+                self.free_group(group);
+            }
+            _ => {
+                if role == Role::Removing {
+                    self.pending_removals.retain(|&p| p != slot);
+                    self.balance += 1;
+                }
+                self.free(slot);
+            }
         }
         Ok(())
     }

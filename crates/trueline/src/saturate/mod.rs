@@ -157,6 +157,19 @@ impl Online for Saturate {
         self.answer(told, operation)
     }
 
+    fn failed(&mut self, operation: u64) -> Result<(), Stop> {
+        if let Some(stop) = &self.stopped {
+            return Err(stop.clone());
+        }
+        self.step += 1;
+        let told = match &mut self.engine {
+            Engine::Matched(engine) => engine.failed(operation),
+            Engine::Keys(engine) => engine.failed(operation),
+            Engine::Partners(engine) => engine.failed(operation),
+        };
+        self.answer(told, operation)
+    }
+
     fn held(&self) -> usize {
         match &self.engine {
             Engine::Matched(engine) => engine.held(),
@@ -178,6 +191,9 @@ impl From<order::Cycle> for Why {
         Why::Broken("what its rules force to come first runs in a circle")
     }
 }
+
+/// Somebody saw the effect of an operation that is known not to have happened.
+const SEEN_BUT_FAILED: Why = Why::Broken("an operation failed, and another has seen its effect");
 
 /// The driver told of a return without a call, or of a method that the object does not have.
 fn unknown_operation(operation: u64) -> Why {

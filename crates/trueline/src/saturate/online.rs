@@ -27,11 +27,15 @@ use crate::value::Value;
 ///
 /// After an error the monitor has nothing more to say: every later answer is the same error.
 pub trait Online {
-    /// Operation `operation` was called. The number is the driver's; no two operations share one.
+    /// Operation `operation` was called. The number is the driver's; no two operations share one. An operation that
+    /// never returns stays pending.
     fn call(&mut self, operation: u64, method: Method, argument: &Value) -> Result<(), Stop>;
 
     /// Operation `operation` returned; `result` is as [`Method`] says.
     fn returned(&mut self, operation: u64, result: &Value) -> Result<(), Stop>;
+
+    /// Operation `operation` is known not to have happened, though it was called.
+    fn failed(&mut self, operation: u64) -> Result<(), Stop>;
 
     /// How many operations it remembers: what its memory is proportional to the square of.
     fn held(&self) -> usize;

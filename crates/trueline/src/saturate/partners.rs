@@ -7,7 +7,7 @@
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
-use super::{Why, unknown_method, unknown_operation};
+use super::{SEEN_BUT_FAILED, Why, unknown_method, unknown_operation};
 use crate::theory::Method;
 use crate::value::Value;
 
@@ -68,6 +68,15 @@ impl Partners {
                 )),
             },
         }
+    }
+
+    pub(super) fn failed(&mut self, number: u64) -> Result<(), Why> {
+        let mine = self.open.remove(&number).ok_or_else(|| unknown_operation(number))?;
+        let offer = self.offers.remove(&mine);
+        if offer.is_some_and(|offer| offer.claimed_by.is_some()) {
+            return Err(SEEN_BUT_FAILED);
+        }
+        Ok(())
     }
 
     pub(super) fn numbers(&self) -> Vec<u64> {

@@ -53,7 +53,9 @@ impl<'a> Enumerate<'a> {
     }
 
     fn check(&self) -> Result<Option<Vec<u32>>, Exhausted> {
-        let live: Vec<u32> = (0..self.record.operations.len() as u32).collect();
+        let operations = &self.record.operations;
+        let live: Vec<u32> =
+            (0..operations.len() as u32).filter(|&x| !operations[x as usize].failed).collect();
         if !self.completions {
             return self.linearizations(&live, None);
         }
@@ -137,6 +139,10 @@ impl Online for Enumerate<'_> {
             Ok(None) => self.record.violation(operation),
             Err(why) => self.record.stop(Stop::Exhausted(why)),
         }
+    }
+
+    fn failed(&mut self, operation: u64) -> Result<(), Stop> {
+        self.record.failed(operation).map(drop)
     }
 
     fn held(&self) -> usize {

@@ -26,6 +26,8 @@ pub(super) struct Entry {
     /// The driver's, or [`INITIAL`] and up.
     pub(super) number: u64,
     pub(super) label: Label,
+    /// It is known not to have happened.
+    pub(super) failed: bool,
     called: u64,
     returned: u64,
 }
@@ -94,6 +96,21 @@ impl Record {
         }
     }
 
+    /// Notes that an operation did not happen; its place.
+    pub(super) fn failed(&mut self, number: u64) -> Result<u32, Stop> {
+        self.go_on()?;
+        match self.place(number) {
+            Some(place) => {
+                self.operations[place as usize].failed = true;
+                Ok(place)
+            }
+            None => {
+                self.stop(Stop::Unfit(format!("operation {number} failed without a call")))?;
+                Ok(0)
+            }
+        }
+    }
+
     fn go_on(&mut self) -> Result<(), Stop> {
         self.step += 1;
         self.stopped.clone().map_or(Ok(()), Err)
@@ -104,7 +121,8 @@ impl Record {
         let place = self.operations.len() as u32;
         let label = Label { method, argument: argument.clone(), result: None };
         self.places.insert(number, place);
-        self.operations.push(Entry { number, label, called: self.clock, returned: u64::MAX });
+        let (called, returned) = (self.clock, u64::MAX);
+        self.operations.push(Entry { number, label, failed: false, called, returned });
         place
     }
 

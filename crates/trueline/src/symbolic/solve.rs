@@ -241,6 +241,19 @@ impl Online for Symbolic<'_> {
         }
     }
 
+    fn failed(&mut self, operation: u64) -> Result<(), Stop> {
+        let place = self.record.failed(operation)?;
+        self.live.retain(|&x| x != place);
+        if let Some(kept) = &mut self.kept {
+            kept.forget(place);
+        }
+        match self.saturate.as_mut().map(|saturate| saturate.failed(operation)) {
+            Some(Err(Stop::Violation(_))) => self.record.violation(operation),
+            Some(Err(stop)) => self.record.stop(stop),
+            _ => Ok(()),
+        }
+    }
+
     fn held(&self) -> usize {
         self.live.len()
     }

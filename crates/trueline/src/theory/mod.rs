@@ -7,12 +7,14 @@
 //! the unit propagation by hand. Each accepts exactly the legal sequential histories, which is tested for all of up to
 //! five operations.
 
+pub(crate) mod events;
 mod formula;
 mod label;
 mod objects;
 #[cfg(test)]
 mod tests;
 
+pub use events::Event;
 pub use formula::{Axiom, Formula, Var};
 pub use label::{Label, Method, Object};
 pub use objects::Theory;

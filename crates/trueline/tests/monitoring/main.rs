@@ -6,9 +6,12 @@
 #[path = "../oracle/mod.rs"]
 mod oracle;
 
+mod exchanger;
+mod figures;
 mod objects;
 mod saturation;
 mod symbolic;
+mod tables;
 
 /// How many histories a test tries.
 fn cases() -> u64 {
