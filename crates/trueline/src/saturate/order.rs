@@ -206,10 +206,8 @@ mod tests {
                 if rng.below(8) == 0 {
                     let gone = nodes.swap_remove(rng.below(nodes.len() as u64) as usize);
                     order.drop(gone);
-                    for i in 0..256 {
-                        plain[gone as usize][i] = false;
-                        plain[i][gone as usize] = false;
-                    }
+                    plain[gone as usize].fill(false);
+                    plain.iter_mut().for_each(|row| row[gone as usize] = false);
                     nodes.push(order.add());
                 }
             }

@@ -9,17 +9,17 @@ use crate::oracle::random::Random;
 
 /// What is called: method and argument.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Op {
-    pub method: Method,
-    pub argument: Value,
+pub(crate) struct Op {
+    pub(crate) method: Method,
+    pub(crate) argument: Value,
 }
 
 /// An object as the paper describes it.
 #[derive(Clone, Debug)]
-pub struct Paper(pub Object);
+pub(crate) struct Paper(pub(crate) Object);
 
 /// The objects that are tried; the exchanger is not sequential and has a test of its own.
-pub const OBJECTS: [Object; 9] = [
+pub(crate) const OBJECTS: [Object; 9] = [
     Object::Queue,
     Object::Stack,
     Object::PriorityQueue { smallest_first: false },
@@ -104,7 +104,7 @@ impl Spec for Paper {
 
 /// A random history of up to so many operations: processes call, take effect and return; then some results are
 /// spoiled and some intervals shrunk. Values are unique, as saturation needs them; a set has two keys.
-pub fn random_history(object: Object, most: u64, random: &mut Random) -> History<Op, Value> {
+pub(crate) fn random_history(object: Object, most: u64, random: &mut Random) -> History<Op, Value> {
     let spec = Paper(object);
     let processes = 2 + random.below(3);
     let operations = 3 + random.below(most - 2);

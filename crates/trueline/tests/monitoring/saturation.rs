@@ -11,7 +11,7 @@ use crate::oracle::is_linearizable;
 use crate::oracle::random::Random;
 
 /// The events of a history in order: operation, and whether it is its call.
-pub fn events(history: &History<Op, Value>) -> Vec<(usize, bool)> {
+pub(crate) fn events(history: &History<Op, Value>) -> Vec<(usize, bool)> {
     let mut events: Vec<(u32, usize, bool)> = Vec::new();
     for (i, o) in history.operations().iter().enumerate() {
         events.push((o.call, i, true));
@@ -24,7 +24,7 @@ pub fn events(history: &History<Op, Value>) -> Vec<(usize, bool)> {
 }
 
 /// The step at which the monitor sees a violation.
-pub fn violation_at(mut monitor: impl Online, history: &History<Op, Value>) -> Option<u64> {
+pub(crate) fn violation_at(mut monitor: impl Online, history: &History<Op, Value>) -> Option<u64> {
     for (i, is_call) in events(history) {
         let o = &history.operations()[i];
         let told = if is_call {
