@@ -114,7 +114,8 @@ impl Order {
             if i == x as usize / 64 {
                 front |= 1 << (x % 64);
             }
-            for p in bits(front, i) {
+            // Whatever is in front of `y` already is in front of all that is behind it, too.
+            for p in bits(front & !self.before[ys + i], i) {
                 for j in 0..width {
                     let mut behind = self.after[ys + j];
                     if j == y as usize / 64 {

@@ -9,7 +9,10 @@ pub(super) type Completion = Vec<(u32, Option<Value>)>;
 
 /// Every completion of the pending operations among these. Operations that only look around are dropped: nobody saw
 /// what they found.
-pub(super) fn completions(record: &Record, places: &[u32]) -> impl Iterator<Item = Completion> {
+pub(super) fn completions(
+    record: &Record,
+    places: &[u32],
+) -> impl Iterator<Item = Completion> + use<> {
     let pending = places.iter().filter(|&&x| record.operations[x as usize].is_pending());
     let choices: Vec<(u32, Vec<Option<Value>>)> =
         pending.map(|&x| (x, results(record, places, x))).collect();

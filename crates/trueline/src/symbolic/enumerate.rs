@@ -75,7 +75,7 @@ impl<'a> Enumerate<'a> {
     ) -> Result<Option<Vec<u32>>, Exhausted> {
         let mut ground = Ground::new(self.theory.clone(), false, self.budget);
         let places = add_all(&mut ground, &self.record, live, completion);
-        ground.ground(0)?;
+        ground.ground()?;
         let found = if self.theory.atomic {
             let mut sequence = Vec::new();
             match self.extend(&mut ground, &places, &mut sequence) {

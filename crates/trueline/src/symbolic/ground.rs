@@ -6,7 +6,7 @@
 //! `y < x` are one atom and its negation; that the order is transitive is told to the solver only where a model breaks
 //! it, which spares a cubic number of clauses.
 //!
-//! A history may grow: [`Ground::add`] grounds what a new operation has part in. A disjunction over 'some operation'
+//! A history may grow: [`Ground::ground`] grounds what the operations added since have part in. A disjunction over 'some operation'
 //! that later ones may still join ends in a literal for those to come, which is assumed false.
 
 use std::sync::Arc;
@@ -42,6 +42,10 @@ pub(super) struct Ground<'a> {
     tails: Vec<Tail>,
     /// Implied by all tails; assumed false.
     frontier: Option<Lit>,
+    /// Operations from this one on have no axioms yet.
+    grounded: u32,
+    /// The operations that count, ascending.
+    alive: Vec<u32>,
     instances: u64,
 }
 
@@ -105,6 +109,8 @@ impl<'a> Ground<'a> {
             grows,
             tails: Vec::new(),
             frontier,
+            grounded: 0,
+            alive: Vec::new(),
             instances: 0,
         }
     }
@@ -117,6 +123,7 @@ impl<'a> Ground<'a> {
             Use::Open => Node::Literal(self.fresh()),
         };
         self.operations.push(Known { label, used, answers: Vec::new() });
+        self.alive.push(number);
         for row in &mut self.before {
             row.push(false);
         }
@@ -136,8 +143,12 @@ impl<'a> Ground<'a> {
         self.before[y as usize][x as usize] = true;
     }
 
-    /// Grounds the axioms for all tuples with an operation from `first` on.
-    pub(super) fn ground(&mut self, first: u32) -> Result<(), Exhausted> {
+    /// Grounds the axioms for all tuples with an operation that was added since the last time.
+    pub(super) fn ground(&mut self) -> Result<(), Exhausted> {
+        let first = std::mem::replace(&mut self.grounded, self.operations.len() as u32);
+        if first == self.grounded {
+            return Ok(());
+        }
         if self.grows {
             self.continue_tails(first)?;
         }
@@ -171,6 +182,7 @@ impl<'a> Ground<'a> {
         if let Node::Literal(literal) = self.operations[x as usize].used {
             self.solver.add_clause_reuse(&mut vec![!literal]);
             self.operations[x as usize].used = Node::False;
+            self.alive.retain(|&y| y != x);
         }
     }
 
@@ -326,7 +338,8 @@ impl<'a> Ground<'a> {
         // The last one must be new where no other is.
         let is_last = variable + 1 == axiom.variables;
         let start = if is_last && at.iter().all(|&x| x < first) { first } else { 0 };
-        for o in start..self.operations.len() as u32 {
+        for i in self.alive.partition_point(|&o| o < start)..self.alive.len() {
+            let o = self.alive[i];
             at.truncate(usize::from(variable));
             at.push(o);
             // A premise that is known to fail spares everything below.
@@ -334,7 +347,7 @@ impl<'a> Ground<'a> {
                 premise.last_variable() == variable
                     && matches!(self.formula(premise, true, at), Node::False)
             });
-            if !fails && !matches!(self.operations[o as usize].used, Node::False) {
+            if !fails {
                 self.instances_of(axiom, first, at)?;
             }
         }
@@ -413,8 +426,8 @@ impl<'a> Ground<'a> {
 
     fn exists(&mut self, variable: Var, body: &Formula, at: &mut Vec<u32>) -> Node {
         let mut nodes = Vec::new();
-        for o in 0..self.operations.len() as u32 {
-            match self.witness(body, variable, at, o) {
+        for i in 0..self.alive.len() {
+            match self.witness(body, variable, at, self.alive[i]) {
                 Node::False => {}
                 Node::True => return Node::True,
                 node => nodes.push(node),

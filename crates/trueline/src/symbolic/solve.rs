@@ -1,6 +1,7 @@
 //! SYMBOLIC: the solver searches orders, completions and matchings.
 //!
-//! Without options every return makes a new formula of the whole history. With `i` one formula grows with it. With `r`
+//! Without options every return makes a new formula of the whole history. With `i` one formula grows from return to
+//! return. With `r`
 //! the operations that saturation forgets are left out, and the order that it derived of the others is kept: real time
 //! alone would lose what the forgotten ones forced. What saturation itself refutes is refuted.
 //!
@@ -110,8 +111,7 @@ impl<'a> Symbolic<'a> {
             (false, true) => self.ask_kept(None),
             (false, false) => self.ask_anew(None),
             (true, kept) => {
-                let all = completions(&self.record, &self.live);
-                for completion in all.collect::<Vec<_>>() {
+                for completion in completions(&self.record, &self.live) {
                     self.budget.spend(1)?;
                     let completion = Some(&completion);
                     let found =
@@ -128,6 +128,8 @@ impl<'a> Symbolic<'a> {
     /// Asks the formula that grew.
     fn ask_kept(&mut self, completion: Option<&Completion>) -> Result<Option<Vec<u32>>, Exhausted> {
         let Some(kept) = &mut self.kept else { return Ok(None) };
+        // Calls are told together at the next return.
+        kept.ground()?;
         let mut assumptions = Vec::new();
         for &x in &self.live {
             if !self.record.operations[x as usize].is_pending() {
@@ -161,7 +163,7 @@ impl<'a> Symbolic<'a> {
                 }
             }
         }
-        ground.ground(0)?;
+        ground.ground()?;
         let order = ground.solve(&[])?;
         Ok(order.map(|order| order.iter().map(|&x| places[x as usize]).collect()))
     }
@@ -206,13 +208,8 @@ impl Online for Symbolic<'_> {
         let Some(kept) = &mut self.kept else { return Ok(()) };
         let entry = &self.record.operations[place as usize];
         let before = |x: u32| self.record.operations[x as usize].precedes(entry);
-        let number = kept.add(entry.label.clone(), before, Use::Open);
-        // Whatever was there at first is grounded with the first operation.
-        let first = if number == self.first_call() { 0 } else { number };
-        match self.kept.as_mut().map_or(Ok(()), |kept| kept.ground(first)) {
-            Ok(()) => Ok(()),
-            Err(why) => self.record.stop(Stop::Exhausted(why)),
-        }
+        kept.add(entry.label.clone(), before, Use::Open);
+        Ok(())
     }
 
     fn returned(&mut self, operation: u64, result: &Value) -> Result<(), Stop> {
@@ -256,13 +253,5 @@ impl Online for Symbolic<'_> {
 
     fn held(&self) -> usize {
         self.live.len()
-    }
-}
-
-impl Symbolic<'_> {
-    /// The number of the first operation that was called, after those that were there.
-    fn first_call(&self) -> u32 {
-        let initial = |o: &&super::record::Entry| o.number >= crate::saturate::INITIAL;
-        self.record.operations.iter().filter(initial).count() as u32
     }
 }

@@ -63,3 +63,27 @@ fn enumerate_decides_as_the_oracle_does_and_at_the_same_step() {
         }
     }
 }
+
+/// More completions than a machine can count are tried until the budget is spent.
+#[test]
+fn sixty_pending_operations_have_too_many_completions_to_list() {
+    use trueline::Value;
+    use trueline::saturate::{Online, Stop};
+    use trueline::theory::{Method, Object};
+    for letters in ["c", "c,i"] {
+        let budget = Budget::unlimited().steps(20_000);
+        let mut checker = Symbolic::new(Object::Queue, letters.parse().unwrap(), &budget);
+        for i in 0..60 {
+            let (method, argument) = if i % 2 == 0 {
+                (Method::Add, Value::Int(i))
+            } else {
+                (Method::Remove, Value::Nil)
+            };
+            checker.call(i as u64, method, &argument).unwrap();
+        }
+        // Nobody added 99: every completion is tried in vain.
+        checker.call(60, Method::Remove, &Value::Nil).unwrap();
+        let answer = checker.returned(60, &Value::Int(99));
+        assert!(matches!(answer, Err(Stop::Exhausted(_))), "{letters}: {answer:?}");
+    }
+}
