@@ -24,6 +24,11 @@ use trueline::{Algorithm, Budget, History, Value};
 
 use crate::measure;
 
+/// How often a time is measured.
+const RUNS: usize = 5;
+/// A thousandth of the paper's 5 s, in seconds.
+const TARGET: f64 = 0.005;
+
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The folder of the authors' histories.
@@ -89,14 +94,25 @@ const TABLE_2: [Option<(&str, f64)>; 11] = [
 ];
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    figure_12(arguments)?;
+    let slowest = figure_12(arguments)?;
+    let met = slowest.is_some_and(|seconds| seconds <= TARGET);
+    let stacks = format!(
+        "saturate r processes the slowest stack in {} ms (target {} ms: {})",
+        slowest
+            .map_or("more than its limit".to_string(), |seconds| format!("{:.2}", seconds * 1e3)),
+        TARGET * 1e3,
+        if met { "met" } else { "missed" }
+    );
     let tables = arguments.corpus.join("pldi15-tables");
     if !tables.is_dir() {
         println!("\n{}: not there, so no tables", tables.display());
+        println!("\nmonitoring: {stacks}");
         return Ok(());
     }
-    table_1(arguments, &tables)?;
-    table_2(arguments, &tables)
+    let first = table_1(arguments, &tables)?;
+    let second = table_2(arguments, &tables)?;
+    println!("\nmonitoring: {stacks}; saturate r sees {first} and {second} of the tables");
+    Ok(())
 }
 
 /// A history in the words of its theory.
@@ -192,7 +208,8 @@ fn process(
     Ok(run)
 }
 
-fn figure_12(arguments: &Arguments) -> anyhow::Result<()> {
+/// The time in which `saturate r` processed the slowest stack, in seconds.
+fn figure_12(arguments: &Arguments) -> anyhow::Result<Option<f64>> {
     let stack = spec::named("stack").map_err(|e| anyhow!(e))?;
     let mut logs = Vec::new();
     for seed in 1..=arguments.stacks {
@@ -215,6 +232,8 @@ fn figure_12(arguments: &Arguments) -> anyhow::Result<()> {
     }
     println!(" {:>12}", "ms for all");
     let mut lines = Vec::new();
+    // Of the last algorithm, which forgets most.
+    let mut fastest = None;
     for algorithm in ALGORITHMS {
         let runs: Vec<Run> =
             logs.iter().map(|log| process(algorithm, log, limits)).collect::<Result<_, _>>()?;
@@ -228,12 +247,21 @@ fn figure_12(arguments: &Arguments) -> anyhow::Result<()> {
             print!(" {steps:>9.1}");
         }
         let all = runs.iter().zip(&logs).all(|(run, log)| run.steps == log.events.len() as u64);
-        let slowest = runs.iter().map(|run| run.seconds).fold(0.0, f64::max);
-        println!(" {:>12}", if all { format!("<= {:.2}", slowest * 1e3) } else { String::new() });
+        if all {
+            let mut slowest: f64 = 0.0;
+            for (first, log) in runs.iter().zip(&logs) {
+                slowest = slowest.max(best(first.seconds, algorithm, log, limits)?);
+            }
+            println!(" {:>12}", format!("<= {:.2}", slowest * 1e3));
+            fastest = Some(slowest);
+        } else {
+            println!();
+        }
         lines.push((name(algorithm), points));
     }
     if let Some(log) = &shared {
-        let one = process(("saturate", "r"), log, limits)?;
+        let mut one = process(("saturate", "r"), log, limits)?;
+        one.seconds = best(one.seconds, ("saturate", "r"), log, limits)?;
         println!(
             "\nthe shared stack of {} steps, saturate r: {} steps in {:.2} ms, {}; the paper's limit is 5 s",
             log.events.len(),
@@ -250,10 +278,21 @@ fn figure_12(arguments: &Arguments) -> anyhow::Result<()> {
         fs::write(file, plot::svg(title, &lines)).with_context(|| file.display().to_string())?;
         println!("drawn in {}", file.display());
     }
-    Ok(())
+    Ok(fastest)
 }
 
-fn table_1(arguments: &Arguments, tables: &Path) -> anyhow::Result<()> {
+/// The best time of several runs: others use the machine, too.
+fn best(
+    first: f64,
+    algorithm: (&str, &str),
+    log: &Log,
+    limits: &[Duration],
+) -> anyhow::Result<f64> {
+    (1..RUNS).try_fold(first, |best, _| Ok(best.min(process(algorithm, log, limits)?.seconds)))
+}
+
+/// How many violations of how many `saturate r` saw.
+fn table_1(arguments: &Arguments, tables: &Path) -> anyhow::Result<String> {
     let logs = folders(tables, &["msq-very-concurrent", "bkq-very-concurrent"])?;
     let violations = logs.iter().filter(|log| log.is_violation).count();
     println!(
@@ -266,6 +305,7 @@ fn table_1(arguments: &Arguments, tables: &Path) -> anyhow::Result<()> {
         "{:<18} {:>10} {:>8} {:>13} {:>12} {:>8} {:>9}",
         "algorithm", "avg steps", "", "avg time viol", "violations", "", "invented"
     );
+    let mut last = String::new();
     for (i, algorithm) in ALGORITHMS.into_iter().enumerate() {
         let tally = Tally::of(algorithm, &logs, arguments.timeout)?;
         let (steps, found) = match TABLE_1[i] {
@@ -280,11 +320,13 @@ fn table_1(arguments: &Arguments, tables: &Path) -> anyhow::Result<()> {
             format!("{}/{violations}", tally.found),
             tally.invented,
         );
+        last = format!("{}/{violations}", tally.found);
     }
-    Ok(())
+    Ok(last)
 }
 
-fn table_2(arguments: &Arguments, tables: &Path) -> anyhow::Result<()> {
+/// How many violations of how many `saturate r` saw.
+fn table_2(arguments: &Arguments, tables: &Path) -> anyhow::Result<String> {
     let logs = folders(tables, &["bkq-almost-sequential"])?;
     let violations = logs.iter().filter(|log| log.is_violation).count();
     println!(
@@ -297,6 +339,7 @@ fn table_2(arguments: &Arguments, tables: &Path) -> anyhow::Result<()> {
         "{:<18} {:>12} {:>8} {:>10} {:>8} {:>9}",
         "algorithm", "violations", "", "avg step", "", "invented"
     );
+    let mut last = String::new();
     for (i, algorithm) in ALGORITHMS.into_iter().enumerate() {
         let tally = Tally::of(algorithm, &logs, arguments.timeout)?;
         let (found, step) = match TABLE_2[i] {
@@ -310,8 +353,9 @@ fn table_2(arguments: &Arguments, tables: &Path) -> anyhow::Result<()> {
             tally.average_step.map_or("-".to_string(), |step| format!("{step:.1}")),
             tally.invented,
         );
+        last = format!("{}/{violations}", tally.found);
     }
-    Ok(())
+    Ok(last)
 }
 
 /// What an algorithm makes of some histories.
