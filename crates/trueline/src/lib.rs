@@ -12,7 +12,10 @@ pub mod history;
 pub(crate) mod monitor;
 #[doc(hidden)]
 pub mod rng;
+pub mod saturate;
 pub mod spec;
+pub mod symbolic;
+pub mod theory;
 pub mod value;
 pub mod verdict;
 
