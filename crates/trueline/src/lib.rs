@@ -13,6 +13,7 @@ pub(crate) mod monitor;
 #[doc(hidden)]
 pub mod rng;
 pub mod spec;
+pub mod stream;
 pub mod value;
 pub mod verdict;
 
