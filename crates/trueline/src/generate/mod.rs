@@ -394,7 +394,8 @@ impl<'a, B: Builtin> Simulation<'a, B> {
             let op = self.spec.sample(&self.state, &mut |n| rng.below(n), fresh);
             if self.inside <= self.plan.occupancy
                 && let Some(canonical) = &self.canonical
-                && let Some(Action::RemoveUnknown | Action::Delete(_)) = (canonical.action)(&op, None)
+                && let Some(Action::RemoveUnknown | Action::Delete(_)) =
+                    (canonical.action)(&op, None)
             {
                 continue;
             }

@@ -35,9 +35,9 @@ mod records;
 mod register;
 mod set;
 mod stack;
-mod watch;
 #[cfg(test)]
 mod tests;
+mod watch;
 
 pub use monitor::{Event, Monitor, Stopped, Tally, Violation};
 pub(crate) use watch::Watched;

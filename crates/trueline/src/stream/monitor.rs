@@ -316,8 +316,7 @@ impl<S: Spec> Monitor<S> {
         if self.is_rash(&clash) {
             return Stopped::Unknown("an open operation may be a write: it has no word yet".into());
         }
-        let (history, ids) =
-            self.records.history(&clash.operations, &self.processes, &self.parts);
+        let (history, ids) = self.records.history(&clash.operations, &self.processes, &self.parts);
         let reason = clash.reason.and_then(|(blamed, what)| {
             let place = ids.iter().position(|&id| id == blamed)?;
             Some((place as u32, what))
@@ -356,7 +355,9 @@ impl<S: Spec> Monitor<S> {
         let starts_full = !self.canonical.initial.is_empty()
             && !matches!(self.canonical.kind, Kind::Register | Kind::Set | Kind::Mutex);
         let mut verdict = match starts_full {
-            false => explain_clash(&self.spec, history, reason, &Budget::unlimited().steps(EXPLAIN)),
+            false => {
+                explain_clash(&self.spec, history, reason, &Budget::unlimited().steps(EXPLAIN))
+            }
             true => Verdict::Unknown(Unknown {
                 reason: Reason::NotApplicable(String::new()),
                 progress: String::new(),

@@ -121,8 +121,7 @@ impl<O: Clone, R: Clone> Records<O, R> {
             result: record.result.clone(),
         };
         let operations = some.iter().map(|(_, record)| operation(record)).collect();
-        let history =
-            History::assemble(operations, processes.to_vec(), Vec::new(), parts.to_vec());
+        let history = History::assemble(operations, processes.to_vec(), Vec::new(), parts.to_vec());
         (history, some.into_iter().map(|(id, _)| id).collect())
     }
 }

@@ -216,7 +216,8 @@ impl Engine for Register {
                     self.sweep();
                 }
                 if self.clusters.insert(value.clone(), cluster).is_some() {
-                    let message = format!("the value {value} is written again while it may be read");
+                    let message =
+                        format!("the value {value} is written again while it may be read");
                     return Err(Stop::Unfit(message));
                 }
             }

@@ -87,10 +87,9 @@ impl Set {
 
     fn key(&mut self, value: &Value) -> &mut Key {
         let initial = &self.initial;
-        self.keys.entry_ref(value).or_insert_with(|| Key {
-            present: initial.contains(value),
-            ..Key::default()
-        })
+        self.keys
+            .entry_ref(value)
+            .or_insert_with(|| Key { present: initial.contains(value), ..Key::default() })
     }
 
     /// Nothing of this key runs any more, perhaps.

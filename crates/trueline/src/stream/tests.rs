@@ -8,7 +8,7 @@ use crate::check::{Algorithm, Check};
 use crate::generate::{Plan, generate};
 use crate::history::{History, Operation, PENDING, Part, Position};
 use crate::rng::Rng;
-use crate::spec::{self, Builtin};
+use crate::spec::{self, Builtin, Kind};
 use crate::value::Value;
 use crate::verdict::Verdict;
 
@@ -34,12 +34,15 @@ struct Case<Op> {
 
 impl<Op: Clone + Eq + std::fmt::Debug + Send + Sync + std::hash::Hash + 'static> Case<Op> {
     fn random<B: Builtin<Op = Op>>(spec: &B, rng: &mut Rng) -> Option<Case<Op>> {
+        // Keys of a set and holders of a lock may repeat; values that go in must not.
+        let kind = spec.canonical()?.kind;
         let plan = Plan {
             operations: 2 + rng.below(16) as usize,
             processes: 1 + rng.below(4) as usize,
             seed: rng.number(),
             pending: [0.0, 0.0, 0.1, 0.3][rng.below(4) as usize],
             empties: rng.below(4) > 0,
+            unique: kind != Kind::Set,
             overlap: [0.3, 0.7, 1.0][rng.below(3) as usize],
             ..Plan::default()
         };
@@ -203,7 +206,9 @@ where
                 }
                 violations += 1;
                 match &violation.outcome.verdict {
-                    Verdict::Violation(explanation) => unchecked += u64::from(!explanation.rechecked),
+                    Verdict::Violation(explanation) => {
+                        unchecked += u64::from(!explanation.rechecked)
+                    }
                     other => panic!("{other:?} explains {}", told()),
                 }
             }
@@ -211,7 +216,9 @@ where
             (_, Some(Stopped::Input(error))) => panic!("{error:?}: {}", told()),
         }
     }
-    println!("{name}: {fine} fine, {violations} violations ({unchecked} not rechecked), {unknown} unknown");
+    println!(
+        "{name}: {fine} fine, {violations} violations ({unchecked} not rechecked), {unknown} unknown"
+    );
     assert!(fine > total / 10 && violations > total / 20, "{name}: {fine} {violations}");
     assert!(unknown < total / 20, "{name}: {unknown} unknown");
     assert!(unchecked < violations / 20, "{name}: {unchecked} of {violations} not rechecked");
@@ -269,7 +276,9 @@ fn compare_verdicts<B: Builtin>(name: &str, spec: &B, seed: u64) {
         let offline = |events| Check::new(spec.clone()).run(&case.history(events)).verdict;
         let told = || format!("{name}, case {number}:\n{}", case.show(spec));
         match case.stream(spec) {
-            (_, None) => assert!(offline(case.events.len()).is_linearizable(), "missed: {}", told()),
+            (_, None) => {
+                assert!(offline(case.events.len()).is_linearizable(), "missed: {}", told())
+            }
             (events, Some(Stopped::Violation(_))) => {
                 assert!(offline(events).is_violation(), "too early, after {events}: {}", told());
                 violations += 1;
