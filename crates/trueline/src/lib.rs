@@ -9,6 +9,8 @@ pub mod check;
 pub mod formats;
 pub mod generate;
 pub mod history;
+#[cfg(feature = "live")]
+pub mod live;
 pub(crate) mod monitor;
 #[doc(hidden)]
 pub mod rng;

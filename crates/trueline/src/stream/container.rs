@@ -6,11 +6,13 @@
 //! the offline monitors leave the slot free). So a promise starts with the slots of its interval, less the covers of the
 //! values that have left; it is
 //!
-//! - *kept* as soon as it has a slot before the insert of every value of the kind that is still inside;
+//! - *kept* as soon as it has a slot in which no value of the kind is inside but those that must have left by then
+//!   anyway, because of their deadlines;
 //! - *broken* when it has no slot left, or when in its first slot more values of the kind are inside than
 //!   there are open removals, called before its last, to have taken them;
 //! - *waiting* else: for open removals to return. A waiting promise holds its own slots, so what has left can be
-//!   forgotten all the same.
+//!   forgotten all the same. It sets a deadline to the values that are inside in its first slot: its last slot. So a value
+//!   that was taken by a removal of unknown outcome keeps few promises waiting.
 //!
 //! **Forgetting.** Covers are needed by promises that are yet to be made, by removals that are open: one that ended
 //! before the earliest open removal was called is dropped. Values that left are known no more: a removal that returns
@@ -26,6 +28,7 @@ use std::ops::Bound;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
+use smallvec::SmallVec;
 
 use super::{Clash, Id, NEVER, NONE, Stop, Time, ambiguous};
 use crate::value::Value;
@@ -34,6 +37,9 @@ use crate::value::Value;
 const SEARCH: u32 = 200_000;
 /// Values that have left and are remembered to tell 'twice' from 'never'.
 const RECENT: usize = 256;
+/// Operations that explain something.
+type Reasons = SmallVec<[Id; 2]>;
+
 /// No entry.
 pub(super) const NIL: u32 = u32::MAX;
 
@@ -48,7 +54,7 @@ pub(super) struct Entry {
     removed: Option<Id>,
     /// Its removal must have been called before this; who says so.
     pub(super) deadline: Time,
-    pub(super) because: [Id; 2],
+    because: Reasons,
     pub(super) next: u32,
     before: u32,
 }
@@ -87,12 +93,10 @@ struct Promise {
     covers: Vec<Id>,
 }
 
-/// What leaves the container, or was said about it.
+/// What leaves the container.
 pub(super) struct Taken {
     pub(super) entry: Entry,
     pub(super) place: u32,
-    /// The call of the removal.
-    pub(super) call: Time,
 }
 
 pub(super) struct Container {
@@ -112,6 +116,12 @@ pub(super) struct Container {
     covers: VecDeque<Cover>,
     waiting: Vec<Promise>,
     recent: VecDeque<(Value, Id, Id)>,
+    /// The latest deadline that was ever set.
+    latest: Time,
+    /// The values inside with a deadline, by that and the call of their insert.
+    late: BTreeMap<(Time, Time), u32>,
+    /// Something that nobody knows was inside at first.
+    forgiving: bool,
 }
 
 impl Container {
@@ -133,6 +143,9 @@ impl Container {
             covers: VecDeque::new(),
             waiting: Vec::new(),
             recent: VecDeque::new(),
+            latest: 0,
+            late: BTreeMap::new(),
+            forgiving: false,
         };
         // The stream starts behind them: see `first_time`.
         for (i, value) in initial.iter().enumerate() {
@@ -142,12 +155,13 @@ impl Container {
         Ok(container)
     }
 
-    pub(super) fn entry(&self, place: u32) -> &Entry {
-        &self.entries[place as usize]
+    /// The contents at first are not known: a value that was not inserted may have been there.
+    pub(super) fn forgive(&mut self) {
+        self.forgiving = true;
     }
 
-    pub(super) fn entry_mut(&mut self, place: u32) -> &mut Entry {
-        &mut self.entries[place as usize]
+    pub(super) fn entry(&self, place: u32) -> &Entry {
+        &self.entries[place as usize]
     }
 
     pub(super) fn insert_called(&mut self, id: Id, at: Time, value: &Value) -> Result<(), Stop> {
@@ -158,7 +172,7 @@ impl Container {
             returned: NEVER,
             removed: None,
             deadline: NEVER,
-            because: [NONE; 2],
+            because: Reasons::new(),
             next: NIL,
             before: NIL,
         };
@@ -250,8 +264,11 @@ impl Container {
         call: Time,
         at: Time,
         value: &Value,
-    ) -> Result<Taken, Clash> {
+    ) -> Result<Option<Taken>, Clash> {
         let Some(&place) = self.by_value.get(value) else {
+            if self.forgiving {
+                return Ok(None);
+            }
             let before = self.recent.iter().rev().find(|recent| recent.0 == *value);
             let others = before.map_or([NONE; 2], |&(_, insert, remove)| [insert, remove]);
             let what = match before {
@@ -267,12 +284,16 @@ impl Container {
             let clash = Clash::new([entry.insert, other, id]);
             return Err(clash.because(id, "took a value that another removal had taken"));
         }
-        let copy = Entry { value: value.clone(), ..*entry };
+        let because = std::mem::take(&mut entry.because);
+        let copy = Entry { value: value.clone(), because, ..*entry };
         if entry.returned == NEVER {
             entry.removed = Some(id);
-            return Ok(Taken { entry: copy, place, call });
+            return Ok(Some(Taken { entry: copy, place }));
         }
         let (before, next) = (entry.before, entry.next);
+        if copy.deadline != NEVER {
+            self.late.remove(&(copy.deadline, copy.call));
+        }
         match before {
             NIL => self.head = next,
             before => self.entries[before as usize].next = next,
@@ -299,7 +320,10 @@ impl Container {
                 self.covers.push_back(cover);
             }
         }
-        Ok(Taken { entry: copy, place, call })
+        if call > copy.deadline {
+            return Err(Clash::new(copy.because.into_iter().chain([copy.insert, id])));
+        }
+        Ok(Some(Taken { entry: copy, place }))
     }
 
     /// What ended before every open removal was called is of no use any more.
@@ -370,13 +394,61 @@ impl Container {
             return Err(promise.broken([]));
         }
         if !self.is_kept(&promise) {
+            self.set_deadlines(&promise);
             self.waiting.push(promise);
         }
         Ok(())
     }
 
+    /// True where the promise has a slot in which nothing is inside, or nothing that has not to be gone by then anyway.
     fn is_kept(&self, promise: &Promise) -> bool {
-        promise.slots[0].0 < self.first_inside(promise.above.as_ref())
+        let above = promise.above.as_ref();
+        if promise.slots[0].0 < self.first_inside(above) {
+            return true;
+        }
+        let mut slots = promise.slots.clone();
+        for entry in self.inside(above) {
+            // With a deadline it is gone in the slot before it, and from then on.
+            let gone = if entry.deadline == NEVER { NEVER } else { entry.deadline - 1 };
+            if entry.returned < gone {
+                subtract(&mut slots, entry.returned, gone);
+            }
+            if slots.is_empty() || (above.is_none() && gone == NEVER) {
+                break;
+            }
+        }
+        !slots.is_empty()
+    }
+
+    /// What is inside in the first slot of a promise must have left by its last: that follows, whatever slot it is.
+    /// Deadlines of the queue ascend along the list, so none is set that is earlier than one before.
+    fn set_deadlines(&mut self, promise: &Promise) {
+        let (first, last) = (promise.slots[0].0, promise.slots[promise.slots.len() - 1].1);
+        let latest = last.max(self.latest);
+        let inside = self.inside(promise.above.as_ref());
+        let prompt = inside.take_while(|e| e.returned <= first || promise.above.is_some());
+        let late = prompt.filter(|e| e.returned <= first && e.deadline == NEVER);
+        let values: Vec<Value> = late.map(|entry| entry.value.clone()).collect();
+        for value in values {
+            if let Some(&place) = self.by_value.get(&value) {
+                let promised = [promise.id, promise.insert].into_iter();
+                self.set_deadline(place, latest, promised.chain(promise.covers.iter().copied()));
+            }
+        }
+    }
+
+    /// The removal of this value must have been called before then, and why.
+    pub(super) fn set_deadline(
+        &mut self,
+        place: u32,
+        deadline: Time,
+        because: impl IntoIterator<Item = Id>,
+    ) {
+        self.latest = deadline;
+        let entry = &mut self.entries[place as usize];
+        entry.deadline = deadline;
+        entry.because.extend(because);
+        self.late.insert((deadline, entry.call), place);
     }
 
     /// A value has left: its cover takes slots from the promises that wait.
@@ -398,6 +470,14 @@ impl Container {
 
     /// Looks at the promises that wait again: something has left, or a removal returned.
     pub(super) fn look_again(&mut self) -> Result<(), Clash> {
+        if !self.late.is_empty() && !self.can_meet(self.late.keys().map(|late| late.0)) {
+            let mut ids: Vec<Id> = self.open.iter().map(|open| open.id).collect();
+            for &place in self.late.values() {
+                let entry = self.entry(place);
+                ids.extend(entry.because.iter().copied().chain([entry.insert]));
+            }
+            return Err(Clash::new(ids));
+        }
         if self.waiting.is_empty() {
             return Ok(());
         }
@@ -427,9 +507,7 @@ impl Container {
     /// The stream is over: is there a way to deal the open removals out? Entries have their deadlines.
     pub(super) fn finish(&mut self) -> Result<(), Stop> {
         let mut deadlines: HashMap<Time, Time, FixedState> = HashMap::default();
-        for entry in self.inside(None).filter(|entry| entry.deadline != NEVER) {
-            deadlines.insert(entry.call, entry.deadline);
-        }
+        deadlines.extend(self.late.keys().map(|&(deadline, call)| (call, deadline)));
         let mut steps = SEARCH;
         match self.deal(0, &mut deadlines, &mut steps) {
             Some(true) => Ok(()),
@@ -441,7 +519,7 @@ impl Container {
                 for entry in self.inside(None) {
                     let concerned = |p: &Promise| self.concerns(p.above.as_ref(), &entry.value);
                     if entry.deadline != NEVER || waiting().any(concerned) {
-                        ids.extend(entry.because.into_iter().chain([entry.insert]));
+                        ids.extend(entry.because.iter().copied().chain([entry.insert]));
                     }
                 }
                 Err(Clash::new(ids).into())
@@ -487,7 +565,7 @@ impl Container {
     pub(super) fn mark(&self, keep: &mut dyn FnMut(Id)) {
         for &place in self.by_value.values() {
             let entry = self.entry(place);
-            let ids = entry.because.into_iter().chain(entry.removed).chain([entry.insert]);
+            let ids = entry.because.iter().copied().chain(entry.removed).chain([entry.insert]);
             ids.for_each(&mut *keep);
         }
         self.open.iter().for_each(|open| keep(open.id));

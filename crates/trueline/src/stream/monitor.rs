@@ -3,7 +3,7 @@
 
 use super::container::first_time;
 use super::records::{Record, Records};
-use super::{Clash, Engine, Id, NEVER, NONE, Stop, Time, engine};
+use super::{Clash, Engine, Id, NEVER, NONE, Stop, Time, engine, forgiving_engine};
 use crate::budget::Budget;
 use crate::check::{Outcome, explain_clash, monitor_name, trust};
 use crate::history::{Error, History, Part, Position};
@@ -77,6 +77,8 @@ pub struct Monitor<S: Spec> {
     records: Records<S::Op, S::Ret>,
     at: Time,
     tally: Tally,
+    /// Started from a state that is not known.
+    is_forgiving: bool,
     /// The first operations, until the claim has been tested.
     trial: Option<Vec<Id>>,
 }
@@ -99,6 +101,7 @@ impl<S: Spec> Monitor<S> {
             records: Records::new(),
             at,
             tally: Tally::default(),
+            is_forgiving: false,
             trial: Some(Vec::new()),
         })
     }
@@ -210,9 +213,24 @@ impl<S: Spec> Monitor<S> {
         unfit.map_or(Ok(()), |why| Err(Stopped::Unknown(why)))
     }
 
-    /// True where no operation is open.
-    pub fn is_quiet(&self) -> bool {
-        self.open.iter().all(|&id| id == NONE)
+    /// Forgets everything and starts again while nothing runs: from the initial state, or from one that is not known,
+    /// where operations on values that were inside are ignored. The error says why that is not possible.
+    pub fn restart(&mut self, state_is_known: bool) -> Result<(), String> {
+        self.open.fill(NONE);
+        self.records = Records::new();
+        self.trial = self.trial.take().map(|_| Vec::new());
+        for engine in &mut self.engines {
+            let fresh = match state_is_known {
+                true => self::engine(self.canonical.kind, &self.canonical.initial),
+                false => forgiving_engine(self.canonical.kind),
+            };
+            *engine = fresh.map_err(|stop| match stop {
+                Stop::Unfit(why) => why,
+                Stop::Clash(_) => "its initial contents are impossible".into(),
+            })?;
+        }
+        self.is_forgiving = !state_is_known;
+        Ok(())
     }
 
     fn calls(
@@ -352,7 +370,7 @@ impl<S: Spec> Monitor<S> {
         reason: Option<(u32, &'static str)>,
     ) -> Verdict {
         // Values that were there at first and left are forgotten: without them the operations tell another story.
-        let starts_full = !self.canonical.initial.is_empty()
+        let starts_full = (self.is_forgiving || !self.canonical.initial.is_empty())
             && !matches!(self.canonical.kind, Kind::Register | Kind::Set | Kind::Mutex);
         let mut verdict = match starts_full {
             false => {

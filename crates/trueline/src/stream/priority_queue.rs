@@ -27,8 +27,15 @@ impl PriorityQueue {
         Ok(PriorityQueue { container: Container::new(&sorted, true, smallest_first)? })
     }
 
+    /// See [`super::forgiving_engine`].
+    pub(super) fn forgiving(smallest_first: bool) -> Result<PriorityQueue, Stop> {
+        let mut queue = PriorityQueue::new(&[], smallest_first)?;
+        queue.container.forgive();
+        Ok(queue)
+    }
+
     fn took(&mut self, id: Id, call: Time, at: Time, value: &Value) -> Result<(), Clash> {
-        let taken = self.container.take(id, call, at, value)?;
+        let Some(taken) = self.container.take(id, call, at, value)? else { return Ok(()) };
         let from = call.max(taken.entry.call);
         self.container.promise(id, taken.entry.insert, Some(value), from, at)
     }

@@ -34,48 +34,30 @@ impl Queue {
         Ok(Queue { container, fresh })
     }
 
+    /// See [`super::forgiving_engine`].
+    pub(super) fn forgiving() -> Result<Queue, Stop> {
+        let mut queue = Queue::new(&[])?;
+        queue.container.forgive();
+        Ok(queue)
+    }
+
     fn took(&mut self, id: Id, call: Time, at: Time, value: &Value) -> Result<(), Clash> {
         let fresh_next = match self.fresh {
             NIL => NIL,
             fresh => self.container.entry(fresh).next,
         };
-        let taken = self.container.take(id, call, at, value)?;
+        let Some(taken) = self.container.take(id, call, at, value)? else { return Ok(()) };
         if self.fresh == taken.place && taken.entry.returned != NEVER {
             self.fresh = fresh_next;
         }
-        let entry = &taken.entry;
-        if taken.call > entry.deadline {
-            let clash = Clash::new(entry.because.into_iter().chain([entry.insert, id]));
-            return Err(clash);
-        }
         // Everything whose enqueue returned before this one's was called had to be taken by now.
+        let entry = &taken.entry;
         while self.fresh != NIL && self.container.entry(self.fresh).returned < entry.call {
-            let late = self.container.entry_mut(self.fresh);
-            late.deadline = at;
-            late.because = [entry.insert, id];
-            self.fresh = late.next;
+            let next = self.container.entry(self.fresh).next;
+            self.container.set_deadline(self.fresh, at, [entry.insert, id]);
+            self.fresh = next;
         }
         Ok(())
-    }
-
-    fn look_again(&mut self) -> Result<(), Clash> {
-        self.container.look_again()?;
-        let mut late = Vec::new();
-        let mut place = self.container.head;
-        while place != self.fresh {
-            late.push(place);
-            place = self.container.entry(place).next;
-        }
-        let deadlines = late.iter().map(|&place| self.container.entry(place).deadline);
-        if self.container.can_meet(deadlines) {
-            return Ok(());
-        }
-        let mut ids: Vec<Id> = self.container.open.iter().map(|open| open.id).collect();
-        for place in late {
-            let entry = self.container.entry(place);
-            ids.extend(entry.because.into_iter().chain([entry.insert]));
-        }
-        Err(Clash::new(ids))
     }
 }
 
@@ -108,10 +90,13 @@ impl Engine for Queue {
             Action::FoundEmpty => {
                 let call = self.container.removal_closed(id);
                 self.container.promise(id, super::NONE, None, call, at)?;
+                while self.fresh != NIL && self.container.entry(self.fresh).deadline != NEVER {
+                    self.fresh = self.container.entry(self.fresh).next;
+                }
             }
             other => return Err(strange(other)),
         }
-        Ok(self.look_again()?)
+        Ok(self.container.look_again()?)
     }
 
     fn unknown(&mut self, id: Id, may: Option<&Action>) -> Result<(), Stop> {
@@ -130,7 +115,7 @@ impl Engine for Queue {
             Some(Action::Insert(value)) => self.container.insert_lost(value, false),
             _ => {
                 self.container.removal_closed(id);
-                Ok(self.look_again()?)
+                Ok(self.container.look_again()?)
             }
         }
     }

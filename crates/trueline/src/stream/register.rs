@@ -67,6 +67,8 @@ pub(super) struct Register {
     sweep_at: usize,
     /// What is over: the value, its write, and what was written after it.
     recent: VecDeque<(Value, [Id; 2], [Id; 3])>,
+    /// What it held at first is not known.
+    forgiving: bool,
 }
 
 impl Register {
@@ -86,12 +88,28 @@ impl Register {
             reads: Vec::new(),
             sweep_at: FEW,
             recent: VecDeque::new(),
+            forgiving: false,
+        }
+    }
+
+    /// See [`super::forgiving_engine`].
+    pub(super) fn forgiving() -> Register {
+        Register {
+            clusters: HashMap::default(),
+            zones: Vec::new(),
+            reads: Vec::new(),
+            sweep_at: FEW,
+            recent: VecDeque::new(),
+            forgiving: true,
         }
     }
 
     /// An operation of the value returned: `call` to `at`.
     fn seen(&mut self, value: &Value, id: Id, call: Time, at: Time) -> Result<(), Clash> {
         let Some(cluster) = self.clusters.get_mut(value) else {
+            if self.forgiving {
+                return Ok(());
+            }
             let over = self.recent.iter().rev().find(|recent| recent.0 == *value);
             let what = match over {
                 Some(_) => "found a value that was certainly overwritten",

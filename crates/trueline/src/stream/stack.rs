@@ -86,6 +86,8 @@ pub(super) struct Stack {
     is_settled: bool,
     /// The last values that left, to tell 'twice' from 'never'.
     recent: VecDeque<(Value, Id, Id)>,
+    /// Something that nobody knows was inside at first.
+    forgiving: bool,
 }
 
 impl Stack {
@@ -100,12 +102,18 @@ impl Stack {
             look_at: BATCH,
             is_settled: true,
             recent: VecDeque::new(),
+            forgiving: false,
         };
         for (i, value) in initial.iter().enumerate() {
             stack.pushes(NONE, 2 * i as Time, value)?;
             stack.pushed(2 * i as Time + 1, value);
         }
         Ok(stack)
+    }
+
+    /// See [`super::forgiving_engine`].
+    pub(super) fn forgiving() -> Result<Stack, Stop> {
+        Ok(Stack { forgiving: true, ..Stack::new(&[])? })
     }
 
     fn pushes(&mut self, id: Id, at: Time, value: &Value) -> Result<(), Stop> {
@@ -137,6 +145,9 @@ impl Stack {
 
     fn popped(&mut self, id: Id, call: Time, at: Time, value: &Value) -> Result<(), Clash> {
         let Some(held) = self.inside.get_mut(value) else {
+            if self.forgiving {
+                return Ok(());
+            }
             let before = self.recent.iter().rev().find(|recent| recent.0 == *value);
             let others = before.map_or([NONE; 2], |&(_, push, pop)| [push, pop]);
             let what = match before {
