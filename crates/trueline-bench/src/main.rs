@@ -7,6 +7,7 @@ mod differential;
 mod growth;
 mod measure;
 mod memory;
+mod monitoring;
 mod monitors;
 #[allow(unreachable_pub)]
 #[path = "../../trueline/tests/oracle/mod.rs"]
@@ -30,6 +31,8 @@ enum Command {
     Differential(differential::Arguments),
     /// How the time of the general search grows with the length of register histories, wgl beside it.
     Growth(growth::Arguments),
+    /// The experiments of the paper on symbolic monitoring: Figure 12, Tables 1 and 2.
+    Monitoring(monitoring::Arguments),
     /// Long histories of the types that have exact monitors: deciding against reading.
     Monitors(monitors::Arguments),
     /// How fast a long history is read, and with how much memory.
@@ -41,6 +44,7 @@ fn main() -> anyhow::Result<()> {
         Command::Check(arguments) => check::run(&arguments),
         Command::Differential(arguments) => differential::run(&arguments),
         Command::Growth(arguments) => growth::run(&arguments),
+        Command::Monitoring(arguments) => monitoring::run(&arguments),
         Command::Monitors(arguments) => monitors::run(&arguments),
         Command::Read(arguments) => read::run(&arguments),
     }

@@ -9,7 +9,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use trueline::Algorithm;
 use trueline::formats::{self, Format};
 use trueline::spec::{self, Named};
+use trueline::symbolic::Options;
 
+use crate::again::Again;
 use crate::limits::{self, Limits};
 
 /// Tells whether a concurrent object behaves as if its operations happened one at a time.
@@ -126,9 +128,8 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
 
-    /// How to decide; 'trueline algorithms' explains them
-    #[arg(long, default_value = "auto", value_parser = algorithm_parser(), hide_possible_values = true)]
-    pub(crate) algorithm: Algorithm,
+    #[command(flatten)]
+    pub(crate) deciding: DecidingArgs,
 
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
@@ -228,6 +229,34 @@ fn stream_format(text: &str) -> Result<Format, String> {
     }
 }
 
+/// How to decide.
+#[derive(Debug, Args)]
+pub(crate) struct DecidingArgs {
+    /// How to decide; 'trueline algorithms' explains them
+    #[arg(long, default_value = "auto", value_parser = algorithm_parser(), hide_possible_values = true)]
+    algorithm: Algorithm,
+
+    /// Options of the algorithms saturate (r), symbolic (c, i, r) and enumerate (c): c tries completions of pending
+    /// operations one by one, i keeps one solver, r forgets matches
+    #[arg(long, value_name = "c,i,r", default_value = "", hide_default_value = true)]
+    options: Options,
+}
+
+impl DecidingArgs {
+    /// The algorithm with its options; the error says which it does not take.
+    pub(crate) fn algorithm(&self) -> anyhow::Result<Algorithm> {
+        self.algorithm.with_options(self.options).map_err(|e| anyhow::anyhow!(e))
+    }
+
+    /// Adds what is not the default to a command.
+    pub(crate) fn again(&self, again: Again) -> Again {
+        let letters = self.options.letters();
+        again
+            .maybe("algorithm", (self.algorithm != Algorithm::Auto).then(|| self.algorithm.name()))
+            .maybe("options", Some(letters).filter(|letters| !letters.is_empty()))
+    }
+}
+
 /// How to read a file.
 #[derive(Debug, Args)]
 pub(crate) struct ReadingArgs {
@@ -271,9 +300,8 @@ pub(crate) struct CorpusArgs {
     #[arg(long, value_name = "TEXT")]
     pub(crate) only: Option<String>,
 
-    /// How to decide; 'trueline algorithms' explains them
-    #[arg(long, default_value = "auto", value_parser = algorithm_parser(), hide_possible_values = true)]
-    pub(crate) algorithm: Algorithm,
+    #[command(flatten)]
+    pub(crate) deciding: DecidingArgs,
 
     /// Give up on a row after this time, reading included: 500ms, 10s, 2m, 1h
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = limits::parse_time)]

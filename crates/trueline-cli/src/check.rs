@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use trueline::spec::{self, Named};
 use trueline::verdict::{Reason, Unknown};
-use trueline::{Budget, History, Outcome, Verdict, history};
+use trueline::{Algorithm, Budget, History, Outcome, Verdict, history};
 use trueline_report::{Case, Look, bytes, count};
 
 use crate::again::{self, Again};
@@ -18,11 +18,12 @@ use crate::output::{self, Output, complain};
 use crate::progress;
 
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
+    let algorithm = args.deciding.algorithm()?;
     let mut out = Output::new();
     let mut exit = Exit::Holds;
     for file in &args.files {
         let name = file.display().to_string();
-        match check(file, &name, args) {
+        match check(file, &name, args, algorithm) {
             Ok(checked) => {
                 exit = exit.max(Exit::of(&checked.outcome.verdict));
                 out.show(&checked.report(&name, args), exit)?;
@@ -46,7 +47,12 @@ struct Checked {
 }
 
 /// Reads and decides; the error is a message with the file's name.
-fn check(file: &Path, name: &str, args: &CheckArgs) -> Result<Checked, String> {
+fn check(
+    file: &Path,
+    name: &str,
+    args: &CheckArgs,
+    algorithm: Algorithm,
+) -> Result<Checked, String> {
     let start = Instant::now();
     let budget = args.limits.limits().budget();
     let reading = Reading::from(&args.reading);
@@ -59,7 +65,7 @@ fn check(file: &Path, name: &str, args: &CheckArgs) -> Result<Checked, String> {
             let verdict = Verdict::Unknown(Unknown { reason, progress });
             let outcome = Outcome {
                 verdict,
-                algorithm: args.algorithm.name(),
+                algorithm: algorithm.name(),
                 because: String::new(),
                 partitions: 0,
                 states: 0,
@@ -75,7 +81,7 @@ fn check(file: &Path, name: &str, args: &CheckArgs) -> Result<Checked, String> {
         None => spec_of(&history).map_err(|message| format!("{name}: {message}"))?,
     };
     let say = || format!("checking, {}, {name}", count(budget.steps_spent(), "step"));
-    let outcome = progress::during(say, || spec.check(&history, args.algorithm, &budget))
+    let outcome = progress::during(say, || spec.check(&history, algorithm, &budget))
         .map_err(|error| format!("{name}:{error}"))?;
     let seconds = start.elapsed().as_secs_f64();
     Ok(Checked { history, spec: Some(spec), outcome, seconds })
@@ -148,12 +154,13 @@ fn again(name: &str, args: &CheckArgs) -> String {
     let renames: Vec<String> =
         reading.rename.iter().map(|r| format!("{}={}", r.from, r.to)).collect();
     let other = |flag: &str, default: &str| (flag != default).then(|| flag.to_string());
-    Again::new("check")
+    let again = Again::new("check")
         .maybe("spec", args.spec.as_ref().map(|spec| spec.text()))
         .maybe("format", reading.format.map(|format| format.name()))
         .maybe("keys", other(reading.keys.name(), Keys::Auto.name()))
-        .maybe("rename", (!renames.is_empty()).then(|| renames.join(",")))
-        .maybe("algorithm", other(args.algorithm.name(), "auto"))
+        .maybe("rename", (!renames.is_empty()).then(|| renames.join(",")));
+    args.deciding
+        .again(again)
         .maybe("timeout", args.limits.timeout.map(again::time))
         .maybe("memory", args.limits.memory.map(|bytes| bytes.to_string()))
         .file(name)

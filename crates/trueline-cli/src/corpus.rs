@@ -68,6 +68,8 @@ struct Done {
 }
 
 pub(crate) fn run(args: &CorpusArgs) -> anyhow::Result<Exit> {
+    // Before any row is looked at.
+    args.deciding.algorithm()?;
     let mut rows = manifest::read(&args.manifest)?;
     if let Some(only) = &args.only {
         rows.retain(|row| row.path.contains(only) || row.spec.contains(only));
@@ -151,8 +153,10 @@ fn look_at(row: &Row, folder: &Path, args: &CorpusArgs) -> Done {
     let again = Again::new("check")
         .flag("spec", &row.spec)
         .flag("format", &row.format)
-        .flag("keys", row.keys.name())
-        .maybe("algorithm", Some(args.algorithm.name()).filter(|name| *name != "auto"))
+        .flag("keys", row.keys.name());
+    let again = args
+        .deciding
+        .again(again)
         .flag("timeout", again::time(args.timeout))
         .maybe("memory", args.memory.map(|bytes| bytes.to_string()))
         .file(&file.display().to_string());
@@ -192,7 +196,11 @@ fn look_at(row: &Row, folder: &Path, args: &CorpusArgs) -> Done {
         }
         Err(failure) => return wrong(failure.message(&row.path)),
     };
-    let outcome = match spec.check(&history, args.algorithm, &budget) {
+    let algorithm = match args.deciding.algorithm() {
+        Ok(algorithm) => algorithm,
+        Err(error) => return wrong(format!("{}: {error}", row.path)),
+    };
+    let outcome = match spec.check(&history, algorithm, &budget) {
         Ok(outcome) => outcome,
         Err(error) => return wrong(format!("{}:{error}", row.path)),
     };

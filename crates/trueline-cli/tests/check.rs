@@ -48,6 +48,36 @@ fn a_queue_that_forgets_its_order() {
 }
 
 #[test]
+fn the_theory_of_the_object_decides_as_its_monitor_does() {
+    let f = examples();
+    let ways = [
+        "saturate",
+        "saturate --options r",
+        "symbolic",
+        "symbolic --options i",
+        "symbolic --options c,i,r",
+        "enumerate",
+        "enumerate --options c",
+    ];
+    for way in ways {
+        let fine = f.run(&format!("check --algorithm {way} queue-ok.jsonl"));
+        assert_eq!(fine.code, 0, "{way}: {fine:?}");
+        let wrong = f.run(&format!("check --algorithm {way} queue-violation.jsonl"));
+        assert_eq!(wrong.code, 1, "{way}: {wrong:?}");
+        // The first return that cannot be explained is the tenth event.
+        assert!(wrong.stdout.contains("seen at step 10"), "{way}: {wrong:?}");
+        let again = format!("again: trueline check --algorithm {way} queue-violation.jsonl");
+        assert!(wrong.stdout.contains(&again), "{way}: {wrong:?}");
+    }
+    // What saturation does not refute somebody else must confirm, who is named.
+    let fine = f.run("check --algorithm saturate queue-ok.jsonl --json");
+    assert!(fine.stdout.contains("it saw no violation, queue-monitor decided"), "{fine:?}");
+    let unfit = f.run("check --algorithm saturate --spec semiqueue:k=2 queue-ok.jsonl");
+    assert_eq!(unfit.code, 3, "{unfit:?}");
+    assert!(unfit.stdout.contains("no theory is known for this specification"), "{unfit:?}");
+}
+
+#[test]
 fn a_stale_read() {
     examples().run("check --spec register register-violation.edn").shows(expect![[r#"
         violation: register-violation.edn: 4 operations fit no order that register allows

@@ -40,6 +40,9 @@ fn lists_are_one_line_each() {
         just-in-time  carries the set of possible configurations from return to return
         wgl           reference: memo on the full set of operations and the state
         wing-gong     reference: the search of 1993 as published, no memo
+        saturate      derives what must hold at every return (option r: forgets matches); what it does not refute is decided exactly
+        symbolic      a SAT solver on the object's theory at every return (options c: completions one by one, i: one solver, r)
+        enumerate     reference: every order in turn against the object's theory, at every return (option c)
         exit code 0
     "#]]);
     f.run("formats").shows(expect![[r#"

@@ -14,8 +14,11 @@ pub mod live;
 pub(crate) mod monitor;
 #[doc(hidden)]
 pub mod rng;
+pub mod saturate;
 pub mod spec;
 pub mod stream;
+pub mod symbolic;
+pub mod theory;
 pub mod value;
 pub mod verdict;
 

@@ -17,6 +17,7 @@ mod problem;
 mod replay;
 mod run;
 mod search;
+mod theories;
 mod timeline;
 mod wing_gong;
 mod words;
@@ -27,6 +28,7 @@ use std::str::FromStr;
 use crate::budget::Budget;
 use crate::history::History;
 use crate::spec::Spec;
+use crate::symbolic::Options;
 use crate::verdict::Verdict;
 
 /// An algorithm that decides one part.
@@ -47,7 +49,16 @@ pub enum Algorithm {
     Wgl,
     /// Wing and Gong's search as published, without a memo.
     WingGong,
+    /// Saturation of the object's theory; what it does not refute an exact checker decides.
+    Saturate(Options),
+    /// The object's theory as propositional logic, at every return.
+    Symbolic(Options),
+    /// Every order in turn, each held against the object's theory, at every return.
+    Enumerate(Options),
 }
+
+/// No option is set.
+const PLAIN: Options = Options { completions: false, incremental: false, removal: false };
 
 impl Algorithm {
     /// Every algorithm, with one line about it.
@@ -75,11 +86,65 @@ impl Algorithm {
         ),
         (Algorithm::Wgl, "wgl", "reference: memo on the full set of operations and the state"),
         (Algorithm::WingGong, "wing-gong", "reference: the search of 1993 as published, no memo"),
+        (
+            Algorithm::Saturate(PLAIN),
+            "saturate",
+            "derives what must hold at every return (option r: forgets matches); what it does not refute is decided exactly",
+        ),
+        (
+            Algorithm::Symbolic(PLAIN),
+            "symbolic",
+            "a SAT solver on the object's theory at every return (options c: completions one by one, i: one solver, r)",
+        ),
+        (
+            Algorithm::Enumerate(PLAIN),
+            "enumerate",
+            "reference: every order in turn against the object's theory, at every return (option c)",
+        ),
     ];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|a| a.0 == self).map_or("", |a| a.1)
+        let same = |a: Algorithm| std::mem::discriminant(&a) == std::mem::discriminant(&self);
+        Self::ALL.iter().find(|a| same(a.0)).map_or("", |a| a.1)
+    }
+
+    /// The options that are set; those of an algorithm that takes none are never set.
+    pub fn options(self) -> Options {
+        match self {
+            Algorithm::Saturate(o) | Algorithm::Symbolic(o) | Algorithm::Enumerate(o) => o,
+            _ => PLAIN,
+        }
+    }
+
+    /// The same algorithm with these options. The error says which it does not take.
+    pub fn with_options(self, options: Options) -> Result<Algorithm, String> {
+        let (with, takes) = match self {
+            Algorithm::Saturate(_) => {
+                (Algorithm::Saturate(options), Options { removal: true, ..PLAIN })
+            }
+            Algorithm::Symbolic(_) => (
+                Algorithm::Symbolic(options),
+                Options { completions: true, incremental: true, removal: true },
+            ),
+            Algorithm::Enumerate(_) => {
+                (Algorithm::Enumerate(options), Options { completions: true, ..PLAIN })
+            }
+            _ => (self, PLAIN),
+        };
+        let too_much = Options {
+            completions: options.completions && !takes.completions,
+            incremental: options.incremental && !takes.incremental,
+            removal: options.removal && !takes.removal,
+        };
+        if too_much == PLAIN {
+            return Ok(with);
+        }
+        let takes = match takes.letters() {
+            letters if letters.is_empty() => "takes no options".to_string(),
+            letters => format!("takes the options {letters}"),
+        };
+        Err(format!("the algorithm {self} {takes}, not {}", too_much.letters()))
     }
 }
 

@@ -14,7 +14,7 @@ use super::problem::{Decision, Problem, Ticker, Window};
 use super::replay::{Refused, replay};
 use super::search::{self, Which};
 use super::words::Found;
-use super::{Algorithm, Outcome, explain, monitored, wing_gong};
+use super::{Algorithm, Outcome, explain, monitored, theories, wing_gong};
 use crate::budget::{Budget, Exhausted};
 use crate::history::{self, History, PENDING};
 use crate::spec::{Canonical, Spec};
@@ -113,10 +113,13 @@ fn canonical<S: Spec>(
     algorithm: Algorithm,
     parts: &[Vec<u32>],
 ) -> Result<Canonical<S::Op, S::Ret>, String> {
-    if !matches!(algorithm, Algorithm::Auto | Algorithm::Monitor) {
-        return Err(String::new());
-    }
-    let canonical = spec.canonical().ok_or("no monitor is known for this specification")?;
+    let of_kind = match algorithm {
+        Algorithm::Auto | Algorithm::Monitor => "monitor",
+        Algorithm::Saturate(_) | Algorithm::Symbolic(_) | Algorithm::Enumerate(_) => "theory",
+        _ => return Err(String::new()),
+    };
+    let none = || format!("no {of_kind} is known for this specification");
+    let canonical = spec.canonical().ok_or_else(none)?;
     // The largest part shows most of what can happen.
     if let Some(largest) = parts.iter().rev().max_by_key(|p| p.len()) {
         monitored::trust(spec, &canonical, history, largest)?;
@@ -161,6 +164,21 @@ struct Setting<'a, S: Spec> {
 
 impl<S: Spec> Setting<'_, S> {
     fn decide(&self, indices: &[u32], limit: u64) -> PartAnswer {
+        let which = match self.algorithm {
+            Algorithm::Saturate(_) => Some(theories::Which::Saturate),
+            Algorithm::Symbolic(_) => Some(theories::Which::Symbolic),
+            Algorithm::Enumerate(_) => Some(theories::Which::Enumerate),
+            _ => None,
+        };
+        if let Some(which) = which {
+            let by = self.algorithm.name();
+            let (steps, kind) = (indices.len() as u64, PartKind::NotApplicable);
+            return match self.canonical {
+                Ok(canonical) => self.by_theory(which, canonical, indices, limit),
+                Err(because) => Err(because.clone()),
+            }
+            .unwrap_or_else(|because| PartAnswer { kind, by, because, steps });
+        }
         let monitored = match self.canonical {
             Ok(canonical) => self.monitored(canonical, indices),
             Err(why) => Err(why.clone()),
@@ -172,6 +190,80 @@ impl<S: Spec> Setting<'_, S> {
             }
             Err(because) => PartAnswer { because, ..self.searched(indices, limit) },
         }
+    }
+
+    /// Decides by the object's theory. Whatever is not proven by it, or needs an explanation, the exact monitor or the
+    /// search decides, too: both must agree.
+    fn by_theory(
+        &self,
+        which: theories::Which,
+        canonical: &Canonical<S::Op, S::Ret>,
+        indices: &[u32],
+        limit: u64,
+    ) -> Result<PartAnswer, String> {
+        let by = self.algorithm.name();
+        let options = self.algorithm.options();
+        let (history, budget) = (self.history, self.budget);
+        let found = theories::decide::<S>(which, options, canonical, history, indices, budget)?;
+        let exactly = || {
+            let setting = Setting { algorithm: Algorithm::Auto, ..*self };
+            setting.decide(indices, limit)
+        };
+        let is_return = |&&i: &&u32| history.operations()[i as usize].returned != PENDING;
+        let (kind, because) = match found {
+            theories::Found::Order(order) => {
+                let mut ticker = Ticker::new(budget);
+                let kind = match replay(self.spec, history, indices, &order, &mut ticker) {
+                    Ok(()) => PartKind::Order(order),
+                    Err(Refused::Exhausted(why)) => {
+                        let returns = indices.iter().filter(is_return).count();
+                        PartKind::Exhausted { why, explained: returns, returns }
+                    }
+                    Err(Refused::Wrong(what)) => PartKind::Disagreement(format!(
+                        "the order found by {by} does not replay: {what}"
+                    )),
+                };
+                (kind, String::new())
+            }
+            theories::Found::Nothing => {
+                let exact = exactly();
+                let because = match exact.is_violation() {
+                    true => format!("it missed this violation, {} found it", exact.by),
+                    false => format!("it saw no violation, {} decided", exact.by),
+                };
+                (exact.kind, because)
+            }
+            theories::Found::Violation { operation, step } => {
+                let seen = format!("seen at step {step}");
+                let is_exact = which != theories::Which::Saturate && !options.removal;
+                let kind = if is_exact {
+                    PartKind::Stuck(operation)
+                } else {
+                    match exactly().kind {
+                        PartKind::Order(_) => PartKind::Disagreement(format!(
+                            "{by} refutes at step {step} what an exact checker finds an order for"
+                        )),
+                        kind @ (PartKind::Stuck(_) | PartKind::Clash { .. }) => kind,
+                        // Nobody explains it; that it is one is proven.
+                        _ => {
+                            let called = |&i: &u32| {
+                                let operations = history.operations();
+                                operations[i as usize].call
+                                    < operations[operation as usize].returned
+                            };
+                            let operations = indices.iter().copied().filter(called).collect();
+                            PartKind::Clash { operations, reason: None }
+                        }
+                    }
+                };
+                (kind, seen)
+            }
+            theories::Found::Exhausted(why, explained) => {
+                let returns = indices.iter().filter(is_return).count();
+                (PartKind::Exhausted { why, explained, returns }, String::new())
+            }
+        };
+        Ok(PartAnswer { kind, by, because, steps: indices.len() as u64 })
     }
 
     fn monitored(

@@ -193,7 +193,7 @@ fn a_stream_is_the_same_history() {
     use crate::formats::{self, EventWriter, Format};
     for seed in 0..20 {
         let plan = Plan { operations: 300, seed, pending: 0.1, processes: 5, ..Plan::default() };
-        let named = crate::spec::named("queue").unwrap();
+        let named = named("queue").unwrap();
         let mut whole = Vec::new();
         formats::write(&named.generate(&plan).unwrap(), Format::JsonLines, &mut whole).unwrap();
         let mut streamed = Vec::new();
@@ -221,7 +221,7 @@ fn a_stream_is_the_same_history() {
 #[test]
 fn an_occupancy_is_kept() {
     for name in ["queue", "stack", "priority-queue", "set"] {
-        let spec = crate::spec::named(name).unwrap();
+        let spec = named(name).unwrap();
         let unique = name != "set";
         let plan = Plan { operations: 3000, occupancy: 100, unique, ..Plan::default() };
         let (mut inside, mut most) = (0i64, 0i64);

@@ -15,8 +15,9 @@ use super::{
 use crate::Budget;
 use crate::check::{Algorithm, Check, Outcome, decide_directly};
 use crate::generate::{self, Plan, Told};
-use crate::history::{Error, History};
+use crate::history::{Error, History, Position};
 use crate::stream::{Watch, Watched};
+use crate::theory::{Event, Object, events};
 use crate::value::Value;
 
 /// What `trueline specs` prints about a specification.
@@ -105,6 +106,12 @@ impl Named {
         self.spec.check(history, algorithm, budget).map_err(|e| self.in_context(e))
     }
 
+    /// The object that the specification is, what it holds at first, and the events of a history in the words of its
+    /// theory. An error means that the history does not fit the specification, or that it has no theory.
+    pub fn events(&self, history: &History) -> Result<(Object, Vec<Value>, Vec<Event>), Error> {
+        self.spec.events(history).map_err(|e| self.in_context(e))
+    }
+
     /// Says whether every call of the history is one of this specification's.
     pub fn fits(&self, history: &History) -> Result<(), Error> {
         self.spec.fits(history).map_err(|e| self.in_context(e))
@@ -153,6 +160,7 @@ impl std::fmt::Debug for Named {
 
 trait Erased: Send + Sync {
     fn check(&self, h: &History, algorithm: Algorithm, budget: &Budget) -> Result<Outcome, Error>;
+    fn events(&self, history: &History) -> Result<(Object, Vec<Value>, Vec<Event>), Error>;
     fn fits(&self, history: &History) -> Result<(), Error>;
     fn shown(
         &self,
@@ -177,6 +185,16 @@ impl<B: Builtin> Erased for B {
         }
         let decoded = h.decode(|method, args, result| self.decode(method, args, result))?;
         Ok(Check::new(self.clone()).algorithm(algorithm).budget(budget).run(&decoded))
+    }
+
+    fn events(&self, history: &History) -> Result<(Object, Vec<Value>, Vec<Event>), Error> {
+        let decoded = history.decode(|method, args, result| self.decode(method, args, result))?;
+        let fail = |message| Error::at(Position::default(), message);
+        let canonical = self.canonical().ok_or_else(|| fail("there is no theory".to_string()))?;
+        let all: Vec<u32> = (0..decoded.len() as u32).collect();
+        let object = events::object(&canonical).map_err(fail)?;
+        let told = events::events(&canonical, &decoded, &all).map_err(fail)?;
+        Ok((object, canonical.initial, told))
     }
 
     fn fits(&self, history: &History) -> Result<(), Error> {

@@ -13,6 +13,10 @@ pub fn compare<S: Spec + Clone>(
 ) -> Result<bool, String> {
     let expected = is_linearizable(spec, history);
     for &(algorithm, name, _) in Algorithm::ALL {
+        // It tries every order, at every return.
+        if matches!(algorithm, Algorithm::Enumerate(_)) && history.len() > 5 {
+            continue;
+        }
         let verdict = Check::new(spec.clone()).algorithm(algorithm).run(history).verdict;
         let wrong = match &verdict {
             Verdict::Linearizable(_) => !expected,

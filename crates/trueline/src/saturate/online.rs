@@ -1,0 +1,79 @@
+//! Deciding while operations come in: what drives a monitor and what it answers.
+//!
+//! A driver tells every call and every return, in the order in which they happened, under a number of its
+//! own for each operation. The monitor answers at every return, as the paper does. Whoever drives it needs nothing else:
+//!
+//! ```
+//! use trueline::saturate::{Online, Saturate, Stop};
+//! use trueline::theory::{Method, Object};
+//! use trueline::Value;
+//!
+//! let mut monitor = Saturate::new(Object::Queue).forgetting();
+//! monitor.call(1, Method::Add, &Value::Int(7))?;
+//! monitor.returned(1, &Value::Nil)?;
+//! monitor.call(2, Method::Remove, &Value::Nil)?;
+//! let Err(Stop::Violation(why)) = monitor.returned(2, &Value::Nil) else { panic!("7 is still there") };
+//! assert_eq!(why.operations, [1, 2]);
+//! # Ok::<(), Stop>(())
+//! ```
+
+use std::fmt;
+
+use crate::budget::Exhausted;
+use crate::theory::Method;
+use crate::value::Value;
+
+/// A monitor that is told of events as they happen.
+///
+/// After an error the monitor has nothing more to say: every later answer is the same error.
+pub trait Online {
+    /// Operation `operation` was called. The number is the driver's; no two operations share one. An operation that
+    /// never returns stays pending.
+    fn call(&mut self, operation: u64, method: Method, argument: &Value) -> Result<(), Stop>;
+
+    /// Operation `operation` returned; `result` is as [`Method`] says.
+    fn returned(&mut self, operation: u64, result: &Value) -> Result<(), Stop>;
+
+    /// Operation `operation` is known not to have happened, though it was called.
+    fn failed(&mut self, operation: u64) -> Result<(), Stop>;
+
+    /// How many operations it remembers: what its memory is proportional to the square of.
+    fn held(&self) -> usize;
+}
+
+/// Why a monitor stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The history up to here is not linearizable, whatever comes. This is final.
+    Violation(Violation),
+    /// The history is not one that this monitor can decide, and why: a value was added twice, say.
+    Unfit(String),
+    /// The budget is spent.
+    Exhausted(Exhausted),
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The operation whose return showed it.
+    pub operation: u64,
+    /// The event that showed it, counted from 1 over calls and returns.
+    pub step: u64,
+    /// The operations that the monitor remembered then, ascending, `operation` included: what was forgotten is not
+    /// among them, so they need not be a violation in themselves.
+    pub operations: Vec<u64>,
+    /// The rule that it breaks, as a sentence about the object.
+    pub reason: &'static str,
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Stop::Violation(why) => write!(f, "not linearizable: {}", why.reason),
+            Stop::Unfit(why) => f.write_str(why),
+            Stop::Exhausted(why) => why.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Stop {}

@@ -1,0 +1,20 @@
+//! Theories: objects described by first-order formulas over their operations.
+//!
+//! After Emmi, Enea and Hamza, Monitoring refinement via symbolic reasoning (PLDI 2015), section 3. An object is the
+//! set of histories that satisfy its theory for some matching of operations, where `match(x, y)` says that `y` removes,
+//! reads or releases what `x` added, wrote or acquired. A theory is data: [`Theory::of`] gives the axioms, which the
+//! [symbolic checkers](crate::symbolic) turn into propositional logic, and of which [saturation](crate::saturate) is
+//! the unit propagation by hand. Each accepts exactly the legal sequential histories, which is tested for all of up to
+//! five operations.
+
+pub(crate) mod events;
+mod formula;
+mod label;
+mod objects;
+#[cfg(test)]
+mod tests;
+
+pub use events::Event;
+pub use formula::{Axiom, Formula, Var};
+pub use label::{Label, Method, Object};
+pub use objects::Theory;

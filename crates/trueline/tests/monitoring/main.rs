@@ -1,0 +1,19 @@
+//! The symbolic monitors against the brute-force oracle, on random small histories of every object that has a theory,
+//! complete and with pending operations. `TRUELINE_CASES` says how many of each.
+
+// The oracle is shared with other tests and the benches, where it is a module of a binary.
+#[allow(unreachable_pub, dead_code)]
+#[path = "../oracle/mod.rs"]
+mod oracle;
+
+mod exchanger;
+mod figures;
+mod objects;
+mod saturation;
+mod symbolic;
+mod tables;
+
+/// How many histories a test tries.
+fn cases() -> u64 {
+    std::env::var("TRUELINE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(400)
+}
