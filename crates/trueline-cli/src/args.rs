@@ -217,6 +217,17 @@ pub(crate) struct MonitorArgs {
 pub(crate) enum Online {
     /// The exact monitor of the specification's kind, which forgets
     Exact,
+    /// Saturation: what it reports is a violation, but it may miss one; no sets
+    Saturate,
+}
+
+impl From<Online> for trueline::stream::Algorithm {
+    fn from(online: Online) -> trueline::stream::Algorithm {
+        match online {
+            Online::Exact => trueline::stream::Algorithm::Exact,
+            Online::Saturate => trueline::stream::Algorithm::Saturate,
+        }
+    }
 }
 
 fn stream_format(text: &str) -> Result<Format, String> {

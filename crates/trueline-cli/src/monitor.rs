@@ -16,7 +16,7 @@ use trueline::{Budget, Value};
 use trueline_report::{Case, Look, SCHEMA, count, seconds};
 
 use crate::again::Again;
-use crate::args::MonitorArgs;
+use crate::args::{MonitorArgs, Online};
 use crate::exit::Exit;
 use crate::limits;
 use crate::output::{self, Output, complain};
@@ -58,6 +58,10 @@ pub(crate) fn run(args: &MonitorArgs) -> anyhow::Result<Exit> {
     let text = match ended {
         Err(End::Violation(violation)) => watcher.report(&name, &violation, seconds),
         Err(End::Unknown(why)) => watcher.summary(&name, "unknown", Some(&why), seconds, tally),
+        // That saturation finds nothing does not mean that there is nothing.
+        _ if args.algorithm == Online::Saturate => {
+            watcher.summary(&name, "no violation found", None, seconds, tally)
+        }
         _ => watcher.summary(&name, "linearizable", None, seconds, tally),
     };
     out.show(&text, exit)?;
@@ -151,7 +155,7 @@ impl Watcher<'_> {
                     Some(spec) => spec.clone(),
                     None => named(next.spec, next.file).map_err(End::Input)?,
                 };
-                let watch = spec.watch().map_err(End::Input)?;
+                let watch = spec.watch(self.args.algorithm.into()).map_err(End::Input)?;
                 self.spec = Some(spec);
                 self.watch.insert(watch)
             }
@@ -255,7 +259,7 @@ impl Watcher<'_> {
             Some(why) => {
                 format!("{name}: unknown from here on: {why}\n  fine until here: {seen}, {time}\n")
             }
-            None => format!("{name}: linearizable, {seen}, {time}\n"),
+            None => format!("{name}: {verdict}, {seen}, {time}\n"),
         }
     }
 }

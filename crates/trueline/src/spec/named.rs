@@ -16,7 +16,7 @@ use crate::Budget;
 use crate::check::{Algorithm, Check, Outcome, decide_directly};
 use crate::generate::{self, Plan, Told};
 use crate::history::{Error, History, Position};
-use crate::stream::{Watch, Watched};
+use crate::stream::{self, Watch, Watched};
 use crate::theory::{Event, Object, events};
 use crate::value::Value;
 
@@ -142,8 +142,8 @@ impl Named {
     }
 
     /// A monitor for streams of this specification; the error says why there is none.
-    pub fn watch(&self) -> Result<Box<dyn Watch>, String> {
-        self.spec.watch().map_err(|e| format!("{}: {e}", self.text))
+    pub fn watch(&self, algorithm: stream::Algorithm) -> Result<Box<dyn Watch>, String> {
+        self.spec.watch(algorithm).map_err(|e| format!("{}: {e}", self.text))
     }
 
     fn in_context(&self, error: Error) -> Error {
@@ -175,7 +175,7 @@ trait Erased: Send + Sync {
         plan: &Plan,
         tell: &mut dyn FnMut(u32, Told<'_>) -> bool,
     ) -> Result<(), String>;
-    fn watch(&self) -> Result<Box<dyn Watch>, String>;
+    fn watch(&self, algorithm: stream::Algorithm) -> Result<Box<dyn Watch>, String>;
 }
 
 impl<B: Builtin> Erased for B {
@@ -224,8 +224,8 @@ impl<B: Builtin> Erased for B {
         generate::stream(self, plan, tell)
     }
 
-    fn watch(&self) -> Result<Box<dyn Watch>, String> {
-        Ok(Box::new(Watched::new(self.clone())?))
+    fn watch(&self, algorithm: stream::Algorithm) -> Result<Box<dyn Watch>, String> {
+        Ok(Box::new(Watched::new(self.clone(), algorithm)?))
     }
 }
 

@@ -33,6 +33,7 @@ mod priority_queue;
 mod queue;
 mod records;
 mod register;
+mod saturated;
 mod set;
 mod stack;
 #[cfg(test)]
@@ -122,8 +123,21 @@ trait Engine: Send {
     fn mark(&self, keep: &mut dyn FnMut(Id));
 }
 
+/// How a stream is decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Algorithm {
+    /// By the exact monitor of the specification's kind.
+    #[default]
+    Exact,
+    /// By saturation: what it reports is a violation, but it may miss one.
+    Saturate,
+}
+
 /// The engine of a kind, with these values inside at first.
-fn engine(kind: Kind, initial: &[Value]) -> Result<Box<dyn Engine>, Stop> {
+fn engine(algorithm: Algorithm, kind: Kind, initial: &[Value]) -> Result<Box<dyn Engine>, Stop> {
+    if algorithm == Algorithm::Saturate {
+        return Ok(Box::new(saturated::Saturated::new(kind, initial)?));
+    }
     Ok(match kind {
         Kind::Queue => Box::new(queue::Queue::new(initial)?),
         Kind::Stack => Box::new(stack::Stack::new(initial)?),

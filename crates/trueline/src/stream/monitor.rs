@@ -3,7 +3,7 @@
 
 use super::container::first_time;
 use super::records::{Record, Records};
-use super::{Clash, Engine, Id, NEVER, NONE, Stop, Time, engine, forgiving_engine};
+use super::{Algorithm, Clash, Engine, Id, NEVER, NONE, Stop, Time, engine, forgiving_engine};
 use crate::budget::Budget;
 use crate::check::{Outcome, explain_clash, monitor_name, trust};
 use crate::history::{Error, History, Part, Position};
@@ -68,6 +68,7 @@ pub struct Tally {
 pub struct Monitor<S: Spec> {
     spec: S,
     canonical: Canonical<S::Op, S::Ret>,
+    algorithm: Algorithm,
     /// One for each object.
     engines: Vec<Box<dyn Engine>>,
     parts: Vec<Part>,
@@ -94,6 +95,7 @@ impl<S: Spec> Monitor<S> {
         Ok(Monitor {
             spec,
             canonical,
+            algorithm: Algorithm::Exact,
             engines: Vec::new(),
             parts: Vec::new(),
             processes: Vec::new(),
@@ -106,6 +108,12 @@ impl<S: Spec> Monitor<S> {
         })
     }
 
+    /// Decides by another algorithm; to be said before the first object.
+    pub fn decided_by(mut self, algorithm: Algorithm) -> Monitor<S> {
+        self.algorithm = algorithm;
+        self
+    }
+
     /// The number of a new process.
     pub fn process(&mut self, name: Value) -> u32 {
         self.processes.push(name);
@@ -115,7 +123,7 @@ impl<S: Spec> Monitor<S> {
 
     /// The number of a new object.
     pub fn object(&mut self, part: Part) -> Result<u32, String> {
-        match engine(self.canonical.kind, &self.canonical.initial) {
+        match engine(self.algorithm, self.canonical.kind, &self.canonical.initial) {
             Ok(engine) => self.engines.push(engine),
             Err(Stop::Unfit(why)) => return Err(why),
             Err(Stop::Clash(_)) => return Err("its initial contents are impossible".into()),
@@ -132,6 +140,9 @@ impl<S: Spec> Monitor<S> {
 
     /// The name of the algorithm.
     pub fn algorithm(&self) -> &'static str {
+        if self.algorithm == Algorithm::Saturate {
+            return "saturate";
+        }
         monitor_name(self.canonical.kind)
     }
 
@@ -221,7 +232,7 @@ impl<S: Spec> Monitor<S> {
         self.trial = self.trial.take().map(|_| Vec::new());
         for engine in &mut self.engines {
             let fresh = match state_is_known {
-                true => self::engine(self.canonical.kind, &self.canonical.initial),
+                true => self::engine(self.algorithm, self.canonical.kind, &self.canonical.initial),
                 false => forgiving_engine(self.canonical.kind),
             };
             *engine = fresh.map_err(|stop| match stop {
@@ -345,7 +356,7 @@ impl<S: Spec> Monitor<S> {
             algorithm: self.algorithm(),
             because: String::new(),
             partitions: self.parts.len(),
-            states: self.tally.events,
+            states: 0,
         };
         Stopped::Violation(Box::new(Violation { history, outcome }))
     }

@@ -49,8 +49,9 @@ struct Key {
     is_cut: bool,
     /// The last finished remove, add.
     last: [Option<Id>; 2],
-    /// Stands among the keys that came to rest.
+    /// Stands among the keys that came to rest, the last time at this time.
     is_queued: bool,
+    rested_at: Time,
 }
 
 pub(super) struct Set {
@@ -60,6 +61,8 @@ pub(super) struct Set {
     lookups: Vec<(Time, Id)>,
     /// Keys that came to rest, and when: by that time.
     resting: VecDeque<(Time, Value)>,
+    /// The last event.
+    now: Time,
 }
 
 /// What an operation needs.
@@ -77,6 +80,7 @@ impl Set {
             initial: initial.iter().cloned().collect(),
             lookups: Vec::new(),
             resting: VecDeque::new(),
+            now: 0,
         }
     }
 
@@ -96,16 +100,22 @@ impl Set {
     fn rest(&mut self, value: &Value, at: Time) {
         if let Some(key) = self.keys.get_mut(value)
             && key.is_at_rest()
-            && !key.is_queued
         {
-            key.is_queued = true;
-            self.resting.push_back((at, value.clone()));
+            key.rested_at = at;
+            if !std::mem::replace(&mut key.is_queued, true) {
+                self.resting.push_back((at, value.clone()));
+            }
         }
         // A lookup that was open when a key came to rest may be one of it.
         let first = self.lookups.first().map_or(Time::MAX, |lookup| lookup.0);
         while self.resting.front().is_some_and(|(at, _)| *at < first) {
-            if let Some((_, value)) = self.resting.pop_front() {
+            let Some((_, value)) = self.resting.pop_front() else { return };
+            let Some(key) = self.keys.get_mut(&value) else { continue };
+            if key.rested_at < first {
                 self.forget(&value);
+            } else {
+                // It came to rest once more, after that lookup was called.
+                self.resting.push_back((key.rested_at, value));
             }
         }
     }
@@ -229,6 +239,7 @@ fn needs(action: &Action) -> Option<(&Value, Needs)> {
 
 impl Engine for Set {
     fn call(&mut self, id: Id, at: Time, may: Option<&Action>) -> Result<(), Stop> {
+        self.now = at;
         let Some(may) = may else {
             self.lookups.push((at, id));
             return Ok(());
@@ -242,6 +253,7 @@ impl Engine for Set {
 
     fn returns(&mut self, id: Id, at: Time, action: &Action) -> Result<(), Stop> {
         let Some((value, needs)) = needs(action) else { return Err(strange(action)) };
+        self.now = at;
         let lookup = self.close_lookup(id);
         let key = self.key(value);
         let call = key.close(id).or(lookup).unwrap_or(at);
@@ -255,7 +267,7 @@ impl Engine for Set {
         if let Some((value, _)) = may.and_then(needs) {
             let key = self.key(value);
             key.running.retain(|o| o.1 != id);
-            self.rest(value, Time::MAX);
+            self.rest(value, self.now);
         }
         Ok(())
     }
@@ -268,7 +280,7 @@ impl Engine for Set {
             if !key.solvent() {
                 return Err(key.violation(NONE).into());
             }
-            self.rest(value, Time::MAX);
+            self.rest(value, self.now);
         }
         Ok(())
     }

@@ -36,8 +36,10 @@ impl<Op: Clone + Eq + std::fmt::Debug + Send + Sync + std::hash::Hash + 'static>
     fn random<B: Builtin<Op = Op>>(spec: &B, rng: &mut Rng) -> Option<Case<Op>> {
         // Keys of a set and holders of a lock may repeat; values that go in must not.
         let kind = spec.canonical()?.kind;
+        // A few are long, so that much is forgotten.
+        let longest = if rng.below(50) == 0 { 120 } else { 16 };
         let plan = Plan {
-            operations: 2 + rng.below(16) as usize,
+            operations: 2 + rng.below(longest) as usize,
             processes: 1 + rng.below(4) as usize,
             seed: rng.number(),
             pending: [0.0, 0.0, 0.1, 0.3][rng.below(4) as usize],
@@ -287,4 +289,38 @@ fn compare_verdicts<B: Builtin>(name: &str, spec: &B, seed: u64) {
         }
     }
     assert!(violations > 20, "{name}: {violations}");
+}
+
+/// A key came to rest, a lookup of it was called, it changed and came to rest again, and was forgotten as of the first
+/// time.
+#[test]
+fn a_key_that_rests_again_behind_the_call_of_a_lookup() {
+    use spec::SetOp::{Add, Contains, Remove};
+    let mut monitor = Monitor::new(spec::set()).unwrap();
+    let object = monitor.object(Part::default()).unwrap();
+    for process in 0..3 {
+        monitor.process(Value::Int(process));
+    }
+    let (k, other) = (Value::Int(1), Value::Int(2));
+    let yes = || Event::Return(Value::Bool(true));
+    let events = [
+        (2, Event::Call(object, Contains(other.clone()))),
+        (0, Event::Call(object, Add(k.clone()))),
+        (0, yes()),
+        (0, Event::Call(object, Remove(k.clone()))),
+        (0, yes()),
+        (1, Event::Call(object, Contains(k.clone()))),
+        (0, Event::Call(object, Add(k.clone()))),
+        (0, yes()),
+        (0, Event::Call(object, Remove(k.clone()))),
+        (0, yes()),
+        (2, Event::Return(Value::Bool(false))),
+        (0, Event::Call(object, Add(other.clone()))),
+        (0, yes()),
+        (1, yes()),
+    ];
+    for (process, event) in events {
+        monitor.event(process, event, Position::default()).unwrap();
+    }
+    monitor.finish().unwrap();
 }

@@ -1,5 +1,6 @@
 //! A monitor of a built-in specification whose type is hidden: events as files spell them.
 
+use super::Algorithm;
 use super::monitor::{Event, Monitor, Stopped, Tally, Violation};
 use crate::history::{Args, Call, Error, History, Part, Position};
 use crate::spec::Builtin;
@@ -49,8 +50,8 @@ pub(crate) struct Watched<B: Builtin> {
 }
 
 impl<B: Builtin> Watched<B> {
-    pub(crate) fn new(spec: B) -> Result<Watched<B>, String> {
-        let monitor = Monitor::new(spec.clone())?;
+    pub(crate) fn new(spec: B, algorithm: Algorithm) -> Result<Watched<B>, String> {
+        let monitor = Monitor::new(spec.clone())?.decided_by(algorithm);
         Ok(Watched { spec, monitor, methods: Vec::new(), called: Vec::new() })
     }
 
