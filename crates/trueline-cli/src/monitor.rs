@@ -115,7 +115,7 @@ impl Watcher<'_> {
                 Err(end) => return Err(self.complete(end, &events)),
             }
             seen += 1;
-            if seen % PERIOD == 0 {
+            if seen.is_multiple_of(PERIOD) {
                 interrupt.tell(self.tally());
                 if let Some(why) = limits::spent(&self.budget) {
                     return Err(End::Unknown(why.to_string()));

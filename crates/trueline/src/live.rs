@@ -143,12 +143,17 @@ struct Shared<Op, Ret> {
     capacity: u64,
     when_full: Full,
     window: Option<u64>,
-    lists: Mutex<Vec<Arc<Mutex<List<Op, Ret>>>>>,
+    lists: Mutex<Vec<SharedList<Op, Ret>>>,
     /// Where windows begin.
     windows: Mutex<Vec<u64>>,
     caught_up: Condvar,
     gate: Mutex<()>,
 }
+
+type SharedList<Op, Ret> = Arc<Mutex<List<Op, Ret>>>;
+
+/// An event with its number and its process.
+type Numbered<S> = (u64, u32, What<<S as Spec>::Op, <S as Spec>::Ret>);
 
 /// The events of one process on their way to the monitor.
 struct List<Op, Ret> {
@@ -228,7 +233,7 @@ impl<S: Spec> Drop for Running<S> {
 /// Calls operations, one after the other.
 pub struct Process<S: Spec> {
     shared: Arc<Shared<S::Op, S::Ret>>,
-    list: Arc<Mutex<List<S::Op, S::Ret>>>,
+    list: SharedList<S::Op, S::Ret>,
 }
 
 impl<S: Spec> Process<S> {
@@ -400,8 +405,8 @@ impl<S: Spec> fmt::Display for Report<S> {
 struct Checker<S: Spec> {
     shared: Arc<Shared<S::Op, S::Ret>>,
     monitor: Monitor<S>,
-    /// The lists that are known, with the number of their process.
-    lists: Vec<(Arc<Mutex<List<S::Op, S::Ret>>>, u32)>,
+    /// The lists that are known, by the number of their process.
+    lists: Vec<SharedList<S::Op, S::Ret>>,
     outcome: Option<Outcome<S>>,
     gaps: Vec<Gap>,
     windows: u64,
@@ -434,7 +439,7 @@ impl<S: Spec> Checker<S> {
             let until = self.shared.word.load(Ordering::SeqCst) / EVENT;
             let lost = self.collect(&mut events);
             let is_idle = events.is_empty();
-            events.sort_unstable_by_key(|event: &(u64, u32, What<S::Op, S::Ret>)| event.0);
+            events.sort_unstable_by_key(|event: &Numbered<S>| event.0);
             // What came in while the lists were being emptied may have holes: it stays for the next time.
             let known = events.partition_point(|event| event.0 < until);
             self.check(events.drain(..if is_last { events.len() } else { known }), lost);
@@ -455,23 +460,19 @@ impl<S: Spec> Checker<S> {
     }
 
     /// Empties all lists; what was lost since the last time.
-    fn collect(
-        &mut self,
-        events: &mut Vec<(u64, u32, What<S::Op, S::Ret>)>,
-    ) -> Option<(u64, u64, u64)> {
+    fn collect(&mut self, events: &mut Vec<Numbered<S>>) -> Option<(u64, u64, u64)> {
         {
             let all = lock(&self.shared.lists);
             for list in &all[self.lists.len()..] {
-                let number = self.lists.len();
-                let process = self.monitor.process(Value::Int(number as i64));
-                self.lists.push((list.clone(), process));
+                self.monitor.process(Value::Int(self.lists.len() as i64));
+                self.lists.push(list.clone());
             }
         }
         self.starts.append(&mut lock(&self.shared.windows));
         let mut lost: Option<(u64, u64, u64)> = None;
-        for (list, process) in &self.lists {
+        for (process, list) in (0..).zip(&self.lists) {
             let mut list = lock(list);
-            events.extend(list.events.drain(..).map(|(number, what)| (number, *process, what)));
+            events.extend(list.events.drain(..).map(|(number, what)| (number, process, what)));
             if let Some((first, last, count)) = list.lost.take() {
                 let (a, b, n) = lost.unwrap_or((first, last, 0));
                 lost = Some((a.min(first), b.max(last), n + count));
@@ -480,11 +481,7 @@ impl<S: Spec> Checker<S> {
         lost
     }
 
-    fn check(
-        &mut self,
-        events: impl Iterator<Item = (u64, u32, What<S::Op, S::Ret>)>,
-        lost: Option<(u64, u64, u64)>,
-    ) {
+    fn check(&mut self, events: impl Iterator<Item = Numbered<S>>, lost: Option<(u64, u64, u64)>) {
         // What is lost may lie behind what is looked at now, but never before.
         let mut lost = lost;
         for (number, process, what) in events {

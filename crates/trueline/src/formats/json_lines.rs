@@ -9,7 +9,7 @@
 //! The first line may be a header with the schema and the specification. A history is made of events (`call`,
 //! `return`, `fail`, `unknown`) in the order of the lines, or of operations with `start` and `end`, never of both.
 //! Where an interval ends when another one starts, they overlap. A field that nobody knows is an error, so that a
-//! typing error is not lost; `time`, `index` and `note` are for others and skipped.
+//! typing error is not lost; `index` and `note` are for others and skipped, and so is `time`, unless streams are merged by it.
 
 use std::io::Read;
 
@@ -484,7 +484,7 @@ impl Lines {
             return Ok(false);
         }
         self.general += 1;
-        if self.general % FORGET_TEXTS == 0 {
+        if self.general.is_multiple_of(FORGET_TEXTS) {
             self.reader.builder = Builder::new();
         }
         let at = line.at(line.bytes.len() - line.bytes.trim_ascii_start().len());

@@ -381,10 +381,9 @@ impl Container {
         let mut slots = vec![(from, at)];
         let mut covers = Vec::new();
         for cover in self.covers.iter().rev().take_while(|cover| cover.returned > from) {
-            if cover.to > from && cover.from < at && self.concerns(above, &cover.value) {
-                if subtract(&mut slots, cover.from, cover.to) {
-                    covers.extend([cover.insert, cover.remove]);
-                }
+            let matters = cover.to > from && cover.from < at && self.concerns(above, &cover.value);
+            if matters && subtract(&mut slots, cover.from, cover.to) {
+                covers.extend([cover.insert, cover.remove]);
             }
         }
         let above = above.cloned();
