@@ -35,6 +35,8 @@ fn ci() -> ExitCode {
         &["fmt", "--all", "--check"],
         &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"],
         tests,
+        &["test", "-p", "trueline", "--features", "live", "--test", "example_watch_queue"],
+        &["test", "-p", "trueline", "--features", "live", "--doc", "--quiet", "live"],
         &["test", "--workspace", "--exclude", "trueline-bench", "--doc", "--quiet"],
     ];
     for step in steps {

@@ -33,6 +33,9 @@ pub(crate) enum Command {
     /// Check recorded histories against a specification
     #[command(after_help = CHECK)]
     Check(CheckArgs),
+    /// Watch a stream of events and stop at the first violation
+    #[command(after_help = MONITOR)]
+    Monitor(MonitorArgs),
     /// Check every history of a manifest and compare the verdicts with the stated ones
     #[command(after_help = CORPUS)]
     Corpus(CorpusArgs),
@@ -81,6 +84,18 @@ Examples:
 Format and, in some formats, specification are recognised from the content. Files packed with gzip or zstd are \
 opened as they are. Exit code: 0 all are linearizable, 1 a violation, 2 an error, 3 undecided.";
 
+const MONITOR: &str = "\
+Events are JSON objects, one a line, as 'trueline formats json-lines' shows them. They are decided as they come, and what \
+can not matter any more is forgotten: memory is bounded by the operations that are open, unmatched or overlap those. \
+Several files are merged by the field time.
+
+Examples:
+  some-service | trueline monitor --spec queue -
+  trueline monitor --spec register --follow events.jsonl
+  trueline generate --spec stack -n 1000000 --occupancy 100 | trueline monitor -
+
+Exit code: 0 the stream ended without a violation, 1 a violation, 2 an error, 3 interrupted or undecided.";
+
 const CORPUS: &str = "\
 The manifest is a table with tabs and a header line. It needs the columns path (relative to the manifest), format \
 and spec; independent_keys (yes or no) and verdict (linearizable, violation, or empty) may follow. A row passes \
@@ -93,7 +108,7 @@ Examples:
 Exit code: 0 all passed, 1 a row failed, 2 a row could not be read, 3 rows were skipped.";
 
 const GENERATE: &str = "\
-The same arguments give the same history.
+The same arguments give the same history. Without --violation json-lines are written as they are made, however many.
 
 Examples:
   trueline generate --spec queue --operations 1000 --processes 4 --seed 1
@@ -252,6 +267,87 @@ pub(crate) struct CheckArgs {
     pub(crate) width: Option<u16>,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct MonitorArgs {
+    /// Streams of events, merged by time; - is standard input
+    #[arg(value_name = "FILE", default_value = "-")]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// What the object should be: register, queue, stack, priority-queue, set or mutex, with parameters as in
+    /// register:init=0. Left out: what the stream itself names
+    #[arg(long, value_parser = parse_spec)]
+    pub(crate) spec: Option<Arc<Named>>,
+
+    /// How to decide
+    #[arg(long, default_value = "exact")]
+    pub(crate) algorithm: Online,
+
+    /// The format of the stream; only json-lines can be read as it comes
+    #[arg(long, default_value = "json-lines", value_parser = stream_format)]
+    pub(crate) format: Format,
+
+    /// Wait at the end of a file for more
+    #[arg(long, short)]
+    pub(crate) follow: bool,
+
+    /// Count malformed lines and skip them, instead of stopping at the first
+    #[arg(long)]
+    pub(crate) lenient: bool,
+
+    /// Give methods other names: the stream's own name = the specification's
+    #[arg(long, value_name = "A=B,...", value_delimiter = ',', value_parser = parse_rename)]
+    pub(crate) rename: Vec<Rename>,
+
+    /// Stop with 'unknown from here on' when the process holds more than this: 200M, 4G (powers of 1000), 4Gi (powers of
+    /// 1024) [default: three quarters of what the machine has free]
+    #[arg(long, value_name = "SIZE", value_parser = limits::parse_memory)]
+    pub(crate) memory: Option<u64>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Print the verdict line only
+    #[arg(long, short, conflicts_with = "json")]
+    pub(crate) quiet: bool,
+
+    /// When to use colour; auto: on a terminal
+    #[arg(long, default_value = "auto", value_name = "WHEN")]
+    pub(crate) color: Color,
+
+    /// Draw with ASCII characters only
+    #[arg(long)]
+    pub(crate) ascii: bool,
+}
+
+/// Algorithms that decide a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Online {
+    /// The exact monitor of the specification's kind, which forgets
+    Exact,
+    /// Saturation: what it reports is a violation, but it may miss one; no sets
+    Saturate,
+}
+
+impl From<Online> for trueline::stream::Algorithm {
+    fn from(online: Online) -> trueline::stream::Algorithm {
+        match online {
+            Online::Exact => trueline::stream::Algorithm::Exact,
+            Online::Saturate => trueline::stream::Algorithm::Saturate,
+        }
+    }
+}
+
+fn stream_format(text: &str) -> Result<Format, String> {
+    match text.parse::<Format>() {
+        Ok(Format::JsonLines) => Ok(Format::JsonLines),
+        Ok(other) => Err(format!(
+            "{other} can not be read as it comes: expected json-lines ('trueline convert FILE --to json-lines' makes it)"
+        )),
+        Err(unknown) => Err(unknown.to_string()),
+    }
+}
+
 /// How to decide.
 #[derive(Debug, Args)]
 pub(crate) struct DecidingArgs {
@@ -373,6 +469,10 @@ pub(crate) struct GenerateArgs {
     /// How busy the processes are: 0 one operation at a time, 1 all of them always
     #[arg(long, value_name = "SHARE", default_value_t = 0.5)]
     pub(crate) overlap: f64,
+
+    /// Once the container has held so many values, never let it hold fewer
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) occupancy: usize,
 
     /// The format to write
     #[arg(long, default_value = "json-lines", value_parser = format_parser(true))]

@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use anyhow::Context;
-use trueline::formats;
-use trueline::generate::Plan;
+use trueline::formats::{self, EventWriter, Format};
+use trueline::generate::{Plan, Told};
 
 use crate::args::GenerateArgs;
 use crate::exit::Exit;
@@ -22,11 +22,47 @@ pub(crate) fn run(args: &GenerateArgs) -> anyhow::Result<Exit> {
         pending: if args.pending { PENDING } else { 0.0 },
         unique: !args.repeat,
         overlap: args.overlap,
+        occupancy: args.occupancy,
         ..Plan::default()
     };
+    if args.format == Format::JsonLines && plan.violation.is_none() {
+        return stream(args, &plan);
+    }
     let history = args.spec.generate(&plan).map_err(anyhow::Error::msg)?;
     let mut out = Output::new();
     formats::write(&history, args.format, out.writer()).context("generate")?;
     out.writer().flush().context("standard output")?;
+    Ok(Exit::Holds)
+}
+
+/// Writes events as they are made: only what is open is held.
+fn stream(args: &GenerateArgs, plan: &Plan) -> anyhow::Result<Exit> {
+    let mut writer = EventWriter::new(std::io::stdout().lock(), args.spec.text());
+    // A process that gave up waiting says so when it calls again.
+    let mut gave_up = vec![false; plan.processes];
+    let mut failed = None;
+    let mut tell = |process: u32, told: Told<'_>| {
+        let written = match told {
+            Told::Call(method, arguments) => {
+                let unknown = match std::mem::take(&mut gave_up[process as usize]) {
+                    true => writer.unknown(process),
+                    false => Ok(()),
+                };
+                unknown.and_then(|()| writer.call(process, method, &arguments))
+            }
+            Told::Return(result) => writer.returns(process, result),
+            Told::Leave => {
+                gave_up[process as usize] = true;
+                Ok(())
+            }
+        };
+        failed = written.err();
+        failed.is_none()
+    };
+    args.spec.generate_stream(plan, &mut tell).map_err(anyhow::Error::msg)?;
+    if let Some(error) = failed {
+        return Err(anyhow::Error::new(error).context("standard output"));
+    }
+    writer.finish().context("standard output")?;
     Ok(Exit::Holds)
 }

@@ -12,6 +12,7 @@ mod generate;
 mod input;
 mod limits;
 mod list;
+mod monitor;
 mod output;
 mod progress;
 mod shell;
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match &cli.command {
         Command::Check(args) => check::run(args),
+        Command::Monitor(args) => monitor::run(args),
         Command::Corpus(args) => corpus::run(args),
         Command::Generate(args) => generate::run(args),
         Command::Convert(args) => convert::run(args),

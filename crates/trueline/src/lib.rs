@@ -9,11 +9,14 @@ pub mod check;
 pub mod formats;
 pub mod generate;
 pub mod history;
+#[cfg(feature = "live")]
+pub mod live;
 pub(crate) mod monitor;
 #[doc(hidden)]
 pub mod rng;
 pub mod saturate;
 pub mod spec;
+pub mod stream;
 pub mod symbolic;
 pub mod theory;
 pub mod value;

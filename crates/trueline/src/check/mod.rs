@@ -181,6 +181,8 @@ pub struct Outcome {
 }
 
 pub(crate) use direct::decide_directly;
+pub(crate) use monitored::{name as monitor_name, trust};
+pub(crate) use run::explain_clash;
 
 /// A check to be run: a specification, an algorithm and a budget.
 pub struct Check<'a, S> {

@@ -18,7 +18,7 @@ const LOOK: usize = 20_000;
 
 /// Tests the claim on all sequences of up to five operations on two values of the part: the specification allows
 /// exactly what the model of the kind does. The error says on which sequence they differ.
-pub(super) fn trust<S: Spec>(
+pub(crate) fn trust<S: Spec>(
     spec: &S,
     canonical: &Canonical<S::Op, S::Ret>,
     history: &History<S::Op, S::Ret>,
@@ -89,7 +89,7 @@ pub(super) fn trust<S: Spec>(
 }
 
 /// The name of the kind's monitor.
-pub(super) fn name(kind: Kind) -> &'static str {
+pub(crate) fn name(kind: Kind) -> &'static str {
     match kind {
         Kind::Register => "register-monitor",
         Kind::Queue => "queue-monitor",

@@ -437,7 +437,7 @@ impl PartAnswer {
 
 /// Explains a violation that was found without decoding the history: `history` holds the operations that clash,
 /// and nothing else.
-pub(super) fn explain_clash<S: Spec>(
+pub(crate) fn explain_clash<S: Spec>(
     spec: &S,
     history: &History<S::Op, S::Ret>,
     reason: Option<(u32, &'static str)>,

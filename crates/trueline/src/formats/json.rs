@@ -139,6 +139,14 @@ impl<'a> Json<'a> {
     }
 
     /// Passes a value of any kind.
+    pub(crate) fn skip_number(&mut self, depth: usize) -> Result<Option<i64>, Bad> {
+        self.next();
+        let from = self.at;
+        self.skip(depth)?;
+        Ok(text(&self.line[from..self.at]).trim().parse().ok())
+    }
+
+    /// Passes a value of any kind.
     pub(crate) fn skip(&mut self, depth: usize) -> Result<(), Bad> {
         match self.next() {
             Some(b'"') => self.raw_string("a text").map(drop),

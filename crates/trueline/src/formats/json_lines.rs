@@ -9,10 +9,11 @@
 //! The first line may be a header with the schema and the specification. A history is made of events (`call`,
 //! `return`, `fail`, `unknown`) in the order of the lines, or of operations with `start` and `end`, never of both.
 //! Where an interval ends when another one starts, they overlap. A field that nobody knows is an error, so that a
-//! typing error is not lost; `time`, `index` and `note` are for others and skipped.
+//! typing error is not lost; `index` and `note` are for others and skipped, and so is `time`, unless streams are merged by it.
 
 use std::io::Read;
 
+use super::events::{Happening, StreamEvent};
 use super::json::{Bad, Json};
 use super::lexis::{found, text};
 use super::no_operations;
@@ -39,6 +40,8 @@ struct Fields {
     key: Option<Value>,
     start: Option<i64>,
     end: Option<i64>,
+    /// Only where it is a whole number.
+    time: Option<i64>,
     /// Schema and specification; in a box, as only a header has them.
     header: Option<Box<Header>>,
 }
@@ -273,7 +276,11 @@ impl Reader {
                 fields.end = Some(time(json, builder)?);
                 Ok(512)
             }
-            b"time" | b"index" | b"note" => json.skip(1).map(|()| 0),
+            b"time" => {
+                fields.time = json.skip_number(1)?;
+                Ok(0)
+            }
+            b"index" | b"note" => json.skip(1).map(|()| 0),
             b"schema" => {
                 fields.header.get_or_insert_default().schema =
                     Some(json.string("the name of a schema")?);
@@ -295,24 +302,11 @@ impl Reader {
         let fail = |expected: &str| {
             Err(Error::at(at, format!("found {}: expected {expected}", found(line.bytes))))
         };
-        if let Some(header) = fields.header {
-            let others = fields.process.is_some() || fields.method.is_some();
-            return match header.schema.as_deref() {
-                None => fail("\"schema\" beside \"spec\", in the first line"),
-                Some(_) if self.seen || others => {
-                    fail("a header only as the first line, with no event in it")
-                }
-                Some(SCHEMA) => {
-                    if let Some(spec) = header.spec {
-                        self.builder.set_spec(spec);
-                    }
-                    Ok(())
-                }
-                Some(schema) => Err(Error::at(
-                    at,
-                    format!("found the schema {}: expected {SCHEMA}", found(schema.as_bytes())),
-                )),
-            };
+        if let Some(header) = &fields.header {
+            if let Some(spec) = self.header(header, &fields, at, line)? {
+                self.builder.set_spec(spec);
+            }
+            return Ok(());
         }
         let is_interval = fields.start.is_some();
         let style = match is_interval {
@@ -388,8 +382,157 @@ impl Reader {
         }
     }
 
+    /// The specification that a header names.
+    fn header(
+        &self,
+        header: &Header,
+        fields: &Fields,
+        at: Position,
+        line: &Piece<'_>,
+    ) -> Result<Option<String>, Error> {
+        let fail = |expected: &str| {
+            Err(Error::at(at, format!("found {}: expected {expected}", found(line.bytes))))
+        };
+        let others = fields.process.is_some() || fields.method.is_some();
+        match header.schema.as_deref() {
+            None => fail("\"schema\" beside \"spec\", in the first line"),
+            Some(_) if self.seen || others => {
+                fail("a header only as the first line, with no event in it")
+            }
+            Some(SCHEMA) => Ok(header.spec.clone()),
+            Some(schema) => Err(Error::at(
+                at,
+                format!("found the schema {}: expected {SCHEMA}", found(schema.as_bytes())),
+            )),
+        }
+    }
+
     fn part(&mut self, object: Option<Value>, key: Option<Value>) -> u32 {
         self.builder.part(Part { object: object.unwrap_or_default(), key: key.unwrap_or_default() })
+    }
+}
+
+/// Lines of which each that it reads stands alone: no history is built. See [`super::events`].
+pub(super) struct Lines {
+    reader: Reader,
+    spec: Option<String>,
+    general: u32,
+    process: Value,
+    method: String,
+    what: What,
+    time: Option<i64>,
+    at: Position,
+}
+
+/// What the last line said; the method is kept apart.
+enum What {
+    Call(Args, Option<Box<Part>>),
+    Return(Value),
+    Fail,
+    Unknown,
+}
+
+/// Texts that are interned are let go of after so many lines.
+const FORGET_TEXTS: u32 = 4096;
+
+impl Lines {
+    pub(super) fn new() -> Lines {
+        Lines {
+            reader: Reader { builder: Builder::new(), style: Style::Events, seen: false },
+            spec: None,
+            general: 0,
+            process: Value::Nil,
+            method: String::new(),
+            what: What::Unknown,
+            time: None,
+            at: Position::default(),
+        }
+    }
+
+    pub(super) fn spec(&self) -> Option<&str> {
+        self.spec.as_deref()
+    }
+
+    /// The event of the last line, which is given away.
+    pub(super) fn event(&mut self) -> StreamEvent<'_> {
+        let what = match std::mem::replace(&mut self.what, What::Unknown) {
+            What::Call(args, part) => Happening::Call { method: &self.method, args, part },
+            What::Return(value) => Happening::Return(value),
+            What::Fail => Happening::Fail,
+            What::Unknown => Happening::Unknown,
+        };
+        let process = std::mem::take(&mut self.process);
+        StreamEvent { process, what, time: self.time, at: self.at }
+    }
+
+    /// Takes a line apart; false where it is no event.
+    pub(super) fn read(&mut self, line: &Piece<'_>) -> Result<bool, Error> {
+        if let Some(Plain { process, event }) = Plain::of(line.bytes) {
+            self.reader.seen = true;
+            (self.process, self.time, self.at) = (Value::Int(process), None, line.at(0));
+            self.what = match event {
+                PlainEvent::Call(name, args) => {
+                    self.method.clear();
+                    self.method.push_str(name);
+                    What::Call(args, None)
+                }
+                PlainEvent::Return(value) => What::Return(value),
+            };
+            return Ok(true);
+        }
+        if line.bytes.trim_ascii().is_empty() {
+            return Ok(false);
+        }
+        self.general += 1;
+        if self.general.is_multiple_of(FORGET_TEXTS) {
+            self.reader.builder = Builder::new();
+        }
+        let at = line.at(line.bytes.len() - line.bytes.trim_ascii_start().len());
+        let fields = match self.reader.fields(line.bytes) {
+            Ok(fields) => fields,
+            Err((at, message)) => return Err(line.error(at, message)),
+        };
+        if let Some(header) = &fields.header {
+            self.spec = self.reader.header(header, &fields, at, line)?;
+            self.reader.seen = true;
+            return Ok(false);
+        }
+        self.reader.seen = true;
+        let fail = |expected: &str| {
+            Err(Error::at(at, format!("found {}: expected {expected}", found(line.bytes))))
+        };
+        if fields.start.is_some() || fields.end.is_some() {
+            return fail("an event: a line with \"start\" and \"end\" can not be part of a stream");
+        }
+        let count = u8::from(fields.result.is_some())
+            + u8::from(fields.fail)
+            + u8::from(fields.unknown)
+            + u8::from(fields.method.is_some());
+        if count != 1 {
+            return fail("one of \"call\", \"return\", \"fail\" and \"unknown\"");
+        }
+        let Some(process) = fields.process else { return fail("\"process\"") };
+        let is_named = fields.object.is_some() || fields.key.is_some();
+        if fields.method.is_none() && (fields.args.is_some() || is_named) {
+            return fail("\"call\" beside \"args\", \"object\" and \"key\"");
+        }
+        self.what = if let Some(method) = fields.method {
+            self.method.clear();
+            self.method.push_str(self.reader.builder.method_name(method));
+            let (object, key) = (fields.object, fields.key);
+            let part = is_named.then(|| {
+                Box::new(Part { object: object.unwrap_or_default(), key: key.unwrap_or_default() })
+            });
+            What::Call(fields.args.unwrap_or_default(), part)
+        } else if let Some(result) = fields.result {
+            What::Return(result)
+        } else if fields.fail {
+            What::Fail
+        } else {
+            What::Unknown
+        };
+        (self.process, self.time, self.at) = (process, fields.time, at);
+        Ok(true)
     }
 }
 

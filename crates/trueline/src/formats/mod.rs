@@ -12,6 +12,7 @@ mod calls;
 mod detect;
 mod edn;
 mod edn_history;
+mod events;
 mod intervals;
 mod jepsen;
 mod jepsen_log;
@@ -28,6 +29,7 @@ use std::io::Read;
 use std::str::FromStr;
 
 pub use detect::detect;
+pub use events::{EventError, EventReader, EventWriter, Happening, StreamEvent};
 pub use write::{WriteError, write};
 
 use crate::history::{Error, History};

@@ -10,7 +10,7 @@
 
 use std::io::{ErrorKind, Read};
 
-use memchr::{memchr_iter, memchr2, memrchr};
+use memchr::{memchr, memchr_iter, memchr2, memrchr};
 
 use crate::history::{Error, Position};
 
@@ -131,6 +131,11 @@ impl<R: Read> Source<R> {
     pub(crate) fn consume(&mut self, length: usize) {
         self.position = self.position(length);
         self.start += length;
+    }
+
+    /// True where a whole line is there already, behind the last piece.
+    pub(crate) fn has_line(&self) -> bool {
+        memchr(b'\n', &self.buffer[self.start + self.taken..self.valid]).is_some()
     }
 
     /// The next line, without `\n` or `\r\n`.

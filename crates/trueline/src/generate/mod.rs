@@ -8,9 +8,11 @@ mod plant;
 #[cfg(test)]
 mod tests;
 
+use std::collections::VecDeque;
+
 use crate::history::{Builder, Call, Error, History, Position};
 use crate::rng::Rng;
-use crate::spec::Builtin;
+use crate::spec::{Action, Builtin, Canonical};
 use crate::value::Value;
 
 /// What kind of history to make. The same plan gives the same history, on every platform.
@@ -33,6 +35,8 @@ pub struct Plan {
     pub unique: bool,
     /// 0.0: one operation at a time; 1.0: every process is always busy.
     pub overlap: f64,
+    /// Once a container has held so many values (a set, keys), it never holds fewer.
+    pub occupancy: usize,
 }
 
 impl Default for Plan {
@@ -46,6 +50,7 @@ impl Default for Plan {
             empties: true,
             unique: true,
             overlap: 0.5,
+            occupancy: 0,
         }
     }
 }
@@ -59,6 +64,37 @@ pub fn generate<B: Builtin>(spec: &B, plan: &Plan, name: Option<&str>) -> Result
         Some(depth) => plant::violation(spec, plan, depth)?,
     };
     run.history(spec, name).map_err(|e| e.message().to_string())
+}
+
+/// What a process does, as [`stream`] tells it.
+pub enum Told<'a> {
+    /// It calls this method with these arguments.
+    Call(&'static str, Vec<Value>),
+    /// Its call returns.
+    Return(&'a Value),
+    /// It gives up waiting; the outcome stays unknown.
+    Leave,
+}
+
+/// Makes the history of [`generate`] event by event, in order, and holds only what is open. A process is a number. Ends
+/// early where `tell` says false. The error says why there is no such history; a planted violation needs the whole.
+pub fn stream<B: Builtin>(
+    spec: &B,
+    plan: &Plan,
+    tell: &mut dyn FnMut(u32, Told<'_>) -> bool,
+) -> Result<(), String> {
+    plan.validate()?;
+    if plan.violation.is_some() {
+        return Err("a violation is planted into a whole history, not into a stream".into());
+    }
+    let mut simulation = Simulation::new(spec, plan, Forgery::None);
+    while simulation.step()? {
+        if !simulation.hand_out(tell) {
+            return Ok(());
+        }
+    }
+    simulation.hand_out(tell);
+    Ok(())
 }
 
 impl Plan {
@@ -100,6 +136,8 @@ enum Forgery {
 const ALIEN: i64 = 1 << 50;
 /// Where values may repeat, there are so many.
 const FEW: u64 = 8;
+/// `returned` of an operation of a stream that was told to its end.
+const HANDED_OUT: u32 = u32::MAX - 1;
 /// How often to try for an operation that fits.
 const TRIES: usize = 10_000;
 
@@ -140,7 +178,15 @@ struct Simulation<'a, B: Builtin> {
     plan: &'a Plan,
     rng: Rng,
     state: B::State,
-    run: Run<B::Op>,
+    /// What was not handed out yet: operations from index `first` on.
+    records: VecDeque<Record<B::Op>>,
+    events: VecDeque<Event>,
+    first: usize,
+    called: usize,
+    ranks: u32,
+    /// How many values are inside, and what says what an operation does to them; where an occupancy is asked for.
+    inside: usize,
+    canonical: Option<Canonical<B::Op, Value>>,
     idle: Vec<u32>,
     /// Indices of the operations that were called and have not returned.
     open: Vec<u32>,
@@ -153,21 +199,11 @@ impl<Op: Clone> Run<Op> {
         plan: &Plan,
         forgery: Forgery,
     ) -> Result<Run<Op>, String> {
-        let mut simulation = Simulation {
-            spec,
-            plan,
-            rng: Rng::new(plan.seed),
-            state: spec.initial(),
-            run: Run {
-                records: Vec::with_capacity(plan.operations),
-                events: Vec::with_capacity(2 * plan.operations),
-            },
-            idle: (0..plan.processes as u32).rev().collect(),
-            open: Vec::new(),
-            forgery,
-        };
-        simulation.go()?;
-        Ok(simulation.run)
+        let mut simulation = Simulation::new(spec, plan, forgery);
+        simulation.records.reserve(plan.operations);
+        simulation.events.reserve(2 * plan.operations);
+        while simulation.step()? {}
+        Ok(Run { records: simulation.records.into(), events: simulation.events.into() })
     }
 
     fn history<B: Builtin<Op = Op>>(self, spec: &B, name: Option<&str>) -> Result<History, Error> {
@@ -197,37 +233,98 @@ impl<Op: Clone> Run<Op> {
     }
 }
 
-impl<B: Builtin> Simulation<'_, B> {
-    fn go(&mut self) -> Result<(), String> {
+impl<'a, B: Builtin> Simulation<'a, B> {
+    fn new(spec: &'a B, plan: &'a Plan, forgery: Forgery) -> Simulation<'a, B> {
+        Simulation {
+            spec,
+            plan,
+            rng: Rng::new(plan.seed),
+            state: spec.initial(),
+            records: VecDeque::new(),
+            events: VecDeque::new(),
+            first: 0,
+            called: 0,
+            ranks: 0,
+            inside: 0,
+            canonical: if plan.occupancy > 0 { spec.canonical() } else { None },
+            idle: (0..plan.processes as u32).rev().collect(),
+            open: Vec::new(),
+            forgery,
+        }
+    }
+
+    /// One step of some process; false where all is over.
+    fn step(&mut self) -> Result<bool, String> {
         let busy = 1.0 + self.plan.overlap * (self.plan.processes - 1) as f64;
-        loop {
-            let called = self.run.records.len();
-            let rest = matches!(self.forgery, Forgery::Wrong(at) if called >= at.min(self.plan.operations - 1));
-            if rest && self.open.is_empty() {
-                self.forge_wrong()?;
-                continue;
+        let called = self.called;
+        let rest = matches!(self.forgery, Forgery::Wrong(at) if called >= at.min(self.plan.operations - 1));
+        if rest && self.open.is_empty() {
+            self.forge_wrong()?;
+            return Ok(true);
+        }
+        let wanted = busy as usize + usize::from(self.rng.chance(busy.fract()));
+        let more = called < self.plan.operations && !self.idle.is_empty() && !rest;
+        if more && self.open.len() < wanted {
+            self.call();
+        } else if !self.open.is_empty() {
+            self.advance()?;
+        } else if !more {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// Hands the events out up to the first call that has not taken effect: what it calls is not decided yet.
+    fn hand_out(&mut self, tell: &mut dyn FnMut(u32, Told<'_>) -> bool) -> bool {
+        while let Some(&event) = self.events.front() {
+            let (Event::Call(i) | Event::Return(i) | Event::Leave(i)) = event;
+            let record = &mut self.records[i as usize - self.first];
+            let told = match event {
+                Event::Call(_) => {
+                    let Some(op) = &record.op else { return true };
+                    let (method, args) = self.spec.encode(op);
+                    Told::Call(method, args)
+                }
+                Event::Return(_) => {
+                    record.returned = HANDED_OUT;
+                    Told::Return(record.result.as_ref().unwrap_or(&Value::Nil))
+                }
+                Event::Leave(_) => {
+                    record.returned = HANDED_OUT;
+                    Told::Leave
+                }
+            };
+            if !tell(record.process, told) {
+                return false;
             }
-            let wanted = busy as usize + usize::from(self.rng.chance(busy.fract()));
-            let more = called < self.plan.operations && !self.idle.is_empty() && !rest;
-            if more && self.open.len() < wanted {
-                self.call();
-            } else if !self.open.is_empty() {
-                self.advance()?;
-            } else if !more {
-                return Ok(());
+            self.events.pop_front();
+            while self.records.front().is_some_and(|record| record.returned == HANDED_OUT) {
+                self.records.pop_front();
+                self.first += 1;
             }
         }
+        true
+    }
+
+    fn record_of(&mut self, index: usize) -> &mut Record<B::Op> {
+        &mut self.records[index - self.first]
+    }
+
+    fn event(&mut self, event: Event) -> u32 {
+        self.events.push_back(event);
+        self.ranks += 1;
+        self.ranks - 1
     }
 
     fn call(&mut self) -> usize {
         let idle = self.rng.below(self.idle.len() as u64) as usize;
         let process = self.idle.swap_remove(idle);
-        let index = self.run.records.len();
-        let call = self.run.events.len() as u32;
-        self.run.events.push(Event::Call(index as u32));
+        let index = self.called;
+        self.called += 1;
+        let call = self.event(Event::Call(index as u32));
         self.open.push(index as u32);
         let (op, result, returned) = (None, None, u32::MAX);
-        self.run.records.push(Record { process, op, result, call, returned });
+        self.records.push_back(Record { process, op, result, call, returned });
         index
     }
 
@@ -235,7 +332,7 @@ impl<B: Builtin> Simulation<'_, B> {
     fn advance(&mut self) -> Result<(), String> {
         let at = self.rng.below(self.open.len() as u64) as usize;
         let index = self.open[at];
-        if self.run.records[index as usize].op.is_none() {
+        if self.record_of(index as usize).op.is_none() {
             return self.take_effect(index as usize);
         }
         self.open.swap_remove(at);
@@ -244,14 +341,14 @@ impl<B: Builtin> Simulation<'_, B> {
     }
 
     fn leave(&mut self, index: u32) {
-        let rank = self.run.events.len() as u32;
-        let record = &mut self.run.records[index as usize];
-        self.idle.push(record.process);
-        if record.result.is_some() {
-            record.returned = rank;
-            self.run.events.push(Event::Return(index));
+        let record = self.record_of(index as usize);
+        let (process, returns) = (record.process, record.result.is_some());
+        self.idle.push(process);
+        if returns {
+            let rank = self.event(Event::Return(index));
+            self.record_of(index as usize).returned = rank;
         } else {
-            self.run.events.push(Event::Leave(index));
+            self.event(Event::Leave(index));
         }
     }
 
@@ -270,23 +367,38 @@ impl<B: Builtin> Simulation<'_, B> {
         if !pending || self.rng.chance(0.5) {
             let rng = &mut self.rng;
             self.spec.perform(&mut self.state, &op, &result, &mut |n| rng.below(n));
+            match self.canonical.as_ref().and_then(|c| (c.action)(&op, Some(&result))) {
+                Some(Action::Insert(_) | Action::Add(_)) => self.inside += 1,
+                Some(Action::Remove(_) | Action::Delete(_)) => self.inside -= 1,
+                _ => {}
+            }
         }
         self.record(index, op, (!pending).then_some(result));
         Ok(())
     }
 
     fn record(&mut self, index: usize, op: B::Op, result: Option<Value>) {
-        self.run.records[index].op = Some(op);
-        self.run.records[index].result = result;
+        let record = self.record_of(index);
+        record.op = Some(op);
+        record.result = result;
     }
 
     /// An operation that does not block, and one of its results.
     fn choose(&mut self, index: usize) -> Result<(B::Op, Value), String> {
+        // A set that is to hold many keys needs some that it does not hold.
+        let few = FEW.max(2 * self.plan.occupancy as u64);
         for _ in 0..TRIES {
             let fresh =
-                if self.plan.unique { index as u64 + 1 } else { self.rng.below(FEW) + 1 } as i64;
+                if self.plan.unique { index as u64 + 1 } else { self.rng.below(few) + 1 } as i64;
             let rng = &mut self.rng;
             let op = self.spec.sample(&self.state, &mut |n| rng.below(n), fresh);
+            if self.inside <= self.plan.occupancy
+                && let Some(canonical) = &self.canonical
+                && let Some(Action::RemoveUnknown | Action::Delete(_)) =
+                    (canonical.action)(&op, None)
+            {
+                continue;
+            }
             let mut results = self.spec.results(&self.state, &op);
             let chosen = match results.len() {
                 0 => continue,

@@ -187,3 +187,59 @@ fn a_plan_that_cannot_be_is_an_error() {
         generate(&queue(), &Plan { operations: 0, ..Plan::default() }, None).unwrap().is_empty()
     );
 }
+
+#[test]
+fn a_stream_is_the_same_history() {
+    use crate::formats::{self, EventWriter, Format};
+    for seed in 0..20 {
+        let plan = Plan { operations: 300, seed, pending: 0.1, processes: 5, ..Plan::default() };
+        let named = named("queue").unwrap();
+        let mut whole = Vec::new();
+        formats::write(&named.generate(&plan).unwrap(), Format::JsonLines, &mut whole).unwrap();
+        let mut streamed = Vec::new();
+        let mut writer = EventWriter::new(&mut streamed, "queue");
+        let mut gave_up = [false; 5];
+        let mut tell = |process: u32, told: Told<'_>| {
+            match told {
+                Told::Call(method, args) => {
+                    if std::mem::take(&mut gave_up[process as usize]) {
+                        writer.unknown(process).unwrap();
+                    }
+                    writer.call(process, method, &args).unwrap();
+                }
+                Told::Return(result) => writer.returns(process, result).unwrap(),
+                Told::Leave => gave_up[process as usize] = true,
+            }
+            true
+        };
+        named.generate_stream(&plan, &mut tell).unwrap();
+        writer.finish().unwrap();
+        assert_eq!(String::from_utf8(whole).unwrap(), String::from_utf8(streamed).unwrap());
+    }
+}
+
+#[test]
+fn an_occupancy_is_kept() {
+    for name in ["queue", "stack", "priority-queue", "set"] {
+        let spec = named(name).unwrap();
+        let unique = name != "set";
+        let plan = Plan { operations: 3000, occupancy: 100, unique, ..Plan::default() };
+        let (mut inside, mut most) = (0i64, 0i64);
+        let mut open: Vec<&str> = vec![""; plan.processes];
+        let mut tell = |process: u32, told: Told<'_>| {
+            match (told, open[process as usize]) {
+                (Told::Call(method, _), _) => open[process as usize] = method,
+                (Told::Return(ret), "add" | "remove") if *ret == Value::Bool(false) => {}
+                (Told::Return(_), "enq" | "push" | "insert" | "add") => inside += 1,
+                (Told::Return(_), "deq" | "pop" | "poll" | "remove") => inside -= 1,
+                _ => {}
+            }
+            most = most.max(inside);
+            // What is open may make a difference of one for each process.
+            assert!(most < 105 || inside >= 95, "{name}: {inside}");
+            true
+        };
+        spec.generate_stream(&plan, &mut tell).unwrap();
+        assert!(most >= 105, "{name}: {most}");
+    }
+}

@@ -113,6 +113,11 @@ impl Builder {
         id
     }
 
+    /// The name of a method.
+    pub(crate) fn method_name(&self, method: u32) -> &str {
+        &self.names.methods[method as usize]
+    }
+
     /// True where some operation calls a method of this name.
     pub fn has_method(&self, name: &str) -> bool {
         self.methods.contains_key(name)

@@ -187,6 +187,21 @@ impl<Op, Ret> History<Op, Ret> {
     }
 }
 
+impl<Op, Ret> History<Op, Ret> {
+    /// A history of operations that are known to be sound: sorted by call, with dense ranks. For code that saw each
+    /// event and checked it then.
+    pub(crate) fn assemble(
+        operations: Vec<Operation<Op, Ret>>,
+        processes: Vec<Value>,
+        methods: Vec<String>,
+        parts: Vec<Part>,
+    ) -> History<Op, Ret> {
+        debug_assert!(operations.is_sorted_by_key(|o| o.call));
+        let names = Names { processes, methods, parts, spec: None };
+        History { operations, names: Arc::new(names) }
+    }
+}
+
 impl<Op: Clone, Ret: Clone> History<Op, Ret> {
     /// The sub-history of the operations at these indices, which must be ascending. Ranks are kept: they stay
     /// unique and ordered, and still name the events of the whole history.

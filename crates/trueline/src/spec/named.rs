@@ -14,8 +14,9 @@ use super::{
 };
 use crate::Budget;
 use crate::check::{Algorithm, Check, Outcome, decide_directly};
-use crate::generate::{self, Plan};
+use crate::generate::{self, Plan, Told};
 use crate::history::{Error, History, Position};
+use crate::stream::{self, Watch, Watched};
 use crate::theory::{Event, Object, events};
 use crate::value::Value;
 
@@ -131,6 +132,20 @@ impl Named {
         self.spec.generate(plan, &self.text).map_err(|e| format!("{}: {e}", self.text))
     }
 
+    /// Makes the history of [`Named::generate`] event by event, holding only what is open: see [`generate::stream`].
+    pub fn generate_stream(
+        &self,
+        plan: &Plan,
+        tell: &mut dyn FnMut(u32, Told<'_>) -> bool,
+    ) -> Result<(), String> {
+        self.spec.generate_stream(plan, tell).map_err(|e| format!("{}: {e}", self.text))
+    }
+
+    /// A monitor for streams of this specification; the error says why there is none.
+    pub fn watch(&self, algorithm: stream::Algorithm) -> Result<Box<dyn Watch>, String> {
+        self.spec.watch(algorithm).map_err(|e| format!("{}: {e}", self.text))
+    }
+
     fn in_context(&self, error: Error) -> Error {
         let message = format!("{}, for the specification {}", error.message(), self.text);
         Error::at(error.position().unwrap_or_default(), message)
@@ -155,6 +170,12 @@ trait Erased: Send + Sync {
         with_result: bool,
     ) -> Option<String>;
     fn generate(&self, plan: &Plan, name: &str) -> Result<History, String>;
+    fn generate_stream(
+        &self,
+        plan: &Plan,
+        tell: &mut dyn FnMut(u32, Told<'_>) -> bool,
+    ) -> Result<(), String>;
+    fn watch(&self, algorithm: stream::Algorithm) -> Result<Box<dyn Watch>, String>;
 }
 
 impl<B: Builtin> Erased for B {
@@ -193,6 +214,18 @@ impl<B: Builtin> Erased for B {
 
     fn generate(&self, plan: &Plan, name: &str) -> Result<History, String> {
         generate::generate(self, plan, Some(name))
+    }
+
+    fn generate_stream(
+        &self,
+        plan: &Plan,
+        tell: &mut dyn FnMut(u32, Told<'_>) -> bool,
+    ) -> Result<(), String> {
+        generate::stream(self, plan, tell)
+    }
+
+    fn watch(&self, algorithm: stream::Algorithm) -> Result<Box<dyn Watch>, String> {
+        Ok(Box::new(Watched::new(self.clone(), algorithm)?))
     }
 }
 

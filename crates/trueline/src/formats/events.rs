@@ -1,0 +1,198 @@
+//! Events one by one: our JSON Lines as a stream that need not end, read and written.
+//!
+//! [`read`](super::read) builds a history; this holds a chunk of the input and nothing else. Only lines that are events can be
+//! streamed: a line with `start` and `end` tells of a call when it is long past.
+
+use std::io::{self, Read, Write};
+
+use super::json_lines::{Lines, SCHEMA};
+use super::lexis::quote;
+use super::source::Source;
+use crate::history::{Args, Error, Part, Position};
+use crate::value::Value;
+
+/// What a line of a stream says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamEvent<'a> {
+    /// The name of the process.
+    pub process: Value,
+    /// What it does.
+    pub what: Happening<'a>,
+    /// The time, where the line tells one as a whole number.
+    pub time: Option<i64>,
+    /// Where the line stands.
+    pub at: Position,
+}
+
+/// What a process does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Happening<'a> {
+    /// It calls a method.
+    Call {
+        /// The method's name.
+        method: &'a str,
+        /// The arguments.
+        args: Args,
+        /// The object and key; boxed, as most streams are of one.
+        part: Option<Box<Part>>,
+    },
+    /// Its call returns.
+    Return(Value),
+    /// Its call is known not to have happened.
+    Fail,
+    /// The outcome of its call stays unknown.
+    Unknown,
+}
+
+/// Why there is no event.
+#[derive(Debug)]
+pub enum EventError {
+    /// This line is wrong; the next one may be fine.
+    Line(Error),
+    /// Nothing more can be read.
+    Input(Error),
+}
+
+/// Reads events.
+pub struct EventReader<R> {
+    source: Source<R>,
+    lines: Lines,
+}
+
+impl<R: Read> EventReader<R> {
+    /// Reads from the start of the input.
+    pub fn new(input: R) -> EventReader<R> {
+        EventReader { source: Source::new(input), lines: Lines::new() }
+    }
+
+    /// The specification that the header names, once it has been read.
+    pub fn spec(&self) -> Option<&str> {
+        self.lines.spec()
+    }
+
+    /// True where the next event has to be waited for.
+    pub fn must_wait(&self) -> bool {
+        !self.source.has_line()
+    }
+
+    /// The next event; nothing at the end of the input.
+    pub fn next_event(&mut self) -> Result<Option<StreamEvent<'_>>, EventError> {
+        while let Some(line) = self.source.line().map_err(EventError::Input)? {
+            // The borrow checker wants to see that a line that is no event is not held on to.
+            if self.lines.read(&line).map_err(EventError::Line)? {
+                return Ok(Some(self.lines.event()));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Writes events as JSON Lines.
+pub struct EventWriter<W> {
+    out: W,
+    text: String,
+}
+
+impl<W: Write> EventWriter<W> {
+    /// Writes a header that names the specification.
+    pub fn new(out: W, spec: &str) -> EventWriter<W> {
+        let mut text = String::with_capacity(1 << 17);
+        text.push_str("{\"schema\":\"");
+        text.push_str(SCHEMA);
+        text.push_str("\",\"spec\":");
+        put(&mut text, &Value::text(spec));
+        text.push_str("}\n");
+        EventWriter { out, text }
+    }
+
+    /// A process calls.
+    pub fn call(&mut self, process: u32, method: &str, args: &[Value]) -> io::Result<()> {
+        self.process(process);
+        self.text.push_str(",\"call\":");
+        quote(method, &mut self.text);
+        if !args.is_empty() {
+            self.text.push_str(",\"args\":[");
+            for (i, arg) in args.iter().enumerate() {
+                if i > 0 {
+                    self.text.push(',');
+                }
+                put(&mut self.text, arg);
+            }
+            self.text.push(']');
+        }
+        self.end()
+    }
+
+    /// Its call returns.
+    pub fn returns(&mut self, process: u32, result: &Value) -> io::Result<()> {
+        self.process(process);
+        self.text.push_str(",\"return\":");
+        put(&mut self.text, result);
+        self.end()
+    }
+
+    /// The outcome of its call stays unknown.
+    pub fn unknown(&mut self, process: u32) -> io::Result<()> {
+        self.process(process);
+        self.text.push_str(",\"unknown\":true");
+        self.end()
+    }
+
+    /// Hands everything to the output.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.out.write_all(self.text.as_bytes())?;
+        self.out.flush()
+    }
+
+    fn process(&mut self, process: u32) {
+        self.text.push_str("{\"process\":");
+        put_int(&mut self.text, process.into());
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        self.text.push_str("}\n");
+        if self.text.len() >= 1 << 16 {
+            self.out.write_all(self.text.as_bytes())?;
+            self.text.clear();
+        }
+        Ok(())
+    }
+}
+
+fn put(out: &mut String, value: &Value) {
+    match value {
+        Value::Nil => out.push_str("null"),
+        Value::Bool(true) => out.push_str("true"),
+        Value::Bool(false) => out.push_str("false"),
+        Value::Int(n) => put_int(out, *n),
+        Value::Text(text) => quote(text, out),
+        Value::List(items) => {
+            out.push('[');
+            for (i, item) in items.iter().enumerate() {
+                if i > 0 {
+                    out.push(',');
+                }
+                put(out, item);
+            }
+            out.push(']');
+        }
+    }
+}
+
+fn put_int(out: &mut String, n: i64) {
+    let mut digits = [0u8; 20];
+    let mut at = digits.len();
+    let mut rest = n.unsigned_abs();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if n < 0 {
+        out.push('-');
+    }
+    digits[at..].iter().for_each(|&digit| out.push(char::from(digit)));
+}

@@ -1,0 +1,610 @@
+//! What the online queue and priority queue have in common: the values inside, the open removals, and promises.
+//!
+//! A *promise* is made by a removal that has returned: that at some moment of its interval no value of a certain kind
+//! was inside. An empty result promises it of every value; the removal of x from a priority queue, of every higher value.
+//! It is kept in a slot iff every such value that was in by then has a removal that was called by then (the covers of
+//! the offline monitors leave the slot free). So a promise starts with the slots of its interval, less the covers of the
+//! values that have left; it is
+//!
+//! - *kept* as soon as it has a slot in which no value of the kind is inside but those that must have left by then
+//!   anyway, because of their deadlines;
+//! - *broken* when it has no slot left, or when in its first slot more values of the kind are inside than
+//!   there are open removals, called before its last, to have taken them;
+//! - *waiting* else: for open removals to return. A waiting promise holds its own slots, so what has left can be
+//!   forgotten all the same. It sets a deadline to the values that are inside in its first slot: its last slot. So a value
+//!   that was taken by a removal of unknown outcome keeps few promises waiting.
+//!
+//! **Forgetting.** Covers are needed by promises that are yet to be made, by removals that are open: one that ended
+//! before the earliest open removal was called is dropped. Values that left are known no more: a removal that returns
+//! such a value, or one that nobody inserted, is a violation at once.
+//!
+//! **The end.** Removals that stay open may have taken anything. [`Container::finish`] searches for a slot for each
+//! waiting promise such that the deadlines that follow, and those of the queue, can all be met. Only the first slot, and
+//! those right behind the call of an open removal, have to be tried: in between nothing is gained by waiting. The
+//! search is exact and small, and gives up honestly at [`SEARCH`] steps.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound;
+
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use smallvec::SmallVec;
+
+use super::{Clash, Id, NEVER, NONE, Stop, Time, ambiguous};
+use crate::value::Value;
+
+/// Steps of the search at the end.
+const SEARCH: u32 = 200_000;
+/// Values that have left and are remembered to tell 'twice' from 'never'.
+const RECENT: usize = 256;
+/// Operations that explain something.
+type Reasons = SmallVec<[Id; 2]>;
+
+/// No entry.
+pub(super) const NIL: u32 = u32::MAX;
+
+/// A value that was inserted and not removed, or whose insert is open.
+pub(super) struct Entry {
+    pub(super) value: Value,
+    pub(super) insert: Id,
+    pub(super) call: Time,
+    /// [`NEVER`] while the insert is open.
+    pub(super) returned: Time,
+    /// Removed already, while the insert is still open.
+    removed: Option<Id>,
+    /// Its removal must have been called before this; who says so.
+    pub(super) deadline: Time,
+    because: Reasons,
+    pub(super) next: u32,
+    before: u32,
+}
+
+/// A removal that has not returned.
+#[derive(Clone, Copy)]
+pub(super) struct Open {
+    pub(super) call: Time,
+    pub(super) id: Id,
+    /// It never will.
+    unknown: bool,
+    /// It takes a value, if it finds one; false for what only looks.
+    takes: bool,
+}
+
+/// A value that has left and was certainly inside from `from` to `to`.
+struct Cover {
+    from: Time,
+    to: Time,
+    /// When the removal returned.
+    returned: Time,
+    value: Value,
+    insert: Id,
+    remove: Id,
+}
+
+/// See the top of this file.
+struct Promise {
+    id: Id,
+    /// Of what it is the removal.
+    insert: Id,
+    above: Option<Value>,
+    /// Slots that are left, ascending and disjoint, each from and without the second.
+    slots: Vec<(Time, Time)>,
+    /// Inserts and removals of what took the other slots.
+    covers: Vec<Id>,
+}
+
+/// What leaves the container.
+pub(super) struct Taken {
+    pub(super) entry: Entry,
+    pub(super) place: u32,
+}
+
+pub(super) struct Container {
+    entries: Vec<Entry>,
+    free: Vec<u32>,
+    by_value: HashMap<Value, u32, FixedState>,
+    /// Places by value, of inserts that have returned; only where there are priorities.
+    by_priority: Option<BTreeMap<Value, u32>>,
+    smallest_first: bool,
+    /// The list of what is inside for certain, by return of the insert.
+    pub(super) head: u32,
+    tail: u32,
+    /// Open removals, by call.
+    pub(super) open: Vec<Open>,
+    /// How many of them will never return.
+    unknown: usize,
+    covers: VecDeque<Cover>,
+    waiting: Vec<Promise>,
+    recent: VecDeque<(Value, Id, Id)>,
+    /// The latest deadline that was ever set.
+    latest: Time,
+    /// The values inside with a deadline, by that and the call of their insert.
+    late: BTreeMap<(Time, Time), u32>,
+    /// Something that nobody knows was inside at first.
+    forgiving: bool,
+}
+
+impl Container {
+    pub(super) fn new(
+        initial: &[Value],
+        priorities: bool,
+        smallest_first: bool,
+    ) -> Result<Container, Stop> {
+        let mut container = Container {
+            entries: Vec::new(),
+            free: Vec::new(),
+            by_value: HashMap::default(),
+            by_priority: priorities.then(BTreeMap::new),
+            smallest_first,
+            head: NIL,
+            tail: NIL,
+            open: Vec::new(),
+            unknown: 0,
+            covers: VecDeque::new(),
+            waiting: Vec::new(),
+            recent: VecDeque::new(),
+            latest: 0,
+            late: BTreeMap::new(),
+            forgiving: false,
+        };
+        // The stream starts behind them: see `first_time`.
+        for (i, value) in initial.iter().enumerate() {
+            container.insert_called(NONE, 2 * i as Time, value)?;
+            container.insert_returned(2 * i as Time + 1, value)?;
+        }
+        Ok(container)
+    }
+
+    /// The contents at first are not known: a value that was not inserted may have been there.
+    pub(super) fn forgive(&mut self) {
+        self.forgiving = true;
+    }
+
+    pub(super) fn entry(&self, place: u32) -> &Entry {
+        &self.entries[place as usize]
+    }
+
+    pub(super) fn insert_called(&mut self, id: Id, at: Time, value: &Value) -> Result<(), Stop> {
+        let entry = Entry {
+            value: value.clone(),
+            insert: id,
+            call: at,
+            returned: NEVER,
+            removed: None,
+            deadline: NEVER,
+            because: Reasons::new(),
+            next: NIL,
+            before: NIL,
+        };
+        let place = match self.free.pop() {
+            Some(place) => place,
+            None => self.entries.len() as u32,
+        };
+        if self.by_value.insert(value.clone(), place).is_some() {
+            return Err(ambiguous(value));
+        }
+        match self.entries.get_mut(place as usize) {
+            Some(slot) => *slot = entry,
+            None => self.entries.push(entry),
+        }
+        Ok(())
+    }
+
+    /// The place of a value that came in for certain; nothing where it has left already.
+    pub(super) fn insert_returned(&mut self, at: Time, value: &Value) -> Result<Option<u32>, Stop> {
+        let Some(&place) = self.by_value.get(value) else { return Err(ambiguous(value)) };
+        let tail = self.tail;
+        let entry = &mut self.entries[place as usize];
+        entry.returned = at;
+        if entry.removed.is_some() {
+            self.forget(place);
+            return Ok(None);
+        }
+        entry.before = tail;
+        match tail {
+            NIL => self.head = place,
+            tail => self.entries[tail as usize].next = place,
+        }
+        self.tail = place;
+        if let Some(by_priority) = &mut self.by_priority {
+            by_priority.insert(value.clone(), place);
+        }
+        Ok(Some(place))
+    }
+
+    /// The insert never returns, or it did not happen.
+    pub(super) fn insert_lost(&mut self, value: &Value, happened: bool) -> Result<(), Stop> {
+        let Some(&place) = self.by_value.get(value) else { return Ok(()) };
+        if let Some(remove) = self.entries[place as usize].removed {
+            self.forget(place);
+            if !happened {
+                let clash = Clash::new([remove]);
+                return Err(clash.because(remove, "took a value that was never put in").into());
+            }
+        } else if !happened {
+            self.forget(place);
+        }
+        Ok(())
+    }
+
+    fn forget(&mut self, place: u32) {
+        self.by_value.remove(&self.entries[place as usize].value);
+        self.free.push(place);
+    }
+
+    /// `takes`: false for what only looks. It can find nothing, so it may promise something, but it takes nothing.
+    pub(super) fn removal_called(&mut self, id: Id, at: Time, takes: bool) {
+        self.open.push(Open { call: at, id, unknown: false, takes });
+    }
+
+    /// The open operations that may have taken something, by call.
+    fn takers(&self) -> impl Iterator<Item = &Open> {
+        self.open.iter().filter(|open| open.takes)
+    }
+
+    pub(super) fn removal_unknown(&mut self, id: Id) {
+        if let Some(open) = self.open.iter_mut().find(|open| open.id == id) {
+            open.unknown = true;
+            self.unknown += 1;
+        }
+    }
+
+    /// A removal returned, or did not happen: its call.
+    pub(super) fn removal_closed(&mut self, id: Id) -> Time {
+        match self.open.iter().rposition(|open| open.id == id) {
+            Some(at) => self.open.remove(at).call,
+            None => NEVER,
+        }
+    }
+
+    /// A removal that was called at `call` returned this value now.
+    pub(super) fn take(
+        &mut self,
+        id: Id,
+        call: Time,
+        at: Time,
+        value: &Value,
+    ) -> Result<Option<Taken>, Clash> {
+        let Some(&place) = self.by_value.get(value) else {
+            if self.forgiving {
+                return Ok(None);
+            }
+            let before = self.recent.iter().rev().find(|recent| recent.0 == *value);
+            let others = before.map_or([NONE; 2], |&(_, insert, remove)| [insert, remove]);
+            let what = match before {
+                Some(_) => "took a value that another removal had taken",
+                None => "took a value that was not inside: never put in, or taken long ago",
+            };
+            let mut clash = Clash::new(others.into_iter().chain([id])).because(id, what);
+            clash.partial = before.is_none();
+            return Err(clash);
+        };
+        let entry = &mut self.entries[place as usize];
+        if let Some(other) = entry.removed {
+            let clash = Clash::new([entry.insert, other, id]);
+            return Err(clash.because(id, "took a value that another removal had taken"));
+        }
+        let because = std::mem::take(&mut entry.because);
+        let copy = Entry { value: value.clone(), because, ..*entry };
+        if entry.returned == NEVER {
+            entry.removed = Some(id);
+            return Ok(Some(Taken { entry: copy, place }));
+        }
+        let (before, next) = (entry.before, entry.next);
+        if copy.deadline != NEVER {
+            self.late.remove(&(copy.deadline, copy.call));
+        }
+        match before {
+            NIL => self.head = next,
+            before => self.entries[before as usize].next = next,
+        }
+        match next {
+            NIL => self.tail = before,
+            next => self.entries[next as usize].before = before,
+        }
+        self.forget(place);
+        if let Some(by_priority) = &mut self.by_priority {
+            by_priority.remove(value);
+        }
+        if self.recent.len() == RECENT {
+            self.recent.pop_front();
+        }
+        self.recent.push_back((value.clone(), copy.insert, id));
+        self.forget_covers();
+        if copy.returned < call {
+            let (from, insert) = (copy.returned, copy.insert);
+            let value = value.clone();
+            let cover = Cover { from, to: call, returned: at, value, insert, remove: id };
+            self.break_by(&cover)?;
+            if self.open.len() > self.unknown {
+                self.covers.push_back(cover);
+            }
+        }
+        if call > copy.deadline {
+            return Err(Clash::new(copy.because.into_iter().chain([copy.insert, id])));
+        }
+        Ok(Some(Taken { entry: copy, place }))
+    }
+
+    /// What ended before every open removal was called is of no use any more.
+    fn forget_covers(&mut self) {
+        let first = self.open.iter().find(|open| !open.unknown).map_or(NEVER, |open| open.call);
+        while self.covers.front().is_some_and(|cover| cover.returned < first) {
+            self.covers.pop_front();
+        }
+    }
+
+    /// True where a promise about what is above `above` is about this value.
+    fn concerns(&self, above: Option<&Value>, value: &Value) -> bool {
+        match above {
+            None => true,
+            Some(above) if self.smallest_first => value < above,
+            Some(above) => value > above,
+        }
+    }
+
+    /// The values inside that a promise is about, not in order.
+    fn inside<'a>(&'a self, above: Option<&'a Value>) -> Box<dyn Iterator<Item = &'a Entry> + 'a> {
+        match (above, &self.by_priority) {
+            (Some(above), Some(by_priority)) => {
+                let range = match self.smallest_first {
+                    true => (Bound::Unbounded, Bound::Excluded(above)),
+                    false => (Bound::Excluded(above), Bound::Unbounded),
+                };
+                Box::new(by_priority.range::<Value, _>(range).map(|(_, &place)| self.entry(place)))
+            }
+            _ => Box::new(std::iter::successors(self.get(self.head), |e| self.get(e.next))),
+        }
+    }
+
+    fn get(&self, place: u32) -> Option<&Entry> {
+        (place != NIL).then(|| self.entry(place))
+    }
+
+    /// The first return of an insert of a value inside that the promise is about.
+    fn first_inside(&self, above: Option<&Value>) -> Time {
+        match above {
+            None => self.get(self.head).map_or(NEVER, |entry| entry.returned),
+            Some(_) => self.inside(above).map(|entry| entry.returned).min().unwrap_or(NEVER),
+        }
+    }
+
+    /// The removal `id`, of what `insert` put in, was in time to find nothing above from `from` up to now.
+    pub(super) fn promise(
+        &mut self,
+        id: Id,
+        insert: Id,
+        above: Option<&Value>,
+        from: Time,
+        at: Time,
+    ) -> Result<(), Clash> {
+        let mut slots = vec![(from, at)];
+        let mut covers = Vec::new();
+        for cover in self.covers.iter().rev().take_while(|cover| cover.returned > from) {
+            let matters = cover.to > from && cover.from < at && self.concerns(above, &cover.value);
+            if matters && subtract(&mut slots, cover.from, cover.to) {
+                covers.extend([cover.insert, cover.remove]);
+            }
+        }
+        let above = above.cloned();
+        self.forget_covers();
+        let promise = Promise { id, insert, above, slots, covers };
+        if promise.slots.is_empty() {
+            return Err(promise.broken([]));
+        }
+        if !self.is_kept(&promise) {
+            self.set_deadlines(&promise);
+            self.waiting.push(promise);
+        }
+        Ok(())
+    }
+
+    /// True where the promise has a slot in which nothing is inside, or nothing that has not to be gone by then anyway.
+    fn is_kept(&self, promise: &Promise) -> bool {
+        let above = promise.above.as_ref();
+        if promise.slots[0].0 < self.first_inside(above) {
+            return true;
+        }
+        let mut slots = promise.slots.clone();
+        for entry in self.inside(above) {
+            // With a deadline it is gone in the slot before it, and from then on.
+            let gone = if entry.deadline == NEVER { NEVER } else { entry.deadline - 1 };
+            if entry.returned < gone {
+                subtract(&mut slots, entry.returned, gone);
+            }
+            if slots.is_empty() || (above.is_none() && gone == NEVER) {
+                break;
+            }
+        }
+        !slots.is_empty()
+    }
+
+    /// What is inside in the first slot of a promise must have left by its last: that follows, whatever slot it is.
+    /// Deadlines of the queue ascend along the list, so none is set that is earlier than one before.
+    fn set_deadlines(&mut self, promise: &Promise) {
+        let (first, last) = (promise.slots[0].0, promise.slots[promise.slots.len() - 1].1);
+        let latest = last.max(self.latest);
+        let inside = self.inside(promise.above.as_ref());
+        let prompt = inside.take_while(|e| e.returned <= first || promise.above.is_some());
+        let late = prompt.filter(|e| e.returned <= first && e.deadline == NEVER);
+        let values: Vec<Value> = late.map(|entry| entry.value.clone()).collect();
+        for value in values {
+            if let Some(&place) = self.by_value.get(&value) {
+                let promised = [promise.id, promise.insert].into_iter();
+                self.set_deadline(place, latest, promised.chain(promise.covers.iter().copied()));
+            }
+        }
+    }
+
+    /// The removal of this value must have been called before then, and why.
+    pub(super) fn set_deadline(
+        &mut self,
+        place: u32,
+        deadline: Time,
+        because: impl IntoIterator<Item = Id>,
+    ) {
+        self.latest = deadline;
+        let entry = &mut self.entries[place as usize];
+        entry.deadline = deadline;
+        entry.because.extend(because);
+        self.late.insert((deadline, entry.call), place);
+    }
+
+    /// A value has left: its cover takes slots from the promises that wait.
+    fn break_by(&mut self, cover: &Cover) -> Result<(), Clash> {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        for promise in &mut waiting {
+            if self.concerns(promise.above.as_ref(), &cover.value)
+                && subtract(&mut promise.slots, cover.from, cover.to)
+            {
+                promise.covers.extend([cover.insert, cover.remove]);
+                if promise.slots.is_empty() {
+                    return Err(promise.broken([]));
+                }
+            }
+        }
+        self.waiting = waiting;
+        Ok(())
+    }
+
+    /// Looks at the promises that wait again: something has left, or a removal returned.
+    pub(super) fn look_again(&mut self) -> Result<(), Clash> {
+        if !self.late.is_empty() && !self.can_meet(self.late.keys().map(|late| late.0)) {
+            let mut ids: Vec<Id> = self.open.iter().map(|open| open.id).collect();
+            for &place in self.late.values() {
+                let entry = self.entry(place);
+                ids.extend(entry.because.iter().copied().chain([entry.insert]));
+            }
+            return Err(Clash::new(ids));
+        }
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        let mut waiting = std::mem::take(&mut self.waiting);
+        waiting.retain(|promise| !self.is_kept(promise));
+        for promise in &waiting {
+            let (first, last) = (promise.slots[0].0, promise.slots[promise.slots.len() - 1].1);
+            let could: Vec<Id> =
+                self.takers().take_while(|open| open.call < last).map(|open| open.id).collect();
+            let inside = self.inside(promise.above.as_ref()).filter(|e| e.returned <= first);
+            let some: Vec<&Entry> = inside.take(could.len() + 1).collect();
+            if some.len() > could.len() {
+                let ids = some.iter().map(|entry| entry.insert).chain(could);
+                return Err(promise.broken(ids));
+            }
+        }
+        self.waiting = waiting;
+        Ok(())
+    }
+
+    /// True iff each deadline, ascending, gets an open removal of its own.
+    pub(super) fn can_meet(&self, deadlines: impl IntoIterator<Item = Time>) -> bool {
+        let mut open = self.takers();
+        deadlines.into_iter().all(|deadline| open.next().is_some_and(|open| open.call < deadline))
+    }
+
+    /// The stream is over: is there a way to deal the open removals out? Entries have their deadlines.
+    pub(super) fn finish(&mut self) -> Result<(), Stop> {
+        let mut deadlines: HashMap<Time, Time, FixedState> = HashMap::default();
+        deadlines.extend(self.late.keys().map(|&(deadline, call)| (call, deadline)));
+        let mut steps = SEARCH;
+        match self.deal(0, &mut deadlines, &mut steps) {
+            Some(true) => Ok(()),
+            Some(false) => {
+                let mut ids: Vec<Id> = self.open.iter().map(|open| open.id).collect();
+                let waiting = || self.waiting.iter();
+                ids.extend(waiting().flat_map(|p| [p.id, p.insert]));
+                ids.extend(waiting().flat_map(|p| p.covers.iter().copied()));
+                for entry in self.inside(None) {
+                    let concerned = |p: &Promise| self.concerns(p.above.as_ref(), &entry.value);
+                    if entry.deadline != NEVER || waiting().any(concerned) {
+                        ids.extend(entry.because.iter().copied().chain([entry.insert]));
+                    }
+                }
+                Err(Clash::new(ids).into())
+            }
+            None => Err(Stop::Unfit(
+                "too many removals never returned to tell what each of them took".into(),
+            )),
+        }
+    }
+
+    /// Tries the slots of the promises from this one on. Deadlines are by (unique) call of the insert.
+    fn deal(
+        &self,
+        number: usize,
+        deadlines: &mut HashMap<Time, Time, FixedState>,
+        steps: &mut u32,
+    ) -> Option<bool> {
+        *steps = steps.checked_sub(1)?;
+        let mut sorted: Vec<Time> = deadlines.values().copied().collect();
+        sorted.sort_unstable();
+        if !self.can_meet(sorted) {
+            return Some(false);
+        }
+        let Some(promise) = self.waiting.get(number) else { return Some(true) };
+        for &(from, to) in &promise.slots {
+            let calls = self.takers().map(|open| open.call).filter(|c| *c > from && *c < to);
+            for slot in std::iter::once(from).chain(calls) {
+                let before = deadlines.clone();
+                let above = promise.above.as_ref();
+                for entry in self.inside(above).filter(|entry| entry.returned <= slot) {
+                    let deadline = deadlines.entry(entry.call).or_insert(NEVER);
+                    *deadline = (*deadline).min(slot + 1);
+                }
+                if self.deal(number + 1, deadlines, steps)? {
+                    return Some(true);
+                }
+                *deadlines = before;
+            }
+        }
+        Some(false)
+    }
+
+    pub(super) fn mark(&self, keep: &mut dyn FnMut(Id)) {
+        for &place in self.by_value.values() {
+            let entry = self.entry(place);
+            let ids = entry.because.iter().copied().chain(entry.removed).chain([entry.insert]);
+            ids.for_each(&mut *keep);
+        }
+        self.open.iter().for_each(|open| keep(open.id));
+        self.covers.iter().flat_map(|c| [c.insert, c.remove]).for_each(&mut *keep);
+        for promise in &self.waiting {
+            keep(promise.id);
+            keep(promise.insert);
+            promise.covers.iter().copied().for_each(&mut *keep);
+        }
+        self.recent.iter().flat_map(|r| [r.1, r.2]).for_each(keep);
+    }
+}
+
+impl Promise {
+    fn broken(&self, others: impl IntoIterator<Item = Id>) -> Clash {
+        let ids = [self.id, self.insert].into_iter().chain(self.covers.iter().copied());
+        let what = match self.above {
+            None => "found nothing, but from its call to its return some value was always inside",
+            Some(_) => {
+                "came out although from its call to its return a value of higher priority was always inside"
+            }
+        };
+        Clash::new(ids.chain(others)).because(self.id, what)
+    }
+}
+
+/// Takes the slots from `from` up to `to` away; false where none were there.
+fn subtract(slots: &mut Vec<(Time, Time)>, from: Time, to: Time) -> bool {
+    if slots.iter().all(|&(a, b)| b <= from || a >= to) {
+        return false;
+    }
+    let mut left = Vec::with_capacity(slots.len() + 1);
+    for &(a, b) in slots.iter() {
+        left.extend([(a, b.min(from)), (a.max(to), b)].into_iter().filter(|(a, b)| a < b));
+    }
+    *slots = left;
+    true
+}
+
+/// The time of the first event of a stream: initial values went in before.
+pub(super) fn first_time(initial: usize) -> Time {
+    2 * initial as Time + 1
+}

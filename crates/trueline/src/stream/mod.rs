@@ -1,0 +1,176 @@
+//! Exact monitors for streams that never end: they read events as they come, decide online, and forget.
+//!
+//! An [`Engine`] sees the events of one object, in order, in the words of its kind. It says of a return that the
+//! history is a violation ([`Clash`]) only where the history up to there is one, whatever is still open; and at the end
+//! of the stream ([`Engine::finish`]) it has said so iff the whole history is one. What it holds is bounded by the
+//! operations that are open, unmatched, or overlap those; each file argues its rule:
+//!
+//! | file | decides | keeps |
+//! |---|---|---|
+//! | [`queue`] | first in, first out | open operations, values inside |
+//! | [`priority_queue`] | largest first | open operations, values inside, what left while an open removal ran |
+//! | [`stack`] | last in, first out | as above, and what left since a moment without an open pop |
+//! | [`register`] | reads and unique writes | values that an open or later read may still find |
+//! | [`set`] | keys, locks | open operations, keys that are not as at first, changes that are owed |
+//!
+//! The containers rest on the rules of [`crate::monitor`], which are about complete histories. Two ideas carry them over.
+//!
+//! **Owed removals.** Often a value must have left by some moment, and only an operation that is open then can have
+//! taken it. Which one is not known before it returns, so the value gets a *deadline*: its removal must have been
+//! called before. Deadlines can be met iff each gets an open removal of its own that was called in time; as both are
+//! mere numbers, that is so iff the n-th deadline is later than the n-th call, for every n. This is checked at every
+//! return, so a violation is found at the first return after which no deal is left.
+//!
+//! **Values come again.** Values must be unique while they can be told apart: a value may be inserted again once its
+//! removal has returned, because whoever returns it from then on took the new one. A second insert before that is
+//! ambiguous, and [`Stop::Unfit`]; so is an operation that the kind has no word for.
+//!
+//! Times are positions in the stream (64 bit); operations are known by numbers of the caller's.
+
+mod container;
+mod monitor;
+mod priority_queue;
+mod queue;
+mod records;
+mod register;
+mod saturated;
+mod set;
+mod stack;
+#[cfg(test)]
+mod tests;
+mod watch;
+
+pub use monitor::{Event, Monitor, Stopped, Tally, Violation};
+pub(crate) use watch::Watched;
+pub use watch::{Ended, Watch};
+
+use crate::spec::{Action, Kind};
+use crate::value::Value;
+
+/// The number of an operation.
+type Id = u32;
+/// A position in the stream.
+type Time = u64;
+
+/// No operation: what an initial value was inserted by.
+const NONE: Id = Id::MAX;
+/// Later than everything.
+const NEVER: Time = Time::MAX;
+
+/// Operations that are a violation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Clash {
+    /// The operations, in no order; those that have not returned yet count as pending.
+    operations: Vec<Id>,
+    /// True where operations that mattered are forgotten: the ones that are named need not be a violation alone.
+    partial: bool,
+    /// The operation that is to blame and what is wrong with it, where that is told in a few words.
+    reason: Option<(Id, &'static str)>,
+}
+
+impl Clash {
+    fn new(operations: impl IntoIterator<Item = Id>) -> Clash {
+        let mut operations: Vec<Id> = operations.into_iter().filter(|&id| id != NONE).collect();
+        operations.sort_unstable();
+        operations.dedup();
+        Clash { operations, partial: false, reason: None }
+    }
+
+    fn because(mut self, operation: Id, what: &'static str) -> Clash {
+        self.reason = Some((operation, what));
+        self
+    }
+}
+
+/// Why an engine does not go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Stop {
+    /// A violation.
+    Clash(Clash),
+    /// The monitor of the kind does not decide such a history, and why.
+    Unfit(String),
+}
+
+impl From<Clash> for Stop {
+    fn from(clash: Clash) -> Stop {
+        Stop::Clash(clash)
+    }
+}
+
+/// An online monitor of one object.
+trait Engine: Send {
+    /// An operation is called. `may` is what it is if its outcome stays unknown; nothing for one that only observes.
+    fn call(&mut self, id: Id, at: Time, may: Option<&Action>) -> Result<(), Stop>;
+
+    /// An operation returns; `action` is what it did.
+    fn returns(&mut self, id: Id, at: Time, action: &Action) -> Result<(), Stop>;
+
+    /// The outcome of an operation stays unknown: it is pending for ever.
+    fn unknown(&mut self, id: Id, may: Option<&Action>) -> Result<(), Stop>;
+
+    /// An operation is known not to have happened.
+    fn fails(&mut self, id: Id, may: Option<&Action>) -> Result<(), Stop>;
+
+    /// Decides what was put off, as far as that is possible now: nothing has come for a while.
+    fn settle(&mut self) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    /// The stream is over; what is open stays so.
+    fn finish(&mut self) -> Result<(), Stop>;
+
+    /// Tells every operation that may still be named in a [`Clash`].
+    fn mark(&self, keep: &mut dyn FnMut(Id));
+}
+
+/// How a stream is decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Algorithm {
+    /// By the exact monitor of the specification's kind.
+    #[default]
+    Exact,
+    /// By saturation: what it reports is a violation, but it may miss one.
+    Saturate,
+}
+
+/// The engine of a kind, with these values inside at first.
+fn engine(algorithm: Algorithm, kind: Kind, initial: &[Value]) -> Result<Box<dyn Engine>, Stop> {
+    if algorithm == Algorithm::Saturate {
+        return Ok(Box::new(saturated::Saturated::new(kind, initial)?));
+    }
+    Ok(match kind {
+        Kind::Queue => Box::new(queue::Queue::new(initial)?),
+        Kind::Stack => Box::new(stack::Stack::new(initial)?),
+        Kind::PriorityQueue => Box::new(priority_queue::PriorityQueue::new(initial, false)?),
+        Kind::MinPriorityQueue => Box::new(priority_queue::PriorityQueue::new(initial, true)?),
+        Kind::Register => Box::new(register::Register::new(initial)),
+        Kind::Set => Box::new(set::Set::new(initial)),
+        Kind::Mutex => Box::new(set::Set::mutex(!initial.is_empty())),
+    })
+}
+
+/// The engine of a kind for an object at rest whose state is not known. What was inside is ignored where it shows up:
+/// leaving out all operations of a value makes no violation. So such an engine reports nothing that is none, but may miss
+/// a value that comes out twice or from nowhere. Keys and locks have no such rule: there is no engine for them.
+fn forgiving_engine(kind: Kind) -> Result<Box<dyn Engine>, Stop> {
+    Ok(match kind {
+        Kind::Queue => Box::new(queue::Queue::forgiving()?),
+        Kind::Stack => Box::new(stack::Stack::forgiving()?),
+        Kind::PriorityQueue => Box::new(priority_queue::PriorityQueue::forgiving(false)?),
+        Kind::MinPriorityQueue => Box::new(priority_queue::PriorityQueue::forgiving(true)?),
+        Kind::Register => Box::new(register::Register::forgiving()),
+        Kind::Set | Kind::Mutex => {
+            return Err(Stop::Unfit("events were lost, and the state is not known".into()));
+        }
+    })
+}
+
+/// The error for a word of another kind.
+fn strange(action: &Action) -> Stop {
+    Stop::Unfit(format!("{action:?} is no word for this kind of object"))
+}
+
+/// The error for a value that goes in while it may still be inside.
+fn ambiguous(value: &Value) -> Stop {
+    Stop::Unfit(format!("the value {value} is put in again while it may still be inside"))
+}

@@ -1,0 +1,444 @@
+//! The monitor of a stream of events: checks that they follow the rules of a history, hands them to the engine of their
+//! object, and explains what it finds.
+
+use super::container::first_time;
+use super::records::{Record, Records};
+use super::{Algorithm, Clash, Engine, Id, NEVER, NONE, Stop, Time, engine, forgiving_engine};
+use crate::budget::Budget;
+use crate::check::{Outcome, explain_clash, monitor_name, trust};
+use crate::history::{Error, History, Part, Position};
+use crate::spec::{Action, Canonical, Kind, Spec};
+use crate::value::Value;
+use crate::verdict::{Explanation, Reason, Unknown, Verdict};
+
+/// Operations on which a specification's claim to be of a kind is tested.
+const TRIAL: usize = if cfg!(test) { 5 } else { 200 };
+/// Steps that an explanation may take.
+const EXPLAIN: u64 = 20_000_000;
+
+/// What a process does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event<Op, Ret> {
+    /// It calls, on the object of this number.
+    Call(u32, Op),
+    /// Its call returns.
+    Return(Ret),
+    /// Its call is known not to have happened.
+    Fail,
+    /// The outcome of its call stays unknown.
+    Unknown,
+}
+
+/// Why a monitor does not go on.
+#[derive(Debug)]
+pub enum Stopped<Op, Ret> {
+    /// The history up to here is a violation, whatever comes.
+    Violation(Box<Violation<Op, Ret>>),
+    /// Nothing is known from here on: the exact monitor does not decide such histories, and why.
+    Unknown(String),
+    /// The event does not fit: a return without a call, say.
+    Input(Error),
+}
+
+/// A violation in a stream.
+#[derive(Debug)]
+pub struct Violation<Op, Ret> {
+    /// The few operations that matter.
+    pub history: History<Op, Ret>,
+    /// The explanation, about them.
+    pub outcome: Outcome,
+}
+
+/// What was seen so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Events.
+    pub events: u64,
+    /// Operations that were called.
+    pub operations: u64,
+    /// Operations that are open now.
+    pub open: u64,
+    /// Operations that are held in memory now.
+    pub held: u64,
+    /// The most that were ever held.
+    pub most_held: u64,
+}
+
+/// Watches objects of one specification.
+pub struct Monitor<S: Spec> {
+    spec: S,
+    canonical: Canonical<S::Op, S::Ret>,
+    algorithm: Algorithm,
+    /// One for each object.
+    engines: Vec<Box<dyn Engine>>,
+    parts: Vec<Part>,
+    processes: Vec<Value>,
+    /// The open operation of each process.
+    open: Vec<Id>,
+    records: Records<S::Op, S::Ret>,
+    at: Time,
+    tally: Tally,
+    /// Started from a state that is not known.
+    is_forgiving: bool,
+    /// The first operations, until the claim has been tested.
+    trial: Option<Vec<Id>>,
+}
+
+impl<S: Spec> Monitor<S> {
+    /// A monitor; the error says why there is no exact one for this specification.
+    pub fn new(spec: S) -> Result<Monitor<S>, String> {
+        let canonical = spec.canonical().ok_or(
+            "no exact monitor is known for this specification: expected a register, queue, stack, priority queue, set or \
+             mutex",
+        )?;
+        let at = first_time(canonical.initial.len());
+        Ok(Monitor {
+            spec,
+            canonical,
+            algorithm: Algorithm::Exact,
+            engines: Vec::new(),
+            parts: Vec::new(),
+            processes: Vec::new(),
+            open: Vec::new(),
+            records: Records::new(),
+            at,
+            tally: Tally::default(),
+            is_forgiving: false,
+            trial: Some(Vec::new()),
+        })
+    }
+
+    /// Decides by another algorithm; to be said before the first object.
+    pub fn decided_by(mut self, algorithm: Algorithm) -> Monitor<S> {
+        self.algorithm = algorithm;
+        self
+    }
+
+    /// The number of a new process.
+    pub fn process(&mut self, name: Value) -> u32 {
+        self.processes.push(name);
+        self.open.push(NONE);
+        self.open.len() as u32 - 1
+    }
+
+    /// The number of a new object.
+    pub fn object(&mut self, part: Part) -> Result<u32, String> {
+        match engine(self.algorithm, self.canonical.kind, &self.canonical.initial) {
+            Ok(engine) => self.engines.push(engine),
+            Err(Stop::Unfit(why)) => return Err(why),
+            Err(Stop::Clash(_)) => return Err("its initial contents are impossible".into()),
+        }
+        self.parts.push(part);
+        Ok(self.parts.len() as u32 - 1)
+    }
+
+    /// What was seen so far.
+    pub fn tally(&self) -> Tally {
+        let open = self.open.iter().filter(|&&id| id != NONE).count() as u64;
+        Tally { open, held: self.records.len() as u64, ..self.tally }
+    }
+
+    /// The name of the algorithm.
+    pub fn algorithm(&self) -> &'static str {
+        if self.algorithm == Algorithm::Saturate {
+            return "saturate";
+        }
+        monitor_name(self.canonical.kind)
+    }
+
+    /// True where the process has an open operation.
+    pub fn is_open(&self, process: u32) -> bool {
+        self.open[process as usize] != NONE
+    }
+
+    /// The open operation of a process.
+    pub fn open_operation(&mut self, process: u32) -> Option<&S::Op> {
+        let id = self.open[process as usize];
+        self.records.get(id).map(|record| &record.op)
+    }
+
+    /// The next event of the stream. After an error nothing more can be said.
+    pub fn event(
+        &mut self,
+        process: u32,
+        event: Event<S::Op, S::Ret>,
+        at: Position,
+    ) -> Result<(), Stopped<S::Op, S::Ret>> {
+        self.tally.events += 1;
+        self.at += 1;
+        let now = self.at;
+        let (id, result) = match event {
+            Event::Call(part, op) => return self.calls(process, part, op, at),
+            Event::Return(result) => (self.close(process, "returns", at)?, Some(result)),
+            Event::Fail => {
+                let id = self.close(process, "fails", at)?;
+                return self.lost(id, |engine, may| engine.fails(id, may), true);
+            }
+            Event::Unknown => {
+                let id = self.close(process, "ends with an unknown outcome", at)?;
+                return self.lost(id, |engine, may| engine.unknown(id, may), false);
+            }
+        };
+        let Some(record) = self.records.get(id) else { return Ok(()) };
+        record.returned = now;
+        record.result = result;
+        let action = (self.canonical.action)(&record.op, record.result.as_ref());
+        let part = record.part as usize;
+        let stop = match action {
+            Some(action) => self.engines[part].returns(id, now, &action),
+            None => {
+                let shown = self.spec.show(&record.op, record.result.as_ref());
+                Err(Stop::Unfit(format!("the monitor has no rule for {shown}")))
+            }
+        };
+        stop.map_err(|stop| self.stopped(stop))?;
+        if let Some(trial) = &mut self.trial {
+            trial.push(id);
+            if trial.len() == TRIAL {
+                self.test_claim()?;
+            }
+        } else if self.records.wants_sweep() {
+            self.sweep();
+        }
+        Ok(())
+    }
+
+    /// Nothing has come for a while: decides what was put off, as far as that is possible.
+    pub fn settle(&mut self) -> Result<(), Stopped<S::Op, S::Ret>> {
+        let stop = self.engines.iter_mut().try_for_each(|engine| engine.settle());
+        stop.map_err(|stop| self.stopped(stop))
+    }
+
+    /// The stream is over; what is open stays open.
+    pub fn finish(&mut self) -> Result<(), Stopped<S::Op, S::Ret>> {
+        self.test_claim()?;
+        // A violation of one object counts, even if nothing can be said of another.
+        let mut unfit = None;
+        for number in 0..self.engines.len() {
+            match self.engines[number].finish() {
+                Err(Stop::Unfit(why)) => unfit = unfit.or(Some(why)),
+                Err(clash) => return Err(self.stopped(clash)),
+                Ok(()) => {}
+            }
+        }
+        unfit.map_or(Ok(()), |why| Err(Stopped::Unknown(why)))
+    }
+
+    /// Forgets everything and starts again while nothing runs: from the initial state, or from one that is not known,
+    /// where operations on values that were inside are ignored. The error says why that is not possible.
+    pub fn restart(&mut self, state_is_known: bool) -> Result<(), String> {
+        self.open.fill(NONE);
+        self.records = Records::new();
+        self.trial = self.trial.take().map(|_| Vec::new());
+        for engine in &mut self.engines {
+            let fresh = match state_is_known {
+                true => self::engine(self.algorithm, self.canonical.kind, &self.canonical.initial),
+                false => forgiving_engine(self.canonical.kind),
+            };
+            *engine = fresh.map_err(|stop| match stop {
+                Stop::Unfit(why) => why,
+                Stop::Clash(_) => "its initial contents are impossible".into(),
+            })?;
+        }
+        self.is_forgiving = !state_is_known;
+        Ok(())
+    }
+
+    fn calls(
+        &mut self,
+        process: u32,
+        part: u32,
+        op: S::Op,
+        position: Position,
+    ) -> Result<(), Stopped<S::Op, S::Ret>> {
+        let now = self.at;
+        if self.open[process as usize] != NONE {
+            let (name, shown) = (&self.processes[process as usize], self.spec.show(&op, None));
+            let shown = shown.trim_end_matches(" -> ?");
+            let message = format!(
+                "process {name} calls {shown} while another call of it is open: expected its return first"
+            );
+            return Err(Stopped::Input(Error::at(position, message)));
+        }
+        let Position { line, column } = position;
+        let may = may(&self.spec, &self.canonical, &op);
+        let (returned, result) = (NEVER, None);
+        let record = Record { process, part, line, column, call: now, returned, op, result };
+        let id = self.records.add(record);
+        self.open[process as usize] = id;
+        self.tally.operations += 1;
+        self.tally.most_held = self.tally.most_held.max(self.records.len() as u64);
+        let called = match may {
+            Ok(may) => self.engines[part as usize].call(id, now, may.as_ref()),
+            Err(why) => Err(Stop::Unfit(why)),
+        };
+        called.map_err(|stop| self.stopped(stop))
+    }
+
+    fn close(
+        &mut self,
+        process: u32,
+        what: &str,
+        at: Position,
+    ) -> Result<Id, Stopped<S::Op, S::Ret>> {
+        match std::mem::replace(&mut self.open[process as usize], NONE) {
+            NONE => {
+                let name = &self.processes[process as usize];
+                let message =
+                    format!("process {name} {what} without an open call: expected a call first");
+                Err(Stopped::Input(Error::at(at, message)))
+            }
+            id => Ok(id),
+        }
+    }
+
+    fn lost(
+        &mut self,
+        id: Id,
+        tell: impl FnOnce(&mut dyn Engine, Option<&Action>) -> Result<(), Stop>,
+        failed: bool,
+    ) -> Result<(), Stopped<S::Op, S::Ret>> {
+        let Some(record) = self.records.get(id) else { return Ok(()) };
+        let part = record.part as usize;
+        let is_mute = !self.spec.observes(&record.op, None)
+            && (self.canonical.action)(&record.op, None).is_none();
+        if is_mute && !failed {
+            let shown = self.spec.show(&record.op, None);
+            return Err(Stopped::Unknown(format!("the monitor has no rule for {shown}")));
+        }
+        let told = match may(&self.spec, &self.canonical, &record.op) {
+            Ok(may) => tell(self.engines[part].as_mut(), may.as_ref()),
+            Err(why) => Err(Stop::Unfit(why)),
+        };
+        if failed {
+            self.records.drop(id);
+        }
+        told.map_err(|stop| self.stopped(stop))
+    }
+
+    fn sweep(&mut self) {
+        let (engines, open) = (&self.engines, &self.open);
+        self.records.sweep(|keep| {
+            open.iter().for_each(|&id| keep(id));
+            engines.iter().for_each(|engine| engine.mark(keep));
+        });
+    }
+
+    /// Tests the claim of the specification to be of a kind, on the first operations.
+    fn test_claim(&mut self) -> Result<(), Stopped<S::Op, S::Ret>> {
+        let Some(trial) = self.trial.take() else { return Ok(()) };
+        let (history, _) = self.records.history(&trial, &self.processes, &self.parts);
+        let all: Vec<u32> = (0..history.len() as u32).collect();
+        trust(&self.spec, &self.canonical, &history, &all).map_err(Stopped::Unknown)
+    }
+
+    /// Explains a clash.
+    fn stopped(&mut self, stop: Stop) -> Stopped<S::Op, S::Ret> {
+        let clash = match stop {
+            Stop::Unfit(why) => return Stopped::Unknown(why),
+            Stop::Clash(clash) => clash,
+        };
+        // A claim that is not true makes violations that are none.
+        if let Err(untrue) = self.test_claim() {
+            return untrue;
+        }
+        if self.is_rash(&clash) {
+            return Stopped::Unknown("an open operation may be a write: it has no word yet".into());
+        }
+        let (history, ids) = self.records.history(&clash.operations, &self.processes, &self.parts);
+        let reason = clash.reason.and_then(|(blamed, what)| {
+            let place = ids.iter().position(|&id| id == blamed)?;
+            Some((place as u32, what))
+        });
+        let verdict = self.explain(&clash, &history, reason);
+        let outcome = Outcome {
+            verdict,
+            algorithm: self.algorithm(),
+            because: String::new(),
+            partitions: self.parts.len(),
+            states: 0,
+        };
+        Stopped::Violation(Box::new(Violation { history, outcome }))
+    }
+
+    /// True where a register has a value that may come from an open operation of which the specification does not say
+    /// what it is before it has returned.
+    fn is_rash(&self, clash: &Clash) -> bool {
+        let is_mute = |id: &Id| {
+            let record = self.records.peek(*id);
+            record.is_some_and(|record| {
+                !self.spec.observes(&record.op, None)
+                    && (self.canonical.action)(&record.op, None).is_none()
+            })
+        };
+        self.canonical.kind == Kind::Register && clash.partial && self.open.iter().any(is_mute)
+    }
+
+    fn explain(
+        &self,
+        clash: &Clash,
+        history: &History<S::Op, S::Ret>,
+        reason: Option<(u32, &'static str)>,
+    ) -> Verdict {
+        // Values that were there at first and left are forgotten: without them the operations tell another story.
+        let starts_full = (self.is_forgiving || !self.canonical.initial.is_empty())
+            && !matches!(self.canonical.kind, Kind::Register | Kind::Set | Kind::Mutex);
+        let mut verdict = match starts_full {
+            false => {
+                explain_clash(&self.spec, history, reason, &Budget::unlimited().steps(EXPLAIN))
+            }
+            true => Verdict::Unknown(Unknown {
+                reason: Reason::NotApplicable(String::new()),
+                progress: String::new(),
+            }),
+        };
+        if !clash.partial && !starts_full {
+            return verdict;
+        }
+        let told = reason.map(|(blamed, what)| {
+            let o = &history.operations()[blamed as usize];
+            format!("{} {what}", self.spec.show(&o.op, o.result.as_ref()))
+        });
+        match &mut verdict {
+            Verdict::Violation(explanation) => {
+                explanation.sentence = told.unwrap_or_else(|| explanation.sentence.clone());
+                verdict
+            }
+            _ => Verdict::Violation(Explanation {
+                operations: (0..history.len() as u32).collect(),
+                start: None,
+                until: u32::MAX,
+                clash: reason.map(|(blamed, _)| blamed).into_iter().collect(),
+                sentence: told.unwrap_or_else(|| {
+                    "these operations clash with each other, or with some that are forgotten".into()
+                }),
+                fine_until: None,
+                minimal: false,
+                rechecked: false,
+            }),
+        }
+    }
+}
+
+/// What an operation is while its outcome is unknown; nothing where it only observes.
+fn may<S: Spec>(
+    spec: &S,
+    canonical: &Canonical<S::Op, S::Ret>,
+    op: &S::Op,
+) -> Result<Option<Action>, String> {
+    if spec.observes(op, None) {
+        return Ok(None);
+    }
+    match ((canonical.action)(op, None), canonical.kind) {
+        (Some(action), _) => Ok(Some(action)),
+        // It may be a removal, so it has to be taken for one. At the end it will have to be told.
+        (None, Kind::Queue | Kind::Stack | Kind::PriorityQueue | Kind::MinPriorityQueue) => {
+            Ok(Some(Action::RemoveUnknown))
+        }
+        // Most likely a read: see `is_rash`.
+        (None, Kind::Register) => Ok(None),
+        (None, Kind::Set | Kind::Mutex) => {
+            Err(format!("the monitor has no rule for {}", spec.show(op, None)))
+        }
+    }
+}

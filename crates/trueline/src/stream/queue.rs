@@ -1,0 +1,130 @@
+//! The queue, online: first in, first out.
+//!
+//! By [`crate::monitor::queue`] a complete history is a violation iff a value comes from nowhere or twice, an empty
+//! result is covered, or some a and b have enq(a) before enq(b) and deq(b) before deq(a). Empty results are promises: see
+//! [`super::container`]. The last rule is looked at when deq(b) returns: every value a inside, whose enqueue returned before
+//! that of b was called, must be in the hands of an open dequeue. So it gets a deadline: now. Later dequeues only set
+//! later deadlines, so the first counts; values get theirs in the order of the returns of their enqueues, so those
+//! with a deadline are the first of the list, and their deadlines ascend.
+//!
+//! **Found when** the return of a dequeue leaves more values with a deadline than open dequeues that were called in
+//! time for them: without empty results that is the first prefix that is a violation. With them it may come later,
+//! where deadlines and promises compete for the same open dequeues: at the latest when these have returned, or at the end.
+//!
+//! **Kept**: values inside, open operations, waiting promises. A value that has left is forgotten: as 'a' it was dequeued
+//! in time, as 'b' it has set its deadlines.
+//!
+//! Cost: O(1) an operation, plus the number of open dequeues that overlap wrongly ordered values.
+
+use super::container::{Container, NIL};
+use super::{Clash, Engine, Id, NEVER, Stop, Time, strange};
+use crate::spec::Action;
+use crate::value::Value;
+
+pub(super) struct Queue {
+    container: Container,
+    /// The first value inside that has no deadline.
+    fresh: u32,
+}
+
+impl Queue {
+    pub(super) fn new(initial: &[Value]) -> Result<Queue, Stop> {
+        let container = Container::new(initial, false, false)?;
+        let fresh = container.head;
+        Ok(Queue { container, fresh })
+    }
+
+    /// See [`super::forgiving_engine`].
+    pub(super) fn forgiving() -> Result<Queue, Stop> {
+        let mut queue = Queue::new(&[])?;
+        queue.container.forgive();
+        Ok(queue)
+    }
+
+    fn took(&mut self, id: Id, call: Time, at: Time, value: &Value) -> Result<(), Clash> {
+        let fresh_next = match self.fresh {
+            NIL => NIL,
+            fresh => self.container.entry(fresh).next,
+        };
+        let Some(taken) = self.container.take(id, call, at, value)? else { return Ok(()) };
+        if self.fresh == taken.place && taken.entry.returned != NEVER {
+            self.fresh = fresh_next;
+        }
+        // Everything whose enqueue returned before this one's was called had to be taken by now.
+        let entry = &taken.entry;
+        while self.fresh != NIL && self.container.entry(self.fresh).returned < entry.call {
+            let next = self.container.entry(self.fresh).next;
+            self.container.set_deadline(self.fresh, at, [entry.insert, id]);
+            self.fresh = next;
+        }
+        Ok(())
+    }
+}
+
+impl Engine for Queue {
+    fn call(&mut self, id: Id, at: Time, may: Option<&Action>) -> Result<(), Stop> {
+        match may {
+            Some(Action::Insert(value)) => self.container.insert_called(id, at, value),
+            Some(Action::RemoveUnknown) | None => {
+                self.container.removal_called(id, at, may.is_some());
+                Ok(())
+            }
+            Some(other) => Err(strange(other)),
+        }
+    }
+
+    fn returns(&mut self, id: Id, at: Time, action: &Action) -> Result<(), Stop> {
+        match action {
+            Action::Insert(value) => {
+                if let Some(place) = self.container.insert_returned(at, value)?
+                    && self.fresh == NIL
+                {
+                    self.fresh = place;
+                }
+                return Ok(());
+            }
+            Action::Remove(value) => {
+                let call = self.container.removal_closed(id);
+                self.took(id, call, at, value)?;
+            }
+            Action::FoundEmpty => {
+                let call = self.container.removal_closed(id);
+                self.container.promise(id, super::NONE, None, call, at)?;
+                while self.fresh != NIL && self.container.entry(self.fresh).deadline != NEVER {
+                    self.fresh = self.container.entry(self.fresh).next;
+                }
+            }
+            other => return Err(strange(other)),
+        }
+        Ok(self.container.look_again()?)
+    }
+
+    fn unknown(&mut self, id: Id, may: Option<&Action>) -> Result<(), Stop> {
+        match may {
+            Some(Action::Insert(value)) => self.container.insert_lost(value, true),
+            Some(_) => {
+                self.container.removal_unknown(id);
+                Ok(())
+            }
+            None => self.fails(id, may),
+        }
+    }
+
+    fn fails(&mut self, id: Id, may: Option<&Action>) -> Result<(), Stop> {
+        match may {
+            Some(Action::Insert(value)) => self.container.insert_lost(value, false),
+            _ => {
+                self.container.removal_closed(id);
+                Ok(self.container.look_again()?)
+            }
+        }
+    }
+
+    fn finish(&mut self) -> Result<(), Stop> {
+        self.container.finish()
+    }
+
+    fn mark(&self, keep: &mut dyn FnMut(Id)) {
+        self.container.mark(keep);
+    }
+}

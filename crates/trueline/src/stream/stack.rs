@@ -1,0 +1,527 @@
+//! The stack, online: last in, first out.
+//!
+//! A stack that never empties has no gap at which its past could be forgotten, and a value that has come and gone tells
+//! something about those that stay. Write p and q for the moments of a value's push and pop; a history is linearizable
+//! iff the intervals [p, q] can be chosen such that no two of them cross. Take a moment T at which no pop is open. Let X be the
+//! values that have left by then and U those that have not. A value x of X and one v of U do not cross iff p(v) is
+//! outside of [p(x), q(x)], because q(v) is behind T. So the values of U see X through the moments of their pushes only:
+//! X must be such that nothing of it is inside at p(v), for every v of U. By the gap lemma (see
+//! [`crate::monitor::container`]) that is so iff X alone is linearizable and each p(v) lies in no cover of X. Hence:
+//!
+//! > decide X and U by the offline monitor, cut the covers of X out of the push intervals of U, and forget X.
+//!
+//! What is cut out at the end of an interval makes it shorter. What is cut out of the middle stays as a *block*, a value
+//! without operations that is inside for just that time, as long as some push interval of U contains it. Empty results have
+//! returned by T, so they are decided, and forgotten too. The past enters the future by nothing else.
+//!
+//! **Kept**: values inside with their blocks, and what has come and gone since the last such moment T that was used. With p
+//! operations open all the time such a moment comes about every 2^p events; where pops overlap each other without end
+//! there is none (one pop of unknown outcome is enough), nothing is forgotten, and memory grows until the caller's limit says stop.
+//!
+//! **Found when** it is looked for: when at least [`BATCH`] values, and as many as are inside, have left since the last
+//! time and no pop is open; when nothing has come for a while ([`Engine::settle`]); and at the end. Values from nowhere are
+//! found at once.
+//!
+//! Cost: O(log n) an operation, for n values inside, on average.
+
+use std::collections::VecDeque;
+
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use smallvec::SmallVec;
+
+use super::{Clash, Engine, Id, NEVER, NONE, Stop, Time, ambiguous, strange};
+use crate::monitor::container::Action as Word;
+use crate::monitor::{self, Answer, Op, Span, pending, stack};
+use crate::spec::Action;
+use crate::value::Value;
+
+/// Values that have left before it is worth to look.
+const BATCH: usize = if cfg!(test) { 2 } else { 2048 };
+/// Operations that are kept to explain why an interval is shorter than it was.
+const REASONS: usize = 16;
+/// Operations that a look at open pops may look at, for each that there is.
+const PATIENCE: u64 = 64;
+
+/// Operations that explain something; one too many and it stays unexplained.
+type Reasons = SmallVec<[Id; 2]>;
+
+struct Held {
+    push: Id,
+    pop: Id,
+    push_call: Time,
+    /// [`NEVER`] while the push is open.
+    push_return: Time,
+    pop_call: Time,
+    pop_return: Time,
+    /// Why the interval of the push begins later, ends earlier than it did.
+    later: Reasons,
+    earlier: Reasons,
+}
+
+impl Held {
+    fn covers(&self) -> bool {
+        self.push_return < self.pop_call
+    }
+}
+
+/// Something that is inside from `from` to `to`.
+struct Block {
+    from: Time,
+    to: Time,
+    reasons: Reasons,
+}
+
+pub(super) struct Stack {
+    inside: HashMap<Value, Held, FixedState>,
+    left: Vec<Held>,
+    blocks: Vec<Block>,
+    empties: Vec<(Time, Time, Id)>,
+    /// Open pops, by call.
+    open: Vec<(Time, Id)>,
+    /// Open operations that only look.
+    lookups: Vec<(Time, Id)>,
+    /// How many must have left before the next look.
+    look_at: usize,
+    is_settled: bool,
+    /// The last values that left, to tell 'twice' from 'never'.
+    recent: VecDeque<(Value, Id, Id)>,
+    /// Something that nobody knows was inside at first.
+    forgiving: bool,
+}
+
+impl Stack {
+    pub(super) fn new(initial: &[Value]) -> Result<Stack, Stop> {
+        let mut stack = Stack {
+            inside: HashMap::default(),
+            left: Vec::new(),
+            blocks: Vec::new(),
+            empties: Vec::new(),
+            open: Vec::new(),
+            lookups: Vec::new(),
+            look_at: BATCH,
+            is_settled: true,
+            recent: VecDeque::new(),
+            forgiving: false,
+        };
+        for (i, value) in initial.iter().enumerate() {
+            stack.pushes(NONE, 2 * i as Time, value)?;
+            stack.pushed(2 * i as Time + 1, value);
+        }
+        Ok(stack)
+    }
+
+    /// See [`super::forgiving_engine`].
+    pub(super) fn forgiving() -> Result<Stack, Stop> {
+        Ok(Stack { forgiving: true, ..Stack::new(&[])? })
+    }
+
+    fn pushes(&mut self, id: Id, at: Time, value: &Value) -> Result<(), Stop> {
+        let held = Held {
+            push: id,
+            pop: NONE,
+            push_call: at,
+            push_return: NEVER,
+            pop_call: NEVER,
+            pop_return: NEVER,
+            later: Reasons::new(),
+            earlier: Reasons::new(),
+        };
+        match self.inside.insert(value.clone(), held) {
+            None => Ok(()),
+            Some(_) => Err(ambiguous(value)),
+        }
+    }
+
+    fn pushed(&mut self, at: Time, value: &Value) {
+        if let Some(held) = self.inside.get_mut(value) {
+            held.push_return = at;
+            if held.pop != NONE {
+                // Its pop returned already: it can have come and gone in one moment.
+                self.inside.remove(value);
+            }
+        }
+    }
+
+    fn popped(&mut self, id: Id, call: Time, at: Time, value: &Value) -> Result<(), Clash> {
+        let Some(held) = self.inside.get_mut(value) else {
+            if self.forgiving {
+                return Ok(());
+            }
+            let before = self.recent.iter().rev().find(|recent| recent.0 == *value);
+            let others = before.map_or([NONE; 2], |&(_, push, pop)| [push, pop]);
+            let what = match before {
+                Some(_) => "took a value that another removal had taken",
+                None => "took a value that was not inside: never put in, or taken long ago",
+            };
+            let mut clash = Clash::new(others.into_iter().chain([id])).because(id, what);
+            clash.partial = before.is_none();
+            return Err(clash);
+        };
+        if held.pop != NONE {
+            let clash = Clash::new([held.push, held.pop, id]);
+            return Err(clash.because(id, "took a value that another removal had taken"));
+        }
+        (held.pop, held.pop_call, held.pop_return) = (id, call, at);
+        if held.push_return == NEVER {
+            return Ok(());
+        }
+        let is_wide = held.covers();
+        let held = self.inside.remove(value);
+        if self.recent.len() == 64 {
+            self.recent.pop_front();
+        }
+        if let Some(held) = held {
+            self.recent.push_back((value.clone(), held.push, id));
+            if is_wide {
+                self.left.push(held);
+            }
+        }
+        Ok(())
+    }
+
+    /// Something has come to its end: is it time to look?
+    fn look_in_time(&mut self) -> Result<(), Stop> {
+        self.is_settled = false;
+        let gone = self.left.len() + self.empties.len();
+        if gone < self.look_at {
+            return Ok(());
+        }
+        if self.open.is_empty() && self.lookups.is_empty() {
+            self.look_at = BATCH.max(self.inside.len());
+            self.look()?;
+            self.forget();
+        } else if gone >= 4 * self.look_at {
+            // No moment to forget has come for long. Look at least, and then after twice as long.
+            self.look_at = gone;
+            let _undecided = self.look_with_open_pops(PATIENCE * gone as u64)?;
+        }
+        Ok(())
+    }
+
+    /// Decides what is there; no pop is open.
+    fn look(&mut self) -> Result<(), Stop> {
+        self.is_settled = true;
+        let said = self.said();
+        match stack::check(&said.operations, &[]) {
+            Answer::Order(_) => Ok(()),
+            Answer::Violation { operations, why, .. } => {
+                Err(self.violation(&said, &operations, Some(why)).into())
+            }
+        }
+    }
+
+    /// The same while pops are open, which may have taken anything; false where it took too long to tell.
+    fn look_with_open_pops(&self, mut patience: u64) -> Result<bool, Stop> {
+        let said = self.said();
+        let step = |operations: u64| {
+            patience = patience.saturating_sub(operations);
+            patience > 0
+        };
+        let monitor = |operations: &[Op<Word>], initial: &[u32]| stack::check(operations, initial);
+        match pending::check(&said.operations, &[], &monitor, step) {
+            None => Ok(false),
+            Some(Answer::Order(_)) => Ok(true),
+            Some(Answer::Violation { operations, why, .. }) => {
+                Err(self.violation(&said, &operations, Some(why)).into())
+            }
+        }
+    }
+
+    fn violation(&self, said: &Said<'_>, operations: &[u32], why: Option<monitor::Why>) -> Clash {
+        let mut ids = Vec::new();
+        let mut partial = false;
+        for &o in operations {
+            match &said.who[o as usize] {
+                Who::Operation(id) => ids.push(*id),
+                Who::Held(id, held) => {
+                    ids.push(*id);
+                    for reasons in [&held.later, &held.earlier] {
+                        ids.extend(reasons);
+                        partial |= reasons.len() > REASONS;
+                    }
+                }
+                Who::Block(block) => {
+                    ids.extend(&block.reasons);
+                    partial |= block.reasons.len() > REASONS;
+                }
+            }
+        }
+        let clash = match why {
+            Some(monitor::Why::EmptyWhileCovered { empty }) => {
+                let Who::Operation(id) = said.who[empty as usize] else { return Clash::new(ids) };
+                let what =
+                    "found nothing, but from its call to its return some value was always inside";
+                Clash::new(ids).because(id, what)
+            }
+            _ => Clash::new(ids),
+        };
+        Clash { partial, ..clash }
+    }
+
+    /// All that is kept, for the offline monitor.
+    fn said(&self) -> Said<'_> {
+        let mut said = Said::default();
+        let inside = self.inside.values().filter(|held| held.push_return != NEVER);
+        for held in inside.chain(&self.left) {
+            let value = said.values();
+            let who = || Who::Held(held.push, held);
+            said.add(Word::Insert(value), (held.push_call, 1), (held.push_return, 1), who());
+            if held.pop != NONE {
+                let who = Who::Held(held.pop, held);
+                said.add(Word::Remove(value), (held.pop_call, 1), (held.pop_return, 1), who);
+            }
+        }
+        for block in &self.blocks {
+            // In no time before the block begins, and in no time after it ends.
+            let value = said.values();
+            let who = || Who::Block(block);
+            said.add(Word::Insert(value), (block.from, 0), (block.from, 1), who());
+            said.add(Word::Remove(value), (block.to, 1), (block.to, 2), who());
+        }
+        for &(call, returned, id) in &self.empties {
+            said.add(Word::Empty, (call, 1), (returned, 1), Who::Operation(id));
+        }
+        for &(call, id) in &self.open {
+            said.add(Word::RemoveUnknown, (call, 1), (NEVER, 1), Who::Operation(id));
+        }
+        said.rank();
+        said
+    }
+
+    /// Cuts what has left out of the intervals of the pushes that remain. No pop is open.
+    fn forget(&mut self) {
+        self.empties.clear();
+        let mut covers: Vec<Block> = std::mem::take(&mut self.blocks);
+        for held in self.left.drain(..) {
+            let mut reasons = held.earlier;
+            reasons.extend([held.push, held.pop]);
+            covers.push(Block { from: held.push_return, to: held.pop_call, reasons });
+        }
+        let past = Past::new(covers);
+        for held in self.inside.values_mut().filter(|held| held.push_return != NEVER) {
+            if let Some((_, to)) = past.around(held.push_call) {
+                past.explain(held.push_call, to, &mut held.later);
+                held.push_call = to;
+            }
+            // The last slot is the one before the return.
+            if let Some((from, _)) = past.around(held.push_return - 1) {
+                past.explain(from, held.push_return, &mut held.earlier);
+                held.push_return = from;
+            }
+            for &(from, to) in past.within(held.push_call, held.push_return) {
+                let mut reasons = Reasons::new();
+                past.explain(from, to, &mut reasons);
+                self.blocks.push(Block { from, to, reasons });
+            }
+        }
+        // Several pushes can run around the same block.
+        self.blocks.sort_unstable_by_key(|block| block.from);
+        self.blocks.dedup_by_key(|block| block.from);
+    }
+}
+
+/// What was inside when, in the past.
+struct Past {
+    /// By beginning.
+    covers: Vec<Block>,
+    /// Of the first so many covers and one more, the one that ends last.
+    last: Vec<u32>,
+    /// Their union: disjoint, ascending.
+    union: Vec<(Time, Time)>,
+}
+
+impl Past {
+    fn new(mut covers: Vec<Block>) -> Past {
+        covers.sort_unstable_by_key(|cover| cover.from);
+        let mut last: Vec<u32> = Vec::with_capacity(covers.len());
+        let mut union: Vec<(Time, Time)> = Vec::new();
+        for (i, cover) in covers.iter().enumerate() {
+            last.push(match last.last() {
+                Some(&best) if covers[best as usize].to >= cover.to => best,
+                _ => i as u32,
+            });
+            match union.last_mut() {
+                Some((_, to)) if cover.from <= *to => *to = (*to).max(cover.to),
+                _ => union.push((cover.from, cover.to)),
+            }
+        }
+        Past { covers, last, union }
+    }
+
+    /// What the slot lies in.
+    fn around(&self, slot: Time) -> Option<(Time, Time)> {
+        let behind = self.union.partition_point(|&(from, _)| from <= slot);
+        let &(from, to) = self.union[..behind].last()?;
+        (slot < to).then_some((from, to))
+    }
+
+    /// What lies between these times.
+    fn within(&self, from: Time, to: Time) -> &[(Time, Time)] {
+        let first = self.union.partition_point(|block| block.0 < from);
+        let end = self.union.partition_point(|block| block.0 < to);
+        &self.union[first..end.max(first)]
+    }
+
+    /// Adds the operations of a chain of covers from here to there, unless they are too many already.
+    fn explain(&self, from: Time, to: Time, reasons: &mut Reasons) {
+        let mut reached = from;
+        while reached < to && reasons.len() <= REASONS {
+            let behind = self.covers.partition_point(|cover| cover.from <= reached);
+            let Some(&best) = self.last[..behind].last() else { return };
+            let best = &self.covers[best as usize];
+            if best.to <= reached {
+                return;
+            }
+            reasons.extend(best.reasons.iter().copied().filter(|&id| id != NONE));
+            reached = best.to;
+        }
+        // One more than allowed says that some are missing.
+        reasons.truncate(REASONS + 1);
+    }
+}
+
+enum Who<'a> {
+    Operation(Id),
+    Held(Id, &'a Held),
+    Block(&'a Block),
+}
+
+/// Operations as the offline monitor wants them.
+#[derive(Default)]
+struct Said<'a> {
+    operations: Vec<Op<Word>>,
+    who: Vec<Who<'a>>,
+    /// Time, what comes first at that time, and which end of which operation it is.
+    ends: Vec<(Time, u8, u32)>,
+    values: u32,
+}
+
+impl<'a> Said<'a> {
+    fn values(&mut self) -> u32 {
+        self.values += 1;
+        self.values - 1
+    }
+
+    fn add(&mut self, action: Word, call: (Time, u8), returned: (Time, u8), who: Who<'a>) {
+        let number = self.operations.len() as u32;
+        self.ends.push((call.0, call.1, 2 * number));
+        if returned.0 != NEVER {
+            self.ends.push((returned.0, returned.1, 2 * number + 1));
+        }
+        let span = Span { call: 0, returned: monitor::NEVER };
+        self.operations.push(Op { span, action });
+        self.who.push(who);
+    }
+
+    /// Puts ranks in the place of times.
+    fn rank(&mut self) {
+        self.ends.sort_unstable();
+        for (rank, &(_, _, end)) in self.ends.iter().enumerate() {
+            let span = &mut self.operations[(end / 2) as usize].span;
+            match end % 2 {
+                0 => span.call = rank as u32,
+                _ => span.returned = rank as u32,
+            }
+        }
+    }
+}
+
+impl Engine for Stack {
+    fn call(&mut self, id: Id, at: Time, may: Option<&Action>) -> Result<(), Stop> {
+        match may {
+            Some(Action::Insert(value)) => return self.pushes(id, at, value),
+            Some(Action::RemoveUnknown) => self.open.push((at, id)),
+            None => self.lookups.push((at, id)),
+            Some(other) => return Err(strange(other)),
+        }
+        Ok(())
+    }
+
+    fn returns(&mut self, id: Id, at: Time, action: &Action) -> Result<(), Stop> {
+        if let Action::Insert(value) = action {
+            self.pushed(at, value);
+            return Ok(());
+        }
+        let call = self.close(id).unwrap_or(at);
+        match action {
+            Action::Remove(value) => self.popped(id, call, at, value)?,
+            Action::FoundEmpty => self.empties.push((call, at, id)),
+            other => return Err(strange(other)),
+        }
+        self.look_in_time()
+    }
+
+    fn unknown(&mut self, id: Id, may: Option<&Action>) -> Result<(), Stop> {
+        match may {
+            // Popped already, it can have come and gone in one moment.
+            Some(Action::Insert(value)) => {
+                if self.inside.get(value).is_some_and(|held| held.pop != NONE) {
+                    self.inside.remove(value);
+                }
+            }
+            Some(_) => {}
+            None => drop(self.close(id)),
+        }
+        Ok(())
+    }
+
+    fn fails(&mut self, id: Id, may: Option<&Action>) -> Result<(), Stop> {
+        match may {
+            Some(Action::Insert(value)) => match self.inside.remove(value) {
+                Some(held) if held.pop != NONE => {
+                    let clash = Clash::new([held.pop]);
+                    Err(clash.because(held.pop, "took a value that was never put in").into())
+                }
+                _ => Ok(()),
+            },
+            _ => {
+                self.close(id);
+                self.look_in_time()
+            }
+        }
+    }
+
+    fn settle(&mut self) -> Result<(), Stop> {
+        match self.is_settled || !self.open.is_empty() {
+            true => Ok(()),
+            false => self.look(),
+        }
+    }
+
+    fn finish(&mut self) -> Result<(), Stop> {
+        if self.open.is_empty() {
+            return self.look();
+        }
+        let patience = 1_000_000 * PATIENCE;
+        match self.look_with_open_pops(patience)? {
+            true => Ok(()),
+            false => Err(Stop::Unfit(
+                "too many removals never returned to tell what each of them took".into(),
+            )),
+        }
+    }
+
+    fn mark(&self, keep: &mut dyn FnMut(Id)) {
+        for held in self.inside.values().chain(&self.left) {
+            keep(held.push);
+            keep(held.pop);
+            held.later.iter().chain(&held.earlier).for_each(|&id| keep(id));
+        }
+        self.blocks.iter().flat_map(|block| &block.reasons).for_each(|&id| keep(id));
+        self.empties.iter().for_each(|empty| keep(empty.2));
+        self.open.iter().chain(&self.lookups).for_each(|open| keep(open.1));
+        self.recent.iter().flat_map(|recent| [recent.1, recent.2]).for_each(keep);
+    }
+}
+
+impl Stack {
+    fn close(&mut self, id: Id) -> Option<Time> {
+        for open in [&mut self.open, &mut self.lookups] {
+            if let Some(at) = open.iter().rposition(|o| o.1 == id) {
+                return Some(open.remove(at).0);
+            }
+        }
+        None
+    }
+}
