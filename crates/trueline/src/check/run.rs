@@ -208,7 +208,8 @@ impl<S: Spec> Setting<'_, S> {
         let by = self.algorithm.name();
         let options = self.algorithm.options();
         let (history, budget) = (self.history, self.budget);
-        let found = theories::decide::<S>(which, options, canonical, history, indices, budget)?;
+        let found =
+            theories::decide(which, options, self.spec, canonical, history, indices, budget)?;
         let exactly = || {
             let setting = Setting { algorithm: Algorithm::Auto, ..*self };
             setting.decide(indices, limit)

@@ -38,13 +38,14 @@ pub(super) enum Found {
 pub(super) fn decide<S: Spec>(
     which: Which,
     options: Options,
+    spec: &S,
     canonical: &Canonical<S::Op, S::Ret>,
     history: &History<S::Op, S::Ret>,
     indices: &[u32],
     budget: &Budget,
 ) -> Result<Found, String> {
     let object = events::object(canonical)?;
-    let events = events::events(canonical, history, indices)?;
+    let events = events::events(spec, canonical, history, indices)?;
     let initial = canonical.initial.as_slice();
     match which {
         Which::Saturate => {

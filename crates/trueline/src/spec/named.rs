@@ -193,7 +193,7 @@ impl<B: Builtin> Erased for B {
         let canonical = self.canonical().ok_or_else(|| fail("there is no theory".to_string()))?;
         let all: Vec<u32> = (0..decoded.len() as u32).collect();
         let object = events::object(&canonical).map_err(fail)?;
-        let told = events::events(&canonical, &decoded, &all).map_err(fail)?;
+        let told = events::events(self, &canonical, &decoded, &all).map_err(fail)?;
         Ok((object, canonical.initial, told))
     }
 

@@ -233,7 +233,10 @@ impl<'a> Ground<'a> {
                 return Ok(Some(used));
             }
             let circles = match self.sorted(&used) {
-                Ok(order) => return Ok(Some(order)),
+                Ok(mut order) => {
+                    order.retain(|&x| !self.changed_nothing(x));
+                    return Ok(Some(order));
+                }
                 Err(circles) => circles,
             };
             for [x, y, z] in circles {
@@ -242,6 +245,16 @@ impl<'a> Ground<'a> {
             }
             self.budget.spend(1)?;
         }
+    }
+
+    /// True where the model lets a pending operation tell false: it found nothing to do, and an order without it is as
+    /// good. One that can only block, as an acquire may, would be no part of an order.
+    fn changed_nothing(&self, x: u32) -> bool {
+        let known = &self.operations[x as usize];
+        let is_false = |(value, literal): &(Value, Lit)| {
+            *value == Value::Bool(false) && self.solver.value_lit(*literal) == lbool::TRUE
+        };
+        known.label.result.is_none() && known.answers.iter().any(is_false)
     }
 
     /// The operations as the model orders them, or circles of three where it does not.

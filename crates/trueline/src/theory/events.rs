@@ -3,7 +3,7 @@
 //! What an operation may still do is told at its call, what it did at its return: nobody is told the future.
 
 use crate::history::{History, Operation, PENDING};
-use crate::spec::{Action, Canonical, Kind};
+use crate::spec::{Action, Canonical, Kind, Spec};
 use crate::theory::{Method, Object};
 use crate::value::Value;
 
@@ -24,15 +24,16 @@ pub struct Event {
 
 /// The events of the operations at these ascending indices, in order. The error says why the object has no words for
 /// them.
-pub(crate) fn events<Op, Ret>(
-    canonical: &Canonical<Op, Ret>,
-    history: &History<Op, Ret>,
+pub(crate) fn events<S: Spec>(
+    spec: &S,
+    canonical: &Canonical<S::Op, S::Ret>,
+    history: &History<S::Op, S::Ret>,
     indices: &[u32],
 ) -> Result<Vec<Event>, String> {
     let mut events = Vec::with_capacity(2 * indices.len());
     for &operation in indices {
         let o = &history.operations()[operation as usize];
-        let Some(Told { method, argument, result }) = label(canonical, o)? else { continue };
+        let Some(Told { method, argument, result }) = label(spec, canonical, o)? else { continue };
         if o.returned != PENDING {
             let (rank, argument, result) = (o.returned, argument.clone(), Some(result));
             events.push(Event { rank, operation, method, argument, result });
@@ -65,15 +66,22 @@ struct Told {
 }
 
 /// What an operation is; nothing where nobody saw it and it changed nothing.
-fn label<Op, Ret>(
-    canonical: &Canonical<Op, Ret>,
-    o: &Operation<Op, Ret>,
+fn label<S: Spec>(
+    spec: &S,
+    canonical: &Canonical<S::Op, S::Ret>,
+    o: &Operation<S::Op, S::Ret>,
 ) -> Result<Option<Told>, String> {
-    let no_word = || format!("the theory of a {} has no word for an operation", canonical.kind);
+    let no_word = || {
+        let (kind, shown) = (canonical.kind, spec.show(&o.op, o.result.as_ref()));
+        format!("the theory of a {kind} has no word for {shown}")
+    };
     let may = (canonical.action)(&o.op, None);
     if o.returned == PENDING {
-        let told = may.as_ref().and_then(called);
-        return Ok(told.map(|(method, argument)| Told { method, argument, result: Value::Nil }));
+        if spec.observes(&o.op, None) {
+            return Ok(None);
+        }
+        let (method, argument) = may.as_ref().and_then(called).ok_or_else(no_word)?;
+        return Ok(Some(Told { method, argument, result: Value::Nil }));
     }
     let did = o.result.as_ref().and_then(|result| (canonical.action)(&o.op, Some(result)));
     let did = did.ok_or_else(no_word)?;
