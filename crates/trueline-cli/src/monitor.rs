@@ -25,6 +25,8 @@ use interrupt::Interrupt;
 
 /// Events between two looks at the memory, and two updates of what an interrupt would tell.
 const PERIOD: u64 = 1 << 12;
+/// What saturation says at the end: it may have missed something.
+const NOTHING_FOUND: &str = "no violation found";
 /// Where the next event has to be waited for, what was put off is decided, unless that took more than one in so many parts
 /// of the time.
 const SHARE: u32 = 10;
@@ -61,7 +63,7 @@ pub(crate) fn run(args: &MonitorArgs) -> anyhow::Result<Exit> {
         Err(End::Unknown(why)) => watcher.summary(&name, "unknown", Some(&why), seconds, tally),
         // That saturation finds nothing does not mean that there is nothing.
         _ if args.algorithm == Online::Saturate => {
-            watcher.summary(&name, "no violation found", None, seconds, tally)
+            watcher.summary(&name, NOTHING_FOUND, None, seconds, tally)
         }
         _ => watcher.summary(&name, "linearizable", None, seconds, tally),
     };
@@ -264,6 +266,10 @@ impl Watcher<'_> {
             });
             if let Some(why) = why {
                 object["message"] = why.into();
+            }
+            if verdict == NOTHING_FOUND {
+                object["verdict"] = "unknown".into();
+                object["message"] = NOTHING_FOUND.into();
             }
             return format!("{object}\n");
         }

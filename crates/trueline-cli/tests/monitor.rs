@@ -54,6 +54,17 @@ fn the_first_violation_ends_it() {
 }
 
 #[test]
+fn saturation_finds_violations_and_promises_nothing() {
+    let f = Folder::new().with("bad.jsonl", BAD).with("good.jsonl", GOOD);
+    let run = f.run("monitor --algorithm saturate --spec queue bad.jsonl");
+    assert_eq!(run.code, 1, "{run:?}");
+    let run = f.run("monitor --algorithm saturate good.jsonl");
+    assert!(run.code == 0 && run.stdout.contains("no violation found"), "{run:?}");
+    let run = f.run("monitor --algorithm saturate --spec set good.jsonl");
+    assert_ne!(run.code, 0, "{run:?}");
+}
+
+#[test]
 fn a_malformed_line_is_told_or_skipped() {
     let f = Folder::new().with("s.jsonl", GOOD.replace("\"call\":\"deq\"", "\"call\":7"));
     let run = f.run("monitor s.jsonl");

@@ -33,11 +33,11 @@ struct Case<Op> {
 }
 
 impl<Op: Clone + Eq + std::fmt::Debug + Send + Sync + std::hash::Hash + 'static> Case<Op> {
-    fn random<B: Builtin<Op = Op>>(spec: &B, rng: &mut Rng) -> Option<Case<Op>> {
+    fn random<B: Builtin<Op = Op>>(spec: &B, rng: &mut Rng, long: bool) -> Option<Case<Op>> {
         // Keys of a set and holders of a lock may repeat; values that go in must not.
         let kind = spec.canonical()?.kind;
         // A few are long, so that much is forgotten.
-        let longest = if rng.below(50) == 0 { 120 } else { 16 };
+        let longest = if long && rng.below(50) == 0 { 120 } else { 16 };
         let plan = Plan {
             operations: 2 + rng.below(longest) as usize,
             processes: 1 + rng.below(4) as usize,
@@ -187,9 +187,9 @@ where
 {
     let mut rng = Rng::new(seed);
     let (mut fine, mut violations, mut unknown, mut unchecked) = (0, 0, 0, 0);
-    let total = cases(3000);
+    let total = cases(1500);
     for number in 0..total {
-        let Some(case) = Case::random(spec, &mut rng) else { continue };
+        let Some(case) = Case::random(spec, &mut rng, true) else { continue };
         let offline =
             |events| Check::new(spec.clone()).algorithm(Algorithm::Auto).run(&case.history(events));
         let whole = offline(case.events.len()).verdict;
@@ -273,8 +273,8 @@ fn mutex() {
 fn compare_verdicts<B: Builtin>(name: &str, spec: &B, seed: u64) {
     let mut rng = Rng::new(seed);
     let mut violations = 0;
-    for number in 0..cases(1500) {
-        let Some(case) = Case::random(spec, &mut rng) else { continue };
+    for number in 0..cases(600) {
+        let Some(case) = Case::random(spec, &mut rng, false) else { continue };
         let offline = |events| Check::new(spec.clone()).run(&case.history(events)).verdict;
         let told = || format!("{name}, case {number}:\n{}", case.show(spec));
         match case.stream(spec) {
@@ -288,7 +288,7 @@ fn compare_verdicts<B: Builtin>(name: &str, spec: &B, seed: u64) {
             (_, Some(_)) => {}
         }
     }
-    assert!(violations > 20, "{name}: {violations}");
+    assert!(violations > 10, "{name}: {violations}");
 }
 
 /// A key came to rest, a lookup of it was called, it changed and came to rest again, and was forgotten as of the first
