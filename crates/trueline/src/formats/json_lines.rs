@@ -104,11 +104,11 @@ fn natural(rest: &mut &[u8]) -> Option<i64> {
     while let Some(digit) = rest.get(length).map(|b| b.wrapping_sub(b'0'))
         && digit < 10
     {
-        n = 10 * n + i64::from(digit);
-        length += 1;
-        if length > 18 {
+        if length == 18 {
             return None;
         }
+        n = 10 * n + i64::from(digit);
+        length += 1;
     }
     let is_usual = length == 1 || (length > 1 && rest[0] != b'0');
     *rest = &rest[length..];
