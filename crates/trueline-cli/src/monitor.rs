@@ -137,8 +137,8 @@ impl Watcher<'_> {
     /// An error with the name of the file that it is in.
     fn complete(&self, end: End, events: &Events) -> End {
         match end {
-            End::Input(message) if !message.contains(events.file()) => {
-                End::Input(format!("{}:{message}", events.file()))
+            End::Input(message) if !message.starts_with(events.file()) => {
+                End::Input(format!("{}: {message}", events.file()))
             }
             other => other,
         }
@@ -323,6 +323,7 @@ fn again(name: &str, args: &MonitorArgs) -> String {
     let renames: Vec<String> = args.rename.iter().map(|r| format!("{}={}", r.from, r.to)).collect();
     let command = Again::new("monitor")
         .maybe("spec", args.spec.as_ref().map(|spec| spec.text()))
+        .maybe("algorithm", (args.algorithm == Online::Saturate).then_some("saturate"))
         .maybe("rename", (!renames.is_empty()).then(|| renames.join(",")));
     match args.files.as_slice() {
         [] | [_] => command.file(name),

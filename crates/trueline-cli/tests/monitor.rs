@@ -70,7 +70,7 @@ fn a_malformed_line_is_told_or_skipped() {
     let run = f.run("monitor s.jsonl");
     assert_eq!(run.code, 2);
     expect![[r#"
-        s.jsonl:4:22: found 7}: expected the name of a method
+        s.jsonl:4:21: found `7}`: expected the name of a method
     "#]]
     .assert_eq(&run.stderr);
     // Without its call the return is malformed, too.
@@ -91,11 +91,11 @@ fn a_return_without_a_call_is_an_error() {
 
 #[test]
 fn a_method_that_the_specification_does_not_know_is_an_error_unless_renamed() {
-    let stream = GOOD.replace("\"deq\"", "\"poll\"");
+    let stream = GOOD.replace("\"deq\"", "\"fetch\"");
     let f = Folder::new().with("s.jsonl", stream);
-    let run = f.run("monitor --spec stack s.jsonl");
-    assert!(run.code == 2 && run.stderr.starts_with("s.jsonl:2:1: "), "{run:?}");
-    assert_eq!(f.run("monitor --rename poll=deq s.jsonl").code, 0);
+    let run = f.run("monitor s.jsonl");
+    assert!(run.code == 2 && run.stderr.starts_with("s.jsonl:4:1: "), "{run:?}");
+    assert_eq!(f.run("monitor --rename fetch=deq s.jsonl").code, 0);
 }
 
 #[test]
