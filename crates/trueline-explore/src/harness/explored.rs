@@ -1,0 +1,136 @@
+//! Runs a scenario under the explorer.
+
+use std::sync::{Mutex, PoisonError};
+
+use super::body::{Body, Trouble};
+use super::checking::{Checking, Found, stuck_sentence};
+use super::histories::{self, Made};
+use super::outcome::{Counts, Kind};
+use super::scenario::Scenario;
+use super::setting::{Effort, Ended, Failing, Setting, Tried};
+use super::{Explore, Operate};
+use crate::engine::interface::Failure;
+use crate::engine::{Aim, Execution, Exploration, MAX_OPERATIONS, Operation, Report, Visited};
+
+/// Explores one scenario.
+pub(crate) fn try_scenario<T: Sync, O: Operate<T>>(
+    mode: &Explore,
+    setting: &Setting<'_, T, O>,
+    scenario: &Scenario,
+    effort: &Effort,
+) -> Tried<O, O::Ret> {
+    if scenario.len() > MAX_OPERATIONS {
+        let length = scenario.len();
+        let what =
+            format!("a scenario of {length} operations: at most {MAX_OPERATIONS} can be explored");
+        return Tried { counts: Counts::default(), end: Ended::Error(what) };
+    }
+    let body = Body::new(setting.make, setting.alphabet, scenario, setting.invariant, mode.reuse);
+    let checking = Checking::new(setting, scenario);
+    let found = Mutex::new(None);
+    let visit = |execution: &Execution<'_>| -> Visited {
+        let histories = execution.histories().expect("scenarios that are too long are not run");
+        let made = made(&histories.operations);
+        for order in &histories.orders {
+            let before: Vec<u128> = (0..made.len()).map(|i| order.before(i)).collect();
+            let result = |number| body.result(number);
+            if let Some(what) = checking.look(&made, &before, result, || execution.waiting()) {
+                *found.lock().unwrap_or_else(PoisonError::into_inner) = Some(what);
+                let what = String::from("a history that the specification does not allow");
+                return Err(Failure::Other { what });
+            }
+        }
+        Ok(())
+    };
+    let report = exploration(mode, effort).run_with(|| body.run(), visit);
+    let mut counts = checking.counts();
+    (counts.executions, counts.blocked) = (report.executions, report.blocked);
+    let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let end = ended(setting, &checking, scenario, &body, report, found);
+    Tried { counts, end }
+}
+
+fn made(operations: &[Operation]) -> Vec<Made> {
+    let made = |o: &Operation| Made { call: o.operation as usize, result: o.result };
+    operations.iter().map(made).collect()
+}
+
+fn exploration(mode: &Explore, effort: &Effort) -> Exploration {
+    let exploration = mode.exploration.clone().may_block();
+    match effort {
+        Effort::Full => exploration,
+        Effort::Shrinking(most) => exploration.executions(*most),
+        Effort::FewestPreemptions(most) => exploration.preemptions(4).executions(*most),
+        Effort::Replay(Some(schedule)) => exploration.replay(schedule.clone()),
+        Effort::Replay(None) => exploration,
+    }
+}
+
+/// What a report, and what the visitor found, come to.
+fn ended<T: Sync, O: Operate<T>>(
+    setting: &Setting<'_, T, O>,
+    checking: &Checking<'_, T, O>,
+    scenario: &Scenario,
+    body: &Body<'_, T, O>,
+    report: Report,
+    found: Option<Found<O, O::Ret>>,
+) -> Ended<O, O::Ret> {
+    let Some(failure) = report.failure else {
+        let scope = report.scope.to_string();
+        let sample = matches!(report.scope.aim, Aim::Sample { .. } | Aim::Replay);
+        return match report.scope.stopped {
+            None => Ended::Passed { scope, sample },
+            Some(_) => Ended::Cut(scope),
+        };
+    };
+    // Shown as it ran; a history that was refuted replaces this.
+    let made = made(&report.operations);
+    let before = histories::before_in_steps(scenario, &made, &report.steps);
+    let drawn = checking.drawn(&made, &before, |number| body.result(number));
+    let mut failing = Failing {
+        scenario: scenario.clone(),
+        kind: Kind::Other,
+        what: failure.to_string(),
+        drawn: Some(drawn),
+        culprits: Vec::new(),
+        schedule: report.schedule,
+        steps: report.steps,
+    };
+    match (failure, found) {
+        (Failure::Other { .. }, Some(Found::Error(what))) => return Ended::Error(what),
+        (Failure::Other { .. }, Some(Found::NotLinearizable(drawn))) => {
+            failing.kind = Kind::NotLinearizable;
+            failing.drawn = Some(*drawn);
+        }
+        (Failure::Other { .. }, Some(Found::Stuck { drawn, states, waiting, culprits })) => {
+            failing.kind = Kind::Stuck;
+            failing.what = stuck_sentence(setting, scenario, &culprits, &states, &waiting);
+            failing.culprits = culprits;
+            failing.drawn = Some(*drawn);
+        }
+        (Failure::Other { .. }, None) => {
+            if let Some(Trouble::Invariant(what)) = body.trouble() {
+                failing.kind = Kind::Invariant;
+                failing.what = what;
+            }
+        }
+        (Failure::Panic { .. }, _) => match body.trouble() {
+            Some(Trouble::Panicked(call)) => {
+                failing.kind = Kind::Panic;
+                failing.culprits = vec![call];
+                let op = &setting.alphabet[scenario.calls()[call].1];
+                failing.what = format!("`{op:?}` panics: {}", failing.what);
+            }
+            Some(Trouble::Invariant(_)) => {
+                failing.kind = Kind::Invariant;
+                failing.what = format!("the invariant does not hold: {}", failing.what);
+            }
+            None => failing.kind = Kind::Panic,
+        },
+        (Failure::Race { .. }, _) => failing.kind = Kind::Race,
+        (Failure::Memory { .. }, _) => failing.kind = Kind::Memory,
+        (Failure::Nondeterminism { .. }, _) => failing.kind = Kind::Nondeterminism,
+        (Failure::Deadlock { .. } | Failure::Livelock { .. }, _) => failing.kind = Kind::Stuck,
+    }
+    Ended::Failed(Box::new(failing))
+}
