@@ -1,0 +1,144 @@
+//! What can be simulated, by name: one file for each object with its mutants.
+
+mod array_queue;
+mod herlihy_wing_queue;
+mod michael_scott_queue;
+mod ticket_lock;
+mod treiber_stack;
+
+use std::fmt;
+
+use trueline::spec::{Mutex, Queue, Stack, bounded_queue, mutex, queue, stack};
+
+use super::matrices::Rule;
+use super::run::{Of, Simulation};
+use crate::shadowed;
+
+/// The objects, each with its mutants behind it.
+const ALL: &[&[Entry]] = &[
+    treiber_stack::ENTRIES,
+    michael_scott_queue::ENTRIES,
+    herlihy_wing_queue::ENTRIES,
+    array_queue::ENTRIES,
+    ticket_lock::ENTRIES,
+];
+
+/// Everything that can be simulated, mutants behind their object.
+pub fn all() -> impl Iterator<Item = &'static Entry> {
+    ALL.iter().copied().flatten()
+}
+
+/// The entry of this name.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    all().find(|entry| entry.name == name)
+}
+
+/// An object, or a mutant of one.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, in a line; of a mutant what is wrong.
+    pub summary: &'static str,
+    /// What is to be expected of it.
+    pub standing: Standing,
+    /// The name of its specification.
+    pub spec: &'static str,
+    /// What is different from the specification.
+    pub note: &'static str,
+    /// Its operations, as they are taken for programs that nobody wrote; `*` is a number of its own each time.
+    pub alphabet: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+    /// Which threads go on whatever others do.
+    pub progress: &'static str,
+    /// A letter for it in histories.
+    pub(crate) letter: &'static str,
+    pub(crate) rule: Option<Rule>,
+    pub(crate) simulation: &'static dyn Simulation,
+}
+
+/// What is to be expected of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It does what its specification says.
+    Correct,
+    /// It is as it was published, and does not do what its specification says.
+    Flawed {
+        /// The object that does.
+        repaired: &'static str,
+        /// A program that shows what is wrong.
+        shown_by: &'static str,
+    },
+    /// It is broken on purpose.
+    Mutant {
+        /// The object that it is a variant of.
+        of: &'static str,
+        /// Whether it may be run on real threads: its fault is no undefined behaviour.
+        stress: bool,
+        /// A program that shows what is wrong.
+        shown_by: &'static str,
+    },
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entry").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// A mutant of an object, which is the same but for this.
+const fn mutant(
+    of: Entry,
+    name: &'static str,
+    summary: &'static str,
+    shown_by: &'static str,
+    simulation: &'static dyn Simulation,
+) -> Entry {
+    let standing = Standing::Mutant { of: of.name, stress: true, shown_by };
+    Entry { name, summary, standing, simulation, ..of }
+}
+
+/// The same mutant, which must not be run on real threads.
+const fn explored_only(mutant: Entry) -> Entry {
+    match mutant.standing {
+        Standing::Mutant { of, shown_by, .. } => {
+            Entry { standing: Standing::Mutant { of, stress: false, shown_by }, ..mutant }
+        }
+        _ => mutant,
+    }
+}
+
+/// What the operations of a family of objects are.
+impl Of<Stack> {
+    const STACK: Of<Stack> = Of {
+        spec: stack,
+        methods: &["push", "pop"],
+        waiting: &[],
+        shadowed: || Box::new(shadowed::TreiberStack::new()),
+        production: None,
+    };
+}
+
+impl Of<Queue> {
+    const QUEUE: Of<Queue> = Of {
+        spec: queue,
+        methods: &["enq", "deq"],
+        waiting: &[],
+        shadowed: || Box::new(shadowed::MichaelScottQueue::new()),
+        production: None,
+    };
+    /// `deq` waits.
+    const WAITING_QUEUE: Of<Queue> = Of { waiting: &["deq"], ..Of::QUEUE };
+    const BOUNDED_QUEUE: Of<Queue> = Of { spec: || bounded_queue(2), ..Of::QUEUE };
+}
+
+impl Of<Mutex> {
+    const MUTEX: Of<Mutex> = Of {
+        spec: mutex,
+        methods: &["acquire", "release", "try_acquire"],
+        waiting: &[],
+        shadowed: || Box::new(shadowed::TicketLock::new(0)),
+        production: None,
+    };
+}
