@@ -22,6 +22,7 @@ use super::padded::Padded;
 use super::sync::atomic::{AtomicUsize, Ordering, fence};
 use super::sync::cell::UnsafeCell;
 use super::sync::with_thread_index;
+use std::cell::Cell;
 
 /// The batch if not told otherwise.
 pub(crate) const BATCH: usize = 64;
@@ -36,6 +37,8 @@ pub(crate) struct Domain<N> {
 struct Record<N> {
     /// Odd while the thread is inside an operation.
     passes: AtomicUsize,
+    /// The same for the thread itself, which need not ask.
+    own_passes: Cell<usize>,
     /// Touched by the thread with the number of this record alone.
     garbage: UnsafeCell<Garbage<N>>,
 }
@@ -51,7 +54,7 @@ struct Garbage<N> {
 }
 
 // SAFETY: the raw pointers are owned nodes, dropped by whoever has the domain or, while it is shared, by any thread that uses
-// it; `passes` is atomic; `garbage` is touched by one thread at a time, see `with_thread_index`.
+// it; `passes` is atomic; `own_passes` and `garbage` are touched by one thread at a time, see `with_thread_index`.
 unsafe impl<N: Send> Send for Record<N> {}
 // SAFETY: as above.
 unsafe impl<N: Send> Sync for Record<N> {}
@@ -59,7 +62,8 @@ unsafe impl<N: Send> Sync for Record<N> {}
 impl<N> Default for Record<N> {
     fn default() -> Record<N> {
         let garbage = Garbage { fresh: Vec::new(), waiting: Vec::new(), guests: Vec::new() };
-        Record { passes: AtomicUsize::new(0), garbage: UnsafeCell::new(garbage) }
+        let (passes, own_passes) = (AtomicUsize::new(0), Cell::new(0));
+        Record { passes, own_passes, garbage: UnsafeCell::new(garbage) }
     }
 }
 
@@ -76,14 +80,15 @@ impl<N> Domain<N> {
     pub(crate) fn enter<R>(&self, operation: impl FnOnce(&Inside<'_, N>) -> R) -> R {
         with_thread_index(|index| {
             let record = self.records.get(index);
-            // Nobody else writes it.
-            let before = record.passes.load(Ordering::Relaxed);
+            let before = record.own_passes.get();
             debug_assert!(before.is_multiple_of(2), "an operation inside of an operation");
+            record.own_passes.set(before.wrapping_add(1));
             record.passes.store(before.wrapping_add(1), Ordering::Relaxed);
             fence(Ordering::SeqCst);
             let result = operation(&Inside { domain: self, record, index });
             // Release: what was read inside was read before a collector sees that it is over.
             record.passes.store(before.wrapping_add(2), Ordering::Release);
+            record.own_passes.set(before.wrapping_add(2));
             result
         })
     }

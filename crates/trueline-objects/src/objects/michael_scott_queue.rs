@@ -70,22 +70,19 @@ impl<T> MichaelScottQueue<T> {
     pub fn enq(&self, value: T) {
         let node = Node::allocate(MaybeUninit::new(value));
         self.domain.enter(|_| {
+            let mut tail = self.tail.load(Ordering::Acquire);
             loop {
-                let tail = self.tail.load(Ordering::Acquire);
                 // SAFETY: `tail` was in the list since this operation began, so it is not freed before it ends.
                 let next = unsafe { &(*tail).next };
-                let last = next.load(Ordering::Acquire);
-                if !last.is_null() {
-                    // Another `enq` is between its two steps.
-                    self.advance_tail(tail, last);
-                    continue;
-                }
                 // Release: who follows the link sees what is in the node.
-                let (yes, no) = (Ordering::Release, Ordering::Relaxed);
-                if next.compare_exchange(ptr::null_mut(), node, yes, no).is_ok() {
-                    // If this fails, another thread has done it.
-                    self.advance_tail(tail, node);
-                    return;
+                let (yes, no) = (Ordering::Release, Ordering::Acquire);
+                match next.compare_exchange(ptr::null_mut(), node, yes, no) {
+                    Ok(_) => {
+                        self.advance_tail(tail, node);
+                        return;
+                    }
+                    // Another `enq` is between its two steps, or was when `tail` was read.
+                    Err(last) => tail = self.advance_tail(tail, last),
                 }
             }
         });
@@ -94,8 +91,8 @@ impl<T> MichaelScottQueue<T> {
     /// Takes the oldest value; `None` where there is none.
     pub fn deq(&self) -> Option<T> {
         self.domain.enter(|inside| {
+            let mut head = self.head.load(Ordering::Acquire);
             loop {
-                let head = self.head.load(Ordering::Acquire);
                 let tail = self.tail.load(Ordering::Acquire);
                 // SAFETY: `head` was the first node at a time since this operation began, so it is not freed before it ends.
                 let next = unsafe { (*head).next.load(Ordering::Acquire) };
@@ -109,24 +106,30 @@ impl<T> MichaelScottQueue<T> {
                 }
                 // That it succeeds also says that `head` was the first node when `tail` was read. Release: the next thread that reads
                 // `head` sees `next` as this one does.
-                let (yes, no) = (Ordering::Release, Ordering::Relaxed);
-                if self.head.compare_exchange(head, next, yes, no).is_ok() {
-                    // SAFETY: one thread alone makes this node the dummy, so the value is its own; the node is not freed before it is
-                    // itself passed and this operation has ended.
-                    let value = unsafe { (*next).value.with(|value| ptr::read(value)) };
-                    // SAFETY: `head` has passed the node, for good and by this thread alone, and `tail` was further.
-                    unsafe { inside.retire(head) };
-                    // SAFETY: a node that is in the list and not the dummy has its value.
-                    return Some(unsafe { value.assume_init() });
+                let (yes, no) = (Ordering::Release, Ordering::Acquire);
+                match self.head.compare_exchange(head, next, yes, no) {
+                    Ok(_) => {
+                        // SAFETY: one thread alone makes this node the dummy, so the value is its own; the node is not freed before
+                        // it is itself passed and this operation has ended.
+                        let value = unsafe { (*next).value.with(|value| ptr::read(value)) };
+                        // SAFETY: `head` has passed the node, for good and by this thread alone, and `tail` was further.
+                        unsafe { inside.retire(head) };
+                        // SAFETY: a node that is in the list and not the dummy has its value.
+                        return Some(unsafe { value.assume_init() });
+                    }
+                    Err(found) => head = found,
                 }
             }
         })
     }
 
+    /// Moves `tail` on by one node, unless another thread has done so; yields where it is then, or was since.
     #[inline]
-    fn advance_tail(&self, from: *mut Node<T>, to: *mut Node<T>) {
-        let (yes, no) = (Ordering::Release, Ordering::Relaxed);
-        let _ = self.tail.compare_exchange(from, to, yes, no);
+    fn advance_tail(&self, from: *mut Node<T>, to: *mut Node<T>) -> *mut Node<T> {
+        match self.tail.compare_exchange(from, to, Ordering::Release, Ordering::Acquire) {
+            Ok(_) => to,
+            Err(found) => found,
+        }
     }
 }
 
