@@ -144,15 +144,16 @@ impl RelaxedStack {
     }
 
     pub(crate) fn push(&self, value: i64) {
-        let mut head = self.head.load(Ordering::Relaxed);
-        let (value, next) = (UnsafeCell::new(value), UnsafeCell::new(head));
+        let (value, next) = (UnsafeCell::new(value), UnsafeCell::new(ptr::null_mut()));
         let node = self.nodes.make(RelaxedNode { value, next });
-        while let Err(found) =
-            self.head.compare_exchange(head, node, Ordering::Relaxed, Ordering::Relaxed)
-        {
-            head = found;
+        let mut head = self.head.load(Ordering::Relaxed);
+        loop {
             // SAFETY: nodes live as long as the stack, and this one is not in the list yet.
             unsafe { (*node).next.with_mut(|next| *next = head) };
+            match self.head.compare_exchange(head, node, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return,
+                Err(found) => head = found,
+            }
         }
     }
 

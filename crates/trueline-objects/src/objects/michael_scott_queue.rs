@@ -44,9 +44,10 @@ unsafe impl<T: Send> Send for MichaelScottQueue<T> {}
 unsafe impl<T: Send> Sync for MichaelScottQueue<T> {}
 
 impl<T> Node<T> {
-    fn allocate(value: MaybeUninit<T>) -> *mut Node<T> {
-        let (value, next) = (UnsafeCell::new(value), AtomicPtr::new(ptr::null_mut()));
-        Box::into_raw(Box::new(Node { value, next }))
+    /// A node without a value.
+    fn allocate() -> *mut Node<T> {
+        let value = UnsafeCell::new(MaybeUninit::uninit());
+        Box::into_raw(Box::new(Node { value, next: AtomicPtr::new(ptr::null_mut()) }))
     }
 }
 
@@ -58,7 +59,7 @@ impl<T> MichaelScottQueue<T> {
 
     /// An empty queue in which a thread tries to free nodes after it has dequeued so many values (64 if not told otherwise).
     pub fn with_batch(batch: usize) -> MichaelScottQueue<T> {
-        let dummy = Node::allocate(MaybeUninit::uninit());
+        let dummy = Node::allocate();
         MichaelScottQueue {
             head: Padded(AtomicPtr::new(dummy)),
             tail: Padded(AtomicPtr::new(dummy)),
@@ -68,7 +69,9 @@ impl<T> MichaelScottQueue<T> {
 
     /// Puts a value at the end.
     pub fn enq(&self, value: T) {
-        let node = Node::allocate(MaybeUninit::new(value));
+        let node = Node::allocate();
+        // SAFETY: the node is this thread's own until it is in the list.
+        unsafe { (*node).value.with_mut(|place| (*place).write(value)) };
         self.domain.enter(|_| {
             let mut tail = self.tail.load(Ordering::Acquire);
             loop {

@@ -1,40 +1,34 @@
-//! How the objects of a family are called: by the operations of one specification.
+//! How the objects of a family are called: by the methods of one specification.
 //!
-//! Values are whole numbers. What an object cannot do is not in its list of methods, so that nobody calls it.
+//! Values are whole numbers. Programs are checked before they are run, so that nobody calls what an object does not have.
 
 use std::mem;
 
 use trueline::Value;
-use trueline::spec::{MutexOp, QueueOp, StackOp};
 
 use super::subject::Concurrent;
 use crate::{mutants, shadowed};
-
-/// The number that a call brings.
-fn number(value: &Value) -> i64 {
-    value.as_int().expect("programs bring whole numbers")
-}
 
 fn value(number: Option<i64>) -> Value {
     number.map_or(Value::Nil, Value::Int)
 }
 
-/// The program asks for what is not in the object's list of methods.
-fn absent(op: &dyn std::fmt::Debug) -> Value {
-    unreachable!("the object has no {op:?}, and programs were checked")
+/// The program asks for what the object does not have.
+fn absent(method: &str, args: &[Value]) -> Value {
+    unreachable!("the object has no {method} of {args:?}, and programs were checked")
 }
 
 macro_rules! stacks {
     ($($stack:ty),* $(,)?) => { $(
-        impl Concurrent<StackOp> for $stack {
-            fn call(&self, op: &StackOp) -> Value {
-                match op {
-                    StackOp::Push(item) => {
-                        self.push(number(item));
+        impl Concurrent for $stack {
+            fn call(&self, method: &str, args: &[Value], _: &mut bool) -> Value {
+                match (method, args) {
+                    ("push", [Value::Int(item)]) => {
+                        self.push(*item);
                         Value::Nil
                     }
-                    StackOp::Pop => value(self.pop()),
-                    StackOp::Peek => absent(op),
+                    ("pop", []) => value(self.pop()),
+                    _ => absent(method, args),
                 }
             }
         }
@@ -50,15 +44,15 @@ stacks! {
 
 macro_rules! queues {
     ($($queue:ty),* $(,)?) => { $(
-        impl Concurrent<QueueOp> for $queue {
-            fn call(&self, op: &QueueOp) -> Value {
-                match op {
-                    QueueOp::Enq(item) => {
-                        self.enq(number(item));
+        impl Concurrent for $queue {
+            fn call(&self, method: &str, args: &[Value], _: &mut bool) -> Value {
+                match (method, args) {
+                    ("enq", [Value::Int(item)]) => {
+                        self.enq(*item);
                         Value::Nil
                     }
-                    QueueOp::Deq => value(self.deq()),
-                    QueueOp::Peek => absent(op),
+                    ("deq", []) => value(self.deq()),
+                    _ => absent(method, args),
                 }
             }
         }
@@ -74,15 +68,15 @@ queues! {
 
 macro_rules! queues_that_wait {
     ($($queue:ty),* $(,)?) => { $(
-        impl Concurrent<QueueOp> for $queue {
-            fn call(&self, op: &QueueOp) -> Value {
-                match op {
-                    QueueOp::Enq(item) => {
-                        self.enq(number(item));
+        impl Concurrent for $queue {
+            fn call(&self, method: &str, args: &[Value], _: &mut bool) -> Value {
+                match (method, args) {
+                    ("enq", [Value::Int(item)]) => {
+                        self.enq(*item);
                         Value::Nil
                     }
-                    QueueOp::Deq => Value::Int(self.deq()),
-                    QueueOp::Peek => absent(op),
+                    ("deq", []) => Value::Int(self.deq()),
+                    _ => absent(method, args),
                 }
             }
         }
@@ -114,12 +108,12 @@ impl Room for Result<(), i64> {
 
 macro_rules! bounded_queues {
     ($($queue:ty),* $(,)?) => { $(
-        impl Concurrent<QueueOp> for $queue {
-            fn call(&self, op: &QueueOp) -> Value {
-                match op {
-                    QueueOp::Enq(item) => Value::Bool(self.enq(number(item)).found()),
-                    QueueOp::Deq => value(self.deq()),
-                    QueueOp::Peek => absent(op),
+        impl Concurrent for $queue {
+            fn call(&self, method: &str, args: &[Value], _: &mut bool) -> Value {
+                match (method, args) {
+                    ("enq", [Value::Int(item)]) => Value::Bool(self.enq(*item).found()),
+                    ("deq", []) => value(self.deq()),
+                    _ => absent(method, args),
                 }
             }
         }
@@ -135,33 +129,63 @@ bounded_queues! {
     mutants::array_queue::RelaxedQueue,
 }
 
-/// What a lock does in a history. Programs release only what their thread has acquired.
+/// A lock in the hands of threads that know whether they hold it.
+trait Lock: Send + Sync {
+    fn acquire(&self);
+    fn try_acquire(&self) -> bool;
+    /// # Safety
+    /// The thread that calls has acquired the lock and not released it.
+    unsafe fn release(&self);
+}
+
+/// A lock as an object.
+pub(super) struct Locked<L>(pub(super) L);
+
+impl<L: Lock> Concurrent for Locked<L> {
+    fn call(&self, method: &str, args: &[Value], holds: &mut bool) -> Value {
+        match (method, args) {
+            ("acquire", []) => {
+                self.0.acquire();
+                *holds = true;
+                Value::Nil
+            }
+            ("try_acquire", []) => {
+                let taken = self.0.try_acquire();
+                *holds |= taken;
+                Value::Bool(taken)
+            }
+            ("release", []) => {
+                assert!(*holds, "a thread must not release a lock that it does not hold");
+                *holds = false;
+                // SAFETY: it holds the lock.
+                unsafe { self.0.release() };
+                Value::Nil
+            }
+            _ => absent(method, args),
+        }
+    }
+}
+
 macro_rules! locks {
     ($($lock:ty),* $(,)?) => { $(
-        impl Concurrent<MutexOp> for $lock {
-            fn call(&self, op: &MutexOp) -> Value {
-                match op {
-                    MutexOp::Acquire => {
-                        let mut held = self.lock();
-                        *held += 1;
-                        mem::forget(held);
-                        Value::Nil
-                    }
-                    MutexOp::TryAcquire => {
-                        let held = self.try_lock();
-                        let taken = held.is_some();
-                        if let Some(mut held) = held {
-                            *held += 1;
-                            mem::forget(held);
-                        }
-                        Value::Bool(taken)
-                    }
-                    MutexOp::Release => {
-                        // SAFETY: the thread has acquired the lock and forgotten the guard: see `entries/ticket_lock.rs`.
-                        unsafe { self.force_unlock() };
-                        Value::Nil
-                    }
-                }
+        impl Lock for $lock {
+            fn acquire(&self) {
+                let mut held = self.lock();
+                // What the lock protects: were it broken, the explorer would see a race.
+                *held += 1;
+                mem::forget(held);
+            }
+
+            fn try_acquire(&self) -> bool {
+                let Some(mut held) = self.try_lock() else { return false };
+                *held += 1;
+                mem::forget(held);
+                true
+            }
+
+            unsafe fn release(&self) {
+                // SAFETY: the thread holds the lock, by a guard that it has forgotten.
+                unsafe { self.force_unlock() };
             }
         }
     )* };
@@ -172,13 +196,16 @@ locks! {
     shadowed::TicketLock<u64>,
 }
 
-impl Concurrent<MutexOp> for mutants::ticket_lock::Lock {
-    fn call(&self, op: &MutexOp) -> Value {
-        match op {
-            MutexOp::Acquire => self.acquire(),
-            MutexOp::TryAcquire => return Value::Bool(self.try_acquire()),
-            MutexOp::Release => self.release(),
-        }
-        Value::Nil
+impl Lock for mutants::ticket_lock::Lock {
+    fn acquire(&self) {
+        self.acquire();
+    }
+
+    fn try_acquire(&self) -> bool {
+        self.try_acquire()
+    }
+
+    unsafe fn release(&self) {
+        self.release();
     }
 }

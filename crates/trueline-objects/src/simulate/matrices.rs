@@ -12,9 +12,10 @@ use super::program::{Argument, Call, Program};
 /// Whether a process may call these methods, in this order.
 pub(crate) type Rule = fn(&[&str]) -> Result<(), String>;
 
-/// All programs of so many processes with so many operations each, up to the names of the processes.
+/// All programs of so many processes with so many operations each, up to the names of the processes; none where [`number`] says that
+/// there are more than anybody wants.
 pub(crate) fn all(alphabet: &[Call], rule: Option<Rule>, processes: usize, length: usize) -> Vec<Program> {
-    let rows = rows(alphabet, rule, length);
+    let rows = rows(alphabet, rule, length).unwrap_or_default();
     let mut matrices = Vec::new();
     if rows.is_empty() {
         return matrices;
@@ -31,6 +32,22 @@ pub(crate) fn all(alphabet: &[Call], rule: Option<Rule>, processes: usize, lengt
         chosen[last..].fill(row);
     }
 }
+
+/// How many programs [`all`] yields.
+pub(crate) fn number(alphabet: &[Call], rule: Option<Rule>, processes: usize, length: usize) -> u128 {
+    let Some(rows) = rows(alphabet, rule, length) else { return u128::MAX };
+    let rows = rows.len() as u128;
+    // C(rows + processes - 1, processes), each factor of which divides what is there by then.
+    let mut number: u128 = 1;
+    for i in 0..processes as u128 {
+        let Some(product) = number.checked_mul(rows + i) else { return u128::MAX };
+        number = product / (i + 1);
+    }
+    number
+}
+
+/// More rows than this are not enumerated.
+const MANY: usize = 1 << 12;
 
 /// A program at random.
 pub(crate) fn random(
@@ -54,20 +71,26 @@ pub(crate) fn random(
     with_fresh_numbers((0..processes).map(process).collect())
 }
 
-/// Every sequence of so many operations that the rule allows.
-fn rows(alphabet: &[Call], rule: Option<Rule>, length: usize) -> Vec<Vec<Call>> {
+/// Every sequence of so many operations that the rule allows; None if there are too many.
+fn rows(alphabet: &[Call], rule: Option<Rule>, length: usize) -> Option<Vec<Vec<Call>>> {
     let mut rows = vec![Vec::new()];
     for _ in 0..length {
-        let longer = |row: &Vec<Call>| {
-            alphabet.iter().map(move |call| {
-                let mut row = row.clone();
+        let mut longer = Vec::new();
+        for row in &rows {
+            for call in alphabet {
+                let mut row: Vec<Call> = row.clone();
                 row.push(call.clone());
-                row
-            }).collect::<Vec<_>>()
-        };
-        rows = rows.iter().flat_map(longer).filter(|row| is_allowed(row, rule)).collect();
+                if is_allowed(&row, rule) {
+                    longer.push(row);
+                }
+            }
+        }
+        rows = longer;
+        if rows.len() > MANY {
+            return None;
+        }
     }
-    rows
+    Some(rows)
 }
 
 fn is_allowed(row: &[Call], rule: Option<Rule>) -> bool {
@@ -111,6 +134,7 @@ mod tests {
         // Rows: 4 of two operations, 8 of three.
         assert_eq!(all(&alphabet, None, 3, 2).len(), 20);
         assert_eq!(all(&alphabet, None, 2, 3).len(), 36);
+        assert_eq!([(3, 2), (2, 3), (2, 100)].map(|(p, n)| number(&alphabet, None, p, n)), [20, 36, u128::MAX]);
         let no_deq_first: Rule =
             |row| if row[0] == "deq" { Err(String::new()) } else { Ok(()) };
         assert_eq!(all(&alphabet, Some(no_deq_first), 2, 2).len(), 3);

@@ -1,10 +1,8 @@
 //! Histories in the notation of Wing and Gong: `Q Enq(5) P1`, `Q Ok() P1`.
 
 use trueline::formats::{self, Format};
-use trueline::history::{Args, Builder, Call, History, Part, Position};
-use trueline::{Value, spec::Builtin};
-
-use super::subject::Invocation;
+use trueline::history::{Builder, Call, History, Part, Position};
+use trueline::{Value, spec::Invocation};
 
 /// The text of a history.
 pub fn wing_gong(history: &History) -> String {
@@ -16,11 +14,7 @@ pub fn wing_gong(history: &History) -> String {
 }
 
 /// A history of the harness as one of files: objects, methods and processes have names.
-pub(crate) fn named<S: Builtin>(
-    spec: &S,
-    object: &str,
-    history: &History<Invocation<S::Op>, Value>,
-) -> History {
+pub(crate) fn named(object: &str, history: &History<Invocation, Value>) -> History {
     let operations = history.operations();
     // Each event once: the rank, the operation, and whether it is called.
     let calls = operations.iter().enumerate().map(|(i, o)| (o.call, i, true));
@@ -36,8 +30,7 @@ pub(crate) fn named<S: Builtin>(
         let process = Value::text(format!("P{}", history.processes()[o.process as usize]));
         let process = builder.process(&process);
         let told = if is_call {
-            let (method, args) = spec.encode(&o.op.op);
-            let call = Call { method: builder.method(method), args: Args::from(args) };
+            let call = Call { method: builder.method(&o.op.method), args: o.op.args.clone() };
             builder.call(process, part, call, nowhere)
         } else {
             builder.returns(process, o.result.clone().unwrap_or_default(), nowhere)

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use trueline::spec::Builtin;
+use trueline::spec::{self, Dynamic, Invocation};
 use trueline::{History, Value};
 use trueline_explore::harness::{self, Counts, Kind, explore};
 
 use super::matrices;
 use super::notation;
 use super::program::{self, Argument, Call, Case, Error};
-use super::subject::{Invocation, Specified, Subject};
+use super::subject::Waiting;
 use super::Entry;
 
 /// What to run, and how much of it.
@@ -83,39 +83,55 @@ pub struct Found {
     pub replay: Option<String>,
 }
 
-/// The objects of one specification.
-pub(crate) struct Of<S: Builtin> {
-    pub(crate) spec: fn() -> S,
-    /// Those of its methods that the object has.
-    pub(crate) methods: &'static [&'static str],
-    /// Those that wait where the specification says that they return nil.
-    pub(crate) waiting: &'static [&'static str],
-    pub(crate) shadowed: fn() -> Subject<S::Op>,
-    /// As it ships; None for mutants, whose shadow is as good on real threads.
-    pub(crate) production: Option<fn() -> Subject<S::Op>>,
-}
-
-/// An object of which it is not known what its operations are.
-pub(crate) trait Simulation: Send + Sync {
-    fn run(&self, entry: &Entry, request: &Request) -> Result<Simulated, Error>;
-    fn check(&self, entry: &Entry, case: &Case) -> Result<(), Error>;
-}
-
 impl Entry {
     /// Runs it. An error says what is wrong with a case.
     pub fn run(&self, request: &Request) -> Result<Simulated, Error> {
-        self.simulation.run(self, request)
+        let mut counts = Counts::default();
+        let mut scope = String::new();
+        let mut undecided = None;
+        for case in &request.cases {
+            let outcome = self.explore(request, self.decode(case)?);
+            add(&mut counts, &outcome.counts);
+            let report = outcome.to_string();
+            match outcome.verdict {
+                harness::Verdict::Holds => {}
+                harness::Verdict::Undecided(why) => undecided = Some(why),
+                harness::Verdict::Error(message) => {
+                    return Err(Error { line: 0, column: 1, message });
+                }
+                harness::Verdict::Fails(failure) => {
+                    let found = Found {
+                        kind: failure.kind,
+                        sentence: failure.sentence,
+                        case: failure.scenario,
+                        history: failure.history.map(|h| notation::named(self.letter, &h)),
+                        report,
+                        replay: failure.replay,
+                    };
+                    let verdict = Verdict::Violation(Box::new(found));
+                    return Ok(Simulated { verdict, counts, scope: outcome.scope });
+                }
+            }
+            scope = outcome.scope;
+        }
+        let verdict = undecided.map_or(Verdict::Holds, Verdict::Undecided);
+        Ok(Simulated { verdict, counts, scope })
     }
 
     /// Whether a case calls what the object has, as it may be called.
     pub fn check(&self, case: &Case) -> Result<(), Error> {
-        self.simulation.check(self, case)
+        self.decode(case).map(drop)
     }
 
     /// All programs of so many processes with so many operations each, up to the names of the processes.
     pub fn matrices(&self, processes: usize, operations: usize) -> Vec<Case> {
         let programs = matrices::all(&self.calls(), self.rule, processes, operations);
         programs.into_iter().map(|program| Case { program, ..Case::default() }).collect()
+    }
+
+    /// How many programs [`Entry::matrices`] has; the largest number for more than anybody wants.
+    pub fn number_of_matrices(&self, processes: usize, operations: usize) -> u128 {
+        matrices::number(&self.calls(), self.rule, processes, operations)
     }
 
     /// So many programs at random.
@@ -126,64 +142,62 @@ impl Entry {
         (0..count).map(program).map(|program| Case { program, ..Case::default() }).collect()
     }
 
+    /// Its methods, as its specification spells them.
+    pub fn methods(&self) -> Vec<String> {
+        self.calls().into_iter().map(|call| call.method).collect()
+    }
+
     fn calls(&self) -> Vec<Call> {
         program::calls(self.alphabet).expect("a list of calls")
     }
-}
 
-/// A case in the words of a specification.
-struct Decoded<Op> {
-    before: Vec<Invocation<Op>>,
-    program: Vec<Vec<Invocation<Op>>>,
-    after: Vec<Invocation<Op>>,
-}
+    fn specification(&self) -> Dynamic {
+        spec::named(self.spec).expect("a built-in specification").dynamic()
+    }
 
-impl<S: Builtin> Of<S> {
-    fn decode(&self, spec: &S, entry: &Entry, case: &Case) -> Result<Decoded<S::Op>, Error> {
-        let decode_all = |calls: &[Call]| -> Result<Vec<Invocation<S::Op>>, Error> {
-            calls.iter().map(|call| self.decode_call(spec, entry, call)).collect()
+    fn decode(&self, case: &Case) -> Result<Decoded, Error> {
+        let spec = self.specification();
+        let known = self.methods();
+        let decode_all = |calls: &[Call]| -> Result<Vec<Invocation>, Error> {
+            calls.iter().map(|call| self.decode_call(&spec, &known, call)).collect()
         };
         let decoded = Decoded {
             before: decode_all(&case.before)?,
             program: case.program.iter().map(|calls| decode_all(calls)).collect::<Result<_, _>>()?,
             after: decode_all(&case.after)?,
         };
-        if let Some(rule) = entry.rule {
-            let main = decoded.before.iter().chain(&decoded.after).collect::<Vec<_>>();
-            let rows = decoded.program.iter().map(|row| row.iter().collect());
+        if let Some(rule) = self.rule {
+            let main: Vec<&Call> = case.before.iter().chain(&case.after).collect();
+            let rows = case.program.iter().map(|row| row.iter().collect());
             for row in std::iter::once(main).chain(rows) {
-                let methods: Vec<&str> = row.iter().map(|call| spec.encode(&call.op).0).collect();
-                let wrong = |message| Error { line: 0, column: 1, message };
-                rule(&methods).map_err(wrong)?;
+                let methods: Vec<&str> = row.iter().map(|call| call.method.as_str()).collect();
+                let column = row.first().map_or(1, |call| call.column);
+                rule(&methods).map_err(|message| Error { line: 0, column, message })?;
             }
         }
         Ok(decoded)
     }
 
-    fn decode_call(&self, spec: &S, entry: &Entry, call: &Call) -> Result<Invocation<S::Op>, Error> {
+    fn decode_call(&self, spec: &Dynamic, known: &[String], call: &Call) -> Result<Invocation, Error> {
         let wrong = |message| Error { line: 0, column: call.column, message };
+        if !known.contains(&call.method) {
+            let known = known.join(", ");
+            let message = format!("{} has no {}: expected one of {known}", self.name, call.method);
+            return Err(wrong(message));
+        }
         let number = |arg: &Argument| match arg {
             Argument::Number(n) => Ok(Value::Int(*n)),
             Argument::Fresh => Err(wrong("found *: expected a whole number".into())),
         };
         let args = call.args.iter().map(number).collect::<Result<Vec<_>, _>>()?;
-        let (op, _) = spec.decode(&call.method, &args, None).map_err(wrong)?;
-        let (method, _) = spec.encode(&op);
-        if !self.methods.contains(&method) {
-            let all = self.methods.join(", ");
-            return Err(wrong(format!("{} has no {method}: expected one of {all}", entry.name)));
-        }
-        Ok(Invocation::new(spec, op))
+        let invocation = Invocation::new(&call.method, args);
+        spec.accepts(&invocation).map_err(wrong)?;
+        Ok(invocation)
     }
 
     /// Explores one case.
-    fn explore(
-        &self,
-        entry: &'static str,
-        request: &Request,
-        case: Decoded<S::Op>,
-    ) -> harness::Outcome<Invocation<S::Op>, Value> {
-        let specified = Specified { spec: (self.spec)(), waiting: self.waiting };
+    fn explore(&self, request: &Request, case: Decoded) -> harness::Outcome<Invocation, Value> {
+        let specified = Waiting { spec: self.specification(), methods: self.waiting };
         let mut harness = explore(self.shadowed)
             .spec(specified)
             .before(case.before)
@@ -199,51 +213,24 @@ impl<S: Builtin> Of<S> {
             harness = harness.time(most);
         }
         if let Some(watch) = request.watch.clone() {
-            let spec = (self.spec)();
-            harness = harness.each_history(move |history| {
-                watch(&notation::named(&spec, entry, history));
-            });
+            let letter = self.letter;
+            harness = harness.each_history(move |history| watch(&notation::named(letter, history)));
         }
         harness.run()
     }
 }
 
-impl<S: Builtin> Simulation for Of<S> {
-    fn check(&self, entry: &Entry, case: &Case) -> Result<(), Error> {
-        self.decode(&(self.spec)(), entry, case).map(drop)
-    }
+/// A case in the words of a specification.
+struct Decoded {
+    before: Vec<Invocation>,
+    program: Vec<Vec<Invocation>>,
+    after: Vec<Invocation>,
+}
 
-    fn run(&self, entry: &Entry, request: &Request) -> Result<Simulated, Error> {
-        let spec = (self.spec)();
-        let mut counts = Counts::default();
-        let mut scope = String::new();
-        let mut undecided = None;
-        for case in &request.cases {
-            let decoded = self.decode(&spec, entry, case)?;
-            let outcome = self.explore(entry.letter, request, decoded);
-            counts += outcome.counts;
-            let report = outcome.to_string();
-            match outcome.verdict {
-                harness::Verdict::Holds => {}
-                harness::Verdict::Undecided(why) => undecided = Some(why),
-                harness::Verdict::Error(message) => return Err(Error { line: 0, column: 1, message }),
-                harness::Verdict::Fails(failure) => {
-                    let named = |history| notation::named(&spec, entry.letter, &history);
-                    let found = Found {
-                        kind: failure.kind,
-                        sentence: failure.sentence,
-                        case: failure.scenario,
-                        history: failure.history.map(named),
-                        report,
-                        replay: failure.replay,
-                    };
-                    let verdict = Verdict::Violation(Box::new(found));
-                    return Ok(Simulated { verdict, counts, scope: outcome.scope });
-                }
-            }
-            scope = outcome.scope;
-        }
-        let verdict = undecided.map_or(Verdict::Holds, Verdict::Undecided);
-        Ok(Simulated { verdict, counts, scope })
-    }
+fn add(counts: &mut Counts, more: &Counts) {
+    counts.scenarios += more.scenarios;
+    counts.executions += more.executions;
+    counts.blocked += more.blocked;
+    counts.histories += more.histories;
+    counts.checks += more.checks;
 }

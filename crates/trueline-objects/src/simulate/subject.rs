@@ -1,113 +1,111 @@
-//! An object behind the operations of its specification, with its type hidden, as the harness runs it.
-
-use std::fmt;
-use std::sync::Arc;
+//! An object behind calls by name, as the harness runs it.
 
 use trueline::Value;
-use trueline::spec::{Builtin, Spec, Touches};
+use trueline::spec::{Dynamic, Invocation, Spec, Touches};
 use trueline_explore::harness::{Operate, Thread};
 
-/// An object that can be called by operations of a specification.
-pub(crate) trait Concurrent<Op>: Send + Sync {
-    fn call(&self, op: &Op) -> Value;
+/// An object that can be called by name.
+pub(crate) trait Concurrent: Send + Sync {
+    /// Calls a method. `holds` is for locks: whether the thread that calls holds this one.
+    fn call(&self, method: &str, args: &[Value], holds: &mut bool) -> Value;
 }
 
 /// An object of which no more is known.
-pub(crate) type Subject<Op> = Box<dyn Concurrent<Op>>;
+pub(crate) type Subject = Box<dyn Concurrent>;
 
-/// An operation, and how people write it.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Invocation<Op> {
-    pub(crate) op: Op,
-    /// `enq(3)`.
-    text: Arc<str>,
+/// An object in the hands of one thread.
+pub(crate) struct Hand<'a> {
+    object: &'a Subject,
+    holds: bool,
 }
 
-impl<Op> Invocation<Op> {
-    pub(crate) fn new<S: Builtin<Op = Op>>(spec: &S, op: Op) -> Invocation<Op> {
-        let (method, args) = spec.encode(&op);
-        let args: Vec<String> = args.iter().map(Value::to_string).collect();
-        let text = format!("{method}({})", args.join(", ")).into();
-        Invocation { op, text }
-    }
-}
-
-impl<Op> fmt::Debug for Invocation<Op> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-impl<Op: trueline::spec::Data> Operate<Subject<Op>> for Invocation<Op> {
+impl Operate<Subject> for Invocation {
     type Ret = Value;
-    type Handle<'a> = &'a Subject<Op>;
+    type Handle<'a> = Hand<'a>;
 
-    fn handle(object: &Subject<Op>, _: Thread) -> &Subject<Op> {
-        object
+    fn handle(object: &Subject, _: Thread) -> Hand<'_> {
+        Hand { object, holds: false }
     }
 
-    fn operate(&self, object: &mut &Subject<Op>) -> Value {
-        object.call(&self.op)
-    }
-}
-
-/// A built-in specification of [`Invocation`]s, some of whose methods wait where they would return nil.
-pub(crate) struct Specified<S> {
-    pub(crate) spec: S,
-    pub(crate) waiting: &'static [&'static str],
-}
-
-impl<S: Builtin> Specified<S> {
-    /// Whether the operation would have to return nil, which it never does.
-    fn waits(&self, state: &S::State, op: &S::Op) -> bool {
-        !self.waiting.is_empty()
-            && self.waiting.contains(&self.spec.encode(op).0)
-            && self.spec.results(state, op).iter().all(Value::is_nil)
+    fn operate(&self, hand: &mut Hand<'_>) -> Value {
+        hand.object.call(&self.method, self.args.as_slice(), &mut hand.holds)
     }
 }
 
-impl<S: Builtin> Spec for Specified<S> {
-    type State = S::State;
-    type Op = Invocation<S::Op>;
+/// A specification some of whose methods wait where it says that they return nil.
+pub(crate) struct Waiting {
+    pub(crate) spec: Dynamic,
+    pub(crate) methods: &'static [&'static str],
+}
+
+impl Spec for Waiting {
+    type State = <Dynamic as Spec>::State;
+    type Op = Invocation;
     type Ret = Value;
 
-    fn initial(&self) -> S::State {
+    fn initial(&self) -> Self::State {
         self.spec.initial()
     }
 
     fn step(
         &self,
-        state: &S::State,
-        call: &Invocation<S::Op>,
+        state: &Self::State,
+        call: &Invocation,
         ret: Option<&Value>,
-        next: &mut Vec<S::State>,
+        next: &mut Vec<Self::State>,
     ) {
-        if !self.waits(state, &call.op) {
-            self.spec.step(state, &call.op, ret, next);
+        let before = next.len();
+        if self.methods.contains(&&*call.method) {
+            self.spec.step(state, call, Some(&Value::Nil), next);
+            if next.len() > before {
+                // Here it would return nil, which it never does.
+                return next.truncate(before);
+            }
         }
+        self.spec.step(state, call, ret, next);
     }
 
-    fn partition(&self, call: &Invocation<S::Op>) -> Option<u64> {
-        self.spec.partition(&call.op)
+    fn partition(&self, call: &Invocation) -> Option<u64> {
+        self.spec.partition(call)
     }
 
-    fn observes(&self, call: &Invocation<S::Op>, ret: Option<&Value>) -> bool {
-        self.spec.observes(&call.op, ret)
+    fn observes(&self, call: &Invocation, ret: Option<&Value>) -> bool {
+        self.spec.observes(call, ret)
     }
 
-    fn order_insensitive(&self) -> bool {
-        self.spec.order_insensitive()
+    fn touches(&self, call: &Invocation, ret: Option<&Value>) -> Touches {
+        self.spec.touches(call, ret)
     }
 
-    fn touches(&self, call: &Invocation<S::Op>, ret: Option<&Value>) -> Touches {
-        self.spec.touches(&call.op, ret)
+    fn show(&self, call: &Invocation, ret: Option<&Value>) -> String {
+        self.spec.show(call, ret)
     }
 
-    fn show(&self, call: &Invocation<S::Op>, ret: Option<&Value>) -> String {
-        self.spec.show(&call.op, ret)
-    }
-
-    fn show_state(&self, state: &S::State) -> String {
+    fn show_state(&self, state: &Self::State) -> String {
         self.spec.show_state(state)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_method_that_waits_has_no_next_state_where_it_would_return_nil() {
+        let spec = trueline::spec::named("queue").unwrap().dynamic();
+        let waiting = Waiting { spec, methods: &["deq"] };
+        let steps = |state: &_, call: &Invocation, ret: Option<&Value>| {
+            let mut next = Vec::new();
+            waiting.step(state, call, ret, &mut next);
+            next
+        };
+        let (enq, deq) = (Invocation::new("enq", vec![1.into()]), Invocation::new("deq", vec![]));
+        let empty = waiting.initial();
+        assert!(steps(&empty, &deq, None).is_empty());
+        assert!(steps(&empty, &deq, Some(&Value::Nil)).is_empty());
+        let one = steps(&empty, &enq, Some(&Value::Nil)).remove(0);
+        assert_eq!(steps(&one, &deq, Some(&1.into())), [empty.clone()]);
+        assert_eq!(steps(&one, &deq, None), [empty]);
+        assert!(steps(&one, &deq, Some(&Value::Nil)).is_empty());
     }
 }

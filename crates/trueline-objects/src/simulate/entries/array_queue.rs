@@ -1,8 +1,6 @@
 //! Vyukov's queue, as it was published and repaired, and the mutants of the repaired one.
 
-use trueline::spec::Queue;
-
-use super::{Entry, Of, Standing, explored_only, mutant};
+use super::{Entry, Standing, explored_only, mutant};
 use crate::mutants::array_queue::{Fault, Queue as Mutant, RelaxedQueue};
 use crate::shadowed;
 
@@ -13,40 +11,28 @@ pub(super) const ENTRIES: &[Entry] = &[
         "array-queue-claims-blindly",
         "deq claims its number without looking whether another has it",
         "enq(1) deq() | deq()",
-        &Of::<Queue> {
-            shadowed: || Box::new(Mutant::new(2, Fault::ClaimsWithoutComparing)),
-            ..Of::BOUNDED_QUEUE
-        },
+        || Box::new(Mutant::new(2, Fault::ClaimsWithoutComparing)),
     ),
     mutant(
         ARRAY_QUEUE,
         "array-queue-publishes-first",
         "enq says that its slot is filled before it fills it",
         "enq(1) | deq()",
-        &Of::<Queue> {
-            shadowed: || Box::new(Mutant::new(2, Fault::PublishesFirst)),
-            ..Of::BOUNDED_QUEUE
-        },
+        || Box::new(Mutant::new(2, Fault::PublishesFirst)),
     ),
     mutant(
         ARRAY_QUEUE,
         "array-queue-frees-first",
         "deq says that its slot is free before it has read the value",
         "enq(1) enq(2) enq(3) | deq()",
-        &Of::<Queue> {
-            shadowed: || Box::new(Mutant::new(2, Fault::FreesFirst)),
-            ..Of::BOUNDED_QUEUE
-        },
+        || Box::new(Mutant::new(2, Fault::FreesFirst)),
     ),
     explored_only(mutant(
         ARRAY_QUEUE,
         "array-queue-relaxed",
         "says that a slot is filled with relaxed orderings: a race",
         "enq(1) | deq()",
-        &Of::<Queue> {
-            shadowed: || Box::new(RelaxedQueue::new(2)),
-            ..Of::BOUNDED_QUEUE
-        },
+        || Box::new(RelaxedQueue::new(2)),
     )),
     VYUKOV_QUEUE,
 ];
@@ -61,12 +47,10 @@ const ARRAY_QUEUE: Entry = Entry {
     source: "Vyukov, Bounded MPMC queue, 2010, with the repair of crossbeam's ArrayQueue",
     progress: "waits for an operation that is half done",
     letter: "Q",
+    waiting: &[],
     rule: None,
-    simulation: &Of::<Queue> {
-        shadowed: || Box::new(shadowed::ArrayQueue::new(2)),
-        production: Some(|| Box::new(crate::ArrayQueue::new(2))),
-        ..Of::BOUNDED_QUEUE
-    },
+    shadowed: || Box::new(shadowed::ArrayQueue::new(2)),
+    production: Some(|| Box::new(crate::ArrayQueue::new(2))),
 };
 
 const VYUKOV_QUEUE: Entry = Entry {
@@ -78,10 +62,7 @@ const VYUKOV_QUEUE: Entry = Entry {
     },
     source: "Vyukov, Bounded MPMC queue, 2010",
     progress: "no operation waits for another",
-    simulation: &Of::<Queue> {
-        shadowed: || Box::new(shadowed::VyukovQueue::new(2)),
-        production: Some(|| Box::new(crate::VyukovQueue::new(2))),
-        ..Of::BOUNDED_QUEUE
-    },
+    shadowed: || Box::new(shadowed::VyukovQueue::new(2)),
+    production: Some(|| Box::new(crate::VyukovQueue::new(2))),
     ..ARRAY_QUEUE
 };

@@ -1,8 +1,6 @@
 //! Herlihy and Wing's queue and its mutants.
 
-use trueline::spec::Queue;
-
-use super::{Entry, Of, Standing, explored_only, mutant};
+use super::{Entry, Standing, mutant};
 use crate::mutants::herlihy_wing_queue::{Fault, Queue as Mutant};
 use crate::shadowed;
 
@@ -13,30 +11,21 @@ pub(super) const ENTRIES: &[Entry] = &[
         "herlihy-wing-queue-rereads",
         "deq reads again how far to look, and may pass a value: Wing and Gong, section 3.2.2",
         "enq(1) enq(2) | deq()",
-        &Of::<Queue> {
-            shadowed: || Box::new(Mutant::new(Fault::RereadsRange)),
-            ..Of::WAITING_QUEUE
-        },
+        || Box::new(Mutant::new(Fault::RereadsRange)),
     ),
     mutant(
         HERLIHY_WING_QUEUE,
         "herlihy-wing-queue-shares-places",
         "enq reserves its place with a read and a write",
         "enq(1) deq() | enq(2) deq()",
-        &Of::<Queue> {
-            shadowed: || Box::new(Mutant::new(Fault::ReservesInTwoSteps)),
-            ..Of::WAITING_QUEUE
-        },
+        || Box::new(Mutant::new(Fault::ReservesInTwoSteps)),
     ),
     mutant(
         HERLIHY_WING_QUEUE,
         "herlihy-wing-queue-takes-twice",
         "deq empties a place with a read and a write",
         "enq(1) deq() | deq()",
-        &Of::<Queue> {
-            shadowed: || Box::new(Mutant::new(Fault::TakesInTwoSteps)),
-            ..Of::WAITING_QUEUE
-        },
+        || Box::new(Mutant::new(Fault::TakesInTwoSteps)),
     ),
 ];
 
@@ -50,10 +39,8 @@ const HERLIHY_WING_QUEUE: Entry = Entry {
     source: "Herlihy, Wing, Linearizability: a correctness condition for concurrent objects, 1990",
     progress: "enq wait-free; deq waits on an empty queue, otherwise lock-free",
     letter: "Q",
+    waiting: &["deq"],
     rule: None,
-    simulation: &Of::<Queue> {
-        shadowed: || Box::new(shadowed::HerlihyWingQueue::new()),
-        production: Some(|| Box::new(crate::HerlihyWingQueue::new())),
-        ..Of::WAITING_QUEUE
-    },
+    shadowed: || Box::new(shadowed::HerlihyWingQueue::new()),
+    production: Some(|| Box::new(crate::HerlihyWingQueue::new())),
 };

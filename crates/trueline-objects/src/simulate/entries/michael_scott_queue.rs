@@ -1,8 +1,6 @@
 //! Michael and Scott's queue and its mutants.
 
-use trueline::spec::Queue;
-
-use super::{Entry, Of, Standing, explored_only, mutant};
+use super::{Entry, Standing, explored_only, mutant};
 use crate::mutants::michael_scott_queue::{Fault, HastyQueue, Queue as Mutant};
 use crate::shadowed;
 
@@ -13,40 +11,28 @@ pub(super) const ENTRIES: &[Entry] = &[
         "michael-scott-queue-links-blindly",
         "enq links its node without looking whether another was linked there",
         "enq(1) deq() | enq(2) deq()",
-        &Of::<Queue> {
-            shadowed: || Box::new(Mutant::new(Fault::LinksWithoutComparing)),
-            ..Of::QUEUE
-        },
+        || Box::new(Mutant::new(Fault::LinksWithoutComparing)),
     ),
     mutant(
         MICHAEL_SCOTT_QUEUE,
         "michael-scott-queue-moves-blindly",
         "deq moves the head on without looking whether it is still the same",
         "enq(1) deq() | deq()",
-        &Of::<Queue> {
-            shadowed: || Box::new(Mutant::new(Fault::MovesHeadWithoutComparing)),
-            ..Of::QUEUE
-        },
+        || Box::new(Mutant::new(Fault::MovesHeadWithoutComparing)),
     ),
     mutant(
         MICHAEL_SCOTT_QUEUE,
         "michael-scott-queue-tail-first",
         "enq moves the tail first and links its node after that",
         "enq(1) | enq(2) deq()",
-        &Of::<Queue> {
-            shadowed: || Box::new(Mutant::new(Fault::MovesTailFirst)),
-            ..Of::QUEUE
-        },
+        || Box::new(Mutant::new(Fault::MovesTailFirst)),
     ),
     explored_only(mutant(
         MICHAEL_SCOTT_QUEUE,
         "michael-scott-queue-hasty",
         "frees a node as soon as the head has passed it: a use of freed memory",
         "enq(1) deq() | deq()",
-        &Of::<Queue> {
-            shadowed: || Box::new(HastyQueue::new()),
-            ..Of::QUEUE
-        },
+        || Box::new(HastyQueue::new()),
     )),
 ];
 
@@ -60,10 +46,8 @@ const MICHAEL_SCOTT_QUEUE: Entry = Entry {
     source: "Michael, Scott, Simple, fast, and practical non-blocking and blocking concurrent queue algorithms, 1996",
     progress: "lock-free",
     letter: "Q",
+    waiting: &[],
     rule: None,
-    simulation: &Of::<Queue> {
-        shadowed: || Box::new(shadowed::MichaelScottQueue::new()),
-        production: Some(|| Box::new(crate::MichaelScottQueue::new())),
-        ..Of::QUEUE
-    },
+    shadowed: || Box::new(shadowed::MichaelScottQueue::new()),
+    production: Some(|| Box::new(crate::MichaelScottQueue::new())),
 };

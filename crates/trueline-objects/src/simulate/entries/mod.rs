@@ -8,11 +8,8 @@ mod treiber_stack;
 
 use std::fmt;
 
-use trueline::spec::{Mutex, Queue, Stack, bounded_queue, mutex, queue, stack};
-
 use super::matrices::Rule;
-use super::run::{Of, Simulation};
-use crate::shadowed;
+use super::subject::Subject;
 
 /// The objects, each with its mutants behind it.
 const ALL: &[&[Entry]] = &[
@@ -54,8 +51,12 @@ pub struct Entry {
     pub progress: &'static str,
     /// A letter for it in histories.
     pub(crate) letter: &'static str,
+    /// Methods that wait where the specification says that they return nil.
+    pub(crate) waiting: &'static [&'static str],
     pub(crate) rule: Option<Rule>,
-    pub(crate) simulation: &'static dyn Simulation,
+    pub(crate) shadowed: fn() -> Subject,
+    /// As it ships; none for mutants, whose shadow is as good on real threads.
+    pub(crate) production: Option<fn() -> Subject>,
 }
 
 /// What is to be expected of an object.
@@ -93,10 +94,10 @@ const fn mutant(
     name: &'static str,
     summary: &'static str,
     shown_by: &'static str,
-    simulation: &'static dyn Simulation,
+    shadowed: fn() -> Subject,
 ) -> Entry {
     let standing = Standing::Mutant { of: of.name, stress: true, shown_by };
-    Entry { name, summary, standing, simulation, ..of }
+    Entry { name, summary, standing, shadowed, production: None, ..of }
 }
 
 /// The same mutant, which must not be run on real threads.
@@ -107,38 +108,4 @@ const fn explored_only(mutant: Entry) -> Entry {
         }
         _ => mutant,
     }
-}
-
-/// What the operations of a family of objects are.
-impl Of<Stack> {
-    const STACK: Of<Stack> = Of {
-        spec: stack,
-        methods: &["push", "pop"],
-        waiting: &[],
-        shadowed: || Box::new(shadowed::TreiberStack::new()),
-        production: None,
-    };
-}
-
-impl Of<Queue> {
-    const QUEUE: Of<Queue> = Of {
-        spec: queue,
-        methods: &["enq", "deq"],
-        waiting: &[],
-        shadowed: || Box::new(shadowed::MichaelScottQueue::new()),
-        production: None,
-    };
-    /// `deq` waits.
-    const WAITING_QUEUE: Of<Queue> = Of { waiting: &["deq"], ..Of::QUEUE };
-    const BOUNDED_QUEUE: Of<Queue> = Of { spec: || bounded_queue(2), ..Of::QUEUE };
-}
-
-impl Of<Mutex> {
-    const MUTEX: Of<Mutex> = Of {
-        spec: mutex,
-        methods: &["acquire", "release", "try_acquire"],
-        waiting: &[],
-        shadowed: || Box::new(shadowed::TicketLock::new(0)),
-        production: None,
-    };
 }

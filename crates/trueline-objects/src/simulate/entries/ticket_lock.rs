@@ -1,8 +1,7 @@
 //! The ticket lock and its mutants.
 
-use trueline::spec::Mutex;
-
-use super::{Entry, Of, Standing, explored_only, mutant};
+use super::{Entry, Standing, explored_only, mutant};
+use super::super::families::Locked;
 use crate::mutants::ticket_lock::{Fault, Lock as Mutant};
 use crate::shadowed;
 
@@ -13,40 +12,28 @@ pub(super) const ENTRIES: &[Entry] = &[
         "ticket-lock-shares-tickets",
         "takes its number with a read and a write",
         "acquire() | acquire()",
-        &Of::<Mutex> {
-            shadowed: || Box::new(Mutant::new(Fault::TakesTicketInTwoSteps)),
-            ..Of::MUTEX
-        },
+        || Box::new(Locked(Mutant::new(Fault::TakesTicketInTwoSteps))),
     ),
     mutant(
         TICKET_LOCK,
         "ticket-lock-skips",
         "calls the number that is handed out next: those who wait wait for ever",
         "acquire() release() | acquire() release()",
-        &Of::<Mutex> {
-            shadowed: || Box::new(Mutant::new(Fault::SkipsThoseWhoWait)),
-            ..Of::MUTEX
-        },
+        || Box::new(Locked(Mutant::new(Fault::SkipsThoseWhoWait))),
     ),
     mutant(
         TICKET_LOCK,
         "ticket-lock-tries-twice",
         "try_acquire looks whether the lock is free and takes the number after that",
         "try_acquire() | try_acquire()",
-        &Of::<Mutex> {
-            shadowed: || Box::new(Mutant::new(Fault::TriesInTwoSteps)),
-            ..Of::MUTEX
-        },
+        || Box::new(Locked(Mutant::new(Fault::TriesInTwoSteps))),
     ),
     explored_only(mutant(
         TICKET_LOCK,
         "ticket-lock-relaxed",
         "unlocks with a relaxed store: a race on what the lock protects",
         "acquire() release() | acquire() release()",
-        &Of::<Mutex> {
-            shadowed: || Box::new(Mutant::new(Fault::UnlocksRelaxed)),
-            ..Of::MUTEX
-        },
+        || Box::new(Locked(Mutant::new(Fault::UnlocksRelaxed))),
     )),
 ];
 
@@ -60,12 +47,10 @@ const TICKET_LOCK: Entry = Entry {
     source: "Reed, Kanodia, Synchronization with eventcounts and sequencers, 1979",
     progress: "waits for those before it; release and try_acquire are wait-free",
     letter: "L",
+    waiting: &[],
     rule: Some(releases_what_it_holds),
-    simulation: &Of::<Mutex> {
-        shadowed: || Box::new(shadowed::TicketLock::new(0)),
-        production: Some(|| Box::new(crate::TicketLock::new(0))),
-        ..Of::MUTEX
-    },
+    shadowed: || Box::new(Locked(shadowed::TicketLock::new(0))),
+    production: Some(|| Box::new(Locked(crate::TicketLock::new(0)))),
 };
 
 /// A process releases a lock only while it certainly holds it: otherwise the call is not allowed at all, by any lock. It does not

@@ -1,8 +1,6 @@
 //! Treiber's stack and its mutants.
 
-use trueline::spec::Stack;
-
-use super::{Entry, Of, Standing, explored_only, mutant};
+use super::{Entry, Standing, explored_only, mutant};
 use crate::mutants::treiber_stack::{Fault, RelaxedStack, Stack as Mutant};
 use crate::shadowed;
 
@@ -13,40 +11,28 @@ pub(super) const ENTRIES: &[Entry] = &[
         "treiber-stack-reuses-nodes",
         "a popped node is pushed again while another pop has a pointer to it (ABA)",
         "push(1) pop() | pop() push(2) push(3) pop()",
-        &Of::<Stack> {
-            shadowed: || Box::new(Mutant::new(Fault::ReusesNodes)),
-            ..Of::STACK
-        },
+        || Box::new(Mutant::new(Fault::ReusesNodes)),
     ),
     mutant(
         TREIBER_STACK,
         "treiber-stack-pops-blindly",
         "pop writes the head without looking whether it is still the same",
         "push(1) pop() | pop()",
-        &Of::<Stack> {
-            shadowed: || Box::new(Mutant::new(Fault::PopsWithoutComparing)),
-            ..Of::STACK
-        },
+        || Box::new(Mutant::new(Fault::PopsWithoutComparing)),
     ),
     mutant(
         TREIBER_STACK,
         "treiber-stack-forgets-link",
         "push tries again after a failure without linking its node to the new head",
         "push(1) pop() | push(2) pop()",
-        &Of::<Stack> {
-            shadowed: || Box::new(Mutant::new(Fault::PushesWithoutRelinking)),
-            ..Of::STACK
-        },
+        || Box::new(Mutant::new(Fault::PushesWithoutRelinking)),
     ),
     explored_only(mutant(
         TREIBER_STACK,
         "treiber-stack-relaxed",
         "publishes its nodes with relaxed orderings: a race",
         "push(1) | pop()",
-        &Of::<Stack> {
-            shadowed: || Box::new(RelaxedStack::new()),
-            ..Of::STACK
-        },
+        || Box::new(RelaxedStack::new()),
     )),
 ];
 
@@ -60,11 +46,8 @@ const TREIBER_STACK: Entry = Entry {
     source: "Treiber, Systems programming: coping with parallelism, 1986",
     progress: "lock-free",
     letter: "S",
+    waiting: &[],
     rule: None,
-    simulation: &Of::<Stack> {
-        spec: stack,
-        shadowed: || Box::new(shadowed::TreiberStack::new()),
-        production: Some(|| Box::new(crate::TreiberStack::new())),
-        ..Of::STACK
-    },
+    shadowed: || Box::new(shadowed::TreiberStack::new()),
+    production: Some(|| Box::new(crate::TreiberStack::new())),
 };
