@@ -112,7 +112,7 @@ impl Entry {
                 Mode::Explore => self.explore(request, decoded, left),
                 Mode::Stress => self.stress(request, decoded),
             };
-            counts += outcome.counts;
+            add(&mut counts, &outcome.counts);
             let report = outcome.to_string();
             match outcome.verdict {
                 harness::Verdict::Holds => {}
@@ -300,4 +300,12 @@ struct Decoded {
     before: Vec<Invocation>,
     program: Vec<Vec<Invocation>>,
     after: Vec<Invocation>,
+}
+
+fn add(counts: &mut Counts, more: &Counts) {
+    counts.scenarios += more.scenarios;
+    counts.executions += more.executions;
+    counts.blocked += more.blocked;
+    counts.histories += more.histories;
+    counts.checks += more.checks;
 }
