@@ -122,23 +122,35 @@ fn errors_say_what_was_expected() {
     expect![[r#""#]].assert_eq(&all);
 }
 
-/// Each block of the page is what the binary prints, but for the times.
+/// Each block of the page is what the binary prints, but for the times. With UPDATE_EXPECT set the page is written anew.
 #[test]
 fn the_page_shows_what_the_binary_prints() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/simulate.md");
-    let page = std::fs::read_to_string(page).unwrap();
-    let mut blocks = 0;
-    for block in page.split("```console\n$ trueline ").skip(1) {
-        let (command, rest) = block.split_once('\n').unwrap();
-        let printed = rest.split("```").next().unwrap();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/simulate.md");
+    let page = std::fs::read_to_string(&file).unwrap();
+    let mut written = String::new();
+    for (i, part) in page.split(BLOCK).enumerate() {
+        if i == 0 {
+            written += part;
+            continue;
+        }
+        let (command, rest) = part.split_once('\n').unwrap();
+        let (printed, rest) = rest.split_once("```").unwrap();
         let arguments = words(command);
-        let (stdout, stderr, _) = trueline(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let (stdout, stderr, _) = trueline(&arguments);
+        let now = stdout + &stderr;
         let lines = |text: &str| text.lines().map(without_time).collect::<Vec<_>>();
-        assert_eq!(lines(&(stdout + &stderr)), lines(printed), "{command}");
-        blocks += 1;
+        if std::env::var_os("UPDATE_EXPECT").is_none() {
+            assert_eq!(lines(&now), lines(printed), "{command}");
+        }
+        written += &format!("{BLOCK}{command}\n{now}```{rest}");
     }
-    assert!(blocks >= 3);
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(&file, written).unwrap();
+    }
 }
+
+const BLOCK: &str = "```console\n$ trueline ";
 
 /// The words of a command line, with single quotes.
 fn words(command: &str) -> Vec<String> {

@@ -1,7 +1,10 @@
 //! Every object and every mutant under every schedule that matters.
 #![cfg(feature = "simulate")]
 
+use trueline_explore::engine::Exploration;
 use trueline_explore::harness::Kind;
+use trueline_explore::std::thread;
+use trueline_objects::shadowed::{MichaelScottQueue, TreiberStack};
 use trueline_objects::simulate::{self, Case, Entry, Request, Simulated, Standing, Verdict, program};
 
 #[global_allocator]
@@ -93,4 +96,37 @@ fn a_failure_is_run_again_from_its_text() {
     assert_eq!(again.counts.executions, 1);
     let Verdict::Violation(second) = again.verdict else { panic!("{again:?}") };
     assert_eq!((second.sentence, second.report), (first.sentence, first.report));
+}
+
+/// With a batch of one each `pop` and `deq` looks around and frees what it can, in the midst of the others.
+#[test]
+fn nodes_are_freed_in_the_midst_of_other_operations() {
+    let stack = Exploration::new().run(|| {
+        let stack = TreiberStack::with_batch(1);
+        stack.push(1);
+        stack.push(2);
+        thread::scope(|s| {
+            s.spawn(|| stack.pop());
+            s.spawn(|| (stack.pop(), stack.push(3)));
+        });
+        stack.pop();
+    });
+    assert!(stack.holds(), "{stack}");
+    let queue = Exploration::new().run(|| {
+        let queue = MichaelScottQueue::with_batch(1);
+        queue.enq(1);
+        thread::scope(|s| {
+            s.spawn(|| queue.deq());
+            s.spawn(|| (queue.enq(2), queue.deq()));
+        });
+        queue.deq();
+    });
+    assert!(queue.holds(), "{queue}");
+}
+
+#[test]
+fn an_array_grows_under_threads_that_use_it() {
+    let first = "before enq(1) enq(2) enq(3) enq(4) enq(5) enq(6) enq(7)";
+    let found = run_text("herlihy-wing-queue", &format!("{first}; enq(8) enq(9) | enq(10) deq()"));
+    assert!(matches!(found.verdict, Verdict::Holds), "{found:?}");
 }

@@ -1,13 +1,15 @@
 //! The objects as they ship, and the mutants whose fault is no undefined behaviour, on real threads.
 #![cfg(feature = "simulate")]
 
+use std::time::Duration;
+
 use trueline_objects::simulate::{self, Case, Entry, Mode, Request, Standing, Verdict, program};
 
 #[global_allocator]
 static ALLOC: trueline_explore::Alloc = trueline_explore::Alloc;
 
 fn stress(entry: &Entry, cases: Vec<Case>, rounds: u64) -> Verdict {
-    let request = Request { mode: Mode::Stress, cases, limit: Some(rounds), ..Request::default() };
+    let request = Request { mode: Mode::Stress, cases, limit: Some(rounds), time: Some(Duration::from_secs(30)), ..Request::default() };
     entry.run(&request).unwrap_or_else(|error| panic!("{}: {error}", entry.name)).verdict
 }
 
@@ -31,7 +33,7 @@ fn faults_that_need_no_rare_schedule_are_found() {
         ("array-queue-claims-blindly", "enq(1) deq() enq(2) deq() | enq(3) deq() enq(4) deq()"),
     ] {
         let entry = simulate::find(name).unwrap();
-        let verdict = stress(entry, vec![program::case(case).unwrap()], 200_000);
+        let verdict = stress(entry, vec![program::case(case).unwrap()], 20_000);
         assert!(matches!(verdict, Verdict::Violation(_)), "{name}: {verdict:?}");
     }
 }

@@ -22,7 +22,7 @@ pub struct Request {
     pub cases: Vec<Case>,
     /// Explored: at most so many executions of a case. On real threads: so many rounds of all cases together.
     pub limit: Option<u64>,
-    /// Explored: at most so much time for a case.
+    /// At most so much time, but for making a failure smaller.
     pub time: Option<Duration>,
     /// Explored: only schedules with at most so many preemptions.
     pub preemptions: Option<u32>,
@@ -108,11 +108,15 @@ impl Entry {
                 break;
             }
             let decoded = self.decode(case)?;
-            let outcome = match request.mode {
-                Mode::Explore => self.explore(request, decoded, left),
-                Mode::Stress => self.stress(request, decoded),
+            let (outcome, done) = match request.mode {
+                Mode::Explore => {
+                    let outcome = self.explore(request, decoded, left);
+                    let done = outcome.counts;
+                    (outcome, done)
+                }
+                Mode::Stress => self.stress(request, &decoded, left),
             };
-            add(&mut counts, &outcome.counts);
+            add(&mut counts, &done);
             let report = outcome.to_string();
             match outcome.verdict {
                 harness::Verdict::Holds => {}
@@ -257,14 +261,36 @@ impl Entry {
         harness.run()
     }
 
-    /// Runs one case on real threads, many times.
-    fn stress(&self, request: &Request, case: Decoded) -> Outcome {
-        let rounds = request.limit.unwrap_or(ROUNDS).div_ceil(request.cases.len() as u64);
+    /// Runs one case on real threads, many times; a few rounds at once, so that time can be kept, and so that what fails is made smaller
+    /// by as few rounds as it took to find it.
+    fn stress(
+        &self,
+        request: &Request,
+        case: &Decoded,
+        time: Option<Duration>,
+    ) -> (Outcome, Counts) {
+        let start = Instant::now();
+        let mut left = request.limit.unwrap_or(ROUNDS).div_ceil(request.cases.len() as u64);
+        let mut counts = Counts::default();
+        loop {
+            let rounds = left.min(ROUNDS_AT_ONCE);
+            left -= rounds;
+            let outcome = self.stress_once(request, case, rounds);
+            add(&mut counts, &outcome.counts);
+            counts.scenarios = 1;
+            let over = time.is_some_and(|time| start.elapsed() >= time);
+            if left == 0 || over || !matches!(outcome.verdict, harness::Verdict::NothingFound) {
+                return (outcome, counts);
+            }
+        }
+    }
+
+    fn stress_once(&self, request: &Request, case: &Decoded, rounds: u64) -> Outcome {
         let mut harness = harness::stress(self.production.unwrap_or(self.shadowed))
             .spec(self.judged_by())
-            .before(case.before)
-            .program(case.program)
-            .after(case.after)
+            .before(case.before.clone())
+            .program(case.program.clone())
+            .after(case.after.clone())
             .rounds(rounds)
             .patience(PATIENCE);
         if let Some(replay) = &request.replay {
@@ -282,6 +308,9 @@ type Outcome = harness::Outcome<Invocation, Value>;
 
 /// Rounds on real threads if not told otherwise.
 const ROUNDS: u64 = 20_000;
+
+/// Rounds between two looks at the clock.
+const ROUNDS_AT_ONCE: u64 = 100;
 
 /// How long a round on real threads may take.
 const PATIENCE: Duration = Duration::from_secs(2);
