@@ -8,7 +8,9 @@ use std::time::Instant;
 
 use anyhow::{Context, anyhow, bail};
 use serde_json::json;
-use trueline_objects::simulate::{self, Case, Entry, Found, Mode, Request, Simulated, Verdict, program};
+use trueline_objects::simulate::{
+    self, Case, Entry, Found, Mode, Request, Simulated, Verdict, program,
+};
 use trueline_report::{SCHEMA, clean, count, seconds};
 
 use crate::again::{self, Again};
@@ -93,9 +95,7 @@ fn cases(entry: &Entry, args: &SimulateArgs) -> anyhow::Result<Vec<Case>> {
             let program = program::program(text).map_err(|error| anyhow!("--program, {error}"))?;
             vec![Case { program, ..Case::default() }]
         }
-        (None, Some(count)) => {
-            entry.random(mode(args), count as usize, size, args.seed)
-        },
+        (None, Some(count)) => entry.random(mode(args), count as usize, size, args.seed),
         (None, None) if args.mode == SimulateMode::Stress => {
             entry.random(mode(args), RANDOM_PROGRAMS, size, args.seed)
         }

@@ -5,7 +5,9 @@ use trueline_explore::engine::Exploration;
 use trueline_explore::harness::Kind;
 use trueline_explore::std::thread;
 use trueline_objects::shadowed::{MichaelScottQueue, TreiberStack};
-use trueline_objects::simulate::{self, Case, Entry, Request, Simulated, Standing, Verdict, program};
+use trueline_objects::simulate::{
+    self, Case, Entry, Request, Simulated, Standing, Verdict, program,
+};
 
 #[global_allocator]
 static ALLOC: trueline_explore::Alloc = trueline_explore::Alloc;

@@ -34,8 +34,13 @@ fn in_sequence<O, M>(
 ) {
     let mut state = 7u64;
     for value in 0..2000 {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        if state >> 63 == 0 { insert(object, &mut model, value) } else { remove(object, &mut model) }
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        if state >> 63 == 0 {
+            insert(object, &mut model, value)
+        } else {
+            remove(object, &mut model)
+        }
     }
 }
 
@@ -45,7 +50,8 @@ fn a_stack_in_sequence() {
         stack.push(value);
         model.push(value);
     };
-    let remove = |stack: &TreiberStack<u64>, model: &mut Vec<u64>| assert_eq!(stack.pop(), model.pop());
+    let remove =
+        |stack: &TreiberStack<u64>, model: &mut Vec<u64>| assert_eq!(stack.pop(), model.pop());
     for batch in [1, 2, 64] {
         in_sequence(&TreiberStack::with_batch(batch), Vec::new(), insert, remove);
     }

@@ -9,7 +9,13 @@ use trueline_objects::simulate::{self, Case, Entry, Mode, Request, Standing, Ver
 static ALLOC: trueline_explore::Alloc = trueline_explore::Alloc;
 
 fn stress(entry: &Entry, cases: Vec<Case>, rounds: u64) -> Verdict {
-    let request = Request { mode: Mode::Stress, cases, limit: Some(rounds), time: Some(Duration::from_secs(30)), ..Request::default() };
+    let request = Request {
+        mode: Mode::Stress,
+        cases,
+        limit: Some(rounds),
+        time: Some(Duration::from_secs(30)),
+        ..Request::default()
+    };
     entry.run(&request).unwrap_or_else(|error| panic!("{}: {error}", entry.name)).verdict
 }
 
@@ -28,7 +34,10 @@ fn nothing_is_wrong_with_the_objects() {
 fn faults_that_need_no_rare_schedule_are_found() {
     for (name, case) in [
         ("treiber-stack-pops-blindly", "push(1) push(2) pop() pop() | push(3) push(4) pop() pop()"),
-        ("michael-scott-queue-moves-blindly", "enq(1) enq(2) deq() deq() | enq(3) enq(4) deq() deq()"),
+        (
+            "michael-scott-queue-moves-blindly",
+            "enq(1) enq(2) deq() deq() | enq(3) enq(4) deq() deq()",
+        ),
         ("herlihy-wing-queue-takes-twice", "enq(1) enq(2) deq() | enq(3) enq(4) deq()"),
         ("array-queue-claims-blindly", "enq(1) deq() enq(2) deq() | enq(3) deq() enq(4) deq()"),
     ] {

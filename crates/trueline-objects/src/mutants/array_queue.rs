@@ -30,8 +30,7 @@ struct Slot {
 
 impl Queue {
     pub(crate) fn new(capacity: usize, fault: Fault) -> Queue {
-        let slot =
-            |number| Slot { sequence: AtomicUsize::new(number), value: AtomicI64::new(-1) };
+        let slot = |number| Slot { sequence: AtomicUsize::new(number), value: AtomicI64::new(-1) };
         let slots = (0..capacity).map(slot).collect();
         Queue { fault, slots, tail: AtomicUsize::new(0), head: AtomicUsize::new(0) }
     }
@@ -118,10 +117,8 @@ unsafe impl Sync for RelaxedSlot {}
 
 impl RelaxedQueue {
     pub(crate) fn new(capacity: usize) -> RelaxedQueue {
-        let slot = |number| RelaxedSlot {
-            sequence: AtomicUsize::new(number),
-            value: UnsafeCell::new(-1),
-        };
+        let slot =
+            |number| RelaxedSlot { sequence: AtomicUsize::new(number), value: UnsafeCell::new(-1) };
         let slots = (0..capacity).map(slot).collect();
         RelaxedQueue { slots, tail: AtomicUsize::new(0), head: AtomicUsize::new(0) }
     }

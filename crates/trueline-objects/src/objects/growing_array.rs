@@ -125,8 +125,8 @@ unsafe fn into_box<T>(start: *mut T, length: usize) -> Box<[T]> {
 
 #[cfg(test)]
 mod tests {
-    use super::GrowingArray;
     use super::super::sync::atomic::{AtomicUsize, Ordering};
+    use super::GrowingArray;
 
     #[test]
     fn items_are_found_again_and_visited_in_order() {

@@ -61,7 +61,10 @@ impl<T> VyukovQueue<T> {
     /// # Panics
     /// If the capacity is not a power of two, or less than 2.
     pub fn new(capacity: usize) -> VyukovQueue<T> {
-        assert!(capacity.is_power_of_two() && capacity >= 2, "the capacity is a power of two, at least 2");
+        assert!(
+            capacity.is_power_of_two() && capacity >= 2,
+            "the capacity is a power of two, at least 2"
+        );
         let slot = |number| Slot {
             sequence: AtomicUsize::new(number),
             value: UnsafeCell::new(MaybeUninit::uninit()),

@@ -14,7 +14,12 @@ pub(crate) type Rule = fn(&[&str]) -> Result<(), String>;
 
 /// All programs of so many processes with so many operations each, up to the names of the processes; none where [`number`] says that
 /// there are more than anybody wants.
-pub(crate) fn all(alphabet: &[Call], rule: Option<Rule>, processes: usize, length: usize) -> Vec<Program> {
+pub(crate) fn all(
+    alphabet: &[Call],
+    rule: Option<Rule>,
+    processes: usize,
+    length: usize,
+) -> Vec<Program> {
     let rows = rows(alphabet, rule, length).unwrap_or_default();
     let mut matrices = Vec::new();
     if rows.is_empty() {
@@ -34,7 +39,12 @@ pub(crate) fn all(alphabet: &[Call], rule: Option<Rule>, processes: usize, lengt
 }
 
 /// How many programs [`all`] yields.
-pub(crate) fn number(alphabet: &[Call], rule: Option<Rule>, processes: usize, length: usize) -> u128 {
+pub(crate) fn number(
+    alphabet: &[Call],
+    rule: Option<Rule>,
+    processes: usize,
+    length: usize,
+) -> u128 {
     let Some(rows) = rows(alphabet, rule, length) else { return u128::MAX };
     let rows = rows.len() as u128;
     // C(rows + processes - 1, processes), each factor of which divides what is there by then.
@@ -151,9 +161,11 @@ mod tests {
         // Rows: 4 of two operations, 8 of three.
         assert_eq!(all(&alphabet, None, 3, 2).len(), 20);
         assert_eq!(all(&alphabet, None, 2, 3).len(), 36);
-        assert_eq!([(3, 2), (2, 3), (2, 100)].map(|(p, n)| number(&alphabet, None, p, n)), [20, 36, u128::MAX]);
-        let no_deq_first: Rule =
-            |row| if row[0] == "deq" { Err(String::new()) } else { Ok(()) };
+        assert_eq!(
+            [(3, 2), (2, 3), (2, 100)].map(|(p, n)| number(&alphabet, None, p, n)),
+            [20, 36, u128::MAX]
+        );
+        let no_deq_first: Rule = |row| if row[0] == "deq" { Err(String::new()) } else { Ok(()) };
         assert_eq!(all(&alphabet, Some(no_deq_first), 2, 2).len(), 3);
     }
 

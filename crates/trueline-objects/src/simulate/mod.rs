@@ -9,15 +9,15 @@
 //! family that is there, and an [`Entry`] in `entries`. Its operations are those of a named specification of `trueline`, which
 //! also reads and prints them.
 
+mod entries;
 mod families;
 mod matrices;
 mod notation;
 pub mod program;
-mod entries;
 mod run;
 mod subject;
 
+pub use entries::{Entry, Standing, all, find};
 pub use notation::wing_gong;
 pub use program::{Case, Program};
-pub use entries::{Entry, Standing, all, find};
 pub use run::{Found, Mode, Request, Simulated, Verdict};

@@ -276,7 +276,10 @@ mod tests {
         wrong("enq 1", "column 5: found \"1\": expected ( behind the name of an operation");
         wrong("enq(x)", "column 5: found \"x)\": expected a whole number");
         wrong("enq(1", "column 6: found the end: expected , or )");
-        wrong("enq(1) + deq()", "column 8: found \"+ deq()\": expected a call such as enq(3), | or ; after");
+        wrong(
+            "enq(1) + deq()",
+            "column 8: found \"+ deq()\": expected a call such as enq(3), | or ; after",
+        );
         wrong("before enq(1)", "column 14: found the end: expected ; behind what is called before");
         wrong("enq(1); deq()", "column 9: found \"deq()\": expected the word after");
         assert_eq!(

@@ -199,7 +199,11 @@ impl Entry {
         };
         let decoded = Decoded {
             before: decode_all(&case.before)?,
-            program: case.program.iter().map(|calls| decode_all(calls)).collect::<Result<_, _>>()?,
+            program: case
+                .program
+                .iter()
+                .map(|calls| decode_all(calls))
+                .collect::<Result<_, _>>()?,
             after: decode_all(&case.after)?,
         };
         if let Some(rule) = self.rule {
@@ -214,7 +218,12 @@ impl Entry {
         Ok(decoded)
     }
 
-    fn decode_call(&self, spec: &Dynamic, known: &[String], call: &Call) -> Result<Invocation, Error> {
+    fn decode_call(
+        &self,
+        spec: &Dynamic,
+        known: &[String],
+        call: &Call,
+    ) -> Result<Invocation, Error> {
         let wrong = |message| Error { line: 0, column: call.column, message };
         if !known.contains(&call.method) {
             let known = known.join(", ");
@@ -315,7 +324,8 @@ const ROUNDS_AT_ONCE: u64 = 100;
 /// How long a round on real threads may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-const NOTHING_FOUND: &str = "nothing wrong was seen on real threads, which show some schedules only";
+const NOTHING_FOUND: &str =
+    "nothing wrong was seen on real threads, which show some schedules only";
 
 /// The report without counts and without the line that runs a test of cargo's again: the caller has its own.
 fn without_last_lines(report: &str) -> String {

@@ -57,10 +57,7 @@ const ARRAY_QUEUE: Entry = Entry {
 const VYUKOV_QUEUE: Entry = Entry {
     name: "vyukov-queue",
     summary: "a bounded queue in a ring, as published: says empty or full while an operation is half done",
-    standing: Standing::Flawed {
-        repaired: "array-queue",
-        shown_by: "enq(1) deq() | enq(2) deq()",
-    },
+    standing: Standing::Flawed { repaired: "array-queue", shown_by: "enq(1) deq() | enq(2) deq()" },
     source: "Vyukov, Bounded MPMC queue, 2010",
     progress: "no operation waits for another",
     shadowed: || Box::new(shadowed::VyukovQueue::new(2)),

@@ -1,7 +1,7 @@
 //! The ticket lock and its mutants.
 
-use super::{Entry, Standing, explored_only, mutant};
 use super::super::families::Locked;
+use super::{Entry, Standing, explored_only, mutant};
 use crate::mutants::ticket_lock::{Fault, Lock as Mutant};
 use crate::shadowed;
 
