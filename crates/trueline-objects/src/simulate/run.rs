@@ -1,0 +1,350 @@
+//! Runs an object: every case under every schedule that matters, or on real threads.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use trueline::spec::{self, Dynamic, Invocation};
+use trueline::{History, Value};
+use trueline_explore::harness::{self, Counts, Kind};
+
+use super::matrices;
+use super::notation;
+use super::program::{self, Argument, Call, Case, Error};
+use super::subject::Waiting;
+use super::{Entry, Standing};
+
+/// What to run, and how much of it.
+#[derive(Clone, Default)]
+pub struct Request {
+    /// How.
+    pub mode: Mode,
+    /// What is called.
+    pub cases: Vec<Case>,
+    /// Explored: at most so many executions of a case. On real threads: so many rounds of all cases together.
+    pub limit: Option<u64>,
+    /// At most so much time, but for making a failure smaller.
+    pub time: Option<Duration>,
+    /// Explored: only schedules with at most so many preemptions.
+    pub preemptions: Option<u32>,
+    /// What random choices come from.
+    pub seed: u64,
+    /// The failure to run again, as [`Found::replay`] says it.
+    pub replay: Option<String>,
+    /// Sees each history before it is checked.
+    pub watch: Option<Arc<dyn Fn(&History) + Send + Sync>>,
+}
+
+/// How an object is run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Over the shadow std, under every schedule that matters.
+    #[default]
+    Explore,
+    /// As it ships, on real threads.
+    Stress,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Simulated {
+    /// The answer.
+    pub verdict: Verdict,
+    /// How much was done for it.
+    pub counts: Counts,
+    /// What has been seen, in words.
+    pub scope: String,
+}
+
+/// The answer to 'does the object do what its specification says?'.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// In all that was run.
+    Holds,
+    /// It does not.
+    Violation(Box<Found>),
+    /// A limit was reached; which.
+    Undecided(String),
+}
+
+/// Something that is wrong.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// What it is.
+    pub kind: Kind,
+    /// Why, in a sentence.
+    pub sentence: String,
+    /// What was called, as small as it could be made.
+    pub case: String,
+    /// The history, where the failure has one.
+    pub history: Option<History>,
+    /// The report of the harness.
+    pub report: String,
+    /// What to replay, together with the case that it was found in.
+    pub replay: Option<String>,
+    /// The case that it was found in, before it was made smaller.
+    pub of: Case,
+}
+
+impl Entry {
+    /// Runs it. An error says what is wrong with a case.
+    pub fn run(&self, request: &Request) -> Result<Simulated, Error> {
+        let wrong = |message: &str| Error { line: 0, column: 1, message: message.to_string() };
+        if request.mode == Mode::Stress
+            && let Standing::Mutant { stress: false, .. } = self.standing
+        {
+            let message = "its fault is undefined behaviour on real threads: it is explored only";
+            return Err(wrong(message));
+        }
+        if request.cases.is_empty() {
+            return Err(wrong("found no program to run"));
+        }
+        let start = Instant::now();
+        let mut counts = Counts::default();
+        let (mut scope, mut undecided) = (String::new(), None);
+        for case in &request.cases {
+            let left = request.time.map(|time| time.saturating_sub(start.elapsed()));
+            if left.is_some_and(|left| left.is_zero()) {
+                undecided = Some("the time is over".to_string());
+                break;
+            }
+            let decoded = self.decode(case)?;
+            let (outcome, done) = match request.mode {
+                Mode::Explore => {
+                    let outcome = self.explore(request, decoded, left);
+                    let done = outcome.counts;
+                    (outcome, done)
+                }
+                Mode::Stress => self.stress(request, &decoded, left),
+            };
+            add(&mut counts, &done);
+            let report = outcome.to_string();
+            match outcome.verdict {
+                harness::Verdict::Holds => {}
+                harness::Verdict::NothingFound => undecided = Some(NOTHING_FOUND.to_string()),
+                harness::Verdict::Undecided(why) => undecided = Some(why),
+                harness::Verdict::Error(message) => return Err(wrong(&message)),
+                harness::Verdict::Fails(failure) => {
+                    let found = Found {
+                        kind: failure.kind,
+                        sentence: failure.sentence,
+                        case: failure.scenario,
+                        history: failure.history.map(|h| notation::named(self.letter, &h)),
+                        report: without_last_lines(&report),
+                        replay: failure.replay,
+                        of: case.clone(),
+                    };
+                    let verdict = Verdict::Violation(Box::new(found));
+                    return Ok(Simulated { verdict, counts, scope: outcome.scope });
+                }
+            }
+            scope = outcome.scope;
+        }
+        let verdict = undecided.map_or(Verdict::Holds, Verdict::Undecided);
+        Ok(Simulated { verdict, counts, scope })
+    }
+
+    /// Whether a case calls what the object has, as it may be called.
+    pub fn check(&self, case: &Case) -> Result<(), Error> {
+        self.decode(case).map(drop)
+    }
+
+    /// All programs of so many processes with so many operations each, up to the names of the processes.
+    pub fn matrices(&self, processes: usize, operations: usize) -> Vec<Case> {
+        let programs = matrices::all(&self.calls(), self.rule, processes, operations);
+        programs.into_iter().map(|program| Case { program, ..Case::default() }).collect()
+    }
+
+    /// How many programs [`Entry::matrices`] has; the largest number for more than anybody wants.
+    pub fn number_of_matrices(&self, processes: usize, operations: usize) -> u128 {
+        matrices::number(&self.calls(), self.rule, processes, operations)
+    }
+
+    /// So many programs at random, of processes with at most so many operations each. On real threads nobody waits for ever in them.
+    pub fn random(
+        &self,
+        mode: Mode,
+        count: usize,
+        (processes, operations): (usize, usize),
+        seed: u64,
+    ) -> Vec<Case> {
+        let mut rng = trueline::rng::Rng::new(seed);
+        let alphabet = self.calls();
+        let rules = match mode {
+            Mode::Explore => [self.rule, None],
+            Mode::Stress => [self.rule, self.stress_rule],
+        };
+        let program = |_| matrices::random(&alphabet, rules, processes, operations, &mut rng);
+        let programs = (0..count).map(program).filter(|program| !program.is_empty());
+        programs.map(|program| Case { program, ..Case::default() }).collect()
+    }
+
+    /// Its methods, as its specification spells them.
+    pub fn methods(&self) -> Vec<String> {
+        self.calls().into_iter().map(|call| call.method).collect()
+    }
+
+    fn calls(&self) -> Vec<Call> {
+        program::calls(self.alphabet).expect("a list of calls")
+    }
+
+    fn specification(&self) -> Dynamic {
+        spec::named(self.spec).expect("a built-in specification").dynamic()
+    }
+
+    fn decode(&self, case: &Case) -> Result<Decoded, Error> {
+        let spec = self.specification();
+        let known = self.methods();
+        let decode_all = |calls: &[Call]| -> Result<Vec<Invocation>, Error> {
+            calls.iter().map(|call| self.decode_call(&spec, &known, call)).collect()
+        };
+        let decoded = Decoded {
+            before: decode_all(&case.before)?,
+            program: case
+                .program
+                .iter()
+                .map(|calls| decode_all(calls))
+                .collect::<Result<_, _>>()?,
+            after: decode_all(&case.after)?,
+        };
+        if let Some(rule) = self.rule {
+            let main: Vec<&Call> = case.before.iter().chain(&case.after).collect();
+            let rows = case.program.iter().map(|row| row.iter().collect());
+            for row in std::iter::once(main).chain(rows) {
+                let methods: Vec<&str> = row.iter().map(|call| call.method.as_str()).collect();
+                let column = row.first().map_or(1, |call| call.column);
+                rule(&methods).map_err(|message| Error { line: 0, column, message })?;
+            }
+        }
+        Ok(decoded)
+    }
+
+    fn decode_call(
+        &self,
+        spec: &Dynamic,
+        known: &[String],
+        call: &Call,
+    ) -> Result<Invocation, Error> {
+        let wrong = |message| Error { line: 0, column: call.column, message };
+        if !known.contains(&call.method) {
+            let known = known.join(", ");
+            let message = format!("{} has no {}: expected one of {known}", self.name, call.method);
+            return Err(wrong(message));
+        }
+        let number = |arg: &Argument| match arg {
+            Argument::Number(n) => Ok(Value::Int(*n)),
+            Argument::Fresh => Err(wrong("found *: expected a whole number".into())),
+        };
+        let args = call.args.iter().map(number).collect::<Result<Vec<_>, _>>()?;
+        let invocation = Invocation::new(&call.method, args);
+        spec.accepts(&invocation).map_err(wrong)?;
+        Ok(invocation)
+    }
+
+    fn judged_by(&self) -> Waiting {
+        Waiting { spec: self.specification(), methods: self.waiting }
+    }
+
+    /// Explores one case.
+    fn explore(&self, request: &Request, case: Decoded, time: Option<Duration>) -> Outcome {
+        let mut harness = harness::explore(self.shadowed)
+            .spec(self.judged_by())
+            .before(case.before)
+            .program(case.program)
+            .after(case.after);
+        if let Some(most) = request.preemptions {
+            harness = harness.preemptions(most);
+        }
+        if let Some(most) = request.limit {
+            harness = harness.executions(most);
+        }
+        if let Some(most) = time {
+            harness = harness.time(most);
+        }
+        if let Some(replay) = &request.replay {
+            harness = harness.replay(replay);
+        }
+        if let Some(watch) = request.watch.clone() {
+            let letter = self.letter;
+            harness = harness.each_history(move |history| watch(&notation::named(letter, history)));
+        }
+        harness.run()
+    }
+
+    /// Runs one case on real threads, many times; a few rounds at once, so that time can be kept, and so that what fails is made smaller
+    /// by as few rounds as it took to find it.
+    fn stress(
+        &self,
+        request: &Request,
+        case: &Decoded,
+        time: Option<Duration>,
+    ) -> (Outcome, Counts) {
+        let start = Instant::now();
+        let mut left = request.limit.unwrap_or(ROUNDS).div_ceil(request.cases.len() as u64);
+        let mut counts = Counts::default();
+        loop {
+            let rounds = left.min(ROUNDS_AT_ONCE);
+            left -= rounds;
+            let outcome = self.stress_once(request, case, rounds);
+            add(&mut counts, &outcome.counts);
+            counts.scenarios = 1;
+            let over = time.is_some_and(|time| start.elapsed() >= time);
+            if left == 0 || over || !matches!(outcome.verdict, harness::Verdict::NothingFound) {
+                return (outcome, counts);
+            }
+        }
+    }
+
+    fn stress_once(&self, request: &Request, case: &Decoded, rounds: u64) -> Outcome {
+        let mut harness = harness::stress(self.production.unwrap_or(self.shadowed))
+            .spec(self.judged_by())
+            .before(case.before.clone())
+            .program(case.program.clone())
+            .after(case.after.clone())
+            .rounds(rounds)
+            .patience(PATIENCE);
+        if let Some(replay) = &request.replay {
+            harness = harness.replay(replay);
+        }
+        if let Some(watch) = request.watch.clone() {
+            let letter = self.letter;
+            harness = harness.each_history(move |history| watch(&notation::named(letter, history)));
+        }
+        harness.run()
+    }
+}
+
+type Outcome = harness::Outcome<Invocation, Value>;
+
+/// Rounds on real threads if not told otherwise.
+const ROUNDS: u64 = 20_000;
+
+/// Rounds between two looks at the clock.
+const ROUNDS_AT_ONCE: u64 = 100;
+
+/// How long a round on real threads may take.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+const NOTHING_FOUND: &str =
+    "nothing wrong was seen on real threads, which show some schedules only";
+
+/// The report without counts and without the line that runs a test of cargo's again: the caller has its own.
+fn without_last_lines(report: &str) -> String {
+    let end = report.rfind("\n  again: ").map_or(report.len(), |end| end + 1);
+    let end = report[..end].trim_end().rfind('\n').filter(|_| end < report.len()).unwrap_or(end);
+    report[..end].trim_end().to_string()
+}
+
+/// A case in the words of a specification.
+struct Decoded {
+    before: Vec<Invocation>,
+    program: Vec<Vec<Invocation>>,
+    after: Vec<Invocation>,
+}
+
+fn add(counts: &mut Counts, more: &Counts) {
+    counts.scenarios += more.scenarios;
+    counts.executions += more.executions;
+    counts.blocked += more.blocked;
+    counts.histories += more.histories;
+    counts.checks += more.checks;
+}
