@@ -182,7 +182,9 @@ pub struct Outcome {
 
 pub(crate) use direct::decide_directly;
 pub(crate) use monitored::{name as monitor_name, trust};
-pub(crate) use run::explain_clash;
+pub(crate) use problem::{Decision, Problem, Ticker, Window};
+pub(crate) use run::{explain_clash, merge};
+pub(crate) use search::{Which, search};
 
 /// A check to be run: a specification, an algorithm and a budget.
 pub struct Check<'a, S> {

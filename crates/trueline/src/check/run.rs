@@ -503,7 +503,7 @@ fn join<Op, Ret>(history: &History<Op, Ret>, answers: Vec<Option<PartAnswer>>) -
 /// One order of the whole from an order of each part: every operation gets a moment inside its interval, the
 /// latest call up to and including it in its part's order; moments are compared across parts. Operations of one
 /// moment are of one part and stay as they are.
-pub(super) fn merge<Op, Ret>(
+pub(crate) fn merge<Op, Ret>(
     history: &History<Op, Ret>,
     orders: impl IntoIterator<Item = impl AsRef<[u32]>>,
 ) -> Vec<u32> {

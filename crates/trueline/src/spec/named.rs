@@ -16,6 +16,7 @@ use crate::Budget;
 use crate::check::{Algorithm, Check, Outcome, decide_directly};
 use crate::generate::{self, Plan, Told};
 use crate::history::{Error, History, Position};
+use crate::quasi::{self, Finding, Quasi};
 use crate::stream::{self, Watch, Watched};
 use crate::theory::{Event, Object, events};
 use crate::value::Value;
@@ -106,6 +107,17 @@ impl Named {
         self.spec.check(history, algorithm, budget).map_err(|e| self.in_context(e))
     }
 
+    /// Decides whether a history is quasi linearizable, or by how much it is not linearizable. An error means that the
+    /// history or the question does not fit the specification.
+    pub fn quasi(
+        &self,
+        history: &History,
+        quasi: &Quasi,
+        budget: &Budget,
+    ) -> Result<Finding, Error> {
+        self.spec.quasi(history, quasi, budget).map_err(|e| self.in_context(e))
+    }
+
     /// The object that the specification is, what it holds at first, and the events of a history in the words of its
     /// theory. An error means that the history does not fit the specification, or that it has no theory.
     pub fn events(&self, history: &History) -> Result<(Object, Vec<Value>, Vec<Event>), Error> {
@@ -160,6 +172,7 @@ impl std::fmt::Debug for Named {
 
 trait Erased: Send + Sync {
     fn check(&self, h: &History, algorithm: Algorithm, budget: &Budget) -> Result<Outcome, Error>;
+    fn quasi(&self, h: &History, quasi: &Quasi, budget: &Budget) -> Result<Finding, Error>;
     fn events(&self, history: &History) -> Result<(Object, Vec<Value>, Vec<Event>), Error>;
     fn fits(&self, history: &History) -> Result<(), Error>;
     fn shown(
@@ -185,6 +198,10 @@ impl<B: Builtin> Erased for B {
         }
         let decoded = h.decode(|method, args, result| self.decode(method, args, result))?;
         Ok(Check::new(self.clone()).algorithm(algorithm).budget(budget).run(&decoded))
+    }
+
+    fn quasi(&self, h: &History, quasi: &Quasi, budget: &Budget) -> Result<Finding, Error> {
+        quasi::run(self, h, quasi, budget)
     }
 
     fn events(&self, history: &History) -> Result<(Object, Vec<Value>, Vec<Event>), Error> {
