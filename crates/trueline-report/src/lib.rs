@@ -11,6 +11,7 @@
 mod document;
 mod json;
 mod lanes;
+mod quasi;
 mod text;
 mod words;
 
@@ -18,6 +19,7 @@ use trueline::{History, Outcome};
 
 pub use document::{Document, Line, Role, Span};
 pub use json::{SCHEMA, json, value};
+pub use quasi::{quasi_json, quasi_text};
 pub use text::text;
 pub use words::{bytes, clean, count, seconds};
 

@@ -55,6 +55,9 @@ pub enum Algorithm {
     Symbolic(Options),
     /// Every order in turn, each held against the object's theory, at every return.
     Enumerate(Options),
+    /// All sequentializations and of each all quasi permutations: decides quasi linearizability only, see
+    /// [`crate::quasi`].
+    RoundUp,
 }
 
 /// No option is set.
@@ -100,6 +103,11 @@ impl Algorithm {
             Algorithm::Enumerate(PLAIN),
             "enumerate",
             "reference: every order in turn against the object's theory, at every return (option c)",
+        ),
+        (
+            Algorithm::RoundUp,
+            "round-up",
+            "reference, with --quasi only: all sequentializations, of each all quasi permutations",
         ),
     ];
 

@@ -168,6 +168,11 @@ struct Setting<'a, S: Spec> {
 
 impl<S: Spec> Setting<'_, S> {
     fn decide(&self, indices: &[u32], limit: u64) -> PartAnswer {
+        if self.algorithm == Algorithm::RoundUp {
+            let because = "it decides quasi linearizability only, see --quasi".into();
+            let kind = PartKind::NotApplicable;
+            return PartAnswer { kind, by: "round-up", because, steps: 0 };
+        }
         let which = match self.algorithm {
             Algorithm::Saturate(_) => Some(theories::Which::Saturate),
             Algorithm::Symbolic(_) => Some(theories::Which::Symbolic),

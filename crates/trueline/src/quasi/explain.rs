@@ -228,8 +228,9 @@ fn sentence(
                 false => "late",
             };
             let operation = operations[o as usize];
+            let places = if far == 1 { "1 place".to_string() } else { format!("{far} places") };
             (
-                format!("{text}; at best `{}` is {far} places too {which}", show(operation)),
+                format!("{text}; at best `{}` is {places} too {which}", show(operation)),
                 Some(operation),
             )
         }

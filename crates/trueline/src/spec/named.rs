@@ -8,9 +8,9 @@ use std::fmt::Write;
 use super::method::same;
 use super::params::Params;
 use super::{
-    Spec, bounded_priority_queue, bounded_queue, cas_register, counter, deque, kv, lock, log, map,
-    multiset, mutex, priority_queue, queue, register, relaxed, rmw, semaphore, semiqueue, set,
-    snapshot, stack, stuttering_queue, unknown_register,
+    Relaxed, Spec, Turn, bounded_priority_queue, bounded_queue, cas_register, counter, deque, kv,
+    lock, log, map, multiset, mutex, priority_queue, queue, register, relaxations, relaxed, rmw,
+    semaphore, semiqueue, set, snapshot, stack, stuttering_queue, unknown_register,
 };
 use crate::Budget;
 use crate::check::{Algorithm, Check, Outcome, decide_directly};
@@ -249,7 +249,7 @@ impl<B: Builtin> Erased for B {
 type Make = fn(&mut Params) -> Result<Box<dyn Erased>, String>;
 
 /// Every built-in specification, and how its parameters make it.
-const BUILTIN: [(Info, Make); 20] = [
+const BUILTIN: [(Info, Make); 23] = [
     (register::REGISTER, |p| {
         Ok(Box::new(match p.unless_unknown("init", Value::Nil)? {
             Some(init) => register(init),
@@ -300,6 +300,9 @@ const BUILTIN: [(Info, Make); 20] = [
         let j = p.positive("j", 2)? as u32;
         Ok(Box::new(stuttering_queue(j).with_init(p.list("init")?)))
     }),
+    (relaxations::RELAXED_QUEUE, |p| Ok(Box::new(Relaxed::named(Turn::Oldest, p)?))),
+    (relaxations::RELAXED_STACK, |p| Ok(Box::new(Relaxed::named(Turn::Newest, p)?))),
+    (relaxations::RELAXED_PRIORITY_QUEUE, |p| Ok(Box::new(Relaxed::named(Turn::Largest, p)?))),
 ];
 
 /// Every built-in specification.
@@ -417,6 +420,9 @@ mod tests {
             "bounded-queue:capacity=4,init=[1 2]",
             "bounded-priority-queue:capacity=4, order=min, init=[1,2]",
             "semiqueue:k=2",
+            "relaxed-queue:out-of-order=2,lateness=2",
+            "k-stack:window=2",
+            "relaxed-priority-queue:stutter=2,order=min",
             "priority-queue:order=min",
             "semaphore:init=3",
             "snapshot:segments=?",
@@ -438,10 +444,11 @@ mod tests {
         wrong("quue", "no specification is called \"quue\": did you mean queue?");
         wrong(
             "priority",
-            "no specification is called \"priority\": did you mean priority-queue or bounded-priority-queue?",
+            "no specification is called \"priority\": did you mean priority-queue or bounded-priority-queue or relaxed-priority-queue?",
         );
         let all = "expected one of register, cas-register, rmw, counter, kv, map, queue, bounded-queue, stack, deque, \
-            priority-queue, bounded-priority-queue, set, multiset, mutex, semaphore, log, snapshot, semiqueue, stuttering-queue";
+            priority-queue, bounded-priority-queue, set, multiset, mutex, semaphore, log, snapshot, semiqueue, stuttering-queue, \
+            relaxed-queue, relaxed-stack, relaxed-priority-queue";
         wrong("xylophone-42", &format!("no specification is called \"xylophone-42\": {all}"));
         wrong("queue:size=3", "queue has no parameter size: expected init=[]");
         wrong("kv:size=3", "kv has no parameter size: it takes none");
@@ -476,6 +483,7 @@ mod tests {
             "snapshot:segments=4000000000",
             "the parameter segments of snapshot: expected a number from 0 to 65536, found a number: 4000000000",
         );
+        wrong("relaxed-queue:stutter=2,window=2", "the parameter stutter goes with no other");
         wrong(
             "semiqueue:k=x",
             "the parameter k of semiqueue: expected a number from 1 to 4294967295, found a text: x",

@@ -1,5 +1,6 @@
 //! Quasi linearizability against brute force over Definition 4, and the paper's figures.
 
+mod long;
 mod oracle;
 
 use oracle::{Does, Kind, Op};

@@ -3,31 +3,31 @@
 
 /// What an operation does: `None` in a removal found nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Does {
+pub(crate) enum Does {
     Add(i64),
     Remove(Option<i64>),
 }
 
 /// An operation with its interval. `end` is `None` where it never returned.
 #[derive(Clone, Copy, Debug)]
-pub struct Op {
-    pub does: Does,
-    pub start: f64,
-    pub end: Option<f64>,
+pub(crate) struct Op {
+    pub(crate) does: Does,
+    pub(crate) start: f64,
+    pub(crate) end: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     Queue,
     Stack,
     Priority,
 }
 
 /// The least factor in each reading, `None` where there is none: slots, uniform, literal.
-pub type Least = [Option<usize>; 3];
+pub(crate) type Least = [Option<usize>; 3];
 
 /// The least factors with a closed end.
-pub fn closed(kind: Kind, ops: &[Op]) -> Least {
+pub(crate) fn closed(kind: Kind, ops: &[Op]) -> Least {
     let mut least = [None; 3];
     for completed in completions(ops) {
         let orders = real_time_orders(&completed);
@@ -37,7 +37,7 @@ pub fn closed(kind: Kind, ops: &[Op]) -> Least {
 }
 
 /// The least factors with an open end: some removal of what remains, after everything, makes it one with a closed end.
-pub fn open(kind: Kind, ops: &[Op]) -> Least {
+pub(crate) fn open(kind: Kind, ops: &[Op]) -> Least {
     let mut least = [None; 3];
     for completed in completions(ops) {
         let mut left: Vec<i64> = Vec::new();
