@@ -1,4 +1,4 @@
-//! `trueline specs`, `models`, `formats` and `algorithms`: what is built in, one line each, or one in detail.
+//! `trueline specs`, `models`, `objects`, `formats` and `algorithms`: what is built in, one line each, or one in detail.
 
 use std::fmt::Write;
 
@@ -8,6 +8,7 @@ use trueline::Algorithm;
 use trueline::formats::Format;
 use trueline::spec;
 use trueline_model::library;
+use trueline_objects::simulate::{self, Standing};
 use trueline_report::SCHEMA;
 
 use crate::args::ListArgs;
@@ -52,6 +53,46 @@ pub(crate) fn models(args: &ListArgs) -> anyhow::Result<Exit> {
         Entry { name: model.name, aliases: &[], summary, detail, json }
     });
     show("model", entries.collect(), args)
+}
+
+pub(crate) fn objects(args: &ListArgs) -> anyhow::Result<Exit> {
+    let entries = simulate::all().map(|entry| {
+        let (standing, other, shown_by) = match entry.standing {
+            Standing::Correct => ("correct", None, None),
+            Standing::Flawed { repaired, shown_by } => ("flawed", Some(repaired), Some(shown_by)),
+            Standing::Mutant { of, shown_by, .. } => ("mutant", Some(of), Some(shown_by)),
+        };
+        let mut detail = format!("{}: {}\n\n", entry.name, entry.summary);
+        let mut say = |what: &str, text: &str| {
+            let _ = writeln!(detail, "{what:15}{text}");
+        };
+        match (standing, other) {
+            ("flawed", Some(repaired)) => say("standing", &format!("as published, not linearizable; {repaired} is")),
+            ("mutant", Some(of)) => say("standing", &format!("broken on purpose: a mutant of {of}")),
+            _ => say("standing", "correct"),
+        }
+        let note = if entry.note.is_empty() { String::new() } else { format!("; {}", entry.note) };
+        say("specification", &format!("{}{note}", entry.spec));
+        say("operations", entry.alphabet);
+        say("progress", entry.progress);
+        say("source", entry.source);
+        if let Some(program) = shown_by {
+            say("shown by", program);
+        }
+        let json = json!({
+            "schema": SCHEMA, "object": entry.name, "summary": entry.summary, "standing": standing, "see": other,
+            "spec": entry.spec, "note": entry.note, "methods": entry.methods(), "progress": entry.progress,
+            "source": entry.source, "shown_by": shown_by,
+        });
+        let mark = match standing {
+            "correct" => "",
+            "flawed" => "flawed: ",
+            _ => "mutant: ",
+        };
+        let summary = format!("{mark}{}", entry.summary);
+        Entry { name: entry.name, aliases: &[], summary, detail, json }
+    });
+    show("object", entries.collect(), args)
 }
 
 pub(crate) fn formats(args: &ListArgs) -> anyhow::Result<Exit> {

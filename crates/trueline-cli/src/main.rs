@@ -16,12 +16,17 @@ mod monitor;
 mod output;
 mod progress;
 mod shell;
+mod simulate;
 mod verify;
 
 use std::process::ExitCode;
 
 use args::{Cli, Command};
 use clap::Parser;
+
+/// The memory of simulated objects comes from an arena, with the same addresses in each execution. All else is the system's.
+#[global_allocator]
+static ALLOC: trueline_explore::Alloc = trueline_explore::Alloc;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -32,7 +37,9 @@ fn main() -> ExitCode {
         Command::Generate(args) => generate::run(args),
         Command::Convert(args) => convert::run(args),
         Command::Verify(args) => verify::run(args),
+        Command::Simulate(args) => simulate::run(args),
         Command::Models(args) => list::models(args),
+        Command::Objects(args) => list::objects(args),
         Command::Specs(args) => list::specs(args),
         Command::Formats(args) => list::formats(args),
         Command::Algorithms(args) => list::algorithms(args),

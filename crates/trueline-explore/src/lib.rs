@@ -2,12 +2,16 @@
 
 pub mod engine;
 mod front;
+pub mod harness;
 pub mod memory;
 mod race;
 pub mod std;
 mod watch;
 
+pub use harness::explore;
 pub use memory::Alloc;
+// What `operations!` writes names the crate by this path, so that a user needs no dependency of their own on it.
+pub use trueline;
 
 /// The page for users, whose examples are compiled and run.
 #[cfg(doctest)]

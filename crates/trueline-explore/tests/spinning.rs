@@ -130,3 +130,25 @@ fn a_hint_is_believed() {
     println!("{report:?}");
     assert_eq!((report.failure, report.executions), (None, 2));
 }
+
+/// A queue whose `deq` waits for an `enq` that is half done was reported as stuck: after the hint it reads a new front, with which the next
+/// look at the back ends it, though the back is what it was.
+#[test]
+fn a_thread_that_has_seen_something_new_since_its_hint_does_not_spin() {
+    let report = Exploration::new().run(|| {
+        threads([
+            boxed(|| {
+                let mut front = A.load();
+                while B.load() != front {
+                    spin_hint();
+                    front = A.load();
+                }
+            }),
+            boxed(|| {
+                B.store(1);
+                A.store(1);
+            }),
+        ]);
+    });
+    assert_eq!(report.failure, None, "{report:?}");
+}

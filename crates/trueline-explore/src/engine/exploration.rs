@@ -16,7 +16,7 @@ use super::report::{Aim, Report, Stop};
 use super::samplers::{Sample, Sampler};
 use super::schedule::{Again, Replay, Schedule};
 use super::strategy::{BlockedThread, End};
-use super::trace::Trace;
+use super::trace::{Event, OperationSpan, Trace};
 
 /// An exploration of a program: which schedules, and how many at most.
 ///
@@ -70,6 +70,8 @@ pub struct Step {
     pub wrote: bool,
     /// The line that made it.
     pub caller: &'static Location<'static>,
+    /// The number of the operation that it was made in.
+    pub operation: Option<u64>,
 }
 
 impl Execution<'_> {
@@ -94,17 +96,37 @@ impl Execution<'_> {
 
     /// Its events, in the order in which they ran.
     pub fn steps(&self) -> impl Iterator<Item = Step> + '_ {
-        self.trace.events().iter().map(|event| Step {
-            thread: ThreadId(event.thread),
-            name: event.access.name,
-            kind: event.access.kind,
-            location: event.access.location,
-            before: event.effect.before,
-            after: event.effect.after,
-            wrote: event.footprint.wrote,
-            caller: event.access.caller,
-        })
+        steps(self.trace)
     }
+
+    /// What each thread that waits for ever waits for, one line each.
+    pub fn waiting(&self) -> Vec<String> {
+        match self.end {
+            End::Blocked(threads) => threads.iter().map(wait).collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn steps(trace: &Trace) -> impl Iterator<Item = Step> + '_ {
+    let within = |event: &Event| {
+        let inside = |span: &&OperationSpan| {
+            let ended = span.result.is_some() && event.number > span.ret;
+            span.thread == event.thread && event.number > span.call && !ended
+        };
+        trace.operations.iter().find(inside).map(|span| span.operation)
+    };
+    trace.events().iter().map(move |event| Step {
+        thread: ThreadId(event.thread),
+        name: event.access.name,
+        kind: event.access.kind,
+        location: event.access.location,
+        before: event.effect.before,
+        after: event.effect.after,
+        wrote: event.footprint.wrote,
+        caller: event.access.caller,
+        operation: within(event),
+    })
 }
 
 /// What a visitor says of an execution: an error makes it a failure, and ends the exploration.
@@ -301,6 +323,7 @@ impl<'a> Run<'a> {
             self.report.failure.clone_from(&found.failure);
             self.report.schedule.clone_from(&found.schedule);
             self.report.trace.clone_from(&found.trace);
+            self.report.steps.clone_from(&found.steps);
         }
     }
 
@@ -451,6 +474,7 @@ impl<'a> Run<'a> {
         }
         self.report.failure = failure;
         self.report.schedule = Some(Schedule::of(&self.machine.trace, self.machine.order()));
+        self.report.steps = steps(&self.machine.trace).collect();
         self.report.trace = lines(&self.machine.trace, self.machine.order());
         self.report.scope.stopped = Some(Stop::Failure);
         false
@@ -504,18 +528,20 @@ fn blocked(end: &End) -> &[BlockedThread] {
 
 /// The failure of an execution whose threads wait for ever.
 pub(crate) fn waiting_for_ever(threads: &[BlockedThread]) -> Failure {
-    let line = |thread: &BlockedThread| {
-        let does = if thread.watched.is_some() { "spins" } else { "waits" };
-        let name = thread.access.name;
-        let space = if name.is_empty() { "" } else { " in " };
-        format!("thread {} {does}{space}{name} at {}", thread.thread, thread.access.caller)
-    };
-    let waiting = threads.iter().map(line).collect();
+    let waiting = threads.iter().map(wait).collect();
     if threads.iter().any(|thread| thread.watched.is_some()) {
         Failure::Livelock { waiting }
     } else {
         Failure::Deadlock { waiting }
     }
+}
+
+/// What a thread waits for.
+fn wait(thread: &BlockedThread) -> String {
+    let does = if thread.watched.is_some() { "spins" } else { "waits" };
+    let name = thread.access.name;
+    let space = if name.is_empty() { "" } else { " in " };
+    format!("thread {} {does}{space}{name} at {}", thread.thread, thread.access.caller)
 }
 
 /// The events of a trace, one line each; threads are numbered as they were spawned.

@@ -16,7 +16,7 @@ mod optimal;
 mod panics;
 mod parallel;
 mod races;
-mod report;
+pub(crate) mod report;
 mod rng;
 mod samplers;
 mod schedule;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::exploration::Step;
 use super::interface::Failure;
 use super::schedule::Schedule;
 
@@ -21,6 +22,8 @@ pub struct Report {
     pub schedule: Option<Schedule>,
     /// The events that led to the failure, one line each.
     pub trace: String,
+    /// The same events.
+    pub steps: Vec<Step>,
 }
 
 /// Which behaviours an exploration has seen. Values are always sequentially consistent.
@@ -67,7 +70,8 @@ impl Report {
     pub(crate) fn new(aim: Aim) -> Report {
         let scope = Scope { aim, stopped: None };
         let trace = String::new();
-        Report { scope, executions: 0, blocked: 0, failure: None, schedule: None, trace }
+        let steps = Vec::new();
+        Report { scope, executions: 0, blocked: 0, failure: None, schedule: None, trace, steps }
     }
 
     /// Whether no behaviour within the aim fails: none was left out, and none failed. For a sample this is never so.
@@ -141,7 +145,7 @@ impl fmt::Display for Failure {
 }
 
 /// A number with commas between groups of three digits.
-fn grouped(n: u64) -> String {
+pub(crate) fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::new();
     for (i, digit) in digits.chars().enumerate() {

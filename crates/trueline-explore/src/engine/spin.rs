@@ -14,8 +14,8 @@
 //! round is never compared, since what lies on the stack before it may be leftovers. On processors other
 //! than x86-64 the state is not known, and only the following finds loops.
 //!
-//! **Hints.** After `spin_loop` or `yield_now` between two reads of a location from the same line the state is not asked for: the
-//! program itself says that it waits. A loop that gives up after some rounds with hints is seen to give up only when
+//! **Hints.** After `spin_loop` or `yield_now` between two reads of a location from the same line the state is not asked for, as long as
+//! the reads after the hint find what those before it found: the program itself says that it waits. A loop that gives up after some rounds with hints is seen to give up only when
 //! values change.
 
 use std::panic::Location;
@@ -120,7 +120,7 @@ impl Spin {
         if round.iter().any(changed) {
             return;
         }
-        let hinted = self.hint.is_some_and(|reads| reads > start);
+        let hinted = self.hint.is_some_and(|reads| reads > start && self.repeats_since(reads));
         if !hinted {
             self.state = frame.state();
         }
@@ -132,6 +132,16 @@ impl Spin {
             watched.dedup();
             self.watched = Some(Arc::from(watched));
         }
+    }
+
+    /// Whether all reads since the hint found what those before it had found. If one did not, the thread has seen something new, and
+    /// the next rounds need not be like the last.
+    fn repeats_since(&self, hint: usize) -> bool {
+        let (before, since) = self.reads.split_at(hint);
+        since.iter().all(|read| {
+            let mut same = before.iter().filter(|other| other.location == read.location).peekable();
+            same.peek().is_some() && same.all(|other| other.value == read.value)
+        })
     }
 
     /// The access was made; returns what the thread had been waiting for.

@@ -274,6 +274,8 @@ fn relaxed_queues() {
         Relaxation { window: Some(2), ..none },
         Relaxation { window: Some(3), lateness: Some(1), ..none },
         Relaxation { stutter: 2, ..none },
+        Relaxation { displacement: Some(1), ..none },
+        Relaxation { displacement: Some(2), ..none },
     ] {
         laws(relaxed(Turn::Oldest, relaxation), RELAXED_QUEUE, strict);
         laws(relaxed(Turn::Newest, relaxation), RELAXED_STACK, strict);

@@ -6,6 +6,7 @@
 pub(crate) mod canonical;
 mod counter;
 mod deque;
+mod dynamic;
 mod items;
 mod kv;
 #[cfg(test)]
@@ -34,6 +35,7 @@ use std::hash::Hash;
 pub use canonical::{Action, Canonical, Kind};
 pub use counter::{Counter, CounterOp, counter};
 pub use deque::{Deque, DequeOp, deque};
+pub use dynamic::{Dynamic, DynamicState, Invocation};
 pub use items::Items;
 pub use kv::{Kv, KvOp, KvState, kv};
 pub use lock::{Mutex, MutexOp, Semaphore, SemaphoreOp, mutex, semaphore};

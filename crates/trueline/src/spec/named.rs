@@ -8,9 +8,9 @@ use std::fmt::Write;
 use super::method::same;
 use super::params::Params;
 use super::{
-    Relaxed, Spec, Turn, bounded_priority_queue, bounded_queue, cas_register, counter, deque, kv,
-    lock, log, map, multiset, mutex, priority_queue, queue, register, relaxations, relaxed, rmw,
-    semaphore, semiqueue, set, snapshot, stack, stuttering_queue, unknown_register,
+    Dynamic, Relaxed, Spec, Turn, bounded_priority_queue, bounded_queue, cas_register, counter,
+    deque, kv, lock, log, map, multiset, mutex, priority_queue, queue, register, relaxations,
+    relaxed, rmw, semaphore, semiqueue, set, snapshot, stack, stuttering_queue, unknown_register,
 };
 use crate::Budget;
 use crate::check::{Algorithm, Check, Outcome, decide_directly};
@@ -97,6 +97,11 @@ impl Named {
         &self.text
     }
 
+    /// The same specification as a [`Spec`] over calls by name, for code that makes calls rather than reads them.
+    pub fn dynamic(&self) -> Dynamic {
+        self.spec.dynamic()
+    }
+
     /// Decides a history. An error means that the history does not fit the specification.
     pub fn check(
         &self,
@@ -171,6 +176,7 @@ impl std::fmt::Debug for Named {
 }
 
 trait Erased: Send + Sync {
+    fn dynamic(&self) -> Dynamic;
     fn check(&self, h: &History, algorithm: Algorithm, budget: &Budget) -> Result<Outcome, Error>;
     fn quasi(&self, h: &History, quasi: &Quasi, budget: &Budget) -> Result<Finding, Error>;
     fn events(&self, history: &History) -> Result<(Object, Vec<Value>, Vec<Event>), Error>;
@@ -192,6 +198,10 @@ trait Erased: Send + Sync {
 }
 
 impl<B: Builtin> Erased for B {
+    fn dynamic(&self) -> Dynamic {
+        Dynamic::new(self.clone())
+    }
+
     fn check(&self, h: &History, algorithm: Algorithm, budget: &Budget) -> Result<Outcome, Error> {
         if let Some(outcome) = decide_directly(self, h, algorithm, budget)? {
             return Ok(outcome);

@@ -9,6 +9,8 @@
 //! - `window=W`: a removal takes any value of a window of the W values whose turn comes first, and a new window opens when
 //!   it is empty: the segmented queue, the k-FIFO queue. In a stack, windows are segments of W values: values are
 //!   pushed into the uppermost that has room and popped from the uppermost.
+//! - `displacement=K`: quasi linearizability in the reading `slots` with an open end ([`crate::quasi`]): a removal is within K
+//!   removals of the one in which a strict container would have removed its value.
 //!
 //! A correct k-stack promises no bound on displacement, so these are what it is checked against.
 
@@ -50,7 +52,7 @@ const PRIORITY_QUEUE: [Method<ContainerOp>; 2] = [
 pub(super) const RELAXED_QUEUE: Info = Info {
     name: "relaxed-queue",
     aliases: &["k-fifo", "quasi-queue"],
-    parameters: "out-of-order=K, lateness=L, window=W, stutter=J, init=[]",
+    parameters: "out-of-order=K, lateness=L, window=W, stutter=J, displacement=D, init=[]",
     methods: &method::signatures(&QUEUE),
     summary: "a queue out of order by K, one of L+1 deqs in its turn, by windows of W, or telling J times",
 };
@@ -58,7 +60,7 @@ pub(super) const RELAXED_QUEUE: Info = Info {
 pub(super) const RELAXED_STACK: Info = Info {
     name: "relaxed-stack",
     aliases: &["k-stack", "quasi-stack"],
-    parameters: "out-of-order=K, lateness=L, window=W, stutter=J, init=[]",
+    parameters: "out-of-order=K, lateness=L, window=W, stutter=J, displacement=D, init=[]",
     methods: &method::signatures(&STACK),
     summary: "a stack out of order by K, one of L+1 pops in its turn, by segments of W, or telling J times",
 };
@@ -66,7 +68,7 @@ pub(super) const RELAXED_STACK: Info = Info {
 pub(super) const RELAXED_PRIORITY_QUEUE: Info = Info {
     name: "relaxed-priority-queue",
     aliases: &["quasi-priority-queue", "relaxed-pq"],
-    parameters: "out-of-order=K, lateness=L, window=W, stutter=J, order=max, init=[]",
+    parameters: "out-of-order=K, lateness=L, window=W, stutter=J, displacement=D, order=max, init=[]",
     methods: &method::signatures(&PRIORITY_QUEUE),
     summary: "a priority queue out of order by K, one of L+1 polls in its turn, by windows of W, or telling J times",
 };
@@ -95,6 +97,8 @@ pub struct Relaxation {
     pub window: Option<usize>,
     /// How often a value may be told in a row; 0 counts as 1.
     pub stutter: u32,
+    /// How many places a removal may be from its turn among the removals.
+    pub displacement: Option<u32>,
 }
 
 /// A relaxed container.
@@ -123,10 +127,15 @@ impl Relaxed {
             lateness: params.maybe("lateness", 0)?,
             window: params.maybe("window", 1)?.map(|w| w as usize),
             stutter: params.maybe("stutter", 1)?.unwrap_or(1),
+            displacement: params.maybe("displacement", 0)?,
         };
         let ordered = relaxation.out_of_order.is_some() || relaxation.lateness.is_some();
         if relaxation.stutter > 1 && (ordered || relaxation.window.is_some()) {
             return Err("the parameter stutter goes with no other".into());
+        }
+        let others = ordered || relaxation.window.is_some() || relaxation.stutter > 1;
+        if relaxation.displacement.is_some() && others {
+            return Err("the parameter displacement goes with no other".into());
         }
         if relaxation.window.is_some() && relaxation.out_of_order.is_some() {
             return Err("the parameters window and out-of-order exclude each other".into());
@@ -206,8 +215,44 @@ impl Relaxed {
         Some(after)
     }
 
+    /// The state after a removal of `value` within `factor` places of its turn: see `quasi/displaced.rs`, which does
+    /// the same on numbers.
+    fn displaced(&self, state: &RelaxedState, value: &Value, factor: u32) -> Option<RelaxedState> {
+        let count = |waiting: &Waiting| waiting.iter().filter(|w| w.0 == *value).count();
+        let inside = state.items.iter().filter(|v| *v == value).count();
+        if inside + count(&state.late) <= count(&state.early) {
+            return None;
+        }
+        let mut after = state.clone();
+        let turn = after.items.pop()?;
+        meet(&mut after.late, &mut after.early, value.clone());
+        meet(&mut after.early, &mut after.late, turn);
+        for waiting in after.early.iter_mut().chain(&mut after.late) {
+            waiting.1 += 1;
+            if waiting.1 > factor {
+                return None;
+            }
+        }
+        may_end(&after, factor).then_some(after)
+    }
+
     /// The states after a removal that told `ret`, or any value.
     fn removals(&self, state: &RelaxedState, ret: Option<&Value>, next: &mut Vec<RelaxedState>) {
+        if let Some(factor) = self.relaxation.displacement {
+            let known = next.len();
+            let present: Vec<&Value> = match ret {
+                Some(value) => vec![value],
+                None => state.items.iter().chain(state.late.iter().map(|w| &w.0)).collect(),
+            };
+            for value in present {
+                if let Some(after) = self.displaced(state, value, factor)
+                    && !next[known..].contains(&after)
+                {
+                    next.push(after);
+                }
+            }
+            return;
+        }
         let known = next.len();
         let len = state.items.len();
         for at in len - self.candidates(state)..len {
@@ -242,6 +287,42 @@ pub struct RelaxedState {
     windows: SmallVec<[u32; 2]>,
     /// How many removals in a row did not take the value whose turn it was, or how often it was told.
     count: u32,
+    /// With a displacement: the values that were removed before their turn, and those whose turn has been.
+    early: Waiting,
+    late: Waiting,
+}
+
+/// Values and how many removals ago they were met first, sorted.
+type Waiting = SmallVec<[(Value, u32); 1]>;
+
+/// One order removes `value`: it meets the one that waits longest for it, or waits itself.
+fn meet(waiting: &mut Waiting, own: &mut Waiting, value: Value) {
+    let of_value = waiting.iter().enumerate().filter(|(_, w)| w.0 == value);
+    match of_value.max_by_key(|(_, w)| w.1).map(|(at, _)| at) {
+        Some(at) => drop(waiting.remove(at)),
+        None => {
+            own.push((value, 0));
+            own.sort();
+        }
+    }
+}
+
+/// True where each value that is early will be within `factor` places when its turn comes.
+fn may_end(state: &RelaxedState, factor: u32) -> bool {
+    let mut early: Vec<&(Value, u32)> = state.early.iter().collect();
+    early.sort_by_key(|w| std::cmp::Reverse(w.1));
+    for (rank, value) in state.items.iter().rev().enumerate() {
+        if early.is_empty() {
+            break;
+        }
+        if let Some(at) = early.iter().position(|w| w.0 == *value) {
+            if rank + early[at].1 as usize > factor as usize {
+                return false;
+            }
+            early.remove(at);
+        }
+    }
+    early.is_empty()
 }
 
 impl Spec for Relaxed {
@@ -271,7 +352,10 @@ impl Spec for Relaxed {
                     if self.relaxation.stutter > 1 && after.items.last() != turn.as_ref() {
                         after.count = 0;
                     }
-                    next.push(after);
+                    // A stack and a priority queue may put an early value back.
+                    if self.relaxation.displacement.is_none_or(|factor| may_end(&after, factor)) {
+                        next.push(after);
+                    }
                 }
             }
             Remove if state.items.is_empty() => {
@@ -312,6 +396,11 @@ impl Spec for Relaxed {
             let sizes: Vec<String> = state.windows.iter().map(u32::to_string).collect();
             text += &format!(" in windows of {}", sizes.join(", "));
         }
+        for (waiting, how) in [(&state.early, "early"), (&state.late, "late")] {
+            for (value, age) in waiting {
+                text += &format!(", {value} {how} since {age}");
+            }
+        }
         match (state.count, self.relaxation.stutter > 1) {
             (0, _) => text,
             (n, true) => format!("{text}, the last told {n} times"),
@@ -349,6 +438,14 @@ impl Builtin for Relaxed {
         let len = state.items.len();
         if *op != Remove || len == 0 {
             return vec![Value::Nil];
+        }
+        if let Some(factor) = self.relaxation.displacement {
+            let present = state.items.iter().chain(state.late.iter().map(|w| &w.0));
+            let mut results: Vec<Value> = present.cloned().collect();
+            results.retain(|value| self.displaced(state, value, factor).is_some());
+            results.sort();
+            results.dedup();
+            return results;
         }
         let may_leave = |&at: &usize| self.without(state, at).is_some();
         let places = (len - self.candidates(state)..len).filter(may_leave);

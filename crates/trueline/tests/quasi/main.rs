@@ -180,6 +180,9 @@ fn random_histories_agree_with_the_definition() {
                     }
                     accepted[r][usize::from(end == End::Open)] += usize::from(expected);
                 }
+                if reading == Reading::Slots && end == End::Open {
+                    by_name(kind, &history, least[r], &context);
+                }
                 let found = ask(kind, &history, Factor::Least, reading, end, Algorithm::Auto);
                 assert_eq!(found.factor, least[r].map(|k| k as u32), "{found:?}, {}", context());
                 if let Some(least) = found.factor {
@@ -192,6 +195,17 @@ fn random_histories_agree_with_the_definition() {
     }
     println!("accepted of {}, closed and open: slots, uniform, literal: {accepted:?}", 4 * total);
     assert!(accepted.iter().flatten().all(|&n| n > total / 2 && n < 4 * total));
+}
+
+/// The specification `relaxed-...:displacement=K` is the reading slots with an open end.
+fn by_name(kind: Kind, history: &History, least: Option<usize>, context: &dyn Fn() -> String) {
+    for factor in 0..=3 {
+        let named = spec::named(&format!("relaxed-{}:displacement={factor}", spec_of(kind)));
+        let budget = Budget::unlimited();
+        let outcome = named.unwrap().check(history, trueline::Algorithm::Auto, &budget).unwrap();
+        let expected = least.is_some_and(|least| least <= factor);
+        assert_eq!(outcome.verdict.is_linearizable(), expected, "factor {factor}, {}", context());
+    }
 }
 
 #[test]

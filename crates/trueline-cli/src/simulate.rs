@@ -1,0 +1,282 @@
+//! `trueline simulate`: objects of this project, run and judged.
+
+use std::fmt::Write;
+use std::fs;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use anyhow::{Context, anyhow, bail};
+use serde_json::json;
+use trueline_objects::simulate::{self, Case, Entry, Found, Mode, Request, Simulated, Verdict, program};
+use trueline_report::{SCHEMA, clean, count, seconds};
+
+use crate::again::{self, Again};
+use crate::args::{SimulateArgs, SimulateMode};
+use crate::exit::Exit;
+use crate::output::Output;
+use crate::progress;
+
+pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<Exit> {
+    let start = Instant::now();
+    let entry = simulate::find(&args.object).ok_or_else(|| {
+        anyhow!("no object is called {}: 'trueline objects' lists them", args.object)
+    })?;
+    let cases = cases(entry, args)?;
+    let histories = Arc::new(Histories::new(args.histories));
+    let seen = Arc::clone(&histories);
+    let request = Request {
+        mode: mode(args),
+        cases,
+        limit: args.limit,
+        time: args.timeout,
+        preemptions: args.preemptions,
+        seed: args.seed,
+        replay: args.replay.clone(),
+        watch: Some(Arc::new(move |history| seen.add(history))),
+    };
+    let say = || {
+        let seen = histories.seen.load(Ordering::Relaxed);
+        format!("simulating, {seen} histories checked, {}", entry.name)
+    };
+    let simulated = progress::during(say, || entry.run(&request));
+    let simulated = simulated.map_err(|error| anyhow!("{}: {error}", place(args)))?;
+    let exit = match &simulated.verdict {
+        Verdict::Holds => Exit::Holds,
+        Verdict::Violation(_) => Exit::Violation,
+        Verdict::Undecided(_) => Exit::Undecided,
+    };
+    let case = Told { entry, args, simulated: &simulated, seconds: start.elapsed().as_secs_f64() };
+    let mut text = histories.text(&simulated.verdict);
+    text += &if args.json { case.json() } else { case.text() };
+    Output::new().show(&text, exit)?;
+    Ok(exit)
+}
+
+fn mode(args: &SimulateArgs) -> Mode {
+    match args.mode {
+        SimulateMode::Explore => Mode::Explore,
+        SimulateMode::Stress => Mode::Stress,
+    }
+}
+
+/// What errors of a program are found in.
+fn place(args: &SimulateArgs) -> String {
+    match &args.cases {
+        Some(file) => file.display().to_string(),
+        None => args.object.clone(),
+    }
+}
+
+/// The programs that are asked for.
+fn cases(entry: &Entry, args: &SimulateArgs) -> anyhow::Result<Vec<Case>> {
+    if args.replay.is_some() {
+        return Ok(Vec::new());
+    }
+    if let Some(file) = &args.cases {
+        let name = file.display();
+        let text = fs::read_to_string(file).with_context(|| name.to_string())?;
+        let cases = program::cases(&text).map_err(|error| anyhow!("{name}: {error}"))?;
+        if cases.is_empty() {
+            bail!("{name}: found no program: expected a line such as enq(3) | deq()");
+        }
+        for (line, case) in (1..).zip(&cases) {
+            entry.check(case).map_err(|error| anyhow!("{name}: program {line}, {error}"))?;
+        }
+        return Ok(cases);
+    }
+    let calls = |flag: &str, text: &Option<String>| {
+        let calls = program::calls(text.as_deref().unwrap_or_default());
+        calls.map_err(|error| anyhow!("--{flag}, {error}"))
+    };
+    let (before, after) = (calls("before", &args.before)?, calls("after", &args.after)?);
+    let (processes, operations) = (usize::from(args.processes), usize::from(args.operations));
+    let mut cases = match (&args.program, args.random) {
+        (Some(text), _) => {
+            let program = program::program(text).map_err(|error| anyhow!("--program, {error}"))?;
+            vec![Case { program, ..Case::default() }]
+        }
+        (None, Some(count)) => entry.random(count as usize, processes, operations, args.seed),
+        (None, None) if args.mode == SimulateMode::Stress => {
+            entry.random(RANDOM_PROGRAMS, processes, operations, args.seed)
+        }
+        (None, None) => {
+            let programs = entry.number_of_matrices(processes, operations);
+            if programs > MOST_PROGRAMS {
+                bail!(
+                    "there are {programs} programs of this size: expected at most {MOST_PROGRAMS}; \
+                     --random 1000 takes some of them"
+                );
+            }
+            entry.matrices(processes, operations)
+        }
+    };
+    for case in &mut cases {
+        case.before.clone_from(&before);
+        case.after.clone_from(&after);
+        entry.check(case).map_err(|error| anyhow!("{case}: {error}"))?;
+    }
+    Ok(cases)
+}
+
+/// Programs of a stress test that nobody wrote.
+const RANDOM_PROGRAMS: usize = 100;
+
+/// More programs than this are not enumerated.
+const MOST_PROGRAMS: u128 = 100_000;
+
+/// The first histories, for people.
+struct Histories {
+    most: u64,
+    seen: AtomicU64,
+    shown: Mutex<Vec<String>>,
+}
+
+impl Histories {
+    fn new(most: u64) -> Histories {
+        Histories { most, seen: AtomicU64::new(0), shown: Mutex::new(Vec::new()) }
+    }
+
+    fn add(&self, history: &trueline::History) {
+        if self.seen.fetch_add(1, Ordering::Relaxed) < self.most
+            && let Ok(mut shown) = self.shown.lock()
+        {
+            shown.push(simulate::wing_gong(history));
+        }
+    }
+
+    /// As Wing and Gong's simulator prints them. What is wrong is found in the last one.
+    fn text(&self, verdict: &Verdict) -> String {
+        let mut text = String::new();
+        let shown = self.shown.lock().map(|shown| shown.clone()).unwrap_or_default();
+        let all = self.seen.load(Ordering::Relaxed) <= self.most;
+        for (i, history) in shown.iter().enumerate() {
+            let is_wrong = all && i + 1 == shown.len() && matches!(verdict, Verdict::Violation(_));
+            let not = if is_wrong { "not " } else { "" };
+            let number = i + 1;
+            let _ = write!(
+                text,
+                "/* This is simulation number {number} */\n{history}/* This history is {not}linearizable! */\n\n"
+            );
+        }
+        text
+    }
+}
+
+/// A simulation that is told.
+struct Told<'a> {
+    entry: &'a Entry,
+    args: &'a SimulateArgs,
+    simulated: &'a Simulated,
+    seconds: f64,
+}
+
+impl Told<'_> {
+    fn verdict(&self) -> &'static str {
+        match self.simulated.verdict {
+            Verdict::Holds => "linearizable",
+            Verdict::Violation(_) => "violation",
+            Verdict::Undecided(_) => "unknown",
+        }
+    }
+
+    fn text(&self) -> String {
+        let Simulated { verdict, counts, scope } = self.simulated;
+        let what = match verdict {
+            Verdict::Holds => scope.clone(),
+            Verdict::Violation(found) => format!("{}: {}", found.kind, found.sentence),
+            Verdict::Undecided(why) => why.clone(),
+        };
+        let mut text = format!("{}: {}: {}\n", self.verdict(), self.entry.name, clean(&what));
+        if self.args.quiet {
+            return text;
+        }
+        if let Verdict::Violation(found) = verdict {
+            let _ = writeln!(text, "\n{}", found.report.trim_end());
+            if let Some(history) = &found.history {
+                text += "\nThe history, in the notation of Wing and Gong:\n\n";
+                simulate::wing_gong(history).lines().for_each(|line| {
+                    let _ = writeln!(text, "  {line}");
+                });
+                text.push('\n');
+            }
+        }
+        let programs = count(counts.scenarios, "program");
+        let counts = counts.to_string();
+        let counts = counts.split_once(", ").map_or("", |(_, rest)| rest);
+        let _ = writeln!(text, "  {programs}, {counts}, {}", seconds(self.seconds));
+        let _ = writeln!(text, "  again: {}", self.again());
+        if let Some(replay) = self.replay() {
+            let _ = writeln!(text, "  replay: {replay}");
+        }
+        text
+    }
+
+    fn json(&self) -> String {
+        let Simulated { verdict, counts, scope } = self.simulated;
+        let explanation = match verdict {
+            Verdict::Violation(found) => self.explanation(found),
+            _ => serde_json::Value::Null,
+        };
+        let object = json!({
+            "schema": SCHEMA,
+            "file": self.args.object,
+            "object": self.entry.name,
+            "spec": self.entry.spec,
+            "verdict": self.verdict(),
+            "algorithm": match self.args.mode {
+                SimulateMode::Explore => "explore",
+                SimulateMode::Stress => "stress",
+            },
+            "scope": scope,
+            "seconds": self.seconds,
+            "programs": counts.scenarios,
+            "executions": counts.executions,
+            "blocked": counts.blocked,
+            "histories": counts.histories,
+            "checked": counts.checks,
+            "explanation": explanation,
+            "again": self.again(),
+        });
+        format!("{object}\n")
+    }
+
+    fn explanation(&self, found: &Found) -> serde_json::Value {
+        json!({
+            "kind": found.kind.to_string(),
+            "sentence": found.sentence,
+            "program": found.case,
+            "history": found.history.as_ref().map(simulate::wing_gong),
+            "replay": found.replay,
+        })
+    }
+
+    /// The command that runs the same programs again.
+    fn again(&self) -> String {
+        let args = self.args;
+        let size = args.program.is_none() && args.cases.is_none() && args.replay.is_none();
+        let random = size && (args.random.is_some() || args.mode == SimulateMode::Stress);
+        Again::new("simulate")
+            .maybe("mode", (args.mode == SimulateMode::Stress).then_some("stress"))
+            .maybe("before", args.before.as_ref())
+            .maybe("program", args.program.as_ref())
+            .maybe("after", args.after.as_ref())
+            .maybe("processes", size.then(|| args.processes.to_string()))
+            .maybe("operations", size.then(|| args.operations.to_string()))
+            .maybe("random", args.random.map(|n| n.to_string()))
+            .maybe("cases", args.cases.as_ref().map(|file| file.display().to_string()))
+            .maybe("limit", args.limit.map(|n| n.to_string()))
+            .maybe("preemptions", args.preemptions.map(|n| n.to_string()))
+            .maybe("seed", random.then(|| args.seed.to_string()))
+            .maybe("timeout", args.timeout.map(again::time))
+            .maybe("replay", args.replay.as_ref())
+            .file(&args.object)
+    }
+
+    /// The command that runs the failing schedule again.
+    fn replay(&self) -> Option<String> {
+        let Verdict::Violation(found) = &self.simulated.verdict else { return None };
+        let replay = found.replay.as_ref()?;
+        Some(Again::new("simulate").flag("replay", replay).file(&self.args.object))
+    }
+}

@@ -1,0 +1,151 @@
+//! A scenario as the body of an exploration: makes the object, calls what comes before, starts the threads, waits for them, calls
+//! what comes after, drops the object.
+
+use std::sync::{Mutex, PoisonError};
+
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+
+use super::scenario::Scenario;
+use super::{Invariant, Make, Operate, Thread};
+use crate::engine::interface::{self, Access, Effect, Failure};
+use crate::memory::{Reuse, reuse, untracked};
+use crate::std::thread;
+
+/// What the executions of a scenario share.
+pub(crate) struct Body<'a, T, O: Operate<T>> {
+    pub(crate) make: &'a Make<T>,
+    pub(crate) alphabet: &'a [O],
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) invariant: Option<&'a Invariant<T>>,
+    pub(crate) reuse: Reuse,
+    results: Mutex<Results<O::Ret>>,
+    trouble: Mutex<Option<Trouble>>,
+}
+
+/// What the code under test did wrong by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    /// This call of the scenario panicked.
+    Panicked(usize),
+    /// The invariant does not hold.
+    Invariant(String),
+}
+
+/// Results by number.
+struct Results<R> {
+    numbers: HashMap<R, u64, FixedState>,
+    all: Vec<R>,
+}
+
+impl<'a, T: Sync, O: Operate<T>> Body<'a, T, O> {
+    pub(crate) fn new(
+        make: &'a Make<T>,
+        alphabet: &'a [O],
+        scenario: &'a Scenario,
+        invariant: Option<&'a Invariant<T>>,
+        reuse: Reuse,
+    ) -> Body<'a, T, O> {
+        let numbers = HashMap::with_hasher(FixedState::default());
+        let results = Mutex::new(Results { numbers, all: Vec::new() });
+        Body { make, alphabet, scenario, invariant, reuse, results, trouble: Mutex::new(None) }
+    }
+
+    /// Runs the scenario once, inside of an exploration.
+    pub(crate) fn run(&self) {
+        reuse(self.reuse);
+        let scenario = self.scenario;
+        let starts = scenario.starts();
+        let object = (self.make)();
+        {
+            let alone = !scenario.before.is_empty() || !scenario.after.is_empty();
+            let main = Thread { index: 0, role: None };
+            let mut handle = alone.then(|| O::handle(&object, main));
+            if let Some(handle) = &mut handle {
+                self.call_all(&scenario.before, 0, handle);
+            }
+            // An operation that makes no event, too, is over before the threads begin.
+            interface::point(&Access::local().named("the threads begin"));
+            interface::record(Effect::read(0));
+            let object = &object;
+            thread::scope(|scope| {
+                for (i, lane) in scenario.lanes.iter().enumerate() {
+                    let (start, index) = (starts[i], i + 1);
+                    scope.spawn(move || {
+                        let thread = Thread { index, role: Some(lane.role) };
+                        let mut handle = O::handle(object, thread);
+                        self.call_all(&lane.calls, start, &mut handle);
+                    });
+                }
+            });
+            self.ask_invariant(object);
+            if let Some(handle) = &mut handle {
+                self.call_all(&scenario.after, starts[scenario.lanes.len()], handle);
+            }
+        }
+        if !scenario.after.is_empty() {
+            self.ask_invariant(&object);
+        }
+    }
+
+    fn call_all(&self, calls: &[usize], start: usize, handle: &mut O::Handle<'_>) {
+        for (i, &call) in calls.iter().enumerate() {
+            let number = start + i;
+            interface::operation_begins(number as u64);
+            let note = NotePanic { trouble: &self.trouble, number };
+            let result = self.alphabet[call].operate(handle);
+            std::mem::forget(note);
+            let result_number = untracked(|| self.number_of(&result));
+            interface::operation_ends(result_number);
+        }
+    }
+
+    fn ask_invariant(&self, object: &T) {
+        let Some(invariant) = self.invariant else { return };
+        if let Err(what) = invariant(object) {
+            let what = untracked(|| {
+                let what = what.clone();
+                *lock(&self.trouble) = Some(Trouble::Invariant(what.clone()));
+                what
+            });
+            interface::fail(Failure::Other { what });
+        }
+    }
+
+    fn number_of(&self, result: &O::Ret) -> u64 {
+        let mut results = lock(&self.results);
+        if let Some(&number) = results.numbers.get(result) {
+            return number;
+        }
+        let number = results.all.len() as u64;
+        results.all.push(result.clone());
+        results.numbers.insert(result.clone(), number);
+        number
+    }
+
+    /// The result that has a number.
+    pub(crate) fn result(&self, number: u64) -> O::Ret {
+        lock(&self.results).all[number as usize].clone()
+    }
+
+    /// What the code under test did wrong in the execution that failed.
+    pub(crate) fn trouble(&self) -> Option<Trouble> {
+        lock(&self.trouble).clone()
+    }
+}
+
+/// Notes the operation that a panic leaves.
+struct NotePanic<'a> {
+    trouble: &'a Mutex<Option<Trouble>>,
+    number: usize,
+}
+
+impl Drop for NotePanic<'_> {
+    fn drop(&mut self) {
+        *lock(self.trouble) = Some(Trouble::Panicked(self.number));
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,358 @@
+//! What a test says: the object, its operations, its specification, and how much to try.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use trueline::History;
+use trueline::Spec;
+
+use super::generate::{Plan, Role, WellFormed};
+use super::judge::{Judge, Specified};
+use super::outcome::{Counts, Failure, Outcome, Verdict};
+use super::scenario::{Lane, Scenario};
+use super::setting::{Effort, Ended, Failing, Setting, Watch};
+use super::{Invariant, Make, Operate, explored, report};
+use crate::engine::{Exploration, Sampler};
+use crate::memory::Reuse;
+
+/// A test of an object of type `T` by operations `O`, under the explorer ([`explore`]) or on real threads
+/// (stress mode).
+pub struct Harness<T, O: Operate<T>, M = Explore> {
+    pub(crate) make: Box<Make<T>>,
+    pub(crate) mode: M,
+    pub(crate) judge: Option<Box<dyn Judge<O, O::Ret>>>,
+    pub(crate) operations: Vec<O>,
+    pub(crate) before: Vec<O>,
+    pub(crate) after: Vec<O>,
+    pub(crate) programs: Vec<Vec<Vec<O>>>,
+    pub(crate) threads: usize,
+    pub(crate) length: usize,
+    pub(crate) roles: Vec<(usize, Vec<O>)>,
+    pub(crate) random: Option<(u64, u64)>,
+    pub(crate) well_formed: Option<(Box<Inserts<O>>, O)>,
+    pub(crate) invariant: Option<Box<Invariant<T>>>,
+    pub(crate) watch: Option<Box<Watch<O, O::Ret>>>,
+    pub(crate) object: PhantomData<fn() -> T>,
+}
+
+/// Whether an operation inserts.
+type Inserts<O> = dyn Fn(&O) -> bool + Send + Sync;
+
+/// How scenarios are explored.
+pub struct Explore {
+    pub(crate) exploration: Exploration,
+    pub(crate) reuse: Reuse,
+}
+
+/// A test that runs the object under every schedule that matters.
+///
+/// Code on the heap needs `#[global_allocator] static ALLOC: trueline_explore::Alloc = trueline_explore::Alloc;`.
+pub fn explore<T, O>(make: impl Fn() -> T + Send + Sync + 'static) -> Harness<T, O, Explore>
+where
+    T: Sync + 'static,
+    O: Operate<T>,
+{
+    let mode = Explore { exploration: Exploration::new(), reuse: Reuse::default() };
+    Harness::new(make, mode)
+}
+
+/// What an invariant may answer: nothing (it panics), whether it holds, or what is wrong.
+pub trait Holds {
+    /// What is wrong, if something is.
+    fn holds(self) -> Result<(), String>;
+}
+
+impl Holds for () {
+    fn holds(self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+impl Holds for bool {
+    fn holds(self) -> Result<(), String> {
+        if self { Ok(()) } else { Err(String::from("the invariant does not hold")) }
+    }
+}
+
+impl<E: fmt::Display> Holds for Result<(), E> {
+    fn holds(self) -> Result<(), String> {
+        self.map_err(|e| format!("the invariant does not hold: {e}"))
+    }
+}
+
+impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
+    pub(crate) fn new(make: impl Fn() -> T + Send + Sync + 'static, mode: M) -> Self {
+        Harness {
+            make: Box::new(make),
+            mode,
+            judge: None,
+            operations: Vec::new(),
+            before: Vec::new(),
+            after: Vec::new(),
+            programs: Vec::new(),
+            threads: 2,
+            length: 2,
+            roles: Vec::new(),
+            random: None,
+            well_formed: None,
+            invariant: None,
+            watch: None,
+            object: PhantomData,
+        }
+    }
+
+    /// What the object should do. Without it the object itself, run serially, is the specification.
+    pub fn spec<S>(mut self, spec: S) -> Self
+    where
+        S: Spec<Op = O, Ret = O::Ret> + 'static,
+    {
+        self.judge = Some(Box::new(Specified::new(spec)));
+        self
+    }
+
+    /// What threads may call.
+    pub fn operations(mut self, operations: impl IntoIterator<Item = O>) -> Self {
+        self.operations.extend(operations);
+        self
+    }
+
+    /// How many threads call operations (2 if not told otherwise).
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// How many operations each thread calls (2 if not told otherwise).
+    pub fn length(mut self, length: usize) -> Self {
+        self.length = length;
+        self
+    }
+
+    /// So many threads that call these operations and no others; roles are numbered from 0 in this order. With roles,
+    /// [`Harness::operations`] and [`Harness::threads`] say nothing.
+    pub fn role(mut self, threads: usize, operations: impl IntoIterator<Item = O>) -> Self {
+        self.roles.push((threads, operations.into_iter().collect()));
+        self
+    }
+
+    /// So many scenarios of the full size, drawn at random, instead of all up to that size.
+    pub fn random(mut self, scenarios: u64, seed: u64) -> Self {
+        self.random = Some((scenarios, seed));
+        self
+    }
+
+    /// Only scenarios with at most as many removals as insertions; the removals that are missing are called at the end, so that all
+    /// that was put in comes out.
+    pub fn well_formed(
+        mut self,
+        inserts: impl Fn(&O) -> bool + Send + Sync + 'static,
+        removal: O,
+    ) -> Self {
+        self.well_formed = Some((Box::new(inserts), removal));
+        self
+    }
+
+    /// What is called before the threads start, in every scenario.
+    pub fn before(mut self, operations: impl IntoIterator<Item = O>) -> Self {
+        self.before.extend(operations);
+        self
+    }
+
+    /// What is called after the threads have ended, in every scenario.
+    pub fn after(mut self, operations: impl IntoIterator<Item = O>) -> Self {
+        self.after.extend(operations);
+        self
+    }
+
+    /// What each thread calls: this scenario, and others given so, instead of all.
+    pub fn program<P>(mut self, threads: impl IntoIterator<Item = P>) -> Self
+    where
+        P: IntoIterator<Item = O>,
+    {
+        let threads = threads.into_iter().map(|calls| calls.into_iter().collect());
+        self.programs.push(threads.collect());
+        self
+    }
+
+    /// What must hold while no operation is under way: after the threads have ended, and at the end.
+    pub fn invariant<H: Holds>(
+        mut self,
+        invariant: impl Fn(&T) -> H + Send + Sync + 'static,
+    ) -> Self {
+        self.invariant = Some(Box::new(move |object| invariant(object).holds()));
+        self
+    }
+
+    /// Shows each history that is checked.
+    pub fn each_history(
+        mut self,
+        watch: impl Fn(&History<O, O::Ret>) + Send + Sync + 'static,
+    ) -> Self {
+        self.watch = Some(Box::new(watch));
+        self
+    }
+
+    /// All operations that are mentioned, each once.
+    pub(crate) fn alphabet(&self) -> Vec<O> {
+        let mut alphabet: Vec<O> = Vec::new();
+        let roles = self.roles.iter().flat_map(|(_, operations)| operations);
+        let programs = self.programs.iter().flatten().flatten();
+        let removal = self.well_formed.iter().map(|(_, removal)| removal);
+        let listed = self.operations.iter().chain(roles);
+        for op in listed.chain(&self.before).chain(programs).chain(&self.after).chain(removal) {
+            if !alphabet.contains(op) {
+                alphabet.push(op.clone());
+            }
+        }
+        alphabet
+    }
+
+    /// The scenarios that the test asks for, in the order in which they are run.
+    pub(crate) fn scenarios<'a>(
+        &self,
+        alphabet: &[O],
+        plan: &'a mut Plan,
+    ) -> Box<dyn Iterator<Item = Scenario> + 'a> {
+        let index = |op: &O| alphabet.iter().position(|other| other == op).expect("it is in there");
+        let indices = |ops: &[O]| ops.iter().map(index).collect::<Vec<_>>();
+        let role = |(threads, operations): &(usize, Vec<O>)| Role {
+            threads: *threads,
+            operations: indices(operations),
+        };
+        plan.roles = if self.roles.is_empty() {
+            vec![Role { threads: self.threads, operations: indices(&self.operations) }]
+        } else {
+            self.roles.iter().map(role).collect()
+        };
+        plan.length = self.length;
+        let plan = &*plan;
+        let lane = |ops: &Vec<O>| Lane { role: 0, calls: indices(ops) };
+        let given = |program: &Vec<Vec<O>>| Scenario {
+            lanes: program.iter().map(lane).collect(),
+            ..Scenario::default()
+        };
+        let inner: Box<dyn Iterator<Item = Scenario> + 'a> = match self.random {
+            _ if !self.programs.is_empty() => {
+                Box::new(self.programs.iter().map(given).collect::<Vec<_>>().into_iter())
+            }
+            Some((count, seed)) => Box::new(plan.random(count, seed)),
+            None => Box::new(plan.all()),
+        };
+        let well_formed = self.well_formed.as_ref().map(|(inserts, removal)| WellFormed {
+            inserts: alphabet.iter().map(inserts).collect(),
+            removal: index(removal),
+        });
+        let (before, after) = (indices(&self.before), indices(&self.after));
+        Box::new(inner.filter_map(move |mut scenario| {
+            scenario.before.clone_from(&before);
+            scenario.after.clone_from(&after);
+            match &well_formed {
+                Some(well_formed) => well_formed.complete(scenario),
+                None => Some(scenario),
+            }
+        }))
+    }
+}
+
+impl<T: Sync + 'static, O: Operate<T>> Harness<T, O, Explore> {
+    /// Only schedules with at most so many preemptions, those with fewer first.
+    pub fn preemptions(mut self, most: u32) -> Self {
+        self.mode.exploration = self.mode.exploration.preemptions(most);
+        self
+    }
+
+    /// So many schedules of each scenario, drawn at random.
+    pub fn sample(mut self, sampler: Sampler, seed: u64, executions: u64) -> Self {
+        self.mode.exploration = self.mode.exploration.sample(sampler, seed, executions);
+        self
+    }
+
+    /// Gives a scenario up after so many executions: the verdict is then that it is undecided.
+    pub fn executions(mut self, most: u64) -> Self {
+        self.mode.exploration = self.mode.exploration.executions(most);
+        self
+    }
+
+    /// Gives a scenario up after this time.
+    pub fn time(mut self, most: Duration) -> Self {
+        self.mode.exploration = self.mode.exploration.time(most);
+        self
+    }
+
+    /// Explores on so many OS threads (1 if not told otherwise), with the same result.
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.mode.exploration = self.mode.exploration.workers(workers);
+        self
+    }
+
+    /// What becomes of freed memory: [`Reuse::Lifo`] provokes ABA.
+    pub fn reuse(mut self, reuse: Reuse) -> Self {
+        self.mode.reuse = reuse;
+        self
+    }
+
+    /// Runs the test, and panics with the report unless it holds.
+    #[track_caller]
+    pub fn check(self) {
+        let outcome = self.run();
+        assert!(outcome.holds(), "\n{outcome}");
+    }
+
+    /// Runs the test.
+    pub fn run(self) -> Outcome<O, O::Ret> {
+        let alphabet = self.alphabet();
+        let judge = self.judge.as_deref().expect("a specification");
+        let setting = Setting {
+            make: &*self.make,
+            alphabet: &alphabet,
+            invariant: self.invariant.as_deref(),
+            judge,
+            watch: self.watch.as_deref(),
+        };
+        let mut counts = Counts::default();
+        let mut scope = String::new();
+        let mut plan = Plan::default();
+        for scenario in self.scenarios(&alphabet, &mut plan) {
+            let tried = explored::try_scenario(&self.mode, &setting, &scenario, &Effort::Full);
+            counts.add(&tried.counts);
+            match tried.end {
+                Ended::Passed(seen) => scope = seen,
+                Ended::Cut(seen) => {
+                    let text = format!("undecided: {seen}; {counts}\n");
+                    return Outcome {
+                        verdict: Verdict::Undecided(seen.clone()),
+                        counts,
+                        scope: seen,
+                        text,
+                    };
+                }
+                Ended::Failed(failing) => return self.failed(&setting, *failing, counts),
+                Ended::Error(what) => {
+                    let text = format!("error: {what}\n");
+                    return Outcome { verdict: Verdict::Error(what), counts, scope, text };
+                }
+            }
+        }
+        let text = format!("holds: {scope}; {counts}\n");
+        Outcome { verdict: Verdict::Holds, counts, scope, text }
+    }
+
+    fn failed(
+        &self,
+        setting: &Setting<'_, T, O>,
+        failing: Failing<O, O::Ret>,
+        counts: Counts,
+    ) -> Outcome<O, O::Ret> {
+        let text = report::failure(setting, &failing, &counts);
+        let failure = Failure {
+            kind: failing.kind,
+            sentence: report::sentence(&failing),
+            scenario: failing.scenario.show(setting.alphabet),
+            history: failing.drawn.map(|drawn| drawn.history),
+            replay: failing.schedule.map(|schedule| schedule.to_string()),
+        };
+        let scope = String::from("stopped at a failure");
+        Outcome { verdict: Verdict::Fails(Box::new(failure)), counts, scope, text }
+    }
+}

@@ -1,0 +1,191 @@
+//! Which scenarios to run, where the test gives none: all matrices of operations up to a size, or some at random.
+//!
+//! A matrix has one row of calls for each thread. Threads of the same role are interchangeable, so of all matrices that differ in the
+//! order of such rows only one is made: rows are numbers in the base of their role's operations, and rows of one role ascend. Small
+//! matrices come first, since a failure of a small one is found sooner and is easier to read; those of one size come in
+//! ascending order.
+//!
+//! Cost: with `m` operations, `n` threads and `k` calls each, C(m^k + n - 1, n) matrices of the largest size.
+
+use trueline::rng::Rng;
+
+use super::scenario::{Lane, Scenario};
+
+/// Threads that do the same: how many, and which operations (indices into the alphabet) they may call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Role {
+    pub(crate) threads: usize,
+    pub(crate) operations: Vec<usize>,
+}
+
+/// Scenarios to be made: only the calls of the threads.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Plan {
+    pub(crate) roles: Vec<Role>,
+    pub(crate) length: usize,
+}
+
+impl Plan {
+    /// All matrices, small ones first.
+    pub(crate) fn all(&self) -> impl Iterator<Item = Scenario> + '_ {
+        self.sizes().into_iter().flat_map(|(threads, length)| self.of_size(threads, length))
+    }
+
+    /// Matrices of the largest size, drawn at random; some may be the same.
+    pub(crate) fn random(&self, count: u64, seed: u64) -> impl Iterator<Item = Scenario> + '_ {
+        let mut rng = Rng::new(seed);
+        (0..count).map(move |_| {
+            let mut lanes = Vec::new();
+            for (role, Role { threads, operations }) in self.roles.iter().enumerate() {
+                for _ in 0..*threads {
+                    let calls = (0..self.length).map(|_| *rng.choose(operations)).collect();
+                    lanes.push(Lane { role, calls });
+                }
+            }
+            Scenario { lanes, ..Scenario::default() }
+        })
+    }
+
+    /// Threads of each role, and calls of each thread, by how many calls there are together. With several roles all of their
+    /// threads are there from the start.
+    fn sizes(&self) -> Vec<(Vec<usize>, usize)> {
+        let all: Vec<usize> = self.roles.iter().map(|role| role.threads).collect();
+        let mut sizes = Vec::new();
+        for length in 1..=self.length {
+            match all[..] {
+                [most] => sizes.extend((2.min(most)..=most).map(|threads| (vec![threads], length))),
+                _ => sizes.push((all.clone(), length)),
+            }
+        }
+        sizes.sort_by_key(|(threads, length)| (threads.iter().sum::<usize>() * length, *length));
+        sizes
+    }
+
+    fn of_size(&self, threads: Vec<usize>, length: usize) -> impl Iterator<Item = Scenario> + '_ {
+        // The role of each row.
+        let roles: Vec<usize> = threads
+            .iter()
+            .enumerate()
+            .flat_map(|(role, &n)| std::iter::repeat_n(role, n))
+            .collect();
+        let rows = move |role: usize| {
+            (self.roles[role].operations.len() as u64).checked_pow(length as u32)
+        };
+        let mut next = Some(vec![0u64; roles.len()]);
+        if roles.iter().any(|&role| self.roles[role].operations.is_empty()) {
+            next = None;
+        }
+        std::iter::from_fn(move || {
+            let row_numbers = next.take()?;
+            let lanes =
+                roles.iter().zip(&row_numbers).map(|(&role, &row)| self.lane(role, row, length));
+            let scenario = Scenario { lanes: lanes.collect(), ..Scenario::default() };
+            let mut after = row_numbers;
+            // Like an odometer whose wheels of one role never turn below the one to their left.
+            for i in (0..after.len()).rev() {
+                if rows(roles[i]).is_none_or(|rows| after[i] + 1 < rows) {
+                    after[i] += 1;
+                    for j in i + 1..after.len() {
+                        after[j] = if roles[j] == roles[j - 1] { after[j - 1] } else { 0 };
+                    }
+                    next = Some(after);
+                    break;
+                }
+            }
+            Some(scenario)
+        })
+    }
+
+    fn lane(&self, role: usize, mut row: u64, length: usize) -> Lane {
+        let operations = &self.roles[role].operations;
+        let base = operations.len() as u64;
+        let mut calls = vec![0; length];
+        for call in calls.iter_mut().rev() {
+            *call = operations[(row % base) as usize];
+            row /= base;
+        }
+        Lane { role, calls }
+    }
+}
+
+/// What makes scenarios well-formed: as many removals as insertions, the missing ones at the end.
+#[derive(Clone, Debug)]
+pub(crate) struct WellFormed {
+    /// Which operations of the alphabet insert.
+    pub(crate) inserts: Vec<bool>,
+    /// The operation that removes.
+    pub(crate) removal: usize,
+}
+
+impl WellFormed {
+    /// Adds removals after the threads; None where there are more removals than insertions already.
+    pub(crate) fn complete(&self, mut scenario: Scenario) -> Option<Scenario> {
+        let calls = scenario.calls();
+        let insertions = calls.iter().filter(|(_, call)| self.inserts[*call]).count();
+        let removals = calls.iter().filter(|(_, call)| *call == self.removal).count();
+        let missing = insertions.checked_sub(removals)?;
+        scenario.after.extend(std::iter::repeat_n(self.removal, missing));
+        Some(scenario)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(roles: &[(usize, &[usize])], length: usize) -> Plan {
+        let roles = roles
+            .iter()
+            .map(|&(threads, operations)| Role { threads, operations: operations.to_vec() });
+        Plan { roles: roles.collect(), length }
+    }
+
+    fn largest(plan: &Plan) -> usize {
+        let all: Vec<Scenario> = plan.all().collect();
+        let most = all.iter().map(Scenario::len).max().unwrap_or(0);
+        all.iter().filter(|s| s.len() == most).count()
+    }
+
+    #[test]
+    fn there_are_as_many_matrices_as_multisets_of_rows() {
+        assert_eq!(largest(&plan(&[(2, &[0, 1, 2])], 3)), 27 * 28 / 2);
+        assert_eq!(largest(&plan(&[(3, &[0, 1, 2])], 2)), 9 * 10 * 11 / 6);
+        assert_eq!(largest(&plan(&[(1, &[0, 1]), (1, &[2])], 2)), 4);
+        assert_eq!(largest(&plan(&[(1, &[0, 1]), (2, &[2, 3])], 1)), 2 * 3);
+        assert_eq!(plan(&[(2, &[])], 2).all().count(), 0);
+    }
+
+    #[test]
+    fn no_two_matrices_are_the_same_up_to_the_order_of_threads_of_one_role() {
+        let plan = plan(&[(1, &[0, 1]), (2, &[0, 2])], 2);
+        let mut seen = std::collections::BTreeSet::new();
+        for mut scenario in plan.all() {
+            scenario.lanes.sort();
+            assert!(seen.insert(scenario.to_string()), "{scenario}");
+        }
+        let naive: usize = 2 * 3 + 4 * (4 * 5 / 2);
+        assert_eq!(seen.len(), naive);
+    }
+
+    #[test]
+    fn small_matrices_come_first_and_random_ones_depend_on_the_seed() {
+        let plan = plan(&[(3, &[0, 1])], 2);
+        let sizes: Vec<usize> = plan.all().map(|s| s.len()).collect();
+        assert!(sizes.is_sorted() && sizes[0] == 2);
+        let text = |seed| plan.random(4, seed).map(|s| s.to_string()).collect::<Vec<_>>();
+        assert_eq!(text(1), text(1));
+        assert_ne!(text(1), text(2));
+        assert!(plan.random(4, 1).all(|s| s.len() == 6));
+    }
+
+    #[test]
+    fn a_well_formed_scenario_is_drained_at_the_end() {
+        let well_formed = WellFormed { inserts: vec![true, false], removal: 1 };
+        let complete = |text: &str| {
+            well_formed.complete(text.parse().unwrap()).map(|scenario| scenario.to_string())
+        };
+        assert_eq!(complete("0/0.1,0/"), Some(String::from("0/0.1,0/1.1")));
+        assert_eq!(complete("/0,1/"), Some(String::from("/0,1/")));
+        assert_eq!(complete("/0,1.1/"), None);
+    }
+}

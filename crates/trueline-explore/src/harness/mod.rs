@@ -1,0 +1,33 @@
+//! The harness: from a test of fifteen lines to a picture of the bug.
+//!
+//! ```text
+//! operations ──generate──> scenarios ──explore or stress──> histories ──check──> verdict ──minimise──> report
+//! ```
+//!
+//! [`explore`] runs each scenario under every schedule that matters, stress mode on real threads. Both check the histories that come of it
+//! against a specification, or against the object itself, run serially. A failure is made smaller as long as it stays one of the same
+//! kind, and printed with the line that runs it again.
+
+mod body;
+mod builder;
+mod explored;
+mod generate;
+mod histories;
+mod judge;
+mod macros;
+mod operate;
+mod outcome;
+mod report;
+mod scenario;
+mod setting;
+
+pub use builder::{Explore, Harness, Holds, explore};
+#[doc(hidden)]
+pub use macros::{call_on, handle_of, is_enabled, write_call};
+pub use operate::{Operate, Thread};
+pub use outcome::{Counts, Failure, Kind, Outcome, Verdict};
+
+/// Makes the object.
+pub(crate) type Make<T> = dyn Fn() -> T + Send + Sync;
+/// What must hold when no operation is under way; the error says what does not.
+pub(crate) type Invariant<T> = dyn Fn(&T) -> Result<(), String> + Send + Sync;

@@ -1,0 +1,142 @@
+//! What came of a test: the verdict, what it rests on, and the text that says so.
+
+use std::fmt;
+
+use trueline::History;
+
+use crate::engine::report::grouped;
+
+/// What came of a test of operations `O` with results `R`.
+#[derive(Clone, Debug)]
+pub struct Outcome<O, R> {
+    /// The answer.
+    pub verdict: Verdict<O, R>,
+    /// How much was done for it.
+    pub counts: Counts,
+    /// What has been seen, in words.
+    pub scope: String,
+    pub(crate) text: String,
+}
+
+/// The answer to 'does the object do what its specification says?'.
+#[derive(Clone, Debug)]
+pub enum Verdict<O, R> {
+    /// All that was asked for was seen, and nothing was wrong. [`Outcome::scope`] says how much that is.
+    Holds,
+    /// Something is wrong.
+    Fails(Box<Failure<O, R>>),
+    /// A limit was reached before all that was asked for was seen.
+    Undecided(String),
+    /// The question is wrong: a specification that panics, a scenario that cannot be run.
+    Error(String),
+}
+
+/// Something that is wrong, as small as it could be made.
+#[derive(Clone, Debug)]
+pub struct Failure<O, R> {
+    /// What it is.
+    pub kind: Kind,
+    /// Why, in one sentence.
+    pub sentence: String,
+    /// What was called: `push(1) pop() | pop()`.
+    pub scenario: String,
+    /// What was called, when, and what came back.
+    pub history: Option<History<O, R>>,
+    /// What `TRUELINE_REPLAY` must be to run this again.
+    pub replay: Option<String>,
+}
+
+/// A kind of failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// No order of the operations explains their results.
+    NotLinearizable,
+    /// An operation waits for ever, though its specification says that it could go on.
+    Stuck,
+    /// An operation panicked.
+    Panic,
+    /// The invariant does not hold when no operation is under way.
+    Invariant,
+    /// Two accesses are not ordered by what the program's orderings promise.
+    Race,
+    /// Memory was misused.
+    Memory,
+    /// The same schedule led elsewhere than before.
+    Nondeterminism,
+    /// Something else that the explorer found.
+    Other,
+}
+
+/// How much was done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Scenarios that were run.
+    pub scenarios: u64,
+    /// Executions, or rounds of a stress test.
+    pub executions: u64,
+    /// Executions that were given up, since what they led to was seen elsewhere.
+    pub blocked: u64,
+    /// Histories of all executions: each has one for each maximal order in real time.
+    pub histories: u64,
+    /// Histories that were checked: identical ones once.
+    pub checks: u64,
+}
+
+impl Counts {
+    pub(crate) fn add(&mut self, other: &Counts) {
+        self.scenarios += other.scenarios;
+        self.executions += other.executions;
+        self.blocked += other.blocked;
+        self.histories += other.histories;
+        self.checks += other.checks;
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = |n: u64, one: &str, many: &str| match n {
+            1 => format!("1 {one}"),
+            n => format!("{} {many}", grouped(n)),
+        };
+        let scenarios = count(self.scenarios, "scenario", "scenarios");
+        let executions = count(self.executions, "execution", "executions");
+        let histories = count(self.histories, "history", "histories");
+        write!(f, "{scenarios}, {executions}, {histories}, {} checked", grouped(self.checks))
+    }
+}
+
+impl<O, R> Outcome<O, R> {
+    /// Whether all that was asked for was seen, and nothing was wrong.
+    pub fn holds(&self) -> bool {
+        matches!(self.verdict, Verdict::Holds)
+    }
+
+    /// What is wrong, if something is.
+    pub fn failure(&self) -> Option<&Failure<O, R>> {
+        match &self.verdict {
+            Verdict::Fails(failure) => Some(failure),
+            _ => None,
+        }
+    }
+}
+
+impl<O, R> fmt::Display for Outcome<O, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Kind::NotLinearizable => "not linearizable",
+            Kind::Stuck => "stuck",
+            Kind::Panic => "panic",
+            Kind::Invariant => "invariant violated",
+            Kind::Race => "data race",
+            Kind::Memory => "memory misused",
+            Kind::Nondeterminism => "uncontrolled nondeterminism",
+            Kind::Other => "failure",
+        })
+    }
+}

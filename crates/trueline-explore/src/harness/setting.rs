@@ -1,0 +1,76 @@
+//! What all scenarios of a test share, and what a run of one of them yields.
+
+use trueline::History;
+
+use super::judge::Judge;
+use super::outcome::{Counts, Kind};
+use super::scenario::Scenario;
+use super::{Invariant, Make, Operate};
+use crate::engine::{Schedule, Step};
+
+/// What all scenarios of a test share.
+pub(crate) struct Setting<'a, T, O: Operate<T>> {
+    pub(crate) make: &'a Make<T>,
+    pub(crate) alphabet: &'a [O],
+    pub(crate) invariant: Option<&'a Invariant<T>>,
+    pub(crate) judge: &'a dyn Judge<O, O::Ret>,
+    /// Shown each history that is checked.
+    pub(crate) watch: Option<&'a Watch<O, O::Ret>>,
+}
+
+/// Sees each history that is checked.
+pub(crate) type Watch<O, R> = dyn Fn(&History<O, R>) + Send + Sync;
+
+/// How hard to look for a failure of a scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// As the test asks.
+    Full,
+    /// A scenario that may have the failure of a larger one: at most so many executions.
+    Shrinking(u64),
+    /// The failure with the fewest preemptions, at most so many executions.
+    FewestPreemptions(u64),
+    /// One schedule.
+    Replay(Schedule),
+}
+
+/// What came of a scenario.
+pub(crate) struct Tried<O, R> {
+    pub(crate) counts: Counts,
+    pub(crate) end: Ended<O, R>,
+}
+
+/// How the run of a scenario ended.
+pub(crate) enum Ended<O, R> {
+    /// All that was asked for was seen; what that is.
+    Passed(String),
+    /// Not all that was asked for was seen; why.
+    Cut(String),
+    Failed(Box<Failing<O, R>>),
+    Error(String),
+}
+
+/// A failure of a scenario.
+pub(crate) struct Failing<O, R> {
+    pub(crate) scenario: Scenario,
+    pub(crate) kind: Kind,
+    /// What is wrong, in a sentence or several lines; for histories that are not linearizable the checker's.
+    pub(crate) what: String,
+    /// The operations as a history, for the drawing, and with the user's types.
+    pub(crate) drawn: Option<Drawn<O, R>>,
+    /// The call that the failure is of, by its number in the scenario.
+    pub(crate) culprits: Vec<usize>,
+    pub(crate) schedule: Option<Schedule>,
+    pub(crate) steps: Vec<Step>,
+}
+
+/// A history that is shown.
+pub(crate) struct Drawn<O, R> {
+    /// Calls are the places of operations among `calls`.
+    pub(crate) raw: History,
+    /// The number of each operation in the scenario, by its place.
+    pub(crate) calls: Vec<usize>,
+    pub(crate) history: History<O, R>,
+    /// What the checker said of it.
+    pub(crate) outcome: Option<trueline::Outcome>,
+}

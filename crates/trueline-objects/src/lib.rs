@@ -1,0 +1,62 @@
+//! Concurrent objects that were explored in every interleaving.
+//!
+//! Each object is one file of `src/objects`, which says `use super::sync` and is compiled twice: here over `std`, and with the
+//! feature `simulate` in `shadowed` over the shadow std of `trueline-explore`, so that one binary can simulate what it
+//! ships. Without that feature nothing of the test machinery is compiled: no dependency, no mutant.
+//!
+//! | object | specification | progress |
+//! |---|---|---|
+//! | [`TreiberStack`] | `stack` | lock-free |
+//! | [`MichaelScottQueue`] | `queue` | lock-free |
+//! | [`HerlihyWingQueue`] | `queue`, `deq` waits | `enq` wait-free, `deq` lock-free on a queue that is not empty |
+//! | [`ArrayQueue`] | `bounded-queue` | blocking: waits for an operation that is half done |
+//! | [`VyukovQueue`] | none: **not linearizable**, as published | never waits for another thread |
+//! | [`TicketLock`] | `mutex` | blocking, first come first served |
+//!
+//! ```
+//! use trueline_objects::MichaelScottQueue;
+//!
+//! let queue = MichaelScottQueue::new();
+//! std::thread::scope(|s| {
+//!     s.spawn(|| queue.enq(1));
+//!     s.spawn(|| queue.enq(2));
+//! });
+//! assert_eq!(queue.deq().unwrap() + queue.deq().unwrap(), 3);
+//! assert_eq!(queue.deq(), None);
+//! ```
+
+mod sync;
+mod thread_index;
+
+#[path = "objects/array_queue.rs"]
+pub mod array_queue;
+#[path = "objects/grace.rs"]
+mod grace;
+#[path = "objects/growing_array.rs"]
+mod growing_array;
+#[path = "objects/herlihy_wing_queue.rs"]
+pub mod herlihy_wing_queue;
+#[path = "objects/michael_scott_queue.rs"]
+pub mod michael_scott_queue;
+#[path = "objects/padded.rs"]
+mod padded;
+#[path = "objects/ticket_lock.rs"]
+pub mod ticket_lock;
+#[path = "objects/treiber_stack.rs"]
+pub mod treiber_stack;
+#[path = "objects/vyukov_queue.rs"]
+pub mod vyukov_queue;
+
+#[cfg(feature = "simulate")]
+mod mutants;
+#[cfg(feature = "simulate")]
+pub mod shadowed;
+#[cfg(feature = "simulate")]
+pub mod simulate;
+
+pub use array_queue::ArrayQueue;
+pub use herlihy_wing_queue::HerlihyWingQueue;
+pub use michael_scott_queue::MichaelScottQueue;
+pub use ticket_lock::TicketLock;
+pub use treiber_stack::TreiberStack;
+pub use vyukov_queue::VyukovQueue;

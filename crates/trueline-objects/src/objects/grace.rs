@@ -1,0 +1,164 @@
+//! Safe memory reclamation by grace periods: a node that was taken out of a structure is freed once every operation that
+//! was under way at that time has ended.
+//!
+//! The idea is that of read-copy-update (McKenney, Slingwine: Read-copy update. PDCS 1998) and of epochs (Fraser: Practical
+//! lock-freedom. 2004); Hart et al. (Performance of memory reclamation for lockless synchronization. JPDC 2007) compare such
+//! schemes. Here there is no common epoch: each thread counts the times it entered and left an operation, so that the number is
+//! odd while it is inside, and who wants to free looks at the numbers of all.
+//!
+//! Why it is sound. Let a node be retired after it was made unreachable. A thread that has a pointer to it has had its
+//! number at some odd value since before the node was unreachable: it reads pointers only while it is inside, and one that enters later
+//! does not find the node. The fence of [`Domain::enter`] and the one of [`Garbage::collect`] make 'later' meaningful: either
+//! the collector sees the odd number, or the reads of the thread that enters see that the node is gone. So once each number that
+//! was odd when the collector looked has changed, nobody has the pointer; and having read the changed number, which was
+//! written with release, the collector comes after all that its thread did with the node.
+//!
+//! Cost: two stores and a fence for each operation, no access that other threads contend for, a look at the numbers of all
+//! threads for each [`Domain::batch`] retired nodes. Limit: while a thread is stopped inside an operation, what is retired is not
+//! freed. It does not keep others from going on: what is lock-free stays so.
+
+use super::growing_array::GrowingArray;
+use super::padded::Padded;
+use super::sync::atomic::{AtomicUsize, Ordering, fence};
+use super::sync::cell::UnsafeCell;
+use super::sync::with_thread_index;
+use std::cell::Cell;
+
+/// The batch if not told otherwise.
+pub(crate) const BATCH: usize = 64;
+
+/// Frees the nodes of one object.
+pub(crate) struct Domain<N> {
+    records: GrowingArray<Padded<Record<N>>>,
+    batch: usize,
+}
+
+/// What one thread says and keeps. A thread that ended leaves it to the next one with its number.
+struct Record<N> {
+    /// Odd while the thread is inside an operation.
+    passes: AtomicUsize,
+    /// The same for the thread itself, which need not ask.
+    own_passes: Cell<usize>,
+    /// Touched by the thread with the number of this record alone.
+    garbage: UnsafeCell<Garbage<N>>,
+}
+
+/// Nodes that were retired.
+struct Garbage<N> {
+    /// Since the last time that the thread looked around.
+    fresh: Vec<*mut N>,
+    /// Before that: to be freed when the guests have left.
+    waiting: Vec<*mut N>,
+    /// Who was inside when the thread looked around: the record and its number.
+    guests: Vec<(usize, usize)>,
+}
+
+// SAFETY: the raw pointers are owned nodes, dropped by whoever has the domain or, while it is shared, by any thread that uses
+// it; `passes` is atomic; `own_passes` and `garbage` are touched by one thread at a time, see `with_thread_index`.
+unsafe impl<N: Send> Send for Record<N> {}
+// SAFETY: as above.
+unsafe impl<N: Send> Sync for Record<N> {}
+
+impl<N> Default for Record<N> {
+    fn default() -> Record<N> {
+        let garbage = Garbage { fresh: Vec::new(), waiting: Vec::new(), guests: Vec::new() };
+        let (passes, own_passes) = (AtomicUsize::new(0), Cell::new(0));
+        Record { passes, own_passes, garbage: UnsafeCell::new(garbage) }
+    }
+}
+
+impl<N> Domain<N> {
+    /// A domain that looks around when a thread has retired so many nodes.
+    pub(crate) fn new(batch: usize) -> Domain<N> {
+        Domain { records: GrowingArray::new(), batch: batch.max(1) }
+    }
+
+    /// Runs an operation of the object. The pointers that it reads stay good while it runs.
+    ///
+    /// The function must not enter the same domain again: so it runs no code of the user's.
+    #[inline]
+    pub(crate) fn enter<R>(&self, operation: impl FnOnce(&Inside<'_, N>) -> R) -> R {
+        with_thread_index(|index| {
+            let record = self.records.get(index);
+            let before = record.own_passes.get();
+            debug_assert!(before.is_multiple_of(2), "an operation inside of an operation");
+            record.own_passes.set(before.wrapping_add(1));
+            record.passes.store(before.wrapping_add(1), Ordering::Relaxed);
+            fence(Ordering::SeqCst);
+            let result = operation(&Inside { domain: self, record, index });
+            // Release: what was read inside was read before a collector sees that it is over.
+            record.passes.store(before.wrapping_add(2), Ordering::Release);
+            record.own_passes.set(before.wrapping_add(2));
+            result
+        })
+    }
+}
+
+/// An operation under way.
+pub(crate) struct Inside<'a, N> {
+    domain: &'a Domain<N>,
+    record: &'a Record<N>,
+    index: usize,
+}
+
+impl<N> Inside<'_, N> {
+    /// Frees a node when nobody can have a pointer to it any more.
+    ///
+    /// # Safety
+    /// The node was made by `Box::into_raw`, is retired once, and cannot be reached from the object any more; the caller does not use
+    /// it again. Dropping it may happen on any thread, and runs no code of the user's.
+    #[inline]
+    pub(crate) unsafe fn retire(&self, node: *mut N) {
+        self.record.garbage.with_mut(|garbage| {
+            // SAFETY: the record is this thread's own while it is inside, and nobody borrows the garbage.
+            let garbage = unsafe { &mut *garbage };
+            garbage.fresh.push(node);
+            if garbage.fresh.len().is_multiple_of(self.domain.batch) {
+                garbage.collect(self.domain, self.index);
+            }
+        });
+    }
+}
+
+impl<N> Garbage<N> {
+    #[cold]
+    fn collect(&mut self, domain: &Domain<N>, own: usize) {
+        // Acquire, here and below: see the module's text.
+        let passes = |index: usize| domain.records.get(index).passes.load(Ordering::Acquire);
+        self.guests.retain(|&(guest, inside)| passes(guest) == inside);
+        if !self.guests.is_empty() {
+            return;
+        }
+        self.free_waiting();
+        std::mem::swap(&mut self.fresh, &mut self.waiting);
+        fence(Ordering::SeqCst);
+        for (index, record) in domain.records.iter() {
+            let passes = record.passes.load(Ordering::Acquire);
+            if !passes.is_multiple_of(2) && index != own {
+                self.guests.push((index, passes));
+            }
+        }
+        if self.guests.is_empty() {
+            self.free_waiting();
+        }
+    }
+
+    fn free_waiting(&mut self) {
+        for node in self.waiting.drain(..) {
+            // SAFETY: the promise of `retire`, and nobody has a pointer to the node: see the module's text.
+            drop(unsafe { Box::from_raw(node) });
+        }
+    }
+}
+
+impl<N> Drop for Domain<N> {
+    fn drop(&mut self) {
+        for record in self.records.iter_mut() {
+            let garbage = record.garbage.get_mut();
+            for node in garbage.fresh.drain(..).chain(garbage.waiting.drain(..)) {
+                // SAFETY: the promise of `retire`; nobody has the domain any more, so no operation is under way.
+                drop(unsafe { Box::from_raw(node) });
+            }
+        }
+    }
+}

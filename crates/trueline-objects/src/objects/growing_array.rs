@@ -1,0 +1,150 @@
+//! An array that grows under its readers: items never move, so that references to them stay good.
+//!
+//! The first items are there from the start; further ones come in blocks, each as long as all before it together, which
+//! the first thread that needs one puts in place with a compare-exchange. Finding an item costs O(1).
+//!
+//! Invariant: a pointer to a block, once there, stays the same until the array is dropped.
+
+use super::sync::atomic::{AtomicPtr, Ordering};
+use std::ptr;
+
+/// Number of items that are there from the start; a power of two.
+const FIRST: usize = 8;
+
+/// Blocks after the first one: enough for 2^32 items.
+const BLOCKS: usize = 32 - FIRST.ilog2() as usize;
+
+/// An array of 2^32 items that start as their default.
+pub(crate) struct GrowingArray<T> {
+    first: Box<[T; FIRST]>,
+    /// Block `b` holds the `FIRST << b` items from index `FIRST << b` on, or is null.
+    blocks: [AtomicPtr<T>; BLOCKS],
+    /// The array owns items: threads that share it share them and threads that get it drop them.
+    owns: std::marker::PhantomData<T>,
+}
+
+// SAFETY: an array is a collection of `T`s that it owns. It hands out `&T`s, and drops `T`s.
+unsafe impl<T: Send> Send for GrowingArray<T> {}
+// SAFETY: as above; through `&GrowingArray` a thread can reach `&T`s, and can make items that another thread drops.
+unsafe impl<T: Send + Sync> Sync for GrowingArray<T> {}
+
+impl<T: Default> GrowingArray<T> {
+    pub(crate) fn new() -> GrowingArray<T> {
+        GrowingArray {
+            first: Box::new(std::array::from_fn(|_| T::default())),
+            blocks: std::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
+            owns: std::marker::PhantomData,
+        }
+    }
+
+    /// The item at an index, made if need be.
+    ///
+    /// # Panics
+    /// If the index is 2^32 or more.
+    #[inline]
+    pub(crate) fn get(&self, index: usize) -> &T {
+        match self.first.get(index) {
+            Some(item) => item,
+            None => self.get_far(index),
+        }
+    }
+
+    fn get_far(&self, index: usize) -> &T {
+        let block = (index / FIRST).ilog2() as usize;
+        let length = FIRST << block;
+        // Acquire: items are made before their block is in place.
+        let mut start = self.blocks[block].load(Ordering::Acquire);
+        if start.is_null() {
+            start = self.grow(block, length);
+        }
+        // SAFETY: the block has `length` items from index `length` on, and stays while the array is borrowed.
+        unsafe { &*start.add(index - length) }
+    }
+
+    #[cold]
+    fn grow(&self, block: usize, length: usize) -> *mut T {
+        let items: Box<[T]> = (0..length).map(|_| T::default()).collect();
+        let start = Box::into_raw(items).cast::<T>();
+        let (yes, no) = (Ordering::Release, Ordering::Acquire);
+        match self.blocks[block].compare_exchange(ptr::null_mut(), start, yes, no) {
+            Ok(_) => start,
+            Err(other) => {
+                // SAFETY: another thread was first, so that nobody else has seen this block.
+                drop(unsafe { into_box(start, length) });
+                other
+            }
+        }
+    }
+
+    /// The items of the blocks that are in place, with their indices.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &T)> {
+        let far = self.blocks.iter().enumerate().flat_map(|(block, start)| {
+            let length = FIRST << block;
+            let start = start.load(Ordering::Acquire);
+            let there = if start.is_null() { 0 } else { length };
+            // SAFETY: as in `get_far`.
+            (0..there).map(move |i| (length + i, unsafe { &*start.add(i) }))
+        });
+        self.first.iter().enumerate().chain(far)
+    }
+}
+
+impl<T> GrowingArray<T> {
+    /// The items of the blocks that are in place.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        let far = self.blocks.iter_mut().enumerate().flat_map(|(block, start)| {
+            let start = *start.get_mut();
+            let there = if start.is_null() { 0 } else { FIRST << block };
+            // SAFETY: the array is borrowed mutably, and each item is reached once.
+            (0..there).map(move |i| unsafe { &mut *start.add(i) })
+        });
+        self.first.iter_mut().chain(far)
+    }
+}
+
+impl<T> Drop for GrowingArray<T> {
+    fn drop(&mut self) {
+        for (block, start) in self.blocks.iter_mut().enumerate() {
+            let start = *start.get_mut();
+            if !start.is_null() {
+                // SAFETY: the block was made by `grow` with this length, and nobody has the array any more.
+                drop(unsafe { into_box(start, FIRST << block) });
+            }
+        }
+    }
+}
+
+/// The block that `grow` made.
+///
+/// # Safety
+/// It was made with this length, and nobody else uses it.
+unsafe fn into_box<T>(start: *mut T, length: usize) -> Box<[T]> {
+    // SAFETY: the caller's promise.
+    unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(start, length)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::GrowingArray;
+    use super::super::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn items_are_found_again_and_visited_in_order() {
+        let mut array = GrowingArray::<AtomicUsize>::new();
+        for index in [0, 7, 8, 15, 16, 40, 100] {
+            array.get(index).store(index + 1, Ordering::Relaxed);
+        }
+        let found: Vec<usize> = array
+            .iter()
+            .filter(|(index, item)| {
+                let value = item.load(Ordering::Relaxed);
+                assert!(value == 0 || value == index + 1);
+                value != 0
+            })
+            .map(|(index, _)| index)
+            .collect();
+        assert_eq!(found, [0, 7, 8, 15, 16, 40, 100]);
+        // The blocks of 8, of 16, of 32 and of 64 items are there, and so are the first 8.
+        assert_eq!(array.iter_mut().count(), 128);
+    }
+}

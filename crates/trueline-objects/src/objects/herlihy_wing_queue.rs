@@ -1,0 +1,110 @@
+//! Herlihy and Wing's queue: an array without an end, in which `enq` reserves a place and then fills it.
+//!
+//! M. P. Herlihy, J. M. Wing: Linearizability: a correctness condition for concurrent objects. TOPLAS 12(3), 1990; J. M. Wing, C. Gong:
+//! Testing and verifying concurrent objects. JPDC 17, 1993, section 6.
+//!
+//! **Linearization.** It has no fixed points: which of two values is first may be decided by a later `deq`. `deq` reads how many places
+//! are reserved **once** for each round over them; were it to read that again on the way, it could take a value
+//! that was enqueued after the one that it just missed (Wing and Gong, section 3.2.2; the mutant `herlihy-wing-queue-rereads`).
+//!
+//! **Progress.** `enq` is wait-free, but for the allocation of memory. `deq` waits while the queue is empty; otherwise it is
+//! lock-free: it goes round again only if others took what there was. **Cost.** `deq` looks at each place that was ever reserved, and
+//! places are freed with the queue: an object to study, not one for a long life. At most 2^32 calls of `enq`.
+
+use super::growing_array::GrowingArray;
+use super::padded::Padded;
+use super::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use super::sync::hint;
+use std::ptr;
+
+/// A queue without a bound, whose `deq` waits for a value.
+///
+/// ```
+/// let queue = trueline_objects::HerlihyWingQueue::new();
+/// queue.enq("first");
+/// queue.enq("second");
+/// assert_eq!(queue.deq(), "first");
+/// ```
+pub struct HerlihyWingQueue<T> {
+    /// Number of places that are reserved.
+    back: Padded<AtomicUsize>,
+    places: GrowingArray<Place<T>>,
+}
+
+/// Null before it is filled and after it is emptied; otherwise a value of its own.
+struct Place<T>(AtomicPtr<T>);
+
+impl<T> Default for Place<T> {
+    fn default() -> Place<T> {
+        Place(AtomicPtr::new(ptr::null_mut()))
+    }
+}
+
+impl<T> Place<T> {
+    fn take(&self) -> Option<T> {
+        // Acquire: the value was put into its box before the box into the place.
+        let value = self.0.swap(ptr::null_mut(), Ordering::Acquire);
+        // SAFETY: who swaps a pointer out has it alone; it was made by `Box::into_raw`.
+        (!value.is_null()).then(|| *unsafe { Box::from_raw(value) })
+    }
+}
+
+impl<T> Drop for Place<T> {
+    fn drop(&mut self) {
+        let value = *self.0.get_mut();
+        if !value.is_null() {
+            // SAFETY: the value is in this place alone; it was made by `Box::into_raw`.
+            drop(unsafe { Box::from_raw(value) });
+        }
+    }
+}
+
+// SAFETY: values move from the thread that enqueues to the one that dequeues or drops; no two threads have one at a time.
+unsafe impl<T: Send> Send for Place<T> {}
+// SAFETY: as above: no `&T` is given out.
+unsafe impl<T: Send> Sync for Place<T> {}
+
+impl<T> HerlihyWingQueue<T> {
+    /// An empty queue.
+    pub fn new() -> HerlihyWingQueue<T> {
+        HerlihyWingQueue { back: Padded(AtomicUsize::new(0)), places: GrowingArray::new() }
+    }
+
+    /// Puts a value at the end.
+    ///
+    /// # Panics
+    /// At the call number 2^32.
+    pub fn enq(&self, value: T) {
+        let value = Box::new(value);
+        // Release: a `deq` that reads this number, or a later one, sees every place that was filled before this call. Otherwise it could
+        // miss the value of a call before, and find the one of this call.
+        let place = self.places.get(self.back.fetch_add(1, Ordering::Release));
+        place.0.store(Box::into_raw(value), Ordering::Release);
+    }
+
+    /// Takes the oldest value; waits until there is one.
+    pub fn deq(&self) -> T {
+        loop {
+            // Acquire: see `enq`.
+            let range = self.back.load(Ordering::Acquire);
+            for index in 0..range {
+                if let Some(value) = self.places.get(index).take() {
+                    return value;
+                }
+            }
+            hint::spin_loop();
+        }
+    }
+}
+
+impl<T> Default for HerlihyWingQueue<T> {
+    fn default() -> HerlihyWingQueue<T> {
+        HerlihyWingQueue::new()
+    }
+}
+
+impl<T> std::fmt::Debug for HerlihyWingQueue<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HerlihyWingQueue").finish_non_exhaustive()
+    }
+}

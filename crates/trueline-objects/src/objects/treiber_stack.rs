@@ -1,0 +1,121 @@
+//! Treiber's stack: a list whose head is replaced by compare-exchange.
+//!
+//! R. K. Treiber: Systems programming: coping with parallelism. IBM Research Report RJ 5118, 1986.
+//!
+//! **Linearization.** `push` at its successful compare-exchange; `pop` at its successful compare-exchange, or at the read of
+//! a head that is null. A node that was taken off is not used again before every operation that was under way then has ended
+//! (`grace.rs`), so that a head that is the same again has been the same all the time: there is no ABA.
+//!
+//! **Progress.** Lock-free: a compare-exchange fails only because another one succeeded. Cost: O(1) without contention.
+
+use super::grace::{self, Domain};
+use super::sync::atomic::{AtomicPtr, Ordering};
+use super::sync::cell::UnsafeCell;
+use std::mem::ManuallyDrop;
+use std::ptr;
+
+/// A lock-free stack.
+///
+/// ```
+/// let stack = trueline_objects::TreiberStack::new();
+/// stack.push("below");
+/// stack.push("above");
+/// assert_eq!(stack.pop(), Some("above"));
+/// ```
+pub struct TreiberStack<T> {
+    head: AtomicPtr<Node<T>>,
+    domain: Domain<Node<T>>,
+}
+
+struct Node<T> {
+    /// Moved out by the thread that takes the node off.
+    value: UnsafeCell<ManuallyDrop<T>>,
+    /// Written before the node is in the list, and not after.
+    next: UnsafeCell<*mut Node<T>>,
+}
+
+// SAFETY: values move from the thread that pushes to the one that pops or drops; no two threads have one at a time.
+unsafe impl<T: Send> Send for TreiberStack<T> {}
+// SAFETY: as above: no `&T` is given out.
+unsafe impl<T: Send> Sync for TreiberStack<T> {}
+// SAFETY: a node is freed by any thread, and its value, if it is still in it, is not touched then.
+unsafe impl<T: Send> Send for Node<T> {}
+
+impl<T> TreiberStack<T> {
+    /// An empty stack.
+    pub fn new() -> TreiberStack<T> {
+        TreiberStack::with_batch(grace::BATCH)
+    }
+
+    /// An empty stack in which a thread tries to free nodes after it has popped so many (64 if not told otherwise).
+    pub fn with_batch(batch: usize) -> TreiberStack<T> {
+        TreiberStack { head: AtomicPtr::new(ptr::null_mut()), domain: Domain::new(batch) }
+    }
+
+    /// Puts a value on top.
+    pub fn push(&self, value: T) {
+        let value = UnsafeCell::new(ManuallyDrop::new(value));
+        let next = UnsafeCell::new(ptr::null_mut());
+        let node = Box::into_raw(Box::new(Node { value, next }));
+        let mut head = self.head.load(Ordering::Relaxed);
+        loop {
+            // SAFETY: the node is this thread's own until it is in the list.
+            unsafe { (*node).next.with_mut(|next| *next = head) };
+            // Release: who reads the head sees what is in the node. Nodes below are seen too, since each
+            // compare-exchange continues the release sequences of those before it.
+            let (yes, no) = (Ordering::Release, Ordering::Relaxed);
+            match self.head.compare_exchange_weak(head, node, yes, no) {
+                Ok(_) => return,
+                Err(found) => head = found,
+            }
+        }
+    }
+
+    /// Takes the value off the top; `None` where there is none.
+    pub fn pop(&self) -> Option<T> {
+        self.domain.enter(|inside| {
+            let mut head = self.head.load(Ordering::Acquire);
+            loop {
+                if head.is_null() {
+                    return None;
+                }
+                // SAFETY: the node was in the list since this operation began, so it is not freed before it ends.
+                let next = unsafe { (*head).next.with(|next| *next) };
+                let (yes, no) = (Ordering::Acquire, Ordering::Acquire);
+                match self.head.compare_exchange_weak(head, next, yes, no) {
+                    Ok(_) => break,
+                    Err(found) => head = found,
+                }
+            }
+            // SAFETY: this thread alone has taken the node off, so the value is its own; nobody reads it again.
+            let value = unsafe { (*head).value.with(|value| ptr::read(value)) };
+            // SAFETY: the node is off the list, for good and by this thread alone.
+            unsafe { inside.retire(head) };
+            Some(ManuallyDrop::into_inner(value))
+        })
+    }
+}
+
+impl<T> Default for TreiberStack<T> {
+    fn default() -> TreiberStack<T> {
+        TreiberStack::new()
+    }
+}
+
+impl<T> Drop for TreiberStack<T> {
+    fn drop(&mut self) {
+        let mut head = *self.head.get_mut();
+        while !head.is_null() {
+            // SAFETY: nobody else has the stack, and each node is in the list once.
+            let Node { value, next } = *unsafe { Box::from_raw(head) };
+            drop(ManuallyDrop::into_inner(value.into_inner()));
+            head = next.into_inner();
+        }
+    }
+}
+
+impl<T> std::fmt::Debug for TreiberStack<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TreiberStack").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,157 @@
+//! Vyukov's bounded queue for many producers and many consumers, as it was published. **It is not linearizable.**
+//!
+//! D. Vyukov: Bounded MPMC queue. 1024cores.net, 2010.
+//!
+//! A ring of slots, each with a sequence number that says whose turn it is: `p` means 'free for the `enq` number p', `p + 1` 'filled by it'.
+//! An operation claims its number with a compare-exchange and then fills or empties its slot, on which nobody else works.
+//!
+//! **What is wrong.** `deq` says that the queue is empty when the slot at the front is not filled. But the `enq` that claimed this slot
+//! may be half done while later ones have ended. So a thread that has enqueued a value itself, and nobody has taken it, can be
+//! told that there is none. In the same way `enq` says 'full' while a `deq` is half done, though values behind it have been taken.
+//! Two threads with two operations each are enough:
+//!
+//! ```text
+//! A: enq(1) claims slot 0 .................................... fills it
+//! B:                        enq(2) -> true    deq() -> None
+//! ```
+//!
+//! It is what several crates ship (heapless, issue 583). For some uses it is good enough: what was enqueued comes
+//! out once, and in the order of the claims. [`ArrayQueue`](super::array_queue::ArrayQueue) is the same with the repair.
+//!
+//! **Progress.** No operation waits for another one; a thread that stops between its two steps makes the queue look empty or full to all
+//! others. Cost: O(1) without contention.
+
+use super::padded::Padded;
+use super::sync::atomic::{AtomicUsize, Ordering};
+use super::sync::cell::UnsafeCell;
+use std::mem::MaybeUninit;
+use std::ptr;
+
+/// A bounded queue that may say 'empty' or 'full' when it is not.
+///
+/// ```
+/// let queue = trueline_objects::VyukovQueue::new(2);
+/// assert_eq!(queue.enq("first"), Ok(()));
+/// assert_eq!(queue.enq("second"), Ok(()));
+/// assert_eq!(queue.enq("third"), Err("third"));
+/// assert_eq!(queue.deq(), Some("first"));
+/// ```
+pub struct VyukovQueue<T> {
+    slots: Box<[Slot<T>]>,
+    /// The number of the next `enq`.
+    tail: Padded<AtomicUsize>,
+    /// The number of the next `deq`.
+    head: Padded<AtomicUsize>,
+}
+
+struct Slot<T> {
+    sequence: AtomicUsize,
+    /// There while the sequence is one more than a number of this slot.
+    value: UnsafeCell<MaybeUninit<T>>,
+}
+
+// SAFETY: values move from the thread that enqueues to the one that dequeues or drops; no two threads have one at a time.
+unsafe impl<T: Send> Send for VyukovQueue<T> {}
+// SAFETY: as above: no `&T` is given out.
+unsafe impl<T: Send> Sync for VyukovQueue<T> {}
+
+impl<T> VyukovQueue<T> {
+    /// An empty queue with room for so many values.
+    ///
+    /// # Panics
+    /// If the capacity is not a power of two, or less than 2.
+    pub fn new(capacity: usize) -> VyukovQueue<T> {
+        assert!(capacity.is_power_of_two() && capacity >= 2, "the capacity is a power of two, at least 2");
+        let slot = |number| Slot {
+            sequence: AtomicUsize::new(number),
+            value: UnsafeCell::new(MaybeUninit::uninit()),
+        };
+        VyukovQueue {
+            slots: (0..capacity).map(slot).collect(),
+            tail: Padded(AtomicUsize::new(0)),
+            head: Padded(AtomicUsize::new(0)),
+        }
+    }
+
+    /// The number of values for which there is room.
+    pub fn capacity(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Puts a value at the end; gives it back where there seems to be no room.
+    pub fn enq(&self, value: T) -> Result<(), T> {
+        let mut number = self.tail.load(Ordering::Relaxed);
+        loop {
+            let slot = self.slot(number);
+            // Acquire: the slot was emptied before it is filled again.
+            let turn = slot.sequence.load(Ordering::Acquire).wrapping_sub(number).cast_signed();
+            if turn < 0 {
+                return Err(value);
+            }
+            if turn > 0 {
+                number = self.tail.load(Ordering::Relaxed);
+                continue;
+            }
+            match claim(&self.tail, number) {
+                Ok(_) => {
+                    // SAFETY: the slot is free for this number, which this thread alone has.
+                    slot.value.with_mut(|place| unsafe { (*place).write(value) });
+                    slot.sequence.store(number.wrapping_add(1), Ordering::Release);
+                    return Ok(());
+                }
+                Err(other) => number = other,
+            }
+        }
+    }
+
+    /// Takes the oldest value; `None` where there seems to be none.
+    pub fn deq(&self) -> Option<T> {
+        let mut number = self.head.load(Ordering::Relaxed);
+        loop {
+            let slot = self.slot(number);
+            let filled = number.wrapping_add(1);
+            // Acquire: the slot was filled before it is emptied.
+            let turn = slot.sequence.load(Ordering::Acquire).wrapping_sub(filled).cast_signed();
+            if turn < 0 {
+                return None;
+            }
+            if turn > 0 {
+                number = self.head.load(Ordering::Relaxed);
+                continue;
+            }
+            match claim(&self.head, number) {
+                Ok(_) => {
+                    // SAFETY: the slot was filled for this number, which this thread alone has.
+                    let value = slot.value.with(|place| unsafe { ptr::read(place).assume_init() });
+                    slot.sequence.store(number.wrapping_add(self.capacity()), Ordering::Release);
+                    return Some(value);
+                }
+                Err(other) => number = other,
+            }
+        }
+    }
+
+    #[inline]
+    fn slot(&self, number: usize) -> &Slot<T> {
+        &self.slots[number & (self.slots.len() - 1)]
+    }
+}
+
+/// Relaxed: numbers only say whose turn it is; slots carry what the threads tell each other.
+#[inline]
+fn claim(next: &AtomicUsize, number: usize) -> Result<usize, usize> {
+    let after = number.wrapping_add(1);
+    next.compare_exchange_weak(number, after, Ordering::Relaxed, Ordering::Relaxed)
+}
+
+impl<T> Drop for VyukovQueue<T> {
+    fn drop(&mut self) {
+        while self.deq().is_some() {}
+    }
+}
+
+impl<T> std::fmt::Debug for VyukovQueue<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("VyukovQueue").field("capacity", &self.capacity()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,46 @@
+//! The objects once more, over the shadow std: what an exploration runs. The files are the same.
+
+/// As `crate::sync`, over the shadow std.
+pub(crate) mod sync {
+    pub(crate) use trueline_explore::std::cell;
+    pub(crate) use trueline_explore::std::hint;
+    pub(crate) use trueline_explore::std::sync::atomic;
+
+    use trueline_explore::engine::interface;
+
+    /// In an exploration the number of the virtual thread, which is the same in each execution.
+    #[inline]
+    pub(crate) fn with_thread_index<R>(function: impl FnOnce(usize) -> R) -> R {
+        if interface::active() {
+            function(interface::current_thread().0 as usize)
+        } else {
+            crate::thread_index::with_thread_index(function)
+        }
+    }
+}
+
+#[path = "../objects/array_queue.rs"]
+pub mod array_queue;
+#[path = "../objects/grace.rs"]
+mod grace;
+#[path = "../objects/growing_array.rs"]
+pub(crate) mod growing_array;
+#[path = "../objects/herlihy_wing_queue.rs"]
+pub mod herlihy_wing_queue;
+#[path = "../objects/michael_scott_queue.rs"]
+pub mod michael_scott_queue;
+#[path = "../objects/padded.rs"]
+mod padded;
+#[path = "../objects/ticket_lock.rs"]
+pub mod ticket_lock;
+#[path = "../objects/treiber_stack.rs"]
+pub mod treiber_stack;
+#[path = "../objects/vyukov_queue.rs"]
+pub mod vyukov_queue;
+
+pub use array_queue::ArrayQueue;
+pub use herlihy_wing_queue::HerlihyWingQueue;
+pub use michael_scott_queue::MichaelScottQueue;
+pub use ticket_lock::TicketLock;
+pub use treiber_stack::TreiberStack;
+pub use vyukov_queue::VyukovQueue;

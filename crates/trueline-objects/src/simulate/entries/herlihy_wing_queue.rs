@@ -1,0 +1,46 @@
+//! Herlihy and Wing's queue and its mutants.
+
+use super::{Entry, Standing, mutant};
+use crate::mutants::herlihy_wing_queue::{Fault, Queue as Mutant};
+use crate::shadowed;
+
+pub(super) const ENTRIES: &[Entry] = &[
+    HERLIHY_WING_QUEUE,
+    mutant(
+        HERLIHY_WING_QUEUE,
+        "herlihy-wing-queue-rereads",
+        "deq reads again how far to look, and may pass a value: Wing and Gong, section 3.2.2",
+        "enq(1) enq(2) | deq()",
+        || Box::new(Mutant::new(Fault::RereadsRange)),
+    ),
+    mutant(
+        HERLIHY_WING_QUEUE,
+        "herlihy-wing-queue-shares-places",
+        "enq reserves its place with a read and a write",
+        "enq(1) deq() | enq(2) deq()",
+        || Box::new(Mutant::new(Fault::ReservesInTwoSteps)),
+    ),
+    mutant(
+        HERLIHY_WING_QUEUE,
+        "herlihy-wing-queue-takes-twice",
+        "deq empties a place with a read and a write",
+        "enq(1) deq() | deq()",
+        || Box::new(Mutant::new(Fault::TakesInTwoSteps)),
+    ),
+];
+
+const HERLIHY_WING_QUEUE: Entry = Entry {
+    name: "herlihy-wing-queue",
+    summary: "a queue in an array without an end: enq reserves a place, then fills it",
+    standing: Standing::Correct,
+    spec: "queue",
+    note: "deq waits while there is nothing",
+    alphabet: "enq(*) deq()",
+    source: "Herlihy, Wing, Linearizability: a correctness condition for concurrent objects, 1990",
+    progress: "enq wait-free; deq waits on an empty queue, otherwise lock-free",
+    letter: "Q",
+    waiting: &["deq"],
+    rule: None,
+    shadowed: || Box::new(shadowed::HerlihyWingQueue::new()),
+    production: Some(|| Box::new(crate::HerlihyWingQueue::new())),
+};

@@ -1,0 +1,211 @@
+//! How the objects of a family are called: by the methods of one specification.
+//!
+//! Values are whole numbers. Programs are checked before they are run, so that nobody calls what an object does not have.
+
+use std::mem;
+
+use trueline::Value;
+
+use super::subject::Concurrent;
+use crate::{mutants, shadowed};
+
+fn value(number: Option<i64>) -> Value {
+    number.map_or(Value::Nil, Value::Int)
+}
+
+/// The program asks for what the object does not have.
+fn absent(method: &str, args: &[Value]) -> Value {
+    unreachable!("the object has no {method} of {args:?}, and programs were checked")
+}
+
+macro_rules! stacks {
+    ($($stack:ty),* $(,)?) => { $(
+        impl Concurrent for $stack {
+            fn call(&self, method: &str, args: &[Value], _: &mut bool) -> Value {
+                match (method, args) {
+                    ("push", [Value::Int(item)]) => {
+                        self.push(*item);
+                        Value::Nil
+                    }
+                    ("pop", []) => value(self.pop()),
+                    _ => absent(method, args),
+                }
+            }
+        }
+    )* };
+}
+
+stacks! {
+    crate::TreiberStack<i64>,
+    shadowed::TreiberStack<i64>,
+    mutants::treiber_stack::Stack,
+    mutants::treiber_stack::RelaxedStack,
+}
+
+macro_rules! queues {
+    ($($queue:ty),* $(,)?) => { $(
+        impl Concurrent for $queue {
+            fn call(&self, method: &str, args: &[Value], _: &mut bool) -> Value {
+                match (method, args) {
+                    ("enq", [Value::Int(item)]) => {
+                        self.enq(*item);
+                        Value::Nil
+                    }
+                    ("deq", []) => value(self.deq()),
+                    _ => absent(method, args),
+                }
+            }
+        }
+    )* };
+}
+
+queues! {
+    crate::MichaelScottQueue<i64>,
+    shadowed::MichaelScottQueue<i64>,
+    mutants::michael_scott_queue::Queue,
+    mutants::michael_scott_queue::HastyQueue,
+}
+
+macro_rules! queues_that_wait {
+    ($($queue:ty),* $(,)?) => { $(
+        impl Concurrent for $queue {
+            fn call(&self, method: &str, args: &[Value], _: &mut bool) -> Value {
+                match (method, args) {
+                    ("enq", [Value::Int(item)]) => {
+                        self.enq(*item);
+                        Value::Nil
+                    }
+                    ("deq", []) => Value::Int(self.deq()),
+                    _ => absent(method, args),
+                }
+            }
+        }
+    )* };
+}
+
+queues_that_wait! {
+    crate::HerlihyWingQueue<i64>,
+    shadowed::HerlihyWingQueue<i64>,
+    mutants::herlihy_wing_queue::Queue,
+}
+
+/// Whether an `enq` of a bounded queue found room.
+trait Room {
+    fn found(self) -> bool;
+}
+
+impl Room for bool {
+    fn found(self) -> bool {
+        self
+    }
+}
+
+impl Room for Result<(), i64> {
+    fn found(self) -> bool {
+        self.is_ok()
+    }
+}
+
+macro_rules! bounded_queues {
+    ($($queue:ty),* $(,)?) => { $(
+        impl Concurrent for $queue {
+            fn call(&self, method: &str, args: &[Value], _: &mut bool) -> Value {
+                match (method, args) {
+                    ("enq", [Value::Int(item)]) => Value::Bool(self.enq(*item).found()),
+                    ("deq", []) => value(self.deq()),
+                    _ => absent(method, args),
+                }
+            }
+        }
+    )* };
+}
+
+bounded_queues! {
+    crate::ArrayQueue<i64>,
+    shadowed::ArrayQueue<i64>,
+    crate::VyukovQueue<i64>,
+    shadowed::VyukovQueue<i64>,
+    mutants::array_queue::Queue,
+    mutants::array_queue::RelaxedQueue,
+}
+
+/// A lock in the hands of threads that know whether they hold it.
+trait Lock: Send + Sync {
+    fn acquire(&self);
+    fn try_acquire(&self) -> bool;
+    /// # Safety
+    /// The thread that calls has acquired the lock and not released it.
+    unsafe fn release(&self);
+}
+
+/// A lock as an object.
+pub(super) struct Locked<L>(pub(super) L);
+
+impl<L: Lock> Concurrent for Locked<L> {
+    fn call(&self, method: &str, args: &[Value], holds: &mut bool) -> Value {
+        match (method, args) {
+            ("acquire", []) => {
+                self.0.acquire();
+                *holds = true;
+                Value::Nil
+            }
+            ("try_acquire", []) => {
+                let taken = self.0.try_acquire();
+                *holds |= taken;
+                Value::Bool(taken)
+            }
+            ("release", []) => {
+                assert!(*holds, "a thread must not release a lock that it does not hold");
+                *holds = false;
+                // SAFETY: it holds the lock.
+                unsafe { self.0.release() };
+                Value::Nil
+            }
+            _ => absent(method, args),
+        }
+    }
+}
+
+macro_rules! locks {
+    ($($lock:ty),* $(,)?) => { $(
+        impl Lock for $lock {
+            fn acquire(&self) {
+                let mut held = self.lock();
+                // What the lock protects: were it broken, the explorer would see a race.
+                *held += 1;
+                mem::forget(held);
+            }
+
+            fn try_acquire(&self) -> bool {
+                let Some(mut held) = self.try_lock() else { return false };
+                *held += 1;
+                mem::forget(held);
+                true
+            }
+
+            unsafe fn release(&self) {
+                // SAFETY: the thread holds the lock, by a guard that it has forgotten.
+                unsafe { self.force_unlock() };
+            }
+        }
+    )* };
+}
+
+locks! {
+    crate::TicketLock<u64>,
+    shadowed::TicketLock<u64>,
+}
+
+impl Lock for mutants::ticket_lock::Lock {
+    fn acquire(&self) {
+        self.acquire();
+    }
+
+    fn try_acquire(&self) -> bool {
+        self.try_acquire()
+    }
+
+    unsafe fn release(&self) {
+        self.release();
+    }
+}

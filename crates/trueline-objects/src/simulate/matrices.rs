@@ -1,0 +1,150 @@
+//! Programs that nobody wrote: all of a size, or some at random.
+//!
+//! A matrix has a row for each process, of operations from an alphabet. Which process is which does not matter, so rows are
+//! taken in order: of n rows for p processes C(n + p - 1, p) matrices remain. A `*` stands for a number of its own at each place.
+//! For containers that do not look at what they hold, programs with different values say as much as all others: Wolper, Expressing
+//! interesting properties of programs in propositional temporal logic. POPL 1986.
+
+use trueline::rng::Rng;
+
+use super::program::{Argument, Call, Program};
+
+/// Whether a process may call these methods, in this order.
+pub(crate) type Rule = fn(&[&str]) -> Result<(), String>;
+
+/// All programs of so many processes with so many operations each, up to the names of the processes; none where [`number`] says that
+/// there are more than anybody wants.
+pub(crate) fn all(alphabet: &[Call], rule: Option<Rule>, processes: usize, length: usize) -> Vec<Program> {
+    let rows = rows(alphabet, rule, length).unwrap_or_default();
+    let mut matrices = Vec::new();
+    if rows.is_empty() {
+        return matrices;
+    }
+    let mut chosen = vec![0; processes];
+    loop {
+        let program = chosen.iter().map(|&row| rows[row].clone()).collect();
+        matrices.push(with_fresh_numbers(program));
+        // The next sequence of rows that does not descend.
+        let Some(last) = chosen.iter().rposition(|&row| row + 1 < rows.len()) else {
+            return matrices;
+        };
+        let row = chosen[last] + 1;
+        chosen[last..].fill(row);
+    }
+}
+
+/// How many programs [`all`] yields.
+pub(crate) fn number(alphabet: &[Call], rule: Option<Rule>, processes: usize, length: usize) -> u128 {
+    let Some(rows) = rows(alphabet, rule, length) else { return u128::MAX };
+    let rows = rows.len() as u128;
+    // C(rows + processes - 1, processes), each factor of which divides what is there by then.
+    let mut number: u128 = 1;
+    for i in 0..processes as u128 {
+        let Some(product) = number.checked_mul(rows + i) else { return u128::MAX };
+        number = product / (i + 1);
+    }
+    number
+}
+
+/// More rows than this are not enumerated.
+const MANY: usize = 1 << 12;
+
+/// A program at random.
+pub(crate) fn random(
+    alphabet: &[Call],
+    rule: Option<Rule>,
+    processes: usize,
+    length: usize,
+    rng: &mut Rng,
+) -> Program {
+    let process = |_| {
+        let mut row: Vec<Call> = Vec::new();
+        while row.len() < length {
+            row.push(rng.choose(alphabet).clone());
+            if !is_allowed(&row, rule) {
+                row.pop();
+                // Some operation can be called at any time: `all` would find no row otherwise.
+            }
+        }
+        row
+    };
+    with_fresh_numbers((0..processes).map(process).collect())
+}
+
+/// Every sequence of so many operations that the rule allows; None if there are too many.
+fn rows(alphabet: &[Call], rule: Option<Rule>, length: usize) -> Option<Vec<Vec<Call>>> {
+    let mut rows = vec![Vec::new()];
+    for _ in 0..length {
+        let mut longer = Vec::new();
+        for row in &rows {
+            for call in alphabet {
+                let mut row: Vec<Call> = row.clone();
+                row.push(call.clone());
+                if is_allowed(&row, rule) {
+                    longer.push(row);
+                }
+            }
+        }
+        rows = longer;
+        if rows.len() > MANY {
+            return None;
+        }
+    }
+    Some(rows)
+}
+
+fn is_allowed(row: &[Call], rule: Option<Rule>) -> bool {
+    rule.is_none_or(|rule| {
+        let methods: Vec<&str> = row.iter().map(|call| call.method.as_str()).collect();
+        rule(&methods).is_ok()
+    })
+}
+
+/// The program with 1, 2, 3 in place of the `*`.
+fn with_fresh_numbers(mut program: Program) -> Program {
+    let mut next = 1;
+    for call in program.iter_mut().flatten() {
+        for arg in &mut call.args {
+            if *arg == Argument::Fresh {
+                *arg = Argument::Number(next);
+                next += 1;
+            }
+        }
+    }
+    program
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::program::{Case, calls};
+    use super::*;
+
+    fn show(programs: Vec<Program>) -> Vec<String> {
+        let case = |program| Case { program, ..Case::default() }.to_string();
+        programs.into_iter().map(case).collect()
+    }
+
+    #[test]
+    fn matrices_are_enumerated_up_to_the_names_of_processes() {
+        let alphabet = calls("enq(*) deq()").unwrap();
+        assert_eq!(
+            show(all(&alphabet, None, 2, 1)),
+            ["enq(1) | enq(2)", "enq(1) | deq()", "deq() | deq()"]
+        );
+        // Rows: 4 of two operations, 8 of three.
+        assert_eq!(all(&alphabet, None, 3, 2).len(), 20);
+        assert_eq!(all(&alphabet, None, 2, 3).len(), 36);
+        assert_eq!([(3, 2), (2, 3), (2, 100)].map(|(p, n)| number(&alphabet, None, p, n)), [20, 36, u128::MAX]);
+        let no_deq_first: Rule =
+            |row| if row[0] == "deq" { Err(String::new()) } else { Ok(()) };
+        assert_eq!(all(&alphabet, Some(no_deq_first), 2, 2).len(), 3);
+    }
+
+    #[test]
+    fn random_programs_depend_on_the_seed_alone() {
+        let alphabet = calls("enq(*) deq()").unwrap();
+        let make = |seed| show(vec![random(&alphabet, None, 3, 4, &mut Rng::new(seed))]);
+        assert_eq!(make(1), make(1));
+        assert_ne!(make(1), make(2));
+    }
+}

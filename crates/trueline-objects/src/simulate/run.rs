@@ -1,0 +1,236 @@
+//! Runs an object: every case under every schedule that matters, or on real threads.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use trueline::spec::{self, Dynamic, Invocation};
+use trueline::{History, Value};
+use trueline_explore::harness::{self, Counts, Kind, explore};
+
+use super::matrices;
+use super::notation;
+use super::program::{self, Argument, Call, Case, Error};
+use super::subject::Waiting;
+use super::Entry;
+
+/// What to run, and how much of it.
+#[derive(Clone, Default)]
+pub struct Request {
+    /// How.
+    pub mode: Mode,
+    /// What is called.
+    pub cases: Vec<Case>,
+    /// Explored: at most so many executions of a case. On real threads: so many rounds of all cases together.
+    pub limit: Option<u64>,
+    /// Explored: at most so much time for a case.
+    pub time: Option<Duration>,
+    /// Explored: only schedules with at most so many preemptions.
+    pub preemptions: Option<u32>,
+    /// What random choices come from.
+    pub seed: u64,
+    /// The failure to run again, as [`Found::replay`] says it.
+    pub replay: Option<String>,
+    /// Sees each history before it is checked.
+    pub watch: Option<Arc<dyn Fn(&History) + Send + Sync>>,
+}
+
+/// How an object is run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Over the shadow std, under every schedule that matters.
+    #[default]
+    Explore,
+    /// As it ships, on real threads.
+    Stress,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Simulated {
+    /// The answer.
+    pub verdict: Verdict,
+    /// How much was done for it.
+    pub counts: Counts,
+    /// What has been seen, in words.
+    pub scope: String,
+}
+
+/// The answer to 'does the object do what its specification says?'.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// In all that was run.
+    Holds,
+    /// It does not.
+    Violation(Box<Found>),
+    /// A limit was reached; which.
+    Undecided(String),
+}
+
+/// Something that is wrong.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// What it is.
+    pub kind: Kind,
+    /// Why, in a sentence.
+    pub sentence: String,
+    /// What was called, as small as it could be made.
+    pub case: String,
+    /// The history, where the failure has one.
+    pub history: Option<History>,
+    /// The report of the harness.
+    pub report: String,
+    /// What to replay.
+    pub replay: Option<String>,
+}
+
+impl Entry {
+    /// Runs it. An error says what is wrong with a case.
+    pub fn run(&self, request: &Request) -> Result<Simulated, Error> {
+        let mut counts = Counts::default();
+        let mut scope = String::new();
+        let mut undecided = None;
+        for case in &request.cases {
+            let outcome = self.explore(request, self.decode(case)?);
+            add(&mut counts, &outcome.counts);
+            let report = outcome.to_string();
+            match outcome.verdict {
+                harness::Verdict::Holds => {}
+                harness::Verdict::Undecided(why) => undecided = Some(why),
+                harness::Verdict::Error(message) => {
+                    return Err(Error { line: 0, column: 1, message });
+                }
+                harness::Verdict::Fails(failure) => {
+                    let found = Found {
+                        kind: failure.kind,
+                        sentence: failure.sentence,
+                        case: failure.scenario,
+                        history: failure.history.map(|h| notation::named(self.letter, &h)),
+                        report,
+                        replay: failure.replay,
+                    };
+                    let verdict = Verdict::Violation(Box::new(found));
+                    return Ok(Simulated { verdict, counts, scope: outcome.scope });
+                }
+            }
+            scope = outcome.scope;
+        }
+        let verdict = undecided.map_or(Verdict::Holds, Verdict::Undecided);
+        Ok(Simulated { verdict, counts, scope })
+    }
+
+    /// Whether a case calls what the object has, as it may be called.
+    pub fn check(&self, case: &Case) -> Result<(), Error> {
+        self.decode(case).map(drop)
+    }
+
+    /// All programs of so many processes with so many operations each, up to the names of the processes.
+    pub fn matrices(&self, processes: usize, operations: usize) -> Vec<Case> {
+        let programs = matrices::all(&self.calls(), self.rule, processes, operations);
+        programs.into_iter().map(|program| Case { program, ..Case::default() }).collect()
+    }
+
+    /// How many programs [`Entry::matrices`] has; the largest number for more than anybody wants.
+    pub fn number_of_matrices(&self, processes: usize, operations: usize) -> u128 {
+        matrices::number(&self.calls(), self.rule, processes, operations)
+    }
+
+    /// So many programs at random.
+    pub fn random(&self, count: usize, processes: usize, operations: usize, seed: u64) -> Vec<Case> {
+        let mut rng = trueline::rng::Rng::new(seed);
+        let alphabet = self.calls();
+        let program = |_| matrices::random(&alphabet, self.rule, processes, operations, &mut rng);
+        (0..count).map(program).map(|program| Case { program, ..Case::default() }).collect()
+    }
+
+    /// Its methods, as its specification spells them.
+    pub fn methods(&self) -> Vec<String> {
+        self.calls().into_iter().map(|call| call.method).collect()
+    }
+
+    fn calls(&self) -> Vec<Call> {
+        program::calls(self.alphabet).expect("a list of calls")
+    }
+
+    fn specification(&self) -> Dynamic {
+        spec::named(self.spec).expect("a built-in specification").dynamic()
+    }
+
+    fn decode(&self, case: &Case) -> Result<Decoded, Error> {
+        let spec = self.specification();
+        let known = self.methods();
+        let decode_all = |calls: &[Call]| -> Result<Vec<Invocation>, Error> {
+            calls.iter().map(|call| self.decode_call(&spec, &known, call)).collect()
+        };
+        let decoded = Decoded {
+            before: decode_all(&case.before)?,
+            program: case.program.iter().map(|calls| decode_all(calls)).collect::<Result<_, _>>()?,
+            after: decode_all(&case.after)?,
+        };
+        if let Some(rule) = self.rule {
+            let main: Vec<&Call> = case.before.iter().chain(&case.after).collect();
+            let rows = case.program.iter().map(|row| row.iter().collect());
+            for row in std::iter::once(main).chain(rows) {
+                let methods: Vec<&str> = row.iter().map(|call| call.method.as_str()).collect();
+                let column = row.first().map_or(1, |call| call.column);
+                rule(&methods).map_err(|message| Error { line: 0, column, message })?;
+            }
+        }
+        Ok(decoded)
+    }
+
+    fn decode_call(&self, spec: &Dynamic, known: &[String], call: &Call) -> Result<Invocation, Error> {
+        let wrong = |message| Error { line: 0, column: call.column, message };
+        if !known.contains(&call.method) {
+            let known = known.join(", ");
+            let message = format!("{} has no {}: expected one of {known}", self.name, call.method);
+            return Err(wrong(message));
+        }
+        let number = |arg: &Argument| match arg {
+            Argument::Number(n) => Ok(Value::Int(*n)),
+            Argument::Fresh => Err(wrong("found *: expected a whole number".into())),
+        };
+        let args = call.args.iter().map(number).collect::<Result<Vec<_>, _>>()?;
+        let invocation = Invocation::new(&call.method, args);
+        spec.accepts(&invocation).map_err(wrong)?;
+        Ok(invocation)
+    }
+
+    /// Explores one case.
+    fn explore(&self, request: &Request, case: Decoded) -> harness::Outcome<Invocation, Value> {
+        let specified = Waiting { spec: self.specification(), methods: self.waiting };
+        let mut harness = explore(self.shadowed)
+            .spec(specified)
+            .before(case.before)
+            .program(case.program)
+            .after(case.after);
+        if let Some(most) = request.preemptions {
+            harness = harness.preemptions(most);
+        }
+        if let Some(most) = request.limit {
+            harness = harness.executions(most);
+        }
+        if let Some(most) = request.time {
+            harness = harness.time(most);
+        }
+        if let Some(watch) = request.watch.clone() {
+            let letter = self.letter;
+            harness = harness.each_history(move |history| watch(&notation::named(letter, history)));
+        }
+        harness.run()
+    }
+}
+
+/// A case in the words of a specification.
+struct Decoded {
+    before: Vec<Invocation>,
+    program: Vec<Vec<Invocation>>,
+    after: Vec<Invocation>,
+}
+
+fn add(counts: &mut Counts, more: &Counts) {
+    counts.scenarios += more.scenarios;
+    counts.executions += more.executions;
+    counts.blocked += more.blocked;
+    counts.histories += more.histories;
+    counts.checks += more.checks;
+}

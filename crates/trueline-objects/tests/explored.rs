@@ -1,0 +1,66 @@
+//! Every object and every mutant under every schedule that matters.
+#![cfg(feature = "simulate")]
+
+use trueline_explore::harness::Kind;
+use trueline_objects::simulate::{self, Case, Entry, Request, Simulated, Standing, Verdict, program};
+
+#[global_allocator]
+static ALLOC: trueline_explore::Alloc = trueline_explore::Alloc;
+
+#[track_caller]
+fn run(entry: &Entry, cases: Vec<Case>) -> Simulated {
+    match entry.run(&Request { cases, ..Request::default() }) {
+        Ok(simulated) => simulated,
+        Err(error) => panic!("{}: {error}", entry.name),
+    }
+}
+
+#[track_caller]
+fn run_text(name: &str, case: &str) -> Simulated {
+    let entry = simulate::find(name).unwrap_or_else(|| panic!("no object {name}"));
+    run(entry, vec![program::case(case).unwrap()])
+}
+
+#[test]
+fn each_fault_is_found_by_its_program_and_not_in_the_object_itself() {
+    for entry in simulate::all() {
+        let (of, shown_by) = match entry.standing {
+            Standing::Correct => continue,
+            Standing::Flawed { repaired, shown_by } => (repaired, shown_by),
+            Standing::Mutant { of, shown_by, .. } => (of, shown_by),
+        };
+        let broken = run_text(entry.name, shown_by);
+        assert!(matches!(broken.verdict, Verdict::Violation(_)), "{}: {broken:?}", entry.name);
+        let sound = run_text(of, shown_by);
+        assert!(matches!(sound.verdict, Verdict::Holds), "{of}: {sound:?}");
+    }
+}
+
+#[test]
+fn objects_hold_for_all_small_programs() {
+    for entry in simulate::all().filter(|entry| entry.standing == Standing::Correct) {
+        for (processes, operations) in [(2, 2), (3, 1), (1, 4)] {
+            let found = run(entry, entry.matrices(processes, operations));
+            assert!(matches!(found.verdict, Verdict::Holds), "{}: {found:?}", entry.name);
+            assert!(found.scope.contains("complete"), "{}: {}", entry.name, found.scope);
+        }
+    }
+}
+
+#[test]
+fn faults_are_of_the_kind_that_they_say() {
+    let kind = |name: &str| {
+        let entry = simulate::find(name).unwrap();
+        let Standing::Mutant { shown_by, .. } = entry.standing else { panic!("no mutant {name}") };
+        match run_text(name, shown_by).verdict {
+            Verdict::Violation(found) => found.kind,
+            other => panic!("{name}: {other:?}"),
+        }
+    };
+    assert_eq!(kind("treiber-stack-reuses-nodes"), Kind::NotLinearizable);
+    assert_eq!(kind("treiber-stack-relaxed"), Kind::Race);
+    assert_eq!(kind("michael-scott-queue-hasty"), Kind::Memory);
+    assert_eq!(kind("array-queue-relaxed"), Kind::Race);
+    assert_eq!(kind("ticket-lock-relaxed"), Kind::Race);
+    assert_eq!(kind("ticket-lock-skips"), Kind::Stuck);
+}

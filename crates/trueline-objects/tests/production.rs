@@ -1,0 +1,219 @@
+//! The objects as they ship, over std: in sequence, on real threads, and that they free what they hold.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use trueline_objects::{
+    ArrayQueue, HerlihyWingQueue, MichaelScottQueue, TicketLock, TreiberStack, VyukovQueue,
+};
+
+/// Counts how many of it there are.
+struct Counted(Arc<AtomicUsize>);
+
+impl Counted {
+    fn new(alive: &Arc<AtomicUsize>) -> Counted {
+        alive.fetch_add(1, Ordering::SeqCst);
+        Counted(Arc::clone(alive))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// A program of pseudo-random insertions and removals, beside what it should do.
+fn in_sequence<O, M>(
+    object: &O,
+    mut model: M,
+    insert: impl Fn(&O, &mut M, u64),
+    remove: impl Fn(&O, &mut M),
+) {
+    let mut state = 7u64;
+    for value in 0..2000 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        if state >> 63 == 0 { insert(object, &mut model, value) } else { remove(object, &mut model) }
+    }
+}
+
+#[test]
+fn a_stack_in_sequence() {
+    let insert = |stack: &TreiberStack<u64>, model: &mut Vec<u64>, value| {
+        stack.push(value);
+        model.push(value);
+    };
+    let remove = |stack: &TreiberStack<u64>, model: &mut Vec<u64>| assert_eq!(stack.pop(), model.pop());
+    for batch in [1, 2, 64] {
+        in_sequence(&TreiberStack::with_batch(batch), Vec::new(), insert, remove);
+    }
+}
+
+#[test]
+fn queues_in_sequence() {
+    type Model = VecDeque<u64>;
+    for batch in [1, 2, 64] {
+        in_sequence(
+            &MichaelScottQueue::with_batch(batch),
+            Model::new(),
+            |queue, model, value| {
+                queue.enq(value);
+                model.push_back(value);
+            },
+            |queue, model| assert_eq!(queue.deq(), model.pop_front()),
+        );
+    }
+    in_sequence(
+        &HerlihyWingQueue::new(),
+        Model::new(),
+        |queue, model, value| {
+            queue.enq(value);
+            model.push_back(value);
+        },
+        |queue, model| {
+            if let Some(value) = model.pop_front() {
+                assert_eq!(queue.deq(), value);
+            }
+        },
+    );
+}
+
+#[test]
+fn bounded_queues_in_sequence() {
+    fn expected(model: &mut VecDeque<u64>, value: u64) -> Result<(), u64> {
+        if model.len() == 4 {
+            return Err(value);
+        }
+        model.push_back(value);
+        Ok(())
+    }
+    in_sequence(
+        &ArrayQueue::new(4),
+        VecDeque::new(),
+        |queue, model, value| assert_eq!(queue.enq(value), expected(model, value)),
+        |queue, model| assert_eq!(queue.deq(), model.pop_front()),
+    );
+    in_sequence(
+        &VyukovQueue::new(4),
+        VecDeque::new(),
+        |queue, model, value| assert_eq!(queue.enq(value), expected(model, value)),
+        |queue, model| assert_eq!(queue.deq(), model.pop_front()),
+    );
+}
+
+/// Each of several threads inserts values of its own and removes as many; nothing is lost, doubled or left.
+fn on_threads<O: Sync>(
+    object: &O,
+    insert: impl Fn(&O, (usize, Counted)) + Sync,
+    remove: impl Fn(&O) -> Option<(usize, Counted)> + Sync,
+    alive: &Arc<AtomicUsize>,
+) {
+    const THREADS: usize = 4;
+    const EACH: usize = 2000;
+    let run = |thread: usize| {
+        let mut taken = Vec::new();
+        for i in 0..EACH {
+            insert(object, (thread * EACH + i, Counted::new(alive)));
+            taken.extend(remove(object).map(|(value, _)| value));
+        }
+        taken
+    };
+    let mut all: Vec<usize> = thread::scope(|s| {
+        let threads: Vec<_> = (0..THREADS).map(|t| s.spawn(move || run(t))).collect();
+        threads.into_iter().flat_map(|t| t.join().unwrap()).collect()
+    });
+    all.extend(std::iter::from_fn(|| remove(object).map(|(value, _)| value)));
+    assert_eq!(all.len(), THREADS * EACH);
+    assert_eq!(all.into_iter().collect::<BTreeSet<_>>().len(), THREADS * EACH);
+    assert_eq!(alive.load(Ordering::SeqCst), 0);
+}
+
+#[test]
+fn nothing_is_lost_on_threads() {
+    let alive = Arc::default();
+    for batch in [1, 64] {
+        on_threads(&TreiberStack::with_batch(batch), |s, v| s.push(v), |s| s.pop(), &alive);
+        on_threads(&MichaelScottQueue::with_batch(batch), |q, v| q.enq(v), |q| q.deq(), &alive);
+    }
+    fn until_there_is_room<T>(mut value: T, enq: impl Fn(T) -> Result<(), T>) {
+        while let Err(back) = enq(value) {
+            value = back;
+            thread::yield_now();
+        }
+    }
+    let insert = |q: &ArrayQueue<_>, v| until_there_is_room(v, |v| q.enq(v));
+    on_threads(&ArrayQueue::new(8), insert, |q| q.deq(), &alive);
+    let insert = |q: &VyukovQueue<_>, v| until_there_is_room(v, |v| q.enq(v));
+    on_threads(&VyukovQueue::new(8), insert, |q| q.deq(), &alive);
+}
+
+#[test]
+fn a_waiting_queue_hands_everything_over() {
+    let queue = HerlihyWingQueue::new();
+    let (threads, each) = (2, 500u64);
+    let sum: u64 = thread::scope(|s| {
+        for t in 0..threads {
+            let queue = &queue;
+            s.spawn(move || (0..each).for_each(|i| queue.enq(t * each + i)));
+        }
+        let takes = || (0..each).map(|_| queue.deq()).sum::<u64>();
+        let takers: Vec<_> = (0..threads).map(|_| s.spawn(takes)).collect();
+        takers.into_iter().map(|t| t.join().unwrap()).sum()
+    });
+    assert_eq!(sum, (0..threads * each).sum());
+}
+
+#[test]
+fn what_is_left_is_dropped_with_the_object() {
+    let alive: Arc<AtomicUsize> = Arc::default();
+    let stack = TreiberStack::new();
+    let (ms, hw) = (MichaelScottQueue::new(), HerlihyWingQueue::new());
+    let (array, vyukov) = (ArrayQueue::new(4), VyukovQueue::new(4));
+    for _ in 0..3 {
+        stack.push(Counted::new(&alive));
+        ms.enq(Counted::new(&alive));
+        hw.enq(Counted::new(&alive));
+        assert!(array.enq(Counted::new(&alive)).is_ok());
+        assert!(vyukov.enq(Counted::new(&alive)).is_ok());
+    }
+    drop((stack.pop(), ms.deq(), hw.deq(), array.deq(), vyukov.deq()));
+    assert_eq!(alive.load(Ordering::SeqCst), 10);
+    drop((stack, ms, hw, array, vyukov));
+    assert_eq!(alive.load(Ordering::SeqCst), 0);
+}
+
+#[test]
+fn a_lock_keeps_others_out() {
+    let lock = TicketLock::new(0u64);
+    thread::scope(|s| {
+        for _ in 0..4 {
+            s.spawn(|| {
+                for i in 0..2000 {
+                    if i % 3 == 0 {
+                        if let Some(mut held) = lock.try_lock() {
+                            *held += 3;
+                            continue;
+                        }
+                    }
+                    *lock.lock() += 3;
+                }
+            });
+        }
+    });
+    assert_eq!(lock.into_inner(), 4 * 2000 * 3);
+}
+
+#[test]
+fn objects_go_where_their_values_may() {
+    fn crosses<T: Send + Sync>() {}
+    // A `Cell` may move to another thread, and not be shared: containers that give no `&T` out are fine with that.
+    type Moves = std::cell::Cell<u8>;
+    crosses::<TreiberStack<Moves>>();
+    crosses::<MichaelScottQueue<Moves>>();
+    crosses::<HerlihyWingQueue<Moves>>();
+    crosses::<ArrayQueue<Moves>>();
+    crosses::<VyukovQueue<Moves>>();
+    crosses::<TicketLock<Moves>>();
+}
