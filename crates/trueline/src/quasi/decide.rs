@@ -30,7 +30,7 @@ pub(super) enum Answer {
 }
 
 /// Widths of the search for queues, one after the other; the last drops nothing.
-const WIDTHS: [usize; 4] = [32, 512, 8192, usize::MAX];
+const WIDTHS: [usize; 5] = [4, 64, 1024, 1 << 14, usize::MAX];
 
 /// Decides with these bounds, in at most `limit` steps.
 pub(super) fn decide(
