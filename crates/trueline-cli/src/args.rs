@@ -159,33 +159,33 @@ pub(crate) struct SimulateArgs {
     pub(crate) mode: SimulateMode,
 
     /// What is called before the processes start: 'enq(1) enq(2)'
-    #[arg(long, value_name = "CALLS", conflicts_with_all = ["cases", "replay"])]
+    #[arg(long, value_name = "CALLS", conflicts_with = "cases")]
     pub(crate) before: Option<String>,
 
     /// What the processes call: 'enq(3) | enq(4) deq()'
-    #[arg(long, value_name = "PROGRAM", conflicts_with_all = ["cases", "replay"])]
+    #[arg(long, value_name = "PROGRAM", conflicts_with = "cases")]
     pub(crate) program: Option<String>,
 
     /// What is called after the processes have ended: 'deq() deq()'
-    #[arg(long, value_name = "CALLS", conflicts_with_all = ["cases", "replay"])]
+    #[arg(long, value_name = "CALLS", conflicts_with = "cases")]
     pub(crate) after: Option<String>,
 
     /// How many processes programs have that nobody wrote
-    #[arg(long, short, value_name = "N", default_value_t = 2, conflicts_with_all = ["program", "cases", "replay"],
+    #[arg(long, short, value_name = "N", default_value_t = 2, conflicts_with_all = ["program", "cases"],
         value_parser = clap::value_parser!(u8).range(1..=16))]
     pub(crate) processes: u8,
 
     /// How many operations each process of such a program calls
-    #[arg(long, short = 'n', value_name = "M", default_value_t = 2, conflicts_with_all = ["program", "cases", "replay"],
+    #[arg(long, short = 'n', value_name = "M", default_value_t = 2, conflicts_with_all = ["program", "cases"],
         value_parser = clap::value_parser!(u8).range(1..=100))]
     pub(crate) operations: u8,
 
     /// So many programs at random in place of all
-    #[arg(long, value_name = "N", conflicts_with_all = ["program", "cases", "replay"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["program", "cases"])]
     pub(crate) random: Option<u32>,
 
     /// A file of programs, one a line: 'before enq(1); enq(3) | deq(); after deq()'
-    #[arg(long, value_name = "FILE", conflicts_with = "replay")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) cases: Option<PathBuf>,
 
     /// Stop after so many executions of a program, or rounds on real threads
@@ -200,8 +200,8 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "X", default_value_t = 0)]
     pub(crate) seed: u64,
 
-    /// Run the schedule of a failure again, as its report prints it
-    #[arg(long, value_name = "SCHEDULE")]
+    /// Run the schedule of a failure of this program again, as its report prints it
+    #[arg(long, value_name = "SCHEDULE", requires = "program")]
     pub(crate) replay: Option<String>,
 
     /// Give up after this time: 500ms, 10s, 2m, 1h

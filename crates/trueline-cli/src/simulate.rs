@@ -70,9 +70,6 @@ fn place(args: &SimulateArgs) -> String {
 
 /// The programs that are asked for.
 fn cases(entry: &Entry, args: &SimulateArgs) -> anyhow::Result<Vec<Case>> {
-    if args.replay.is_some() {
-        return Ok(Vec::new());
-    }
     if let Some(file) = &args.cases {
         let name = file.display();
         let text = fs::read_to_string(file).with_context(|| name.to_string())?;
@@ -90,25 +87,27 @@ fn cases(entry: &Entry, args: &SimulateArgs) -> anyhow::Result<Vec<Case>> {
         calls.map_err(|error| anyhow!("--{flag}, {error}"))
     };
     let (before, after) = (calls("before", &args.before)?, calls("after", &args.after)?);
-    let (processes, operations) = (usize::from(args.processes), usize::from(args.operations));
+    let size = (usize::from(args.processes), usize::from(args.operations));
     let mut cases = match (&args.program, args.random) {
         (Some(text), _) => {
             let program = program::program(text).map_err(|error| anyhow!("--program, {error}"))?;
             vec![Case { program, ..Case::default() }]
         }
-        (None, Some(count)) => entry.random(count as usize, processes, operations, args.seed),
+        (None, Some(count)) => {
+            entry.random(mode(args), count as usize, size, args.seed)
+        },
         (None, None) if args.mode == SimulateMode::Stress => {
-            entry.random(RANDOM_PROGRAMS, processes, operations, args.seed)
+            entry.random(mode(args), RANDOM_PROGRAMS, size, args.seed)
         }
         (None, None) => {
-            let programs = entry.number_of_matrices(processes, operations);
+            let programs = entry.number_of_matrices(size.0, size.1);
             if programs > MOST_PROGRAMS {
                 bail!(
                     "there are {programs} programs of this size: expected at most {MOST_PROGRAMS}; \
                      --random 1000 takes some of them"
                 );
             }
-            entry.matrices(processes, operations)
+            entry.matrices(size.0, size.1)
         }
     };
     for case in &mut cases {
@@ -254,7 +253,7 @@ impl Told<'_> {
     /// The command that runs the same programs again.
     fn again(&self) -> String {
         let args = self.args;
-        let size = args.program.is_none() && args.cases.is_none() && args.replay.is_none();
+        let size = args.program.is_none() && args.cases.is_none();
         let random = size && (args.random.is_some() || args.mode == SimulateMode::Stress);
         Again::new("simulate")
             .maybe("mode", (args.mode == SimulateMode::Stress).then_some("stress"))
@@ -277,6 +276,13 @@ impl Told<'_> {
     fn replay(&self) -> Option<String> {
         let Verdict::Violation(found) = &self.simulated.verdict else { return None };
         let replay = found.replay.as_ref()?;
-        Some(Again::new("simulate").flag("replay", replay).file(&self.args.object))
+        let calls = |calls: &[program::Call]| (!calls.is_empty()).then(|| program::words(calls));
+        let processes: Vec<String> = found.of.program.iter().map(|p| program::words(p)).collect();
+        let again = Again::new("simulate")
+            .maybe("mode", (self.args.mode == SimulateMode::Stress).then_some("stress"))
+            .maybe("before", calls(&found.of.before))
+            .flag("program", processes.join(" | "))
+            .maybe("after", calls(&found.of.after));
+        Some(again.flag("replay", replay).file(&self.args.object))
     }
 }

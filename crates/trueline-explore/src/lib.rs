@@ -8,7 +8,7 @@ mod race;
 pub mod std;
 mod watch;
 
-pub use harness::explore;
+pub use harness::{explore, stress};
 pub use memory::Alloc;
 // What `operations!` writes names the crate by this path, so that a user needs no dependency of their own on it.
 pub use trueline;

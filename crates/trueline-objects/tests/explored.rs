@@ -64,3 +64,33 @@ fn faults_are_of_the_kind_that_they_say() {
     assert_eq!(kind("ticket-lock-relaxed"), Kind::Race);
     assert_eq!(kind("ticket-lock-skips"), Kind::Stuck);
 }
+
+/// The known violation of Vyukov's queue: `None` after one's own completed `enq`, while another `enq` is half done.
+#[test]
+fn what_is_wrong_with_vyukovs_queue_is_made_as_small_as_it_gets() {
+    let entry = simulate::find("vyukov-queue").unwrap();
+    let found = run(entry, entry.matrices(2, 3));
+    let Verdict::Violation(found) = found.verdict else { panic!("{found:?}") };
+    assert_eq!(found.kind, Kind::NotLinearizable);
+    let case = program::case(&found.case).unwrap();
+    assert!(case.program.len() <= 2 && case.before.is_empty(), "{case}");
+    assert!(case.program.iter().all(|calls| calls.len() <= 2), "{case}");
+    assert!(found.report.contains("vyukov_queue.rs:"), "{}", found.report);
+}
+
+#[test]
+fn a_failure_is_run_again_from_its_text() {
+    let entry = simulate::find("herlihy-wing-queue-rereads").unwrap();
+    let Verdict::Violation(first) = run(entry, entry.matrices(2, 2)).verdict else {
+        panic!("the fault was not found")
+    };
+    let request = Request {
+        cases: vec![first.of.clone()],
+        replay: first.replay.clone(),
+        ..Request::default()
+    };
+    let again = entry.run(&request).unwrap();
+    assert_eq!(again.counts.executions, 1);
+    let Verdict::Violation(second) = again.verdict else { panic!("{again:?}") };
+    assert_eq!((second.sentence, second.report), (first.sentence, first.report));
+}

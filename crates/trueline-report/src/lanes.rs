@@ -9,22 +9,38 @@ use std::ops::Range;
 
 use unicode_width::UnicodeWidthStr;
 
+use crate::Look;
 use crate::document::{Document, Line, Role};
 use crate::words::cut;
 
 /// An operation to be drawn.
 #[derive(Clone, Debug)]
-pub(crate) struct Bar {
+pub struct Bar {
     /// Index of its lane.
-    pub(crate) lane: usize,
+    pub lane: usize,
     /// Rank of its call.
-    pub(crate) call: u32,
+    pub call: u32,
     /// Rank of its return; `None` where it is pending.
-    pub(crate) end: Option<u32>,
+    pub end: Option<u32>,
     /// What to write on it.
-    pub(crate) label: String,
+    pub label: String,
     /// Whether it is one of those that clash.
-    pub(crate) clash: bool,
+    pub clash: bool,
+}
+
+/// Draws bars, sorted by call, on lanes with these names. Where bars are too short for their labels, a list below says what they are.
+pub fn lanes(bars: &[Bar], names: &[String], look: &Look) -> Document {
+    let glyphs = Glyphs::new(look.ascii);
+    let Drawing { mut document, numbered } = draw(bars, names, look.width, glyphs);
+    if numbered {
+        document.gap();
+        for (i, bar) in bars.iter().enumerate() {
+            let label = cut(&bar.label, look.width.saturating_sub(8), glyphs.cut);
+            let role = if bar.clash { Role::Clash } else { Role::Plain };
+            document.push(Line::of(role, format!("  {:>3}  {label}", i + 1)));
+        }
+    }
+    document
 }
 
 /// A drawing, and whether its bars carry numbers (from 1, in the order of the bars) instead of their labels.

@@ -19,9 +19,10 @@ use trueline::{History, Outcome};
 
 pub use document::{Document, Line, Role, Span};
 pub use json::{SCHEMA, json, value};
+pub use lanes::{Bar, lanes};
 pub use quasi::{quasi_json, quasi_text};
 pub use text::text;
-pub use words::{bytes, clean, count, seconds};
+pub use words::{bytes, clean, count, cut, seconds, unbroken, wrap};
 
 /// One file that was checked, and what came out.
 #[derive(Clone, Copy)]

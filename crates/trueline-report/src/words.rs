@@ -74,7 +74,7 @@ pub fn clean(text: &str) -> String {
 }
 
 /// The text cut to `width` columns; what is cut ends with `mark`.
-pub(crate) fn cut(text: &str, width: usize, mark: &str) -> String {
+pub fn cut(text: &str, width: usize, mark: &str) -> String {
     if text.width() <= width {
         return text.to_string();
     }
@@ -95,7 +95,7 @@ pub(crate) fn cut(text: &str, width: usize, mark: &str) -> String {
 pub(crate) const UNBROKEN: &str = "\u{a0}";
 
 /// The text with the spaces between backticks unbroken, so that calls stay whole.
-pub(crate) fn unbroken(text: &str) -> String {
+pub fn unbroken(text: &str) -> String {
     let mut pieces = text.split('`').map(String::from).collect::<Vec<_>>();
     for quoted in pieces.iter_mut().skip(1).step_by(2) {
         *quoted = quoted.replace(' ', UNBROKEN);
@@ -112,7 +112,7 @@ pub(crate) fn readable(sentence: &str, mark: &str) -> String {
 }
 
 /// The text broken into lines of at most `width` columns, between words where that is possible.
-pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let last = lines.last_mut().expect("there is always a line");

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::bounded::Bounded;
 use super::execution::Machine;
 use super::interface::{Failure, Kind, ThreadId};
-use super::intervals::{self, Histories};
+use super::intervals::{self, Histories, Operation};
 use super::optimal::Optimal;
 use super::parallel::{Parallel, Worker};
 use super::report::{Aim, Report, Stop};
@@ -127,6 +127,10 @@ fn steps(trace: &Trace) -> impl Iterator<Item = Step> + '_ {
         caller: event.access.caller,
         operation: within(event),
     })
+}
+
+fn operation(span: &OperationSpan) -> Operation {
+    Operation { thread: span.thread, operation: span.operation, result: span.result }
 }
 
 /// What a visitor says of an execution: an error makes it a failure, and ends the exploration.
@@ -324,6 +328,7 @@ impl<'a> Run<'a> {
             self.report.schedule.clone_from(&found.schedule);
             self.report.trace.clone_from(&found.trace);
             self.report.steps.clone_from(&found.steps);
+            self.report.operations.clone_from(&found.operations);
         }
     }
 
@@ -475,6 +480,7 @@ impl<'a> Run<'a> {
         self.report.failure = failure;
         self.report.schedule = Some(Schedule::of(&self.machine.trace, self.machine.order()));
         self.report.steps = steps(&self.machine.trace).collect();
+        self.report.operations = self.machine.trace.operations.iter().map(operation).collect();
         self.report.trace = lines(&self.machine.trace, self.machine.order());
         self.report.scope.stopped = Some(Stop::Failure);
         false

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::exploration::Step;
 use super::interface::Failure;
+use super::intervals::Operation;
 use super::schedule::Schedule;
 
 /// What an exploration found.
@@ -24,6 +25,8 @@ pub struct Report {
     pub trace: String,
     /// The same events.
     pub steps: Vec<Step>,
+    /// The operations of the execution that failed, in the order of their calls.
+    pub operations: Vec<Operation>,
 }
 
 /// Which behaviours an exploration has seen. Values are always sequentially consistent.
@@ -69,9 +72,16 @@ pub enum Stop {
 impl Report {
     pub(crate) fn new(aim: Aim) -> Report {
         let scope = Scope { aim, stopped: None };
-        let trace = String::new();
-        let steps = Vec::new();
-        Report { scope, executions: 0, blocked: 0, failure: None, schedule: None, trace, steps }
+        Report {
+            scope,
+            executions: 0,
+            blocked: 0,
+            failure: None,
+            schedule: None,
+            trace: String::new(),
+            steps: Vec::new(),
+            operations: Vec::new(),
+        }
     }
 
     /// Whether no behaviour within the aim fails: none was left out, and none failed. For a sample this is never so.

@@ -92,7 +92,7 @@ impl<'a, T: Sync, O: Operate<T>> Body<'a, T, O> {
         for (i, &call) in calls.iter().enumerate() {
             let number = start + i;
             interface::operation_begins(number as u64);
-            let note = NotePanic { trouble: &self.trouble, number };
+            let note = NotePanic { trouble: &self.trouble, what: Trouble::Panicked(number) };
             let result = self.alphabet[call].operate(handle);
             std::mem::forget(note);
             let result_number = untracked(|| self.number_of(&result));
@@ -102,7 +102,11 @@ impl<'a, T: Sync, O: Operate<T>> Body<'a, T, O> {
 
     fn ask_invariant(&self, object: &T) {
         let Some(invariant) = self.invariant else { return };
-        if let Err(what) = invariant(object) {
+        let what = Trouble::Invariant(String::new());
+        let note = NotePanic { trouble: &self.trouble, what };
+        let held = invariant(object);
+        std::mem::forget(note);
+        if let Err(what) = held {
             let what = untracked(|| {
                 let what = what.clone();
                 *lock(&self.trouble) = Some(Trouble::Invariant(what.clone()));
@@ -134,15 +138,15 @@ impl<'a, T: Sync, O: Operate<T>> Body<'a, T, O> {
     }
 }
 
-/// Notes the operation that a panic leaves.
+/// Notes what a panic leaves: dropped only then. What it notes owns no memory, since that would be the execution's.
 struct NotePanic<'a> {
     trouble: &'a Mutex<Option<Trouble>>,
-    number: usize,
+    what: Trouble,
 }
 
 impl Drop for NotePanic<'_> {
     fn drop(&mut self) {
-        *lock(self.trouble) = Some(Trouble::Panicked(self.number));
+        *lock(self.trouble) = Some(self.what.clone());
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a test says: the object, its operations, its specification, and how much to try.
 
 use std::fmt;
-use std::marker::PhantomData;
+use std::sync::Arc;
 use std::time::Duration;
 
 use trueline::History;
@@ -9,17 +9,18 @@ use trueline::Spec;
 
 use super::generate::{Plan, Role, WellFormed};
 use super::judge::{Judge, Specified};
-use super::outcome::{Counts, Failure, Outcome, Verdict};
+use super::outcome::Outcome;
 use super::scenario::{Lane, Scenario};
-use super::setting::{Effort, Ended, Failing, Setting, Watch};
-use super::{Invariant, Make, Operate, explored, report};
+use super::setting::Watch;
+use super::stressed::{self, Owned};
+use super::{Invariant, Make, Operate, driver, explored};
 use crate::engine::{Exploration, Sampler};
 use crate::memory::Reuse;
 
 /// A test of an object of type `T` by operations `O`, under the explorer ([`explore`]) or on real threads
 /// (stress mode).
 pub struct Harness<T, O: Operate<T>, M = Explore> {
-    pub(crate) make: Box<Make<T>>,
+    pub(crate) make: Arc<Make<T>>,
     pub(crate) mode: M,
     pub(crate) judge: Option<Box<dyn Judge<O, O::Ret>>>,
     pub(crate) operations: Vec<O>,
@@ -31,9 +32,11 @@ pub struct Harness<T, O: Operate<T>, M = Explore> {
     pub(crate) roles: Vec<(usize, Vec<O>)>,
     pub(crate) random: Option<(u64, u64)>,
     pub(crate) well_formed: Option<(Box<Inserts<O>>, O)>,
-    pub(crate) invariant: Option<Box<Invariant<T>>>,
+    pub(crate) invariant: Option<Arc<Invariant<T>>>,
     pub(crate) watch: Option<Box<Watch<O, O::Ret>>>,
-    pub(crate) object: PhantomData<fn() -> T>,
+    pub(crate) name: Option<String>,
+    pub(crate) regressions: bool,
+    pub(crate) replay: Option<String>,
 }
 
 /// Whether an operation inserts.
@@ -43,6 +46,13 @@ type Inserts<O> = dyn Fn(&O) -> bool + Send + Sync;
 pub struct Explore {
     pub(crate) exploration: Exploration,
     pub(crate) reuse: Reuse,
+}
+
+/// How scenarios are run on real threads.
+pub struct Stress {
+    pub(crate) rounds: u64,
+    pub(crate) rounds_each: u64,
+    pub(crate) patience: Duration,
 }
 
 /// A test that runs the object under every schedule that matters.
@@ -55,6 +65,17 @@ where
 {
     let mode = Explore { exploration: Exploration::new(), reuse: Reuse::default() };
     Harness::new(make, mode)
+}
+
+/// A test that runs the object on real threads, in many short rounds of random scenarios. It sees what the machine at hand does, weak
+/// memory included, and proves nothing; an object that is not built over [`crate::std`] can be tested so, too.
+pub fn stress<T, O>(make: impl Fn() -> T + Send + Sync + 'static) -> Harness<T, O, Stress>
+where
+    T: Send + Sync + 'static,
+    O: Operate<T>,
+{
+    let patience = Duration::from_secs(10);
+    Harness::new(make, Stress { rounds: 20_000, rounds_each: 100, patience })
 }
 
 /// What an invariant may answer: nothing (it panics), whether it holds, or what is wrong.
@@ -84,7 +105,7 @@ impl<E: fmt::Display> Holds for Result<(), E> {
 impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
     pub(crate) fn new(make: impl Fn() -> T + Send + Sync + 'static, mode: M) -> Self {
         Harness {
-            make: Box::new(make),
+            make: Arc::new(make),
             mode,
             judge: None,
             operations: Vec::new(),
@@ -98,7 +119,9 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
             well_formed: None,
             invariant: None,
             watch: None,
-            object: PhantomData,
+            name: None,
+            regressions: false,
+            replay: None,
         }
     }
 
@@ -180,7 +203,26 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
         mut self,
         invariant: impl Fn(&T) -> H + Send + Sync + 'static,
     ) -> Self {
-        self.invariant = Some(Box::new(move |object| invariant(object).holds()));
+        self.invariant = Some(Arc::new(move |object| invariant(object).holds()));
+        self
+    }
+
+    /// The name of the test, for the line that runs a failure again; that of the running `#[test]` if not told otherwise.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Runs what a report said after `TRUELINE_REPLAY=`, and nothing else; a text that is about another test is passed over. The
+    /// variable of that name does the same.
+    pub fn replay(mut self, replay: impl Into<String>) -> Self {
+        self.replay = Some(replay.into());
+        self
+    }
+
+    /// Keeps scenarios that fail in `trueline-regressions/`, beside `Cargo.toml`, and runs them first.
+    pub fn regressions(mut self) -> Self {
+        self.regressions = true;
         self
     }
 
@@ -191,6 +233,25 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
     ) -> Self {
         self.watch = Some(Box::new(watch));
         self
+    }
+
+    /// Whether scenarios are drawn at random.
+    pub(crate) fn samples_scenarios(&self) -> bool {
+        self.random.is_some() && self.programs.is_empty()
+    }
+
+    /// How large scenarios are, in words.
+    pub(crate) fn size(&self) -> String {
+        if !self.programs.is_empty() {
+            return String::from("given programs");
+        }
+        let threads = match &self.roles[..] {
+            [] => self.threads,
+            roles => roles.iter().map(|(threads, _)| threads).sum(),
+        };
+        let which =
+            if self.random.is_some() { "random scenarios of" } else { "all scenarios up to" };
+        format!("{which} {threads} threads x {} operations", self.length)
     }
 
     /// All operations that are mentioned, each once.
@@ -292,67 +353,64 @@ impl<T: Sync + 'static, O: Operate<T>> Harness<T, O, Explore> {
         self
     }
 
-    /// Runs the test, and panics with the report unless it holds.
+    /// Runs the test, and panics with the report unless nothing is wrong. A search that met a limit has not passed.
     #[track_caller]
     pub fn check(self) {
-        let outcome = self.run();
-        assert!(outcome.holds(), "\n{outcome}");
+        check(&self.run());
     }
 
     /// Runs the test.
     pub fn run(self) -> Outcome<O, O::Ret> {
         let alphabet = self.alphabet();
-        let judge = self.judge.as_deref().expect("a specification");
-        let setting = Setting {
-            make: &*self.make,
-            alphabet: &alphabet,
-            invariant: self.invariant.as_deref(),
-            judge,
-            watch: self.watch.as_deref(),
-        };
-        let mut counts = Counts::default();
-        let mut scope = String::new();
-        let mut plan = Plan::default();
-        for scenario in self.scenarios(&alphabet, &mut plan) {
-            let tried = explored::try_scenario(&self.mode, &setting, &scenario, &Effort::Full);
-            counts.add(&tried.counts);
-            match tried.end {
-                Ended::Passed(seen) => scope = seen,
-                Ended::Cut(seen) => {
-                    let text = format!("undecided: {seen}; {counts}\n");
-                    return Outcome {
-                        verdict: Verdict::Undecided(seen.clone()),
-                        counts,
-                        scope: seen,
-                        text,
-                    };
-                }
-                Ended::Failed(failing) => return self.failed(&setting, *failing, counts),
-                Ended::Error(what) => {
-                    let text = format!("error: {what}\n");
-                    return Outcome { verdict: Verdict::Error(what), counts, scope, text };
-                }
-            }
-        }
-        let text = format!("holds: {scope}; {counts}\n");
-        Outcome { verdict: Verdict::Holds, counts, scope, text }
+        driver::run(&self, &alphabet, &|setting, scenario, effort| {
+            explored::try_scenario(&self.mode, setting, scenario, effort)
+        })
+    }
+}
+
+impl<T: Send + Sync + 'static, O: Operate<T>> Harness<T, O, Stress> {
+    /// So many rounds altogether (20,000 if not told otherwise); 100 of them run the same scenario.
+    pub fn rounds(mut self, rounds: u64) -> Self {
+        self.mode.rounds = rounds;
+        self
     }
 
-    fn failed(
-        &self,
-        setting: &Setting<'_, T, O>,
-        failing: Failing<O, O::Ret>,
-        counts: Counts,
-    ) -> Outcome<O, O::Ret> {
-        let text = report::failure(setting, &failing, &counts);
-        let failure = Failure {
-            kind: failing.kind,
-            sentence: report::sentence(&failing),
-            scenario: failing.scenario.show(setting.alphabet),
-            history: failing.drawn.map(|drawn| drawn.history),
-            replay: failing.schedule.map(|schedule| schedule.to_string()),
-        };
-        let scope = String::from("stopped at a failure");
-        Outcome { verdict: Verdict::Fails(Box::new(failure)), counts, scope, text }
+    /// How long a round may take before it counts as stuck (10 s if not told otherwise).
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.mode.patience = patience;
+        self
     }
+
+    /// Runs the test, and panics with the report unless nothing is wrong.
+    #[track_caller]
+    pub fn check(self) {
+        check(&self.run());
+    }
+
+    /// Runs the test.
+    pub fn run(mut self) -> Outcome<O, O::Ret> {
+        let alphabet: Arc<[O]> = self.alphabet().into();
+        if self.programs.is_empty() {
+            let (_, seed) = self.random.unwrap_or((0, 1));
+            let scenarios = self.mode.rounds.div_ceil(self.mode.rounds_each);
+            self.random = Some((scenarios, seed));
+        } else {
+            self.mode.rounds_each = self.mode.rounds.div_ceil(self.programs.len() as u64);
+        }
+        let owned = Owned {
+            make: self.make.clone(),
+            invariant: self.invariant.clone(),
+            alphabet: Arc::clone(&alphabet),
+        };
+        driver::run(&self, &alphabet, &|setting, scenario, effort| {
+            stressed::try_scenario(&self.mode, &owned, setting, scenario, effort)
+        })
+    }
+}
+
+/// Panics with the report unless the test passed; its scope goes to the output that tests show when asked.
+#[track_caller]
+fn check<O, R>(outcome: &Outcome<O, R>) {
+    assert!(outcome.passes(), "\n{outcome}");
+    print!("{outcome}");
 }

@@ -8,6 +8,7 @@ use trueline::Value;
 use trueline::history::{Args, Builder, Call, Part, Position};
 
 use super::scenario::Scenario;
+use crate::engine::Step;
 
 /// An operation of an execution: which call of the scenario, and the number of its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -57,4 +58,25 @@ pub(crate) fn place(call: &Call) -> usize {
         [Value::Int(place)] => *place as usize,
         _ => unreachable!("calls of these histories have one argument"),
     }
+}
+
+/// The operations that were over before each began, as it ran: those that returned with their last step before its first. An operation
+/// without a step is taken to be over at once, after what came before it in its thread.
+pub(crate) fn before_in_steps(made: &[Made], steps: &[Step]) -> Vec<u128> {
+    let place = |operation: &Made| {
+        let inside = |step: &&Step| step.operation == Some(operation.call as u64);
+        let first = steps.iter().position(|step| inside(&step));
+        Some((first?, steps.iter().rposition(|step| inside(&step))?))
+    };
+    let places: Vec<Option<(usize, usize)>> = made.iter().map(place).collect();
+    let mut before: Vec<u128> = Vec::new();
+    for (i, here) in places.iter().enumerate() {
+        let over = |j: &usize| match (here, places[*j]) {
+            (Some((first, _)), Some((_, last))) => made[*j].result.is_some() && last < *first,
+            _ => false,
+        };
+        before.push((0..made.len()).filter(over).fold(0, |set, j| set | 1 << j));
+        debug_assert!(before[i] >> i & 1 == 0);
+    }
+    before
 }

@@ -3,7 +3,6 @@
 //! A specification is the user's code and may panic: the panic is caught where the specification is asked, and becomes an error that
 //! names the operation.
 
-use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use foldhash::fast::FixedState;
@@ -72,19 +71,21 @@ pub(crate) fn show<S: Spec>(spec: &S, op: &S::Op, ret: Option<&S::Ret>) -> Strin
     }
 }
 
-thread_local! {
-    /// What the last panic of a specification said, and of which operation.
-    static PANICKED: RefCell<Option<String>> = const { RefCell::new(None) };
-}
+/// A panic that says why a specification has no answer. It never leaves [`guard`], whatever thread it was raised on.
+struct NoAnswer(String);
 
 /// Runs what asks a specification; the error names the operation at which it panicked.
 fn guard<T>(ask: impl FnOnce() -> T) -> Result<T, String> {
-    PANICKED.set(None);
-    catch_unwind(AssertUnwindSafe(ask)).map_err(|payload| {
-        PANICKED
-            .take()
-            .unwrap_or_else(|| format!("the specification panics: {}", message(&*payload)))
+    catch_unwind(AssertUnwindSafe(ask)).map_err(|payload| match payload.downcast::<NoAnswer>() {
+        Ok(no_answer) => no_answer.0,
+        Err(payload) => format!("the specification panics: {}", message(&*payload)),
     })
+}
+
+/// Ends the question that a specification was asked with this error.
+pub(crate) fn give_up(what: String) -> ! {
+    // Resumed rather than raised, so that no hook prints it.
+    resume_unwind(Box::new(NoAnswer(what)))
 }
 
 /// The text of a panic.
@@ -109,10 +110,11 @@ impl<S: Spec> Spec for Guarded<S> {
     fn step(&self, state: &S::State, op: &S::Op, ret: Option<&S::Ret>, next: &mut Vec<S::State>) {
         let step = AssertUnwindSafe(|| self.0.step(state, op, ret, next));
         if let Err(payload) = catch_unwind(step) {
+            if payload.is::<NoAnswer>() {
+                resume_unwind(payload);
+            }
             let what = message(&*payload);
-            let text = format!("the specification panics at {op:?} in the state {state:?}: {what}");
-            PANICKED.set(Some(text));
-            resume_unwind(payload);
+            give_up(format!("the specification panics at `{op:?}` in the state {state:?}: {what}"));
         }
     }
 

@@ -4,24 +4,33 @@
 //! operations ──generate──> scenarios ──explore or stress──> histories ──check──> verdict ──minimise──> report
 //! ```
 //!
-//! [`explore`] runs each scenario under every schedule that matters, stress mode on real threads. Both check the histories that come of it
+//! [`explore`] runs each scenario under every schedule that matters, [`stress`] on real threads. Both check the histories that come of it
 //! against a specification, or against the object itself, run serially. A failure is made smaller as long as it stays one of the same
 //! kind, and printed with the line that runs it again.
 
 mod body;
 mod builder;
+mod checking;
+mod crew;
+mod detail;
+mod driver;
 mod explored;
 mod generate;
 mod histories;
 mod judge;
 mod macros;
+mod minimise;
 mod operate;
 mod outcome;
+mod regressions;
+mod replay;
 mod report;
 mod scenario;
+mod serial;
 mod setting;
+mod stressed;
 
-pub use builder::{Explore, Harness, Holds, explore};
+pub use builder::{Explore, Harness, Holds, Stress, explore, stress};
 #[doc(hidden)]
 pub use macros::{call_on, handle_of, is_enabled, write_call};
 pub use operate::{Operate, Thread};

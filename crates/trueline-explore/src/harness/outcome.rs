@@ -23,6 +23,8 @@ pub struct Outcome<O, R> {
 pub enum Verdict<O, R> {
     /// All that was asked for was seen, and nothing was wrong. [`Outcome::scope`] says how much that is.
     Holds,
+    /// Nothing was wrong in a sample of what was asked for, which says nothing about the rest.
+    NothingFound,
     /// Something is wrong.
     Fails(Box<Failure<O, R>>),
     /// A limit was reached before all that was asked for was seen.
@@ -109,6 +111,11 @@ impl<O, R> Outcome<O, R> {
     /// Whether all that was asked for was seen, and nothing was wrong.
     pub fn holds(&self) -> bool {
         matches!(self.verdict, Verdict::Holds)
+    }
+
+    /// Whether all that should be run was run, be it all or a sample, and nothing was wrong.
+    pub fn passes(&self) -> bool {
+        matches!(self.verdict, Verdict::Holds | Verdict::NothingFound)
     }
 
     /// What is wrong, if something is.

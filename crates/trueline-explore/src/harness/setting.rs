@@ -30,8 +30,8 @@ pub(crate) enum Effort {
     Shrinking(u64),
     /// The failure with the fewest preemptions, at most so many executions.
     FewestPreemptions(u64),
-    /// One schedule.
-    Replay(Schedule),
+    /// One schedule; without one, as [`Effort::Full`].
+    Replay(Option<Schedule>),
 }
 
 /// What came of a scenario.
@@ -42,8 +42,11 @@ pub(crate) struct Tried<O, R> {
 
 /// How the run of a scenario ended.
 pub(crate) enum Ended<O, R> {
-    /// All that was asked for was seen; what that is.
-    Passed(String),
+    /// All that was asked for was seen, or a sample of it; what that is.
+    Passed {
+        scope: String,
+        sample: bool,
+    },
     /// Not all that was asked for was seen; why.
     Cut(String),
     Failed(Box<Failing<O, R>>),
@@ -74,3 +77,7 @@ pub(crate) struct Drawn<O, R> {
     /// What the checker said of it.
     pub(crate) outcome: Option<trueline::Outcome>,
 }
+
+/// Runs a scenario.
+pub(crate) type Attempt<'a, T, O> =
+    dyn Fn(&Setting<'_, T, O>, &Scenario, &Effort) -> Tried<O, <O as Operate<T>>::Ret> + 'a;

@@ -49,27 +49,44 @@ pub(crate) fn number(alphabet: &[Call], rule: Option<Rule>, processes: usize, le
 /// More rows than this are not enumerated.
 const MANY: usize = 1 << 12;
 
-/// A program at random.
+/// A program at random, each of whose processes keeps to the rules. The second one is about whole processes: those that cannot be
+/// completed within this length are shorter.
 pub(crate) fn random(
     alphabet: &[Call],
-    rule: Option<Rule>,
+    rules: [Option<Rule>; 2],
     processes: usize,
     length: usize,
     rng: &mut Rng,
 ) -> Program {
     let process = |_| {
         let mut row: Vec<Call> = Vec::new();
-        while row.len() < length {
-            row.push(rng.choose(alphabet).clone());
-            if !is_allowed(&row, rule) {
-                row.pop();
-                // Some operation can be called at any time: `all` would find no row otherwise.
+        for _ in 0..TRIES {
+            row.clear();
+            for _ in 0..length * TRIES {
+                row.push(rng.choose(alphabet).clone());
+                if !is_allowed(&row, rules[0]) {
+                    row.pop();
+                }
+                if row.len() == length {
+                    break;
+                }
             }
+            if is_allowed(&row, rules[1]) {
+                return row;
+            }
+        }
+        while !is_allowed(&row, rules[1]) {
+            row.pop();
         }
         row
     };
-    with_fresh_numbers((0..processes).map(process).collect())
+    let mut program: Program = (0..processes).map(process).collect();
+    program.retain(|row| !row.is_empty());
+    with_fresh_numbers(program)
 }
+
+/// How often a process is drawn anew when it breaks a rule.
+const TRIES: usize = 100;
 
 /// Every sequence of so many operations that the rule allows; None if there are too many.
 fn rows(alphabet: &[Call], rule: Option<Rule>, length: usize) -> Option<Vec<Vec<Call>>> {
@@ -143,8 +160,11 @@ mod tests {
     #[test]
     fn random_programs_depend_on_the_seed_alone() {
         let alphabet = calls("enq(*) deq()").unwrap();
-        let make = |seed| show(vec![random(&alphabet, None, 3, 4, &mut Rng::new(seed))]);
+        let make = |seed| show(vec![random(&alphabet, [None; 2], 3, 4, &mut Rng::new(seed))]);
         assert_eq!(make(1), make(1));
         assert_ne!(make(1), make(2));
+        let even: Rule = |row| if row.len() % 2 == 0 { Ok(()) } else { Err(String::new()) };
+        let program = random(&alphabet, [None, Some(even)], 2, 3, &mut Rng::new(1));
+        assert_eq!(program.iter().map(Vec::len).collect::<Vec<_>>(), [2, 2]);
     }
 }

@@ -87,7 +87,7 @@ impl fmt::Display for Case {
 }
 
 /// Calls with blanks between them.
-pub(crate) fn words(calls: &[Call]) -> String {
+pub fn words(calls: &[Call]) -> String {
     calls.iter().map(Call::to_string).collect::<Vec<_>>().join(" ")
 }
 

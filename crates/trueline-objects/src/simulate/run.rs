@@ -1,17 +1,17 @@
 //! Runs an object: every case under every schedule that matters, or on real threads.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use trueline::spec::{self, Dynamic, Invocation};
 use trueline::{History, Value};
-use trueline_explore::harness::{self, Counts, Kind, explore};
+use trueline_explore::harness::{self, Counts, Kind};
 
 use super::matrices;
 use super::notation;
 use super::program::{self, Argument, Call, Case, Error};
 use super::subject::Waiting;
-use super::Entry;
+use super::{Entry, Standing};
 
 /// What to run, and how much of it.
 #[derive(Clone, Default)]
@@ -79,34 +79,55 @@ pub struct Found {
     pub history: Option<History>,
     /// The report of the harness.
     pub report: String,
-    /// What to replay.
+    /// What to replay, together with the case that it was found in.
     pub replay: Option<String>,
+    /// The case that it was found in, before it was made smaller.
+    pub of: Case,
 }
 
 impl Entry {
     /// Runs it. An error says what is wrong with a case.
     pub fn run(&self, request: &Request) -> Result<Simulated, Error> {
+        let wrong = |message: &str| Error { line: 0, column: 1, message: message.to_string() };
+        if request.mode == Mode::Stress
+            && let Standing::Mutant { stress: false, .. } = self.standing
+        {
+            let message = "its fault is undefined behaviour on real threads: it is explored only";
+            return Err(wrong(message));
+        }
+        if request.cases.is_empty() {
+            return Err(wrong("found no program to run"));
+        }
+        let start = Instant::now();
         let mut counts = Counts::default();
-        let mut scope = String::new();
-        let mut undecided = None;
+        let (mut scope, mut undecided) = (String::new(), None);
         for case in &request.cases {
-            let outcome = self.explore(request, self.decode(case)?);
+            let left = request.time.map(|time| time.saturating_sub(start.elapsed()));
+            if left.is_some_and(|left| left.is_zero()) {
+                undecided = Some("the time is over".to_string());
+                break;
+            }
+            let decoded = self.decode(case)?;
+            let outcome = match request.mode {
+                Mode::Explore => self.explore(request, decoded, left),
+                Mode::Stress => self.stress(request, decoded),
+            };
             add(&mut counts, &outcome.counts);
             let report = outcome.to_string();
             match outcome.verdict {
                 harness::Verdict::Holds => {}
+                harness::Verdict::NothingFound => undecided = Some(NOTHING_FOUND.to_string()),
                 harness::Verdict::Undecided(why) => undecided = Some(why),
-                harness::Verdict::Error(message) => {
-                    return Err(Error { line: 0, column: 1, message });
-                }
+                harness::Verdict::Error(message) => return Err(wrong(&message)),
                 harness::Verdict::Fails(failure) => {
                     let found = Found {
                         kind: failure.kind,
                         sentence: failure.sentence,
                         case: failure.scenario,
                         history: failure.history.map(|h| notation::named(self.letter, &h)),
-                        report,
+                        report: without_last_lines(&report),
                         replay: failure.replay,
+                        of: case.clone(),
                     };
                     let verdict = Verdict::Violation(Box::new(found));
                     return Ok(Simulated { verdict, counts, scope: outcome.scope });
@@ -134,12 +155,23 @@ impl Entry {
         matrices::number(&self.calls(), self.rule, processes, operations)
     }
 
-    /// So many programs at random.
-    pub fn random(&self, count: usize, processes: usize, operations: usize, seed: u64) -> Vec<Case> {
+    /// So many programs at random, of processes with at most so many operations each. On real threads nobody waits for ever in them.
+    pub fn random(
+        &self,
+        mode: Mode,
+        count: usize,
+        (processes, operations): (usize, usize),
+        seed: u64,
+    ) -> Vec<Case> {
         let mut rng = trueline::rng::Rng::new(seed);
         let alphabet = self.calls();
-        let program = |_| matrices::random(&alphabet, self.rule, processes, operations, &mut rng);
-        (0..count).map(program).map(|program| Case { program, ..Case::default() }).collect()
+        let rules = match mode {
+            Mode::Explore => [self.rule, None],
+            Mode::Stress => [self.rule, self.stress_rule],
+        };
+        let program = |_| matrices::random(&alphabet, rules, processes, operations, &mut rng);
+        let programs = (0..count).map(program).filter(|program| !program.is_empty());
+        programs.map(|program| Case { program, ..Case::default() }).collect()
     }
 
     /// Its methods, as its specification spells them.
@@ -195,11 +227,14 @@ impl Entry {
         Ok(invocation)
     }
 
+    fn judged_by(&self) -> Waiting {
+        Waiting { spec: self.specification(), methods: self.waiting }
+    }
+
     /// Explores one case.
-    fn explore(&self, request: &Request, case: Decoded) -> harness::Outcome<Invocation, Value> {
-        let specified = Waiting { spec: self.specification(), methods: self.waiting };
-        let mut harness = explore(self.shadowed)
-            .spec(specified)
+    fn explore(&self, request: &Request, case: Decoded, time: Option<Duration>) -> Outcome {
+        let mut harness = harness::explore(self.shadowed)
+            .spec(self.judged_by())
             .before(case.before)
             .program(case.program)
             .after(case.after);
@@ -209,8 +244,11 @@ impl Entry {
         if let Some(most) = request.limit {
             harness = harness.executions(most);
         }
-        if let Some(most) = request.time {
+        if let Some(most) = time {
             harness = harness.time(most);
+        }
+        if let Some(replay) = &request.replay {
+            harness = harness.replay(replay);
         }
         if let Some(watch) = request.watch.clone() {
             let letter = self.letter;
@@ -218,6 +256,43 @@ impl Entry {
         }
         harness.run()
     }
+
+    /// Runs one case on real threads, many times.
+    fn stress(&self, request: &Request, case: Decoded) -> Outcome {
+        let rounds = request.limit.unwrap_or(ROUNDS).div_ceil(request.cases.len() as u64);
+        let mut harness = harness::stress(self.production.unwrap_or(self.shadowed))
+            .spec(self.judged_by())
+            .before(case.before)
+            .program(case.program)
+            .after(case.after)
+            .rounds(rounds)
+            .patience(PATIENCE);
+        if let Some(replay) = &request.replay {
+            harness = harness.replay(replay);
+        }
+        if let Some(watch) = request.watch.clone() {
+            let letter = self.letter;
+            harness = harness.each_history(move |history| watch(&notation::named(letter, history)));
+        }
+        harness.run()
+    }
+}
+
+type Outcome = harness::Outcome<Invocation, Value>;
+
+/// Rounds on real threads if not told otherwise.
+const ROUNDS: u64 = 20_000;
+
+/// How long a round on real threads may take.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+const NOTHING_FOUND: &str = "nothing wrong was seen on real threads, which show some schedules only";
+
+/// The report without counts and without the line that runs a test of cargo's again: the caller has its own.
+fn without_last_lines(report: &str) -> String {
+    let end = report.rfind("\n  again: ").map_or(report.len(), |end| end + 1);
+    let end = report[..end].trim_end().rfind('\n').filter(|_| end < report.len()).unwrap_or(end);
+    report[..end].trim_end().to_string()
 }
 
 /// A case in the words of a specification.

@@ -49,6 +49,7 @@ const ARRAY_QUEUE: Entry = Entry {
     letter: "Q",
     waiting: &[],
     rule: None,
+    stress_rule: None,
     shadowed: || Box::new(shadowed::ArrayQueue::new(2)),
     production: Some(|| Box::new(crate::ArrayQueue::new(2))),
 };

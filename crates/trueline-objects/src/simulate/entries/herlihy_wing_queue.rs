@@ -41,6 +41,19 @@ const HERLIHY_WING_QUEUE: Entry = Entry {
     letter: "Q",
     waiting: &["deq"],
     rule: None,
+    stress_rule: Some(takes_what_it_brought),
     shadowed: || Box::new(shadowed::HerlihyWingQueue::new()),
     production: Some(|| Box::new(crate::HerlihyWingQueue::new())),
 };
+
+/// A process has enqueued at least as much as it dequeues. If all do, there is something for each that waits.
+fn takes_what_it_brought(methods: &[&str]) -> Result<(), String> {
+    let mut brought = 0;
+    for &method in methods {
+        brought += if method == "enq" { 1 } else { -1 };
+        if brought < 0 {
+            return Err("a process that takes more than it brought may wait for ever".into());
+        }
+    }
+    Ok(())
+}

@@ -48,6 +48,7 @@ const MICHAEL_SCOTT_QUEUE: Entry = Entry {
     letter: "Q",
     waiting: &[],
     rule: None,
+    stress_rule: None,
     shadowed: || Box::new(shadowed::MichaelScottQueue::new()),
     production: Some(|| Box::new(crate::MichaelScottQueue::new())),
 };

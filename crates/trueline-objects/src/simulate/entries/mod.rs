@@ -56,6 +56,8 @@ pub struct Entry {
     /// Methods that wait where the specification says that they return nil.
     pub(crate) waiting: &'static [&'static str],
     pub(crate) rule: Option<Rule>,
+    /// What a process calls on real threads at random: if all keep to it, nobody waits for ever.
+    pub(crate) stress_rule: Option<Rule>,
     pub(crate) shadowed: fn() -> Subject,
     /// As it ships; none for mutants, whose shadow is as good on real threads.
     pub(crate) production: Option<fn() -> Subject>,

@@ -49,6 +49,7 @@ const TICKET_LOCK: Entry = Entry {
     letter: "L",
     waiting: &[],
     rule: Some(releases_what_it_holds),
+    stress_rule: Some(keeps_nothing),
     shadowed: || Box::new(Locked(shadowed::TicketLock::new(0))),
     production: Some(|| Box::new(Locked(crate::TicketLock::new(0)))),
 };
@@ -73,4 +74,24 @@ fn releases_what_it_holds(methods: &[&str]) -> Result<(), String> {
         };
     }
     Ok(())
+}
+
+/// A process has released what it acquired when it ends.
+fn keeps_nothing(methods: &[&str]) -> Result<(), String> {
+    let count = |wanted| methods.iter().filter(|&&method| method == wanted).count();
+    // While it holds the lock, `try_acquire` takes nothing.
+    let mut holds = false;
+    for &method in methods {
+        match method {
+            "acquire" => holds = true,
+            "release" => holds = false,
+            _ if !holds => return Err("a process may keep what it tries to acquire".into()),
+            _ => {}
+        }
+    }
+    if count("acquire") == count("release") {
+        Ok(())
+    } else {
+        Err("a process must release what it acquired".into())
+    }
 }

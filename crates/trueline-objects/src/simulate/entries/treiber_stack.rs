@@ -48,6 +48,7 @@ const TREIBER_STACK: Entry = Entry {
     letter: "S",
     waiting: &[],
     rule: None,
+    stress_rule: None,
     shadowed: || Box::new(shadowed::TreiberStack::new()),
     production: Some(|| Box::new(crate::TreiberStack::new())),
 };

@@ -9,9 +9,6 @@ use trueline_explore::std::sync::Mutex;
 use trueline_explore::std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use trueline_explore::{explore, operations};
 
-#[global_allocator]
-static ALLOC: trueline_explore::Alloc = trueline_explore::Alloc;
-
 struct Counter(AtomicU32);
 
 impl Counter {

@@ -1,0 +1,169 @@
+//! `trueline simulate` and `trueline objects` as people see them.
+
+mod common;
+
+use std::path::Path;
+use std::process::Command;
+
+use common::Folder;
+use expect_test::expect;
+
+/// Runs `trueline` with these arguments, which may have blanks.
+fn trueline(arguments: &[&str]) -> (String, String, i32) {
+    let output = Command::new(env!("CARGO_BIN_EXE_trueline")).args(arguments).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (text(output.stdout), text(output.stderr), output.status.code().unwrap())
+}
+
+#[test]
+fn objects_are_listed_and_shown() {
+    let f = Folder::new();
+    let list = f.run("objects");
+    assert_eq!(list.code, 0);
+    assert!(list.stdout.lines().any(|l| l.starts_with("michael-scott-queue ")), "{}", list.stdout);
+    f.run("objects herlihy-wing-queue-rereads").shows(expect![[r#"
+        herlihy-wing-queue-rereads: deq reads again how far to look, and may pass a value: Wing and Gong, section 3.2.2
+
+        standing       broken on purpose: a mutant of herlihy-wing-queue
+        specification  queue; deq waits while there is nothing
+        operations     enq(*) deq()
+        progress       enq wait-free; deq waits on an empty queue, otherwise lock-free
+        source         Herlihy, Wing, Linearizability: a correctness condition for concurrent objects, 1990
+        shown by       enq(1) enq(2) | deq()
+        exit code 0
+    "#]]);
+    let json = f.run("objects vyukov-queue --json");
+    let object: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!((&object["standing"], &object["see"]), (&"flawed".into(), &"array-queue".into()));
+    assert_eq!(f.run("objects nothing").code, 2);
+}
+
+#[test]
+fn a_violation_comes_with_a_line_that_runs_it_again() {
+    let (stdout, _, code) =
+        trueline(&["simulate", "vyukov-queue", "--program", "enq(1) deq() | enq(2) deq()", "--json"]);
+    let object: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(code, 1);
+    assert_eq!(object["verdict"], "violation");
+    assert_eq!(object["explanation"]["kind"], "not linearizable");
+    assert!(object["executions"].as_u64().unwrap() > 0);
+    assert!(object["explanation"]["history"].as_str().unwrap().contains("Q Enq(1) P1\n"));
+    let replay = object["explanation"]["replay"].as_str().unwrap();
+    let (again, _, code) = trueline(&[
+        "simulate", "vyukov-queue", "--program", "enq(1) deq() | enq(2) deq()", "--replay", replay, "--json",
+    ]);
+    let again: serde_json::Value = serde_json::from_str(&again).unwrap();
+    assert_eq!(code, 1);
+    assert_eq!(again["executions"], 1);
+    assert_eq!(again["explanation"]["sentence"], object["explanation"]["sentence"]);
+}
+
+#[test]
+fn histories_are_printed_in_the_notation_of_wing_and_gong() {
+    let (stdout, _, code) =
+        trueline(&["simulate", "treiber-stack", "--program", "push(1) | pop()", "--histories", "2"]);
+    assert_eq!(code, 0);
+    assert!(stdout.starts_with("/* This is simulation number 1 */\nS Push(1) P1\n"), "{stdout}");
+    // What is printed can be checked.
+    let history = stdout.split("/* This is simulation number 2 */").next().unwrap();
+    let checked = Folder::new().run_with("check --spec stack --format wing-gong -", history.as_bytes());
+    assert_eq!(checked.code, 0, "{} {}", checked.stdout, checked.stderr);
+}
+
+#[test]
+fn cases_come_from_a_file() {
+    let f = Folder::new()
+        .with("cases", "# both fine\nenq(1) | deq()\nbefore enq(1); deq() | deq(); after enq(2)\n")
+        .with("wrong", "enq(1) | deq()\nenq() | deq()\n")
+        .with("unread", "enq(1) deq(\n")
+        .with("empty", "# nothing\n");
+    let run = f.run("simulate michael-scott-queue --cases cases");
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stdout.contains("  2 programs, "), "{}", run.stdout);
+    let error = |name: &str| f.run(&format!("simulate michael-scott-queue --cases {name}")).stderr;
+    expect![[r#"
+        wrong: program 2, column 1: enq takes 1 argument, found 0
+        unread: line 1, column 12: found the end: expected a whole number
+        empty: found no program: expected a line such as enq(3) | deq()
+    "#]]
+    .assert_eq(&(error("wrong") + &error("unread") + &error("empty")));
+}
+
+#[test]
+fn limits_leave_it_undecided() {
+    for arguments in [
+        &["simulate", "michael-scott-queue", "--program", "enq(1) deq() | enq(2) deq()", "--limit", "3"][..],
+        &["simulate", "treiber-stack", "--mode", "stress", "--limit", "20", "--random", "2"],
+    ] {
+        let (stdout, stderr, code) = trueline(arguments);
+        assert_eq!(code, 3, "{stdout}{stderr}");
+        assert!(stdout.starts_with("unknown: "), "{stdout}");
+    }
+    let bounded = ["simulate", "treiber-stack", "--preemptions", "1", "--quiet"];
+    let (stdout, _, code) = trueline(&bounded);
+    assert_eq!(code, 0);
+    assert!(stdout.contains("preemptions <= 1"), "{stdout}");
+}
+
+#[test]
+fn errors_say_what_was_expected() {
+    let error = |arguments: &[&str]| {
+        let (stdout, stderr, code) = trueline(&[&["simulate"], arguments].concat());
+        assert_eq!((code, stdout.as_str()), (2, ""), "{arguments:?}");
+        stderr
+    };
+    let mut all = error(&["treiber"]);
+    all += &error(&["treiber-stack", "--program", "push(1) | shove(2)"]);
+    all += &error(&["treiber-stack", "--program", "push(1 | pop()"]);
+    all += &error(&["treiber-stack", "--before", "pop"]);
+    all += &error(&["ticket-lock", "--program", "release()"]);
+    all += &error(&["treiber-stack-relaxed", "--mode", "stress", "--limit", "1"]);
+    all += &error(&["treiber-stack", "--processes", "8", "--operations", "8"]);
+    expect![[r#""#]].assert_eq(&all);
+}
+
+/// Each block of the page is what the binary prints, but for the times.
+#[test]
+fn the_page_shows_what_the_binary_prints() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/simulate.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let mut blocks = 0;
+    for block in page.split("```console\n$ trueline ").skip(1) {
+        let (command, rest) = block.split_once('\n').unwrap();
+        let printed = rest.split("```").next().unwrap();
+        let arguments = words(command);
+        let (stdout, stderr, _) = trueline(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+        let lines = |text: &str| text.lines().map(without_time).collect::<Vec<_>>();
+        assert_eq!(lines(&(stdout + &stderr)), lines(printed), "{command}");
+        blocks += 1;
+    }
+    assert!(blocks >= 3);
+}
+
+/// The words of a command line, with single quotes.
+fn words(command: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    for (i, part) in command.split('\'').enumerate() {
+        if i % 2 == 1 {
+            *words.last_mut().unwrap() += part;
+            continue;
+        }
+        for (j, word) in part.split(' ').enumerate() {
+            if j > 0 {
+                words.push(String::new());
+            }
+            *words.last_mut().unwrap() += word;
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+fn without_time(line: &str) -> String {
+    match line.rsplit_once(", ") {
+        Some((start, time)) if time.ends_with(" ms") || time.ends_with(" s") || time.ends_with(" µs") => {
+            start.to_string()
+        }
+        _ => line.to_string(),
+    }
+}

@@ -1,0 +1,173 @@
+//! Checks the histories of a scenario, identical ones once.
+
+use std::convert::Infallible;
+use std::sync::{Mutex, PoisonError};
+
+use foldhash::fast::FixedState;
+use hashbrown::HashSet;
+use trueline::history::Operation;
+use trueline::{History, Verdict};
+
+use super::Operate;
+use super::histories::{self, Made};
+use super::judge::Waiting;
+use super::outcome::Counts;
+use super::scenario::Scenario;
+use super::setting::{Drawn, Setting};
+
+/// The histories of a scenario so far, and what was found among them.
+pub(crate) struct Checking<'a, T, O: Operate<T>> {
+    setting: &'a Setting<'a, T, O>,
+    scenario: &'a Scenario,
+    /// The alphabet's index of each call.
+    calls: Vec<usize>,
+    seen: Mutex<Seen>,
+}
+
+/// What is wrong with a history.
+pub(crate) enum Found<O, R> {
+    NotLinearizable(Box<Drawn<O, R>>),
+    Stuck {
+        drawn: Box<Drawn<O, R>>,
+        /// All states that are possible at the end.
+        states: Vec<String>,
+        /// Where threads wait.
+        waiting: Vec<String>,
+        /// The calls that wait, by their numbers in the scenario.
+        culprits: Vec<usize>,
+    },
+    Error(String),
+}
+
+/// What was called with which results, and the operations before each, as bits.
+type Key = (Box<[Made]>, Box<[u128]>);
+
+#[derive(Default)]
+struct Seen {
+    histories: u64,
+    known: HashSet<Key, FixedState>,
+}
+
+impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
+    pub(crate) fn new(setting: &'a Setting<'a, T, O>, scenario: &'a Scenario) -> Self {
+        let calls = scenario.calls().iter().map(|&(_, call)| call).collect();
+        Checking { setting, scenario, calls, seen: Mutex::default() }
+    }
+
+    /// Looks at a history: operations, those before each as bits, results by number, and where threads wait for ever. None: it is fine.
+    pub(crate) fn look(
+        &self,
+        made: &[Made],
+        before: &[u128],
+        result: impl Fn(u64) -> O::Ret,
+        waiting: impl FnOnce() -> Vec<String>,
+    ) -> Option<Found<O, O::Ret>> {
+        {
+            let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            seen.histories += 1;
+            if !seen.known.insert((Box::from(made), Box::from(before))) {
+                return None;
+            }
+        }
+        self.judge(self.drawn(made, before, result), made, waiting())
+    }
+
+    /// The history of these operations.
+    pub(crate) fn drawn(
+        &self,
+        made: &[Made],
+        before: &[u128],
+        result: impl Fn(u64) -> O::Ret,
+    ) -> Drawn<O, O::Ret> {
+        let raw = histories::of_order(self.scenario, made, |i| before[i]);
+        let decode = |o: &Operation<_, _>| {
+            let operation = made[histories::place(&o.op)];
+            let op = self.setting.alphabet[self.calls[operation.call]].clone();
+            Ok::<_, Infallible>((op, operation.result.map(&result)))
+        };
+        let Ok(history): Result<History<O, O::Ret>, _> = raw.map(decode);
+        let calls = made.iter().map(|operation| operation.call).collect();
+        Drawn { raw, calls, history, outcome: None }
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let checks = seen.known.len() as u64;
+        Counts { scenarios: 1, histories: seen.histories, checks, ..Counts::default() }
+    }
+
+    fn judge(
+        &self,
+        mut drawn: Drawn<O, O::Ret>,
+        made: &[Made],
+        waiting: Vec<String>,
+    ) -> Option<Found<O, O::Ret>> {
+        if let Some(watch) = self.setting.watch {
+            watch(&drawn.history);
+        }
+        if !waiting.is_empty() {
+            let pending = made.iter().filter(|operation| operation.result.is_none());
+            let culprits: Vec<usize> = pending.map(|operation| operation.call).collect();
+            if culprits.is_empty() {
+                let (drawn, states) = (Box::new(drawn), Vec::new());
+                return Some(Found::Stuck { drawn, states, waiting, culprits });
+            }
+            match self.setting.judge.may_wait(&drawn.history) {
+                Ok(Waiting::Allowed) => return None,
+                Ok(Waiting::Enabled(states)) => {
+                    return Some(Found::Stuck {
+                        drawn: Box::new(drawn),
+                        states,
+                        waiting,
+                        culprits,
+                    });
+                }
+                // The checker says why.
+                Ok(Waiting::NoOrder) => {}
+                Err(what) => return Some(Found::Error(what)),
+            }
+        }
+        let outcome = match self.setting.judge.check(&drawn.history) {
+            Ok(outcome) => outcome,
+            Err(what) => return Some(Found::Error(what)),
+        };
+        match &outcome.verdict {
+            Verdict::Linearizable(_) => None,
+            Verdict::Violation(_) => {
+                drawn.outcome = Some(outcome);
+                Some(Found::NotLinearizable(Box::new(drawn)))
+            }
+            Verdict::Unknown(unknown) => {
+                Some(Found::Error(format!("the checker did not decide: {:?}", unknown.reason)))
+            }
+        }
+    }
+}
+
+/// Who waits, and why that is wrong; then where each thread waits, one line each.
+pub(crate) fn stuck_sentence<T, O: Operate<T>>(
+    setting: &Setting<'_, T, O>,
+    scenario: &Scenario,
+    culprits: &[usize],
+    states: &[String],
+    waiting: &[String],
+) -> String {
+    let calls = scenario.calls();
+    let name = |&number: &usize| {
+        let (thread, call) = calls[number];
+        format!("`{:?}` of thread {thread}", setting.alphabet[call])
+    };
+    let names: Vec<String> = culprits.iter().map(name).collect();
+    let mut text = match names.len() {
+        0 => String::from("A thread waits for ever outside of its operations"),
+        1 => format!("{} waits for ever, though it could go on", names[0]),
+        _ => format!("{} wait for ever, though one of them could go on", names.join(" and ")),
+    };
+    if !states.is_empty() {
+        text += &format!(": the object is {}", states.join(" or "));
+    }
+    for line in waiting {
+        text += &format!("\n{line}");
+    }
+    text
+}

@@ -1,0 +1,197 @@
+//! Runs the scenarios of a test one after the other, up to the first that fails.
+
+use std::collections::BTreeSet;
+
+use super::generate::Plan;
+use super::judge::{Judge, Specified};
+use super::minimise::minimise;
+use super::outcome::{Counts, Failure, Outcome, Verdict};
+use super::regressions::Regressions;
+use super::replay::{self, Replay};
+use super::scenario::Scenario;
+use super::serial::Serial;
+use super::setting::{Attempt, Effort, Ended, Failing, Setting};
+use super::{Harness, Operate, report};
+use crate::engine::MAX_OPERATIONS;
+
+/// A run of a test.
+struct Run<'a, T, O: Operate<T>> {
+    setting: Setting<'a, T, O>,
+    attempt: &'a Attempt<'a, T, O>,
+    /// The number by which a replay names this test.
+    number: u32,
+    counts: Counts,
+    /// What scenarios that passed have seen.
+    scopes: BTreeSet<String>,
+    /// Whether something was only sampled.
+    sample: bool,
+    regressions: Option<Regressions>,
+}
+
+/// Runs a test: all its scenarios, each through `attempt`.
+pub(crate) fn run<T, O, M>(
+    harness: &Harness<T, O, M>,
+    alphabet: &[O],
+    attempt: &Attempt<'_, T, O>,
+) -> Outcome<O, O::Ret>
+where
+    T: Sync + 'static,
+    O: Operate<T>,
+{
+    let itself: Specified<Serial<T, O>>;
+    let judge: &dyn Judge<O, O::Ret> = match harness.judge.as_deref() {
+        Some(judge) => judge,
+        None => {
+            itself = Specified::new(Serial::new(harness.make.clone(), alphabet.to_vec()));
+            &itself
+        }
+    };
+    let setting = Setting {
+        make: &*harness.make,
+        alphabet,
+        invariant: harness.invariant.as_deref(),
+        judge,
+        watch: harness.watch.as_deref(),
+    };
+    let name = harness.name.clone().or_else(replay::test_name);
+    let mut run = Run {
+        setting,
+        attempt,
+        number: replay::number_of::<T>(alphabet),
+        counts: Counts::default(),
+        scopes: BTreeSet::new(),
+        sample: harness.samples_scenarios(),
+        regressions: harness
+            .regressions
+            .then(|| Regressions::of_this_test(name.as_deref().unwrap_or("test"))),
+    };
+    let wanted = harness.replay.clone().or_else(|| std::env::var(replay::VARIABLE).ok());
+    match replay::asked(wanted.as_deref(), run.number, alphabet.len()) {
+        Ok(None) => {}
+        Ok(Some(asked)) => return run.again(asked, name.as_deref()),
+        Err(what) => return run.error(what),
+    }
+    let mut kept = Vec::new();
+    if let Some(regressions) = &run.regressions {
+        let (scenarios, stale) = regressions.scenarios(alphabet);
+        kept = scenarios;
+        for what in stale {
+            eprintln!("{what}");
+        }
+    }
+    let mut plan = Plan::default();
+    for scenario in kept.into_iter().chain(harness.scenarios(alphabet, &mut plan)) {
+        if let Some(outcome) = run.scenario(&scenario, &Effort::Full, name.as_deref()) {
+            return outcome;
+        }
+    }
+    if run.counts.scenarios == 0 {
+        let what = "there is nothing to run: give .operations([..]), .role(..) or .program([..])";
+        return run.error(String::from(what));
+    }
+    run.passed(&harness.size())
+}
+
+impl<T: Sync, O: Operate<T>> Run<'_, T, O> {
+    /// Runs a scenario. None: go on.
+    fn scenario(
+        &mut self,
+        scenario: &Scenario,
+        effort: &Effort,
+        test: Option<&str>,
+    ) -> Option<Outcome<O, O::Ret>> {
+        if scenario.len() > MAX_OPERATIONS {
+            let length = scenario.len();
+            let text =
+                format!("a scenario of {length} operations: at most {MAX_OPERATIONS} can be run");
+            return Some(self.error(text));
+        }
+        let tried = (self.attempt)(&self.setting, scenario, effort);
+        self.counts.add(&tried.counts);
+        match tried.end {
+            Ended::Passed { scope, sample } => {
+                self.scopes.insert(scope);
+                self.sample |= sample;
+                None
+            }
+            Ended::Cut(scope) => Some(self.cut(scenario, scope)),
+            Ended::Failed(failing) => Some(self.failed(*failing, effort, test)),
+            Ended::Error(what) => Some(self.error(what)),
+        }
+    }
+
+    /// Runs what the environment asks for.
+    fn again(mut self, asked: Replay, test: Option<&str>) -> Outcome<O, O::Ret> {
+        let effort = Effort::Replay(asked.schedule.clone());
+        if let Some(outcome) = self.scenario(&asked.scenario, &effort, test) {
+            return outcome;
+        }
+        let shown = asked.scenario.show(self.setting.alphabet);
+        self.passed(&format!("replay of {shown}"))
+    }
+
+    fn failed(
+        &mut self,
+        failing: Failing<O, O::Ret>,
+        effort: &Effort,
+        test: Option<&str>,
+    ) -> Outcome<O, O::Ret> {
+        // What is replayed is shown as it was asked for.
+        let failing = match effort {
+            Effort::Replay(_) => failing,
+            _ => minimise(&self.setting, failing, self.attempt),
+        };
+        let replay = Replay {
+            test: self.number,
+            scenario: failing.scenario.clone(),
+            schedule: failing.schedule.clone(),
+        };
+        let kept = self.regressions.as_mut().map(|regressions| {
+            match regressions.keep(&failing.scenario, self.setting.alphabet) {
+                Ok(()) => format!("kept in {}", regressions.file().display()),
+                Err(e) => format!("could not be kept in {}: {e}", regressions.file().display()),
+            }
+        });
+        let text = report::failure(
+            &self.setting,
+            &failing,
+            &self.counts,
+            &report::Again { replay: &replay, test, kept: kept.as_deref() },
+        );
+        let failure = Failure {
+            kind: failing.kind,
+            sentence: report::sentence(&failing),
+            scenario: failing.scenario.show(self.setting.alphabet),
+            history: failing.drawn.map(|drawn| drawn.history),
+            replay: Some(replay.to_string()),
+        };
+        let scope = String::from("stopped at a failure");
+        let verdict = Verdict::Fails(Box::new(failure));
+        Outcome { verdict, counts: self.counts, scope, text }
+    }
+
+    fn cut(&self, scenario: &Scenario, scope: String) -> Outcome<O, O::Ret> {
+        let shown = scenario.show(self.setting.alphabet);
+        let text = format!("undecided: {shown}: {scope}; {}\n", self.counts);
+        let verdict = Verdict::Undecided(format!("{shown}: {scope}"));
+        Outcome { verdict, counts: self.counts, scope, text }
+    }
+
+    fn error(&self, what: String) -> Outcome<O, O::Ret> {
+        let text = format!("error: {what}\n");
+        let scope = String::from("stopped at an error");
+        Outcome { verdict: Verdict::Error(what), counts: self.counts, scope, text }
+    }
+
+    fn passed(&self, size: &str) -> Outcome<O, O::Ret> {
+        let seen: Vec<&str> = self.scopes.iter().map(String::as_str).collect();
+        let scope = format!("{size}; {}", seen.join(" / "));
+        let (verdict, word) = if self.sample {
+            (Verdict::NothingFound, "nothing found")
+        } else {
+            (Verdict::Holds, "holds")
+        };
+        let text = format!("{word}: {scope}; {}\n", self.counts);
+        Outcome { verdict, counts: self.counts, scope, text }
+    }
+}

@@ -1,0 +1,135 @@
+//! Makes a failing scenario smaller as long as it fails in the same way.
+//!
+//! In turn, until nothing helps any more: a thread is left out, or called before or after the others instead; an operation is left out; an
+//! operation becomes an earlier one of the list that has the same name (another argument). Then the failure with the fewest
+//! preemptions is looked for. What is tried, and how far, does not depend on time, so that the same failure gives the same report.
+
+use super::Operate;
+use super::scenario::Scenario;
+use super::setting::{Attempt, Effort, Ended, Failing, Setting};
+
+/// Executions that one smaller scenario may take. A violation is most often among the first.
+const ONE: u64 = 20_000;
+/// Executions that all of them may take.
+const ALL: u64 = 200_000;
+
+/// The smallest failure of this kind that is found, and how many scenarios were tried.
+pub(crate) fn minimise<T, O: Operate<T>>(
+    setting: &Setting<'_, T, O>,
+    failing: Failing<O, O::Ret>,
+    attempt: &Attempt<'_, T, O>,
+) -> Failing<O, O::Ret> {
+    let mut best = failing;
+    let mut left = ALL;
+    let mut fails = |scenario: &Scenario, effort: Effort, kind| {
+        if left == 0 {
+            return None;
+        }
+        let tried = attempt(setting, scenario, &effort);
+        left = left.saturating_sub(tried.counts.executions.max(1));
+        match tried.end {
+            Ended::Failed(smaller) if smaller.kind == kind => Some(*smaller),
+            _ => None,
+        }
+    };
+    let names: Vec<String> = setting.alphabet.iter().map(name).collect();
+    loop {
+        let candidates = smaller(&best.scenario, &names);
+        let found = candidates
+            .iter()
+            .find_map(|scenario| fails(scenario, Effort::Shrinking(ONE), best.kind));
+        match found {
+            Some(smaller) => best = smaller,
+            None => break,
+        }
+    }
+    if let Some(calmer) = fails(&best.scenario, Effort::FewestPreemptions(ONE), best.kind) {
+        best = calmer;
+    }
+    best
+}
+
+/// The name of an operation: its text up to the arguments.
+fn name(op: &impl std::fmt::Debug) -> String {
+    let text = format!("{op:?}");
+    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+    text[..end].to_string()
+}
+
+/// The scenarios that are one step smaller, the most promising first.
+fn smaller(scenario: &Scenario, names: &[String]) -> Vec<Scenario> {
+    let mut all = Vec::new();
+    let mut add = |change: &dyn Fn(&mut Scenario)| {
+        let mut changed = scenario.clone();
+        change(&mut changed);
+        changed.lanes.retain(|lane| !lane.calls.is_empty());
+        if changed != *scenario && changed.len() > 0 {
+            all.push(changed);
+        }
+    };
+    for i in 0..scenario.lanes.len() {
+        add(&|s| drop(s.lanes.remove(i)));
+    }
+    for i in 0..scenario.before.len() {
+        add(&|s| {
+            s.before.remove(i);
+        });
+    }
+    for i in 0..scenario.after.len() {
+        add(&|s| {
+            s.after.remove(i);
+        });
+    }
+    for (i, lane) in scenario.lanes.iter().enumerate() {
+        for j in (0..lane.calls.len()).rev() {
+            add(&|s| {
+                s.lanes[i].calls.remove(j);
+            });
+        }
+    }
+    // Threads of a role of their own may have handles that thread 0 has not.
+    if scenario.lanes.len() > 1 && scenario.lanes.iter().all(|lane| lane.role == 0) {
+        for i in 0..scenario.lanes.len() {
+            add(&|s| {
+                let lane = s.lanes.remove(i);
+                s.before.extend(lane.calls);
+            });
+            add(&|s| {
+                let lane = s.lanes.remove(i);
+                s.after.splice(0..0, lane.calls);
+            });
+        }
+    }
+    let plainer = |call: usize| (0..call).filter(move |&other| names[other] == names[call]);
+    for (i, &call) in scenario.before.iter().enumerate() {
+        plainer(call).for_each(|other| add(&|s| s.before[i] = other));
+    }
+    for (i, lane) in scenario.lanes.iter().enumerate() {
+        for (j, &call) in lane.calls.iter().enumerate() {
+            plainer(call).for_each(|other| add(&|s| s.lanes[i].calls[j] = other));
+        }
+    }
+    for (i, &call) in scenario.after.iter().enumerate() {
+        plainer(call).for_each(|other| add(&|s| s.after[i] = other));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn smaller_scenarios_lose_threads_then_operations_then_arguments() {
+        let names = ["push", "push", "pop"].map(String::from);
+        let scenario: Scenario = "/1.2,2/".parse().unwrap();
+        let all: Vec<String> = smaller(&scenario, &names).iter().map(|s| s.to_string()).collect();
+        let expected = [
+            "/2/", "/1.2/", "/1,2/", "/2,2/", "/1.2/", "1.2/2/", "/2/1.2", "2/1.2/", "/1.2/2",
+            "/0.2,2/",
+        ];
+        assert_eq!(all, expected);
+        assert_eq!(name(&"x"), "");
+        assert_eq!(name(&Some(1)), "Some");
+    }
+}

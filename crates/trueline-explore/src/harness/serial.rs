@@ -1,0 +1,132 @@
+//! The object itself, run serially, as the specification: for objects that are deterministic.
+//!
+//! After Line-Up (Burckhardt, Dern, Musuvathi and Tan, 2010) and the first phase of Round-Up (Zhang, Chattopadhyay and Wang). There all
+//! serial executions of a test are recorded first; here they are run when they are asked for, and remembered: a state is the sequence of
+//! operations that led to it, and a step makes a new object, repeats that sequence and calls one operation more. An operation that waits
+//! for ever in a serial run is one that blocks there.
+//!
+//! Every sequence is run twice, and each run repeats the shorter ones: runs that disagree with themselves are an error.
+
+use std::fmt::Write;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use trueline::Spec;
+
+use super::body::Body;
+use super::judge;
+use super::scenario::Scenario;
+use super::{Make, Operate};
+use crate::engine::{Execution, Exploration};
+use crate::memory::Reuse;
+
+/// An object as its own specification.
+pub(crate) struct Serial<T, O: Operate<T>> {
+    make: Arc<Make<T>>,
+    alphabet: Vec<O>,
+    known: Mutex<HashMap<Vec<usize>, Option<O::Ret>, FixedState>>,
+}
+
+impl<T: Sync, O: Operate<T>> Serial<T, O> {
+    pub(crate) fn new(make: Arc<Make<T>>, alphabet: Vec<O>) -> Serial<T, O> {
+        let known = Mutex::new(HashMap::with_hasher(FixedState::default()));
+        Serial { make, alphabet, known }
+    }
+
+    /// The result of the last operation of a sequence; None if it waits for ever. The error says why there is none.
+    fn result(&self, sequence: &[usize]) -> Result<Option<O::Ret>, String> {
+        let known = |sequence: &[usize]| {
+            self.known.lock().unwrap_or_else(PoisonError::into_inner).get(sequence).cloned()
+        };
+        if let Some(result) = known(sequence) {
+            return Ok(result);
+        }
+        // An exploration may be under way on this thread, between two executions; its memory must stay as it is.
+        let run = || (self.run(sequence), self.run(sequence));
+        let (first, second) = std::thread::scope(|scope| scope.spawn(run).join())
+            .map_err(|_| String::from("a serial run of the object ended in a panic"))?;
+        let (first, second) = (first?, second?);
+        for (i, result) in first.iter().enumerate() {
+            let before = known(&sequence[..=i]).unwrap_or_else(|| second[i].clone());
+            if *result != before || *result != second[i] {
+                let other = if *result == before { &second[i] } else { &before };
+                return Err(format!(
+                    "without a specification the object must be deterministic, but `{:?}` gave {} and then {} after {}: \
+                     give one with .spec(..)",
+                    self.alphabet[sequence[i]],
+                    told(other.as_ref()),
+                    told(result.as_ref()),
+                    self.sequence(&sequence[..i]),
+                ));
+            }
+        }
+        let last = first.last().cloned().flatten();
+        let mut all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(sequence.to_vec(), last.clone());
+        Ok(last)
+    }
+
+    /// Runs a sequence once: the result of each operation.
+    fn run(&self, sequence: &[usize]) -> Result<Vec<Option<O::Ret>>, String> {
+        let scenario = Scenario { before: sequence.to_vec(), ..Scenario::default() };
+        let body = Body::new(&*self.make, &self.alphabet, &scenario, None, Reuse::default());
+        let results = Mutex::new(Vec::new());
+        let visit = |execution: &Execution<'_>| {
+            let histories = execution.histories().expect("scenarios that are too long are not run");
+            let result = |o: &crate::engine::Operation| o.result.map(|number| body.result(number));
+            let all: Vec<Option<O::Ret>> = histories.operations.iter().map(result).collect();
+            *results.lock().unwrap_or_else(PoisonError::into_inner) = all;
+            Ok(())
+        };
+        let report = Exploration::new().may_block().run_with(|| body.run(), visit);
+        if let Some(failure) = report.failure {
+            let run = self.sequence(sequence);
+            return Err(format!("the object fails when it is run serially, in {run}: {failure}"));
+        }
+        let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+        results.resize(sequence.len(), None);
+        Ok(results)
+    }
+
+    /// As people read it.
+    fn sequence(&self, sequence: &[usize]) -> String {
+        if sequence.is_empty() {
+            return String::from("nothing");
+        }
+        let mut text = String::new();
+        for (i, &call) in sequence.iter().enumerate() {
+            let _ = write!(text, "{}{:?}", if i > 0 { " " } else { "" }, self.alphabet[call]);
+        }
+        format!("`{text}`")
+    }
+}
+
+fn told(result: Option<&impl std::fmt::Debug>) -> String {
+    result.map_or(String::from("nothing, since it waited"), |result| format!("{result:?}"))
+}
+
+impl<T: Sync, O: Operate<T>> Spec for Serial<T, O> {
+    type State = Vec<usize>;
+    type Op = O;
+    type Ret = O::Ret;
+
+    fn initial(&self) -> Vec<usize> {
+        Vec::new()
+    }
+
+    fn step(&self, state: &Vec<usize>, op: &O, ret: Option<&O::Ret>, next: &mut Vec<Vec<usize>>) {
+        let call = self.alphabet.iter().position(|other| other == op).expect("it is in there");
+        let mut after = state.clone();
+        after.push(call);
+        match self.result(&after) {
+            Ok(Some(result)) if ret.is_none_or(|ret| *ret == result) => next.push(after),
+            Ok(_) => {}
+            Err(what) => judge::give_up(what),
+        }
+    }
+
+    fn show_state(&self, state: &Vec<usize>) -> String {
+        format!("what {} leads to", self.sequence(state))
+    }
+}

@@ -1,0 +1,169 @@
+//! Runs a scenario on real threads, many times.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+
+use super::checking::{Checking, Found, stuck_sentence};
+use super::crew::{self, Done, Round};
+use super::histories::Made;
+use super::outcome::Kind;
+use super::scenario::Scenario;
+use super::setting::{Effort, Ended, Failing, Setting, Tried};
+use super::{Invariant, Make, Operate, Stress};
+
+/// Rounds between two looks at what they did.
+const BATCH: u64 = 500;
+
+/// What threads of their own need.
+pub(crate) struct Owned<T, O> {
+    pub(crate) make: Arc<Make<T>>,
+    pub(crate) invariant: Option<Arc<Invariant<T>>>,
+    pub(crate) alphabet: Arc<[O]>,
+}
+
+/// Runs one scenario on real threads.
+pub(crate) fn try_scenario<T, O>(
+    mode: &Stress,
+    owned: &Owned<T, O>,
+    setting: &Setting<'_, T, O>,
+    scenario: &Scenario,
+    effort: &Effort,
+) -> Tried<O, O::Ret>
+where
+    T: Send + Sync + 'static,
+    O: Operate<T>,
+{
+    let checking = Checking::new(setting, scenario);
+    let rounds = match effort {
+        Effort::Full => mode.rounds_each,
+        // A failure that showed once shows again sooner or later; here it has longer than it had.
+        Effort::Shrinking(most) => (mode.rounds_each * 10).min(*most),
+        Effort::Replay(_) => mode.rounds,
+        // Nobody decides here who runs when.
+        Effort::FewestPreemptions(_) => 0,
+    };
+    let mut results = Results::<O::Ret>::default();
+    let mut left = rounds;
+    let mut ran = 0;
+    let mut end = Ended::Passed { scope: String::from("real threads; a sample"), sample: true };
+    while left > 0 {
+        let batch = left.min(BATCH);
+        left -= batch;
+        let (make, invariant) = (&owned.make, owned.invariant.as_ref());
+        let patience = mode.patience;
+        let all = crew::run(make, invariant, &owned.alphabet, scenario, batch as usize, patience);
+        ran += all.len() as u64;
+        let failed = all
+            .into_iter()
+            .find_map(|round| look(setting, &checking, scenario, &mut results, round, patience));
+        if let Some(failed) = failed {
+            end = failed;
+            break;
+        }
+    }
+    let mut counts = checking.counts();
+    counts.executions = ran;
+    Tried { counts, end }
+}
+
+/// Checks a round. None: it is fine.
+fn look<T, O: Operate<T>>(
+    setting: &Setting<'_, T, O>,
+    checking: &Checking<'_, T, O>,
+    scenario: &Scenario,
+    results: &mut Results<O::Ret>,
+    round: Round<O::Ret>,
+    patience: Duration,
+) -> Option<Ended<O, O::Ret>> {
+    let made: Vec<Made> = round
+        .done
+        .iter()
+        .map(|done| {
+            let result = done.returned.as_ref().map(|(_, result)| results.number_of(result));
+            Made { call: done.call, result }
+        })
+        .collect();
+    let before = before(&round.done);
+    let result = |number: u64| results.all[number as usize].clone();
+    let mut failing = Failing {
+        scenario: scenario.clone(),
+        kind: Kind::Other,
+        what: String::new(),
+        drawn: None,
+        culprits: Vec::new(),
+        schedule: None,
+        steps: Vec::new(),
+    };
+    let waiting = || match round.ended {
+        crew::Ended::Stuck => vec![format!("no return within {} s", patience.as_secs_f64())],
+        _ => Vec::new(),
+    };
+    match &round.ended {
+        crew::Ended::Panicked(call, message) => {
+            let op = &setting.alphabet[scenario.calls()[*call].1];
+            failing.kind = Kind::Panic;
+            failing.what = format!("`{op:?}` panics: {message}");
+            failing.culprits = vec![*call];
+            failing.drawn = Some(checking.drawn(&made, &before, result));
+        }
+        crew::Ended::Invariant(what) => {
+            failing.kind = Kind::Invariant;
+            failing.what.clone_from(what);
+            failing.drawn = Some(checking.drawn(&made, &before, result));
+        }
+        crew::Ended::Well | crew::Ended::Stuck => {
+            match checking.look(&made, &before, result, waiting)? {
+                Found::Error(what) => return Some(Ended::Error(what)),
+                Found::NotLinearizable(drawn) => {
+                    failing.kind = Kind::NotLinearizable;
+                    failing.drawn = Some(*drawn);
+                }
+                Found::Stuck { drawn, states, waiting, culprits } => {
+                    failing.kind = Kind::Stuck;
+                    failing.what = stuck_sentence(setting, scenario, &culprits, &states, &waiting);
+                    failing.drawn = Some(*drawn);
+                    failing.culprits = culprits;
+                }
+            }
+        }
+    }
+    Some(Ended::Failed(Box::new(failing)))
+}
+
+/// The operations that had returned before each was called, as bits.
+fn before<R>(done: &[Done<R>]) -> Vec<u128> {
+    let earlier = |called: Duration| {
+        let returned =
+            |other: &Done<R>| other.returned.as_ref().is_some_and(|(at, _)| *at < called);
+        let bits = done.iter().enumerate().filter(|(_, other)| returned(other));
+        bits.fold(0u128, |set, (j, _)| set | 1 << j)
+    };
+    done.iter().map(|one| earlier(one.called)).collect()
+}
+
+/// Results by number.
+struct Results<R> {
+    numbers: HashMap<R, u64, FixedState>,
+    all: Vec<R>,
+}
+
+impl<R> Default for Results<R> {
+    fn default() -> Results<R> {
+        Results { numbers: HashMap::with_hasher(FixedState::default()), all: Vec::new() }
+    }
+}
+
+impl<R: trueline::spec::Data> Results<R> {
+    fn number_of(&mut self, result: &R) -> u64 {
+        if let Some(&number) = self.numbers.get(result) {
+            return number;
+        }
+        let number = self.all.len() as u64;
+        self.all.push(result.clone());
+        self.numbers.insert(result.clone(), number);
+        number
+    }
+}

@@ -1,0 +1,12 @@
+//! The harness from outside: tests as users write them, and what comes of them.
+
+mod api;
+mod blocking;
+mod failures;
+mod papers;
+mod roles;
+mod stress;
+mod vyukov;
+
+#[global_allocator]
+static ALLOC: trueline_explore::Alloc = trueline_explore::Alloc;

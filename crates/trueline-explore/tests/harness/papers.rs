@@ -1,0 +1,185 @@
+//! Bugs that the papers tell of.
+
+use std::collections::VecDeque;
+
+use trueline_explore::harness::{Kind, Thread};
+use trueline_explore::std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use trueline_explore::{explore, operations};
+
+/// The queue of Herlihy and Wing as Wing and Gong give it (section 3.2.1 of 'Testing and verifying concurrent objects'): slots that are
+/// reserved, then filled; 0 is an empty one. The error of their section 3.2.2 is to read the range again within the scan.
+struct Slots {
+    items: [AtomicUsize; 4],
+    back: AtomicUsize,
+    reads_range_again: bool,
+}
+
+impl Slots {
+    fn new(reads_range_again: bool) -> Slots {
+        let items = [const { AtomicUsize::new(0) }; 4];
+        Slots { items, back: AtomicUsize::new(0), reads_range_again }
+    }
+
+    fn enq(&self, v: usize) {
+        let slot = self.back.fetch_add(1, SeqCst);
+        self.items[slot].store(v, SeqCst);
+    }
+
+    fn deq(&self) -> usize {
+        loop {
+            let mut range = self.back.load(SeqCst);
+            let mut i = 0;
+            while i < range {
+                let v = self.items[i].swap(0, SeqCst);
+                if v != 0 {
+                    return v;
+                }
+                i += 1;
+                if self.reads_range_again {
+                    range = self.back.load(SeqCst);
+                }
+            }
+        }
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Fifo(VecDeque<usize>);
+
+impl Fifo {
+    fn enq(&mut self, v: usize) {
+        self.0.push_back(v);
+    }
+    fn deq(&mut self) -> usize {
+        self.0.pop_front().expect("it is asked only if there is one")
+    }
+}
+
+operations! {
+    enum Op -> Ret for Slots, Fifo {
+        enq(v: usize);
+        deq() -> usize, if |fifo| !fifo.0.is_empty();
+    }
+}
+
+fn wing_and_gong(reads_range_again: bool) -> trueline_explore::harness::Outcome<Op, Ret> {
+    explore(move || Slots::new(reads_range_again))
+        .spec(Fifo::default())
+        .operations([Op::enq(1), Op::enq(2), Op::deq()])
+        .threads(2)
+        .length(2)
+        .run()
+}
+
+#[test]
+fn the_wrong_deq_of_wing_and_gong_is_found_and_explained() {
+    let outcome = wing_and_gong(false);
+    assert!(outcome.holds(), "{outcome}");
+    let outcome = wing_and_gong(true);
+    let failure = outcome.failure().unwrap_or_else(|| panic!("{outcome}"));
+    assert_eq!(failure.kind, Kind::NotLinearizable);
+    // As in the paper: an element that came later is taken, though the first is there.
+    let history = failure.history.as_ref().expect("it is one of histories");
+    assert_eq!((history.processes().len(), history.len()), (2, 3), "{outcome}");
+    assert!(failure.sentence.contains("deq()"), "{outcome}");
+    assert!(outcome.to_string().contains("papers.rs"), "{outcome}");
+}
+
+/// A stack whose nodes are used again: Figure 1 of 'Monitoring refinement via symbolic reasoning' (Emmi, Enea and Hamza), after
+/// Treiber. Nodes are numbers from 1; each thread uses those that it took out, the oldest first.
+struct Recycling {
+    top: AtomicUsize,
+    next: [AtomicUsize; 6],
+    values: [AtomicUsize; 6],
+    /// Counts changes of the top in its upper bits, which makes it right.
+    tagged: bool,
+}
+
+struct Hand<'a> {
+    stack: &'a Recycling,
+    free: VecDeque<usize>,
+}
+
+const TAG: usize = 16;
+
+impl<'a> Hand<'a> {
+    fn new(stack: &'a Recycling, thread: Thread) -> Hand<'a> {
+        let free = VecDeque::from([2 * thread.index, 2 * thread.index + 1]);
+        Hand { stack, free }
+    }
+
+    fn changed(&self, top: usize, node: usize) -> usize {
+        if self.stack.tagged { node + (top / TAG + 1) * TAG } else { node }
+    }
+
+    fn push(&mut self, v: usize) {
+        let node = self.free.pop_front().expect("there are as many as needed");
+        self.stack.values[node].store(v, SeqCst);
+        loop {
+            let top = self.stack.top.load(SeqCst);
+            self.stack.next[node].store(top % TAG, SeqCst);
+            let new = self.changed(top, node + 1);
+            if self.stack.top.compare_exchange(top, new, SeqCst, SeqCst).is_ok() {
+                return;
+            }
+        }
+    }
+
+    fn pop(&mut self) -> Option<usize> {
+        loop {
+            let top = self.stack.top.load(SeqCst);
+            let node = (top % TAG).checked_sub(1)?;
+            let next = self.stack.next[node].load(SeqCst);
+            let new = self.changed(top, next);
+            if self.stack.top.compare_exchange(top, new, SeqCst, SeqCst).is_ok() {
+                self.free.push_back(node);
+                return Some(self.stack.values[node].load(SeqCst));
+            }
+        }
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Lifo(Vec<usize>);
+
+impl Lifo {
+    fn push(&mut self, v: usize) {
+        self.0.push(v);
+    }
+    fn pop(&mut self) -> Option<usize> {
+        self.0.pop()
+    }
+}
+
+operations! {
+    enum StackOp -> StackRet for Recycling[Hand<'a> = Hand::new], Lifo {
+        push(v: usize);
+        pop() -> Option<usize>;
+    }
+}
+
+fn aba(tagged: bool) -> trueline_explore::harness::Outcome<StackOp, StackRet> {
+    use StackOp::{pop, push};
+    let make = move || Recycling {
+        top: AtomicUsize::new(0),
+        next: [const { AtomicUsize::new(0) }; 6],
+        values: [const { AtomicUsize::new(0) }; 6],
+        tagged,
+    };
+    explore(make)
+        .spec(Lifo::default())
+        .before([push(1)])
+        .program([vec![pop()], vec![pop(), push(2), push(3), pop()]])
+        .run()
+}
+
+#[test]
+fn the_aba_of_a_stack_that_uses_its_nodes_again_is_found_and_explained() {
+    let outcome = aba(true);
+    assert!(outcome.holds(), "{outcome}");
+    let outcome = aba(false);
+    let failure = outcome.failure().unwrap_or_else(|| panic!("{outcome}"));
+    assert_eq!(failure.kind, Kind::NotLinearizable);
+    assert!(failure.sentence.contains("pop()"), "{outcome}");
+    println!("{outcome}");
+}

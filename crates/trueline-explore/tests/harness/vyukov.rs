@@ -1,0 +1,125 @@
+//! The bounded queue for many producers and consumers after Dmitry Vyukov: an enqueue that has taken its place but not filled it hides the
+//! ones behind it, so a thread may find the queue empty after its own enqueue has returned.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use trueline_explore::harness::Kind;
+use trueline_explore::std::cell::UnsafeCell;
+use trueline_explore::std::sync::atomic::{AtomicUsize, Ordering::*};
+use trueline_explore::{explore, operations};
+
+const SIZE: usize = 4;
+
+struct Slot {
+    turn: AtomicUsize,
+    value: UnsafeCell<u8>,
+}
+
+struct Queue {
+    slots: [Slot; SIZE],
+    tail: AtomicUsize,
+    head: AtomicUsize,
+}
+
+unsafe impl Sync for Queue {}
+
+impl Queue {
+    fn new() -> Queue {
+        let slot = |i| Slot { turn: AtomicUsize::new(i), value: UnsafeCell::new(0) };
+        let slots = std::array::from_fn(slot);
+        Queue { slots, tail: AtomicUsize::new(0), head: AtomicUsize::new(0) }
+    }
+
+    fn enqueue(&self, v: u8) -> bool {
+        let mut place = self.tail.load(Relaxed);
+        loop {
+            let slot = &self.slots[place % SIZE];
+            let ahead = slot.turn.load(Acquire) as isize - place as isize;
+            if ahead == 0 {
+                match self.tail.compare_exchange_weak(place, place + 1, Relaxed, Relaxed) {
+                    Ok(_) => {
+                        slot.value.with_mut(|value| unsafe { *value = v });
+                        slot.turn.store(place + 1, Release);
+                        return true;
+                    }
+                    Err(now) => place = now,
+                }
+            } else if ahead < 0 {
+                return false;
+            } else {
+                place = self.tail.load(Relaxed);
+            }
+        }
+    }
+
+    fn dequeue(&self) -> Option<u8> {
+        let mut place = self.head.load(Relaxed);
+        loop {
+            let slot = &self.slots[place % SIZE];
+            let ahead = slot.turn.load(Acquire) as isize - (place + 1) as isize;
+            if ahead == 0 {
+                match self.head.compare_exchange_weak(place, place + 1, Relaxed, Relaxed) {
+                    Ok(_) => {
+                        let v = slot.value.with(|value| unsafe { *value });
+                        slot.turn.store(place + SIZE, Release);
+                        return Some(v);
+                    }
+                    Err(now) => place = now,
+                }
+            } else if ahead < 0 {
+                return None;
+            } else {
+                place = self.head.load(Relaxed);
+            }
+        }
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Fifo(VecDeque<u8>);
+
+impl Fifo {
+    fn enqueue(&mut self, v: u8) -> bool {
+        let fits = self.0.len() < SIZE;
+        if fits {
+            self.0.push_back(v);
+        }
+        fits
+    }
+    fn dequeue(&mut self) -> Option<u8> {
+        self.0.pop_front()
+    }
+}
+
+operations! {
+    enum Op -> Ret for Queue, Fifo {
+        enqueue(v: u8) -> bool;
+        dequeue() -> Option<u8>;
+    }
+}
+
+#[test]
+fn its_known_violation_is_found_in_a_second_and_minimised() {
+    let start = Instant::now();
+    let outcome = explore(Queue::new)
+        .spec(Fifo::default())
+        .operations([Op::enqueue(1), Op::enqueue(2), Op::dequeue()])
+        .threads(2)
+        .length(2)
+        .run();
+    let took = start.elapsed();
+    let failure = outcome.failure().unwrap_or_else(|| panic!("{outcome}"));
+    assert_eq!(failure.kind, Kind::NotLinearizable);
+    println!("{outcome}\nin {took:?}");
+    let history = failure.history.as_ref().expect("it is one of histories");
+    assert!(history.processes().len() == 2 && history.len() <= 4, "{outcome}");
+    assert!(failure.scenario.contains("dequeue()"), "{outcome}");
+    // A second on an idle machine, with room for a busy one.
+    assert!(took < Duration::from_secs(5), "{took:?}");
+    let text = outcome.to_string();
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 100 || line.contains("again:")),
+        "{text}"
+    );
+}

@@ -1,0 +1,46 @@
+//! The objects as they ship, and the mutants whose fault is no undefined behaviour, on real threads.
+#![cfg(feature = "simulate")]
+
+use trueline_objects::simulate::{self, Case, Entry, Mode, Request, Standing, Verdict, program};
+
+#[global_allocator]
+static ALLOC: trueline_explore::Alloc = trueline_explore::Alloc;
+
+fn stress(entry: &Entry, cases: Vec<Case>, rounds: u64) -> Verdict {
+    let request = Request { mode: Mode::Stress, cases, limit: Some(rounds), ..Request::default() };
+    entry.run(&request).unwrap_or_else(|error| panic!("{}: {error}", entry.name)).verdict
+}
+
+#[test]
+fn nothing_is_wrong_with_the_objects() {
+    for entry in simulate::all().filter(|entry| entry.standing == Standing::Correct) {
+        for size in [(2, 4), (4, 3)] {
+            let verdict = stress(entry, entry.random(Mode::Stress, 10, size, 1), 1000);
+            assert!(matches!(verdict, Verdict::Undecided(_)), "{}: {verdict:?}", entry.name);
+        }
+    }
+}
+
+/// Faults that show when two threads do a thing in two steps at the same time, and nothing rarer.
+#[test]
+fn faults_that_need_no_rare_schedule_are_found() {
+    for (name, case) in [
+        ("treiber-stack-pops-blindly", "push(1) push(2) pop() pop() | push(3) push(4) pop() pop()"),
+        ("michael-scott-queue-moves-blindly", "enq(1) enq(2) deq() deq() | enq(3) enq(4) deq() deq()"),
+        ("herlihy-wing-queue-takes-twice", "enq(1) enq(2) deq() | enq(3) enq(4) deq()"),
+        ("array-queue-claims-blindly", "enq(1) deq() enq(2) deq() | enq(3) deq() enq(4) deq()"),
+    ] {
+        let entry = simulate::find(name).unwrap();
+        let verdict = stress(entry, vec![program::case(case).unwrap()], 200_000);
+        assert!(matches!(verdict, Verdict::Violation(_)), "{name}: {verdict:?}");
+    }
+}
+
+#[test]
+fn undefined_behaviour_is_not_run_on_real_threads() {
+    let entry = simulate::find("michael-scott-queue-hasty").unwrap();
+    let cases = vec![program::case("enq(1) | deq()").unwrap()];
+    let request = Request { mode: Mode::Stress, cases, ..Request::default() };
+    let error = entry.run(&request).unwrap_err().to_string();
+    assert!(error.contains("explored only"), "{error}");
+}
