@@ -8,6 +8,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use trueline::Algorithm;
 use trueline::formats::{self, Format};
+use trueline::quasi::{self, Factors, Quasi, Reading};
 use trueline::spec::{self, Named};
 use trueline::symbolic::Options;
 
@@ -85,6 +86,7 @@ Examples:
   trueline check *.jsonl --timeout 10s --memory 4G
   trueline check log.edn.gz --spec queue --rename offer=enq,poll=deq
   some-test | trueline check - --spec register:init=0 --json
+  trueline check k-fifo.jsonl --spec queue --quasi deq=?
 
 Format and, in some formats, specification are recognised from the content. Files packed with gzip or zstd are \
 opened as they are. Exit code: 0 all are linearizable, 1 a violation, 2 an error, 3 undecided.";
@@ -336,6 +338,9 @@ pub(crate) struct CheckArgs {
     pub(crate) deciding: DecidingArgs,
 
     #[command(flatten)]
+    pub(crate) quasi: QuasiArgs,
+
+    #[command(flatten)]
     pub(crate) limits: LimitArgs,
 
     /// Print one JSON object a file
@@ -470,6 +475,62 @@ impl DecidingArgs {
             .maybe("algorithm", (self.algorithm != Algorithm::Auto).then(|| self.algorithm.name()))
             .maybe("options", Some(letters).filter(|letters| !letters.is_empty()))
     }
+}
+
+/// How far out of order operations may be.
+#[derive(Debug, Args)]
+pub(crate) struct QuasiArgs {
+    /// Let methods be out of order by so many places: deq=2. The least number that explains the history: deq=?. For
+    /// queues, stacks and priority queues
+    #[arg(long, value_name = "METHOD=K,...")]
+    quasi: Option<Factors>,
+
+    /// What a place is: slots, among the removals; uniform, among all operations; literal, as the definition has it
+    #[arg(long, requires = "quasi", default_value = "slots", value_parser = reading_parser(), hide_possible_values = true)]
+    reading: Reading,
+
+    /// What becomes of values that are inside at the end: closed, nobody removes them; open, somebody will
+    #[arg(long, requires = "quasi", default_value = "closed", hide_possible_values = true)]
+    end: End,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum End {
+    Closed,
+    Open,
+}
+
+impl QuasiArgs {
+    /// The question, where one is asked; the error says which algorithm does not answer it.
+    pub(crate) fn question(&self, algorithm: Algorithm) -> anyhow::Result<Option<Quasi>> {
+        let Some(factors) = self.quasi.clone() else { return Ok(None) };
+        let algorithm = match algorithm {
+            Algorithm::Auto => quasi::Algorithm::Auto,
+            Algorithm::RoundUp => quasi::Algorithm::RoundUp,
+            other => anyhow::bail!(
+                "the algorithm {other} does not decide quasi linearizability: expected auto or round-up"
+            ),
+        };
+        let end = match self.end {
+            End::Closed => quasi::End::Closed,
+            End::Open => quasi::End::Open,
+        };
+        Ok(Some(Quasi { factors, reading: self.reading, end, algorithm }))
+    }
+
+    /// Adds what is not the default to a command.
+    pub(crate) fn again(&self, again: Again) -> Again {
+        let asked = self.quasi.is_some();
+        again
+            .maybe("quasi", self.quasi.as_ref().map(Factors::to_string))
+            .maybe("reading", (asked && self.reading != Reading::Slots).then(|| self.reading.name()))
+            .maybe("end", (asked && self.end == End::Open).then_some("open"))
+    }
+}
+
+fn reading_parser() -> impl TypedValueParser<Value = Reading> {
+    let values = Reading::ALL.iter().map(|(_, name, about)| PossibleValue::new(name).help(*about));
+    PossibleValuesParser::new(values).try_map(|name| name.parse::<Reading>())
 }
 
 /// How to read a file.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use trueline::quasi::{Finding, Quasi};
 use trueline::spec::{self, Named};
 use trueline::verdict::{Reason, Unknown};
 use trueline::{Algorithm, Budget, History, Outcome, Verdict, history};
@@ -19,11 +20,12 @@ use crate::progress;
 
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let algorithm = args.deciding.algorithm()?;
+    let quasi = args.quasi.question(algorithm)?;
     let mut out = Output::new();
     let mut exit = Exit::Holds;
     for file in &args.files {
         let name = file.display().to_string();
-        match check(file, &name, args, algorithm) {
+        match check(file, &name, args, algorithm, quasi.as_ref()) {
             Ok(checked) => {
                 exit = exit.max(Exit::of(&checked.outcome.verdict));
                 out.show(&checked.report(&name, args), exit)?;
@@ -43,6 +45,8 @@ struct Checked {
     /// None where the file was not read to its end and `--spec` names none.
     spec: Option<Arc<Named>>,
     outcome: Outcome,
+    /// What was asked and found out about places, where that was asked.
+    quasi: Option<(Quasi, Finding)>,
     seconds: f64,
 }
 
@@ -52,6 +56,7 @@ fn check(
     name: &str,
     args: &CheckArgs,
     algorithm: Algorithm,
+    quasi: Option<&Quasi>,
 ) -> Result<Checked, String> {
     let start = Instant::now();
     let budget = args.limits.limits().budget();
@@ -72,7 +77,8 @@ fn check(
             };
             let spec = args.spec.clone();
             let history = history::Builder::new().finish();
-            return Ok(Checked { history, spec, outcome, seconds: start.elapsed().as_secs_f64() });
+            let seconds = start.elapsed().as_secs_f64();
+            return Ok(Checked { history, spec, outcome, quasi: None, seconds });
         }
         Err(failure) => return Err(failure.message(name)),
     };
@@ -81,10 +87,16 @@ fn check(
         None => spec_of(&history).map_err(|message| format!("{name}: {message}"))?,
     };
     let say = || format!("checking, {}, {name}", count(budget.steps_spent(), "step"));
-    let outcome = progress::during(say, || spec.check(&history, algorithm, &budget))
-        .map_err(|error| format!("{name}:{error}"))?;
+    let decided = progress::during(say, || match quasi {
+        Some(quasi) => {
+            let finding = spec.quasi(&history, quasi, &budget)?;
+            Ok((finding.outcome.clone(), Some((quasi.clone(), finding))))
+        }
+        None => Ok((spec.check(&history, algorithm, &budget)?, None)),
+    });
+    let (outcome, quasi) = decided.map_err(|error: history::Error| format!("{name}:{error}"))?;
     let seconds = start.elapsed().as_secs_f64();
-    Ok(Checked { history, spec: Some(spec), outcome, seconds })
+    Ok(Checked { history, spec: Some(spec), outcome, quasi, seconds })
 }
 
 /// Reads a file with a progress line.
@@ -136,15 +148,24 @@ impl Checked {
             again: &again,
             witness: args.witness,
         };
-        if args.json {
-            return format!("{}\n", trueline_report::json(&case));
-        }
         let look = Look {
             width: output::width(args.width.map(usize::from)),
             ascii: output::wants_ascii(args.ascii),
             quiet: args.quiet,
         };
-        trueline_report::text(&case, &look).render(output::wants_color(args.color))
+        let quasi = self.quasi.as_ref();
+        if args.json {
+            let json = match quasi {
+                Some((asked, finding)) => trueline_report::quasi_json(&case, asked, finding),
+                None => trueline_report::json(&case),
+            };
+            return format!("{json}\n");
+        }
+        let text = match quasi {
+            Some((asked, finding)) => trueline_report::quasi_text(&case, asked, finding, &look),
+            None => trueline_report::text(&case, &look),
+        };
+        text.render(output::wants_color(args.color))
     }
 }
 
@@ -159,8 +180,8 @@ fn again(name: &str, args: &CheckArgs) -> String {
         .maybe("format", reading.format.map(|format| format.name()))
         .maybe("keys", other(reading.keys.name(), Keys::Auto.name()))
         .maybe("rename", (!renames.is_empty()).then(|| renames.join(",")));
-    args.deciding
-        .again(again)
+    args.quasi
+        .again(args.deciding.again(again))
         .maybe("timeout", args.limits.timeout.map(again::time))
         .maybe("memory", args.limits.memory.map(|bytes| bytes.to_string()))
         .file(name)

@@ -50,6 +50,8 @@ pub mod vyukov_queue;
 #[cfg(feature = "simulate")]
 mod mutants;
 #[cfg(feature = "simulate")]
+mod relaxed;
+#[cfg(feature = "simulate")]
 pub mod shadowed;
 #[cfg(feature = "simulate")]
 pub mod simulate;

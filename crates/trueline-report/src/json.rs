@@ -63,7 +63,7 @@ pub fn json(case: &Case) -> Json {
     object
 }
 
-fn explain(case: &Case, explanation: &Explanation) -> Json {
+pub(crate) fn explain(case: &Case, explanation: &Explanation) -> Json {
     let history = case.history;
     let mut object = object!({
         "sentence": explanation.sentence,
@@ -95,7 +95,7 @@ fn explain(case: &Case, explanation: &Explanation) -> Json {
 /// `index` counts the operations of the history by call, from 0; `called` and `returned` are ranks among all
 /// its events. A return after the end of the explanation is not part of the explanation: `returned` is null then, as it is where
 /// there was none.
-fn operation(case: &Case, index: u32, explanation: &Explanation) -> Json {
+pub(crate) fn operation(case: &Case, index: u32, explanation: &Explanation) -> Json {
     let history = case.history;
     let o = &history.operations()[index as usize];
     let returned = text::end(history, explanation, index);

@@ -11,6 +11,7 @@
 mod document;
 mod json;
 mod lanes;
+mod quasi;
 mod text;
 mod words;
 
@@ -19,6 +20,7 @@ use trueline::{History, Outcome};
 pub use document::{Document, Line, Role, Span};
 pub use json::{SCHEMA, json, value};
 pub use lanes::{Bar, lanes};
+pub use quasi::{quasi_json, quasi_text};
 pub use text::text;
 pub use words::{bytes, clean, count, cut, seconds, unbroken, wrap};
 

@@ -94,7 +94,7 @@ fn part_of(history: &History, explanation: &Explanation) -> Option<String> {
     (!part.object.is_nil() || !part.key.is_nil()).then(|| part.to_string())
 }
 
-fn violation(case: &Case, explanation: &Explanation, look: &Look) -> Document {
+pub(crate) fn violation(case: &Case, explanation: &Explanation, look: &Look) -> Document {
     let mut document = Document::default();
     let glyphs = Glyphs::new(look.ascii);
     let sentence = readable(&clean(&explanation.sentence), glyphs.cut);
@@ -321,7 +321,7 @@ fn prefix(case: &Case, explanation: &Explanation, look: &Look) -> Document {
 }
 
 /// Running text, indented, broken at the width.
-fn paragraph(text: &str, look: &Look) -> Document {
+pub(crate) fn paragraph(text: &str, look: &Look) -> Document {
     let mut document = Document::default();
     for line in wrap(text, look.width.saturating_sub(2)) {
         document.push(Line::plain(format!("  {line}")));

@@ -12,6 +12,7 @@ pub mod history;
 #[cfg(feature = "live")]
 pub mod live;
 pub(crate) mod monitor;
+pub mod quasi;
 #[doc(hidden)]
 pub mod rng;
 pub mod saturate;

@@ -5,7 +5,7 @@
 //! without undefined behaviour. The exceptions are those whose fault is a race or a use of freed memory, which are explored alone:
 //! the registry says which.
 
-mod nursery;
+pub(crate) mod nursery;
 
 pub(crate) mod array_queue;
 pub(crate) mod herlihy_wing_queue;

@@ -5,7 +5,7 @@ use crate::shadowed::sync::with_thread_index;
 use std::cell::UnsafeCell;
 
 /// Makes nodes and keeps them.
-pub(super) struct Nursery<N> {
+pub(crate) struct Nursery<N> {
     /// By the number of the thread that made them.
     made: GrowingArray<Made<N>>,
 }
@@ -25,12 +25,12 @@ unsafe impl<N: Send> Send for Made<N> {}
 unsafe impl<N: Send> Sync for Made<N> {}
 
 impl<N> Nursery<N> {
-    pub(super) fn new() -> Nursery<N> {
+    pub(crate) fn new() -> Nursery<N> {
         Nursery { made: GrowingArray::new() }
     }
 
     /// A pointer to a node that is good until the nursery is dropped.
-    pub(super) fn make(&self, node: N) -> *mut N {
+    pub(crate) fn make(&self, node: N) -> *mut N {
         let node = Box::into_raw(Box::new(node));
         with_thread_index(|index| {
             let made = self.made.get(index).0.get();

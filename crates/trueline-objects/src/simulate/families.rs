@@ -7,7 +7,7 @@ use std::mem;
 use trueline::Value;
 
 use super::subject::Concurrent;
-use crate::{mutants, shadowed};
+use crate::{mutants, relaxed, shadowed};
 
 fn value(number: Option<i64>) -> Value {
     number.map_or(Value::Nil, Value::Int)
@@ -40,6 +40,8 @@ stacks! {
     shadowed::TreiberStack<i64>,
     mutants::treiber_stack::Stack,
     mutants::treiber_stack::RelaxedStack,
+    relaxed::k_stack::KStack,
+    relaxed::quasi_stack::Stack,
 }
 
 macro_rules! queues {
@@ -64,6 +66,24 @@ queues! {
     shadowed::MichaelScottQueue<i64>,
     mutants::michael_scott_queue::Queue,
     mutants::michael_scott_queue::HastyQueue,
+    relaxed::incorrect_queue::Queue,
+    relaxed::k_fifo_queue::Queue,
+    relaxed::random_dequeue_queue::Queue,
+    relaxed::segmented_queue::Queue,
+    relaxed::single_list_queue::Queue,
+}
+
+impl Concurrent for relaxed::quasi_priority_queue::Queue {
+    fn call(&self, method: &str, args: &[Value], _: &mut bool) -> Value {
+        match (method, args) {
+            ("insert", [Value::Int(item)]) => {
+                self.insert(*item);
+                Value::Nil
+            }
+            ("poll", []) => value(self.poll()),
+            _ => absent(method, args),
+        }
+    }
 }
 
 macro_rules! queues_that_wait {

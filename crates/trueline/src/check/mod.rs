@@ -55,6 +55,9 @@ pub enum Algorithm {
     Symbolic(Options),
     /// Every order in turn, each held against the object's theory, at every return.
     Enumerate(Options),
+    /// All sequentializations and of each all quasi permutations: decides quasi linearizability only, see
+    /// [`crate::quasi`].
+    RoundUp,
 }
 
 /// No option is set.
@@ -100,6 +103,11 @@ impl Algorithm {
             Algorithm::Enumerate(PLAIN),
             "enumerate",
             "reference: every order in turn against the object's theory, at every return (option c)",
+        ),
+        (
+            Algorithm::RoundUp,
+            "round-up",
+            "reference, with --quasi only: all sequentializations, of each all quasi permutations",
         ),
     ];
 
@@ -182,7 +190,9 @@ pub struct Outcome {
 
 pub(crate) use direct::decide_directly;
 pub(crate) use monitored::{name as monitor_name, trust};
-pub(crate) use run::explain_clash;
+pub(crate) use problem::{Decision, Problem, Ticker, Window};
+pub(crate) use run::{explain_clash, merge};
+pub(crate) use search::{Which, search};
 
 /// A check to be run: a specification, an algorithm and a budget.
 pub struct Check<'a, S> {

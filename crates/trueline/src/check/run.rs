@@ -168,6 +168,11 @@ struct Setting<'a, S: Spec> {
 
 impl<S: Spec> Setting<'_, S> {
     fn decide(&self, indices: &[u32], limit: u64) -> PartAnswer {
+        if self.algorithm == Algorithm::RoundUp {
+            let because = "it decides quasi linearizability only, see --quasi".into();
+            let kind = PartKind::NotApplicable;
+            return PartAnswer { kind, by: "round-up", because, steps: 0 };
+        }
         let which = match self.algorithm {
             Algorithm::Saturate(_) => Some(theories::Which::Saturate),
             Algorithm::Symbolic(_) => Some(theories::Which::Symbolic),
@@ -503,7 +508,7 @@ fn join<Op, Ret>(history: &History<Op, Ret>, answers: Vec<Option<PartAnswer>>) -
 /// One order of the whole from an order of each part: every operation gets a moment inside its interval, the
 /// latest call up to and including it in its part's order; moments are compared across parts. Operations of one
 /// moment are of one part and stay as they are.
-pub(super) fn merge<Op, Ret>(
+pub(crate) fn merge<Op, Ret>(
     history: &History<Op, Ret>,
     orders: impl IntoIterator<Item = impl AsRef<[u32]>>,
 ) -> Vec<u32> {

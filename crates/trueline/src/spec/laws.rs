@@ -264,6 +264,25 @@ fn relaxed_queues() {
     laws(semiqueue(3).with_init(ints(&[1, 1])), relaxed::SEMIQUEUE, strict);
     laws(stuttering_queue(1), relaxed::STUTTERING_QUEUE, strict);
     laws(stuttering_queue(3), relaxed::STUTTERING_QUEUE, strict);
+    use relaxations::{RELAXED_PRIORITY_QUEUE, RELAXED_QUEUE, RELAXED_STACK};
+    let none = Relaxation::default();
+    for relaxation in [
+        none,
+        Relaxation { out_of_order: Some(1), ..none },
+        Relaxation { out_of_order: Some(2), lateness: Some(1), ..none },
+        Relaxation { lateness: Some(2), ..none },
+        Relaxation { window: Some(2), ..none },
+        Relaxation { window: Some(3), lateness: Some(1), ..none },
+        Relaxation { stutter: 2, ..none },
+        Relaxation { displacement: Some(1), ..none },
+        Relaxation { displacement: Some(2), ..none },
+    ] {
+        laws(relaxed(Turn::Oldest, relaxation), RELAXED_QUEUE, strict);
+        laws(relaxed(Turn::Newest, relaxation), RELAXED_STACK, strict);
+        laws(relaxed(Turn::Largest, relaxation), RELAXED_PRIORITY_QUEUE, strict);
+        let smallest = relaxed(Turn::Smallest, relaxation).with_init(ints(&[1, 1, 0]));
+        laws(smallest, RELAXED_PRIORITY_QUEUE, strict);
+    }
 }
 
 #[test]

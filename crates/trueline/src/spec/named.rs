@@ -8,14 +8,15 @@ use std::fmt::Write;
 use super::method::same;
 use super::params::Params;
 use super::{
-    Dynamic, Spec, bounded_priority_queue, bounded_queue, cas_register, counter, deque, kv, lock,
-    log, map, multiset, mutex, priority_queue, queue, register, relaxed, rmw, semaphore, semiqueue,
-    set, snapshot, stack, stuttering_queue, unknown_register,
+    Dynamic, Relaxed, Spec, Turn, bounded_priority_queue, bounded_queue, cas_register, counter,
+    deque, kv, lock, log, map, multiset, mutex, priority_queue, queue, register, relaxations,
+    relaxed, rmw, semaphore, semiqueue, set, snapshot, stack, stuttering_queue, unknown_register,
 };
 use crate::Budget;
 use crate::check::{Algorithm, Check, Outcome, decide_directly};
 use crate::generate::{self, Plan, Told};
 use crate::history::{Error, History, Position};
+use crate::quasi::{self, Finding, Quasi};
 use crate::stream::{self, Watch, Watched};
 use crate::theory::{Event, Object, events};
 use crate::value::Value;
@@ -111,6 +112,17 @@ impl Named {
         self.spec.check(history, algorithm, budget).map_err(|e| self.in_context(e))
     }
 
+    /// Decides whether a history is quasi linearizable, or by how much it is not linearizable. An error means that the
+    /// history or the question does not fit the specification.
+    pub fn quasi(
+        &self,
+        history: &History,
+        quasi: &Quasi,
+        budget: &Budget,
+    ) -> Result<Finding, Error> {
+        self.spec.quasi(history, quasi, budget).map_err(|e| self.in_context(e))
+    }
+
     /// The object that the specification is, what it holds at first, and the events of a history in the words of its
     /// theory. An error means that the history does not fit the specification, or that it has no theory.
     pub fn events(&self, history: &History) -> Result<(Object, Vec<Value>, Vec<Event>), Error> {
@@ -166,6 +178,7 @@ impl std::fmt::Debug for Named {
 trait Erased: Send + Sync {
     fn dynamic(&self) -> Dynamic;
     fn check(&self, h: &History, algorithm: Algorithm, budget: &Budget) -> Result<Outcome, Error>;
+    fn quasi(&self, h: &History, quasi: &Quasi, budget: &Budget) -> Result<Finding, Error>;
     fn events(&self, history: &History) -> Result<(Object, Vec<Value>, Vec<Event>), Error>;
     fn fits(&self, history: &History) -> Result<(), Error>;
     fn shown(
@@ -195,6 +208,10 @@ impl<B: Builtin> Erased for B {
         }
         let decoded = h.decode(|method, args, result| self.decode(method, args, result))?;
         Ok(Check::new(self.clone()).algorithm(algorithm).budget(budget).run(&decoded))
+    }
+
+    fn quasi(&self, h: &History, quasi: &Quasi, budget: &Budget) -> Result<Finding, Error> {
+        quasi::run(self, h, quasi, budget)
     }
 
     fn events(&self, history: &History) -> Result<(Object, Vec<Value>, Vec<Event>), Error> {
@@ -242,7 +259,7 @@ impl<B: Builtin> Erased for B {
 type Make = fn(&mut Params) -> Result<Box<dyn Erased>, String>;
 
 /// Every built-in specification, and how its parameters make it.
-const BUILTIN: [(Info, Make); 20] = [
+const BUILTIN: [(Info, Make); 23] = [
     (register::REGISTER, |p| {
         Ok(Box::new(match p.unless_unknown("init", Value::Nil)? {
             Some(init) => register(init),
@@ -293,6 +310,9 @@ const BUILTIN: [(Info, Make); 20] = [
         let j = p.positive("j", 2)? as u32;
         Ok(Box::new(stuttering_queue(j).with_init(p.list("init")?)))
     }),
+    (relaxations::RELAXED_QUEUE, |p| Ok(Box::new(Relaxed::named(Turn::Oldest, p)?))),
+    (relaxations::RELAXED_STACK, |p| Ok(Box::new(Relaxed::named(Turn::Newest, p)?))),
+    (relaxations::RELAXED_PRIORITY_QUEUE, |p| Ok(Box::new(Relaxed::named(Turn::Largest, p)?))),
 ];
 
 /// Every built-in specification.
@@ -410,6 +430,9 @@ mod tests {
             "bounded-queue:capacity=4,init=[1 2]",
             "bounded-priority-queue:capacity=4, order=min, init=[1,2]",
             "semiqueue:k=2",
+            "relaxed-queue:out-of-order=2,lateness=2",
+            "k-stack:window=2",
+            "relaxed-priority-queue:stutter=2,order=min",
             "priority-queue:order=min",
             "semaphore:init=3",
             "snapshot:segments=?",
@@ -431,10 +454,11 @@ mod tests {
         wrong("quue", "no specification is called \"quue\": did you mean queue?");
         wrong(
             "priority",
-            "no specification is called \"priority\": did you mean priority-queue or bounded-priority-queue?",
+            "no specification is called \"priority\": did you mean priority-queue or bounded-priority-queue or relaxed-priority-queue?",
         );
         let all = "expected one of register, cas-register, rmw, counter, kv, map, queue, bounded-queue, stack, deque, \
-            priority-queue, bounded-priority-queue, set, multiset, mutex, semaphore, log, snapshot, semiqueue, stuttering-queue";
+            priority-queue, bounded-priority-queue, set, multiset, mutex, semaphore, log, snapshot, semiqueue, stuttering-queue, \
+            relaxed-queue, relaxed-stack, relaxed-priority-queue";
         wrong("xylophone-42", &format!("no specification is called \"xylophone-42\": {all}"));
         wrong("queue:size=3", "queue has no parameter size: expected init=[]");
         wrong("kv:size=3", "kv has no parameter size: it takes none");
@@ -469,6 +493,7 @@ mod tests {
             "snapshot:segments=4000000000",
             "the parameter segments of snapshot: expected a number from 0 to 65536, found a number: 4000000000",
         );
+        wrong("relaxed-queue:stutter=2,window=2", "the parameter stutter goes with no other");
         wrong(
             "semiqueue:k=x",
             "the parameter k of semiqueue: expected a number from 1 to 4294967295, found a text: x",

@@ -86,6 +86,14 @@ impl Params {
         }
     }
 
+    /// A number from `least` on; `None` where it is not given.
+    pub(super) fn maybe(&mut self, key: &str, least: u32) -> Result<Option<u32>, String> {
+        match self.given.iter().any(|(k, _)| k == key) {
+            true => self.within(least..=u32::MAX, key, 0).map(Some),
+            false => Ok(None),
+        }
+    }
+
     /// A number from 1 on.
     pub(super) fn positive(&mut self, key: &str, default: usize) -> Result<usize, String> {
         self.within(1..=u32::MAX, key, default).map(|n| n as usize)

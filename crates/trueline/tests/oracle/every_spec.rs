@@ -35,4 +35,14 @@ pub fn every_spec(visitor: &mut impl Visit) {
     visitor.visit("snapshot", spec::snapshot(None));
     visitor.visit("semiqueue:k=2", spec::semiqueue(2));
     visitor.visit("stuttering-queue:j=2", spec::stuttering_queue(2));
+    let none = spec::Relaxation::default();
+    let strict = spec::Relaxation { out_of_order: Some(1), lateness: Some(1), ..none };
+    visitor.visit(
+        "relaxed-queue:out-of-order=1,lateness=1",
+        spec::relaxed(spec::Turn::Oldest, strict),
+    );
+    let window = spec::Relaxation { window: Some(2), ..none };
+    visitor.visit("relaxed-stack:window=2", spec::relaxed(spec::Turn::Newest, window));
+    let stutter = spec::Relaxation { stutter: 2, ..none };
+    visitor.visit("relaxed-priority-queue:stutter=2", spec::relaxed(spec::Turn::Largest, stutter));
 }

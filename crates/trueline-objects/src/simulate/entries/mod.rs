@@ -3,6 +3,7 @@
 mod array_queue;
 mod herlihy_wing_queue;
 mod michael_scott_queue;
+mod relaxed;
 mod ticket_lock;
 mod treiber_stack;
 
@@ -18,6 +19,7 @@ const ALL: &[&[Entry]] = &[
     herlihy_wing_queue::ENTRIES,
     array_queue::ENTRIES,
     ticket_lock::ENTRIES,
+    relaxed::ENTRIES,
 ];
 
 /// Everything that can be simulated, mutants behind their object.

@@ -1,0 +1,48 @@
+//! Cells that hold a value once: free, then a value, then taken for good.
+
+use crate::shadowed::growing_array::GrowingArray;
+use crate::shadowed::sync::atomic::{AtomicI64, Ordering};
+
+const FREE: i64 = 0;
+const TAKEN: i64 = -1;
+
+/// As many cells as are needed, in a row.
+pub(crate) struct Cells(GrowingArray<AtomicI64>);
+
+/// What a cell holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Held {
+    Free,
+    Value(i64),
+    Taken,
+}
+
+impl Cells {
+    pub(crate) fn new() -> Cells {
+        Cells(GrowingArray::new())
+    }
+
+    pub(crate) fn look(&self, cell: usize) -> Held {
+        match self.0.get(cell).load(Ordering::SeqCst) {
+            FREE => Held::Free,
+            TAKEN => Held::Taken,
+            value => Held::Value(value),
+        }
+    }
+
+    /// Puts a value into a free cell; false where it is not free.
+    pub(crate) fn fill(&self, cell: usize, value: i64) -> bool {
+        debug_assert!(value > 0, "values are numbers above 0");
+        self.change(cell, FREE, value)
+    }
+
+    /// Takes this value; false where another has it.
+    pub(crate) fn take(&self, cell: usize, value: i64) -> bool {
+        self.change(cell, value, TAKEN)
+    }
+
+    fn change(&self, cell: usize, from: i64, to: i64) -> bool {
+        let (yes, no) = (Ordering::SeqCst, Ordering::SeqCst);
+        self.0.get(cell).compare_exchange(from, to, yes, no).is_ok()
+    }
+}

@@ -1,0 +1,38 @@
+//! `IQueue` of the paper's Table I: a queue whose `deq` may find nothing although the queue is not empty. It looks whether there is a
+//! value, and then gives up if another was faster.
+
+use super::cells::{Cells, Held};
+use crate::shadowed::sync::atomic::{AtomicUsize, Ordering};
+
+/// The queue.
+pub(crate) struct Queue {
+    cells: Cells,
+    start: AtomicUsize,
+    end: AtomicUsize,
+}
+
+impl Queue {
+    pub(crate) fn new() -> Queue {
+        Queue { cells: Cells::new(), start: AtomicUsize::new(0), end: AtomicUsize::new(0) }
+    }
+
+    pub(crate) fn enq(&self, value: i64) {
+        let mut cell = self.end.load(Ordering::SeqCst);
+        while !self.cells.fill(cell, value) {
+            cell += 1;
+        }
+        self.end.fetch_max(cell + 1, Ordering::SeqCst);
+    }
+
+    pub(crate) fn deq(&self) -> Option<i64> {
+        let cell = self.start.load(Ordering::SeqCst);
+        match self.cells.look(cell) {
+            Held::Value(value) if self.cells.take(cell, value) => {
+                self.start.store(cell + 1, Ordering::SeqCst);
+                Some(value)
+            }
+            // Another took it, and there may be more.
+            _ => None,
+        }
+    }
+}

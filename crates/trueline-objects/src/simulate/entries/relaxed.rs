@@ -1,0 +1,177 @@
+//! The relaxed objects of the paper on Round-Up, and their mutants.
+
+use super::{Entry, Standing, mutant};
+use crate::relaxed::incorrect_queue::Queue as IncorrectQueue;
+use crate::relaxed::k_fifo_queue::Queue as KFifoQueue;
+use crate::relaxed::k_stack::KStack;
+use crate::relaxed::quasi_priority_queue::Queue as QuasiPriorityQueue;
+use crate::relaxed::quasi_stack::{self, Stack};
+use crate::relaxed::random_dequeue_queue::Queue as RandomDequeueQueue;
+use crate::relaxed::segmented_queue::{self, Queue as SegmentedQueue};
+use crate::relaxed::single_list_queue::Queue as SingleListQueue;
+
+pub(super) const ENTRIES: &[Entry] = &[
+    QUASI_QUEUE,
+    mutant(
+        QUASI_QUEUE,
+        "quasi-queue-b1",
+        "deq looks into the second segment first: a value overtakes more than two",
+        "before enq(1) enq(2) enq(3) enq(4); deq() | enq(5); after deq() deq() deq() deq()",
+        || Box::new(SegmentedQueue::new(3, segmented_queue::Fault::TakesTooFar)),
+    ),
+    mutant(
+        QUASI_QUEUE,
+        "quasi-queue-b2",
+        "deq does not mark what it takes: values are removed again",
+        "before enq(1); deq() | deq()",
+        || Box::new(SegmentedQueue::new(3, segmented_queue::Fault::TakesTwice)),
+    ),
+    mutant(
+        QUASI_QUEUE,
+        "quasi-queue-b3",
+        "deq finds nothing where the first segment is not full",
+        "before enq(1); deq() | enq(2)",
+        || Box::new(SegmentedQueue::new(3, segmented_queue::Fault::FindsNothing)),
+    ),
+    mutant(
+        QUASI_QUEUE,
+        "quasi-queue-racy-empty",
+        "deq finds nothing after one look at each cell, while values come and go behind it",
+        "before enq(1); enq(2) deq() | deq()",
+        || Box::new(SegmentedQueue::new(3, segmented_queue::Fault::RacyEmpty)),
+    ),
+    QUASI_STACK,
+    mutant(
+        QUASI_STACK,
+        "quasi-stack-b1",
+        "pop finds nothing where another was faster",
+        "before push(1) push(2); pop() | pop()",
+        || Box::new(Stack::new(quasi_stack::Fault::FindsNothing)),
+    ),
+    mutant(
+        QUASI_STACK,
+        "quasi-stack-b2",
+        "pop takes a value three below the uppermost",
+        "before push(1) push(2) push(3) push(4); pop() | push(5); after pop() pop() pop() pop()",
+        || Box::new(Stack::new(quasi_stack::Fault::TakesTooFar)),
+    ),
+    QUASI_PRIORITY_QUEUE,
+    mutant(
+        QUASI_PRIORITY_QUEUE,
+        "quasi-priority-queue-b2",
+        "poll takes the largest value",
+        "before insert(1) insert(2) insert(3) insert(4); poll() | insert(5); after poll() poll() poll() poll()",
+        || Box::new(QuasiPriorityQueue::new(true)),
+    ),
+    RANDOM_DEQUEUE_QUEUE,
+    mutant(
+        RANDOM_DEQUEUE_QUEUE,
+        "random-dequeue-queue-without-window",
+        "deq takes the second value that is there, so that the first may be overtaken for ever",
+        "before enq(1) enq(2) enq(3); deq() | deq(); after deq()",
+        || Box::new(RandomDequeueQueue::new(2, false)),
+    ),
+    K_FIFO_QUEUE,
+    K_STACK,
+    Entry {
+        name: "k-stack-as-published",
+        summary: "push looks twice whether its segment is being removed, and pushes its value again (Round-Up, section VI-D)",
+        standing: Standing::Flawed {
+            repaired: "k-stack",
+            shown_by: "before push(1) push(2) push(3) pop(); push(4) | pop(); after pop() pop() pop() pop()",
+        },
+        shadowed: || Box::new(KStack::new(2, true)),
+        ..K_STACK
+    },
+    Entry {
+        name: "incorrect-queue",
+        summary: "a queue whose deq gives up where another was faster",
+        standing: Standing::Mutant {
+            of: "michael-scott-queue",
+            stress: true,
+            shown_by: "before enq(1) enq(2); deq() | deq()",
+        },
+        spec: "queue",
+        shadowed: || Box::new(IncorrectQueue::new()),
+        ..QUASI_QUEUE
+    },
+    Entry {
+        name: "single-list-queue",
+        summary: "a queue for one thread, used by two",
+        standing: Standing::Mutant {
+            of: "michael-scott-queue",
+            stress: true,
+            shown_by: "enq(1) | enq(2); after deq() deq()",
+        },
+        spec: "queue",
+        shadowed: || Box::new(SingleListQueue::new()),
+        ..QUASI_QUEUE
+    },
+];
+
+const QUASI_QUEUE: Entry = Entry {
+    name: "quasi-queue",
+    summary: "a queue out of order by up to two: segments of three cells",
+    standing: Standing::Correct,
+    spec: "relaxed-queue:displacement=2",
+    note: "",
+    alphabet: "enq(*) deq()",
+    source: "Afek, Korland, Yanovsky, Quasi-linearizability, 2010",
+    progress: "lock-free",
+    letter: "Q",
+    waiting: &[],
+    rule: None,
+    shadowed: || Box::new(SegmentedQueue::new(3, segmented_queue::Fault::None)),
+    production: None,
+};
+
+const QUASI_STACK: Entry = Entry {
+    name: "quasi-stack",
+    summary: "a stack whose values are taken by marking them: linearizable",
+    spec: "relaxed-stack:displacement=2",
+    alphabet: "push(*) pop()",
+    source: "Zhang, Chattopadhyay, Wang, Round-Up, 2015, Table I",
+    letter: "S",
+    shadowed: || Box::new(Stack::new(quasi_stack::Fault::None)),
+    ..QUASI_QUEUE
+};
+
+const QUASI_PRIORITY_QUEUE: Entry = Entry {
+    name: "quasi-priority-queue",
+    summary: "the smallest value first, out of order by up to two: windows of three values",
+    spec: "relaxed-priority-queue:displacement=2,order=min",
+    alphabet: "insert(*) poll()",
+    source: "Zhang, Chattopadhyay, Wang, Round-Up, 2015, Table I",
+    progress: "blocking: one thread at a time removes",
+    letter: "P",
+    shadowed: || Box::new(QuasiPriorityQueue::new(false)),
+    ..QUASI_QUEUE
+};
+
+const RANDOM_DEQUEUE_QUEUE: Entry = Entry {
+    name: "random-dequeue-queue",
+    summary: "a queue out of order by up to one: a virtual window over the first two values",
+    spec: "relaxed-queue:displacement=1",
+    shadowed: || Box::new(RandomDequeueQueue::new(2, true)),
+    ..QUASI_QUEUE
+};
+
+const K_FIFO_QUEUE: Entry = Entry {
+    name: "k-fifo-queue",
+    summary: "a queue out of order by up to one: segments of two cells that are removed when they are empty",
+    spec: "relaxed-queue:displacement=1",
+    source: "Kirsch, Lippautz, Payer, Fast and scalable, lock-free k-FIFO queues, 2013",
+    shadowed: || Box::new(KFifoQueue::new(2)),
+    ..QUASI_QUEUE
+};
+
+const K_STACK: Entry = Entry {
+    name: "k-stack",
+    summary: "a stack out of order by up to one: a stack of segments of two cells, repaired",
+    spec: "relaxed-stack:out-of-order=1",
+    alphabet: "push(*) pop()",
+    source: "Henzinger, Kirsch, Payer, Sezgin, Sokolova, Quantitative relaxation of concurrent data structures, 2013",
+    letter: "S",
+    shadowed: || Box::new(KStack::new(2, false)),
+    ..QUASI_QUEUE
+};

@@ -1,0 +1,202 @@
+//! Decides one part for one factor: chooses the search, makes the certificate, has it checked.
+
+use super::certificate::{self, Certificate};
+use super::completions::completions;
+use super::displaced::{self, Displaced};
+use super::queue::{self, Queue};
+use super::words::{Act, Words};
+use super::{Algorithm, Bounds, Effort, End, Reading, round_up, two_tape};
+use crate::budget::{Budget, Exhausted};
+use crate::check::{Decision as Searched, Problem, Ticker, Which, Window, search};
+
+/// The question, but for the factor.
+#[derive(Clone, Copy)]
+pub(super) struct Question<'a> {
+    pub(super) reading: Reading,
+    pub(super) end: End,
+    pub(super) algorithm: Algorithm,
+    pub(super) budget: &'a Budget,
+}
+
+/// The answer for one part and one factor.
+#[derive(Debug)]
+pub(super) enum Answer {
+    /// It holds; the certificate was checked, and says how far each operation of the order moved.
+    Holds { certificate: Certificate, moved: Vec<u32>, by: &'static str },
+    /// It does not. Every prefix without the return of `stuck` does, where that is known.
+    Refuted { stuck: Option<u32>, by: &'static str },
+    /// A certificate is wrong: a bug.
+    Wrong(String),
+}
+
+/// Widths of the search for queues, one after the other; the last drops nothing.
+const WIDTHS: [usize; 5] = [4, 64, 1024, 1 << 14, usize::MAX];
+
+/// Decides with these bounds, in at most `limit` steps.
+pub(super) fn decide(
+    words: &Words,
+    bounds: Bounds,
+    question: &Question<'_>,
+    limit: u64,
+    effort: &mut Effort,
+) -> Result<Answer, Exhausted> {
+    let mut ticker = Ticker::limited(question.budget, limit);
+    let found = match (question.algorithm, question.reading) {
+        (Algorithm::Auto, Reading::Slots) => slots(words, bounds, question, &mut ticker)?,
+        _ => tapes(words, bounds, question, &mut ticker, effort)?,
+    };
+    Ok(match found {
+        Found::Refuted { stuck, by } => Answer::Refuted { stuck, by },
+        Found::Holds { certificate, by } => {
+            let Question { reading, end, .. } = *question;
+            match certificate::check(words, bounds, reading, end, &certificate) {
+                Ok(moved) => Answer::Holds { certificate, moved, by },
+                Err(what) => Answer::Wrong(format!("what {by} found does not replay: {what}")),
+            }
+        }
+    })
+}
+
+/// A factor below which `slots` does not hold, as far as that is seen without a search.
+pub(super) fn lower_bound(words: &Words, question: &Question<'_>) -> u32 {
+    match (question.reading, Queue::new(words)) {
+        (Reading::Slots, Some(queue)) => queue.least_by_windows(question.end).0,
+        _ => 0,
+    }
+}
+
+/// The general search alone, for a second opinion on what the search for queues refuted.
+pub(super) fn generally(
+    words: &Words,
+    bounds: Bounds,
+    question: &Question<'_>,
+    limit: u64,
+) -> Result<bool, Exhausted> {
+    let mut ticker = Ticker::limited(question.budget, limit);
+    Ok(matches!(general(words, bounds, question, &mut ticker)?, Found::Holds { .. }))
+}
+
+enum Found {
+    Holds { certificate: Certificate, by: &'static str },
+    Refuted { stuck: Option<u32>, by: &'static str },
+}
+
+fn slots(
+    words: &Words,
+    bounds: Bounds,
+    question: &Question<'_>,
+    ticker: &mut Ticker<'_>,
+) -> Result<Found, Exhausted> {
+    let Some(queue) = Queue::new(words) else { return general(words, bounds, question, ticker) };
+    let end = question.end;
+    let (least, needing) = queue.least_by_windows(end);
+    if least > bounds.removals {
+        return Ok(Found::Refuted { stuck: needing, by: "quasi-windows" });
+    }
+    for width in WIDTHS {
+        match queue.search(bounds.removals, end, width, ticker)? {
+            queue::Found::Order(order) => {
+                let acts = words.words.iter().map(|w| w.act).collect();
+                let certificate = complete(words, bounds, end, acts, order);
+                return Ok(Found::Holds { certificate, by: "quasi-queue" });
+            }
+            queue::Found::Refuted(stuck) => {
+                return Ok(Found::Refuted { stuck, by: "quasi-queue" });
+            }
+            queue::Found::Dropped => {}
+        }
+    }
+    general(words, bounds, question, ticker)
+}
+
+fn general(
+    words: &Words,
+    bounds: Bounds,
+    question: &Question<'_>,
+    ticker: &mut Ticker<'_>,
+) -> Result<Found, Exhausted> {
+    let by = "quasi-search";
+    let spec = Displaced::new(words, bounds.removals);
+    let history = spec.history(question.end == End::Closed);
+    let all: Vec<u32> = (0..history.len() as u32).collect();
+    let problem = Problem::new(&spec, &history, &all, Window::ALL);
+    let found = search(&problem, ticker, Which::Both, u64::MAX);
+    match found.decision? {
+        Some(Searched::Order(order)) => {
+            let order = order.iter().map(|&n| problem.operations[n as usize]);
+            let order: Vec<u32> = order.filter(|&o| o < words.len() as u32).collect();
+            let acts = spec.resolve(&order);
+            let certificate = complete(words, bounds, question.end, acts, order);
+            Ok(Found::Holds { certificate, by })
+        }
+        Some(Searched::Stuck(number)) => {
+            let stuck = problem.operations[number as usize];
+            Ok(Found::Refuted { stuck: (stuck < words.len() as u32).then_some(stuck), by })
+        }
+        None => Err(Exhausted::Steps(ticker.steps())),
+    }
+}
+
+/// The certificate for p' in the reading `slots`: with an open end what remains is removed, those that wait first.
+fn complete(
+    words: &Words,
+    bounds: Bounds,
+    end: End,
+    mut acts: Vec<Act>,
+    mut order: Vec<u32>,
+) -> Certificate {
+    if end == End::Open {
+        let spec = Displaced::new(words, bounds.removals);
+        for value in spec.remainder(&acts, &order) {
+            order.push(acts.len() as u32);
+            acts.push(Act::Take(value));
+        }
+    }
+    // Where there is none the check of the certificate says so.
+    let legal = displaced::beside(words, &acts, &order).unwrap_or_default();
+    Certificate { acts, order, legal }
+}
+
+/// The readings that are decided on two tapes, and the reference: completion by completion.
+fn tapes(
+    words: &Words,
+    bounds: Bounds,
+    question: &Question<'_>,
+    ticker: &mut Ticker<'_>,
+    effort: &mut Effort,
+) -> Result<Found, Exhausted> {
+    let by = match question.algorithm {
+        Algorithm::Auto => "two-tape",
+        Algorithm::RoundUp => "round-up",
+    };
+    for completion in completions(words) {
+        let given = completion.words.len() as u32;
+        let whole = match question.end {
+            End::Closed => completion.words,
+            End::Open => completion.words.drained(),
+        };
+        let found = match question.algorithm {
+            Algorithm::Auto => two_tape::search(&whole, bounds, question.reading, ticker)?,
+            Algorithm::RoundUp => {
+                round_up::search(&whole, bounds, question.reading, ticker, effort)?
+            }
+        };
+        if let Some((order, legal)) = found {
+            let mut acts: Vec<Act> = words.words.iter().map(|w| w.act).collect();
+            let count = acts.len() as u32;
+            let original = |o: u32| {
+                if o < given { completion.original[o as usize] } else { o - given + count }
+            };
+            for (o, word) in whole.words.iter().enumerate() {
+                match original(o as u32) {
+                    known if known < count => acts[known as usize] = word.act,
+                    _ => acts.push(word.act),
+                }
+            }
+            let renamed = |order: Vec<u32>| order.into_iter().map(original).collect();
+            let (order, legal) = (renamed(order), renamed(legal));
+            return Ok(Found::Holds { certificate: Certificate { acts, order, legal }, by });
+        }
+    }
+    Ok(Found::Refuted { stuck: None, by })
+}

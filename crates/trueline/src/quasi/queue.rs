@@ -1,0 +1,528 @@
+//! Queues with unique values, in the reading `slots`: a bound in O(n log n), and a search that carries few configurations.
+//!
+//! A strict queue removes in the order of addition, so the removal of a value may differ from its turn by the distance
+//! between its place among the additions of p' (its *rank*) and its place among the removals of p'. Real time alone tells
+//! in which window either place lies: where two windows are further apart than the factor, no order helps
+//! ([`least_by_windows`]). What that does not refute is searched from return to return, like `just-in-time`, with:
+//! - *Exchange of additions.* Of two additions that are both open, the one that returns first and whose value is surely
+//!   removed first goes first. In a solution that has them the other way round their places can be exchanged, and the
+//!   larger of the two displacements does not grow; nor does causality suffer.
+//! - *Exchange of removals.* Of two open removals, the one that returns first and whose value has the smaller rank
+//!   goes first, for the same reason. Every exchange lowers the number of inversions between additions and removals, so
+//!   a solution with the fewest obeys both rules.
+//! - *Removals first.* A removal that was possible before the addition just made goes before it.
+//! - *Windows.* A value never takes a rank from which its removal is out of reach.
+//!
+//! With a *width* only the most promising configurations go on from return to return. An order found so is an order; only
+//! a search that never had to drop one refutes. Cost: O(n w (p + c)) for width w, p open operations and contents c.
+
+use foldhash::fast::FixedState;
+use hashbrown::HashSet;
+use smallvec::SmallVec;
+
+use super::End;
+use super::words::{Act, Discipline, Words};
+use crate::budget::Exhausted;
+use crate::check::Ticker;
+use crate::history::PENDING;
+
+/// A part of a history that this module can decide.
+pub(super) struct Queue<'a> {
+    words: &'a Words,
+    /// What is known of each value.
+    values: Vec<Life>,
+    /// Number of removals.
+    removals: u32,
+    /// The returning operations by return.
+    returns: Vec<u32>,
+    /// The removal of a value that was never added, if there is one: no factor explains it.
+    alien: Option<u32>,
+}
+
+/// The life of a value. Additions, removals and ranks are numbers from 0.
+#[derive(Clone, Copy, Debug)]
+struct Life {
+    add: Option<u32>,
+    take: Option<u32>,
+    /// False where the value is neither added nor there from the start.
+    is_there: bool,
+    /// The ranks that real time allows.
+    rank: (u32, u32),
+    /// The places among the removals that real time allows. Never removed: from the number of removals on.
+    place: (u32, u32),
+}
+
+/// What a search found.
+#[derive(Debug)]
+pub(super) enum Found {
+    /// p'.
+    Order(Vec<u32>),
+    /// There is none; every prefix without the return of this operation has one, as far as the end is open.
+    Refuted(Option<u32>),
+    /// Configurations were dropped, and the rest led nowhere.
+    Dropped,
+}
+
+impl<'a> Queue<'a> {
+    /// `None` where the part is not for this module: not a queue, repeated values, or outcomes that are unknown.
+    pub(super) fn new(words: &'a Words) -> Option<Queue<'a>> {
+        if words.discipline != Discipline::Queue {
+            return None;
+        }
+        let unborn =
+            Life { add: None, take: None, is_there: false, rank: (0, 0), place: (0, u32::MAX) };
+        let mut values = vec![unborn; words.values.len()];
+        for (rank, &value) in words.initial.iter().enumerate() {
+            let life = &mut values[value as usize];
+            if std::mem::replace(&mut life.is_there, true) {
+                return None;
+            }
+            life.rank = (rank as u32, rank as u32);
+        }
+        for (index, word) in words.words.iter().enumerate() {
+            let index = index as u32;
+            match word.act {
+                Act::Add(value) => {
+                    let life = &mut values[value as usize];
+                    if std::mem::replace(&mut life.is_there, true) {
+                        return None;
+                    }
+                    life.add = Some(index);
+                }
+                Act::Take(value) => {
+                    if values[value as usize].take.replace(index).is_some() {
+                        return None;
+                    }
+                }
+                Act::Empty => {}
+                Act::Unknown => return None,
+            }
+        }
+        let is_pending = |o: u32| words.words[o as usize].returned == PENDING;
+        // An addition without a known outcome that nobody removes may or may not have an effect.
+        if values.iter().any(|life| life.take.is_none() && life.add.is_some_and(is_pending)) {
+            return None;
+        }
+        let alien = values.iter().filter(|life| !life.is_there).filter_map(|life| life.take);
+        let returned = |&o: &u32| words.words[o as usize].returned;
+        let alien = alien.min_by_key(returned);
+        let adds: Vec<u32> = values.iter().filter_map(|life| life.add).collect();
+        let takes: Vec<u32> = values.iter().filter_map(|life| life.take).collect();
+        let (adds, takes) = (Places::new(words, &adds), Places::new(words, &takes));
+        let removals = takes.calls.len() as u32;
+        let before = words.initial.len() as u32;
+        for life in &mut values {
+            if let Some(add) = life.add {
+                let (first, last) = adds.of(words, add);
+                life.rank = (before + first, before + last);
+            }
+            life.place = match life.take {
+                Some(take) => takes.of(words, take),
+                None => (removals, u32::MAX),
+            };
+        }
+        let mut returns: Vec<u32> = (0..words.len() as u32).filter(|&o| !is_pending(o)).collect();
+        returns.sort_unstable_by_key(returned);
+        Some(Queue { words, values, removals, returns, alien })
+    }
+
+    /// A factor below which no order helps, and the operation that needs it; `u32::MAX` where no factor does.
+    pub(super) fn least_by_windows(&self, end: End) -> (u32, Option<u32>) {
+        let mut least = (0, None);
+        if self.alien.is_some() {
+            return (u32::MAX, self.alien);
+        }
+        for life in self.values.iter().filter(|life| life.is_there) {
+            let gap = match life.take {
+                Some(_) => {
+                    let too_early = life.rank.0.saturating_sub(life.place.1);
+                    too_early.max(life.place.0.saturating_sub(life.rank.1))
+                }
+                // The strict queue must not have come to it.
+                None if end == End::Closed && life.rank.1 < self.removals => u32::MAX,
+                None if end == End::Closed => 0,
+                None => self.removals.saturating_sub(life.rank.1),
+            };
+            if gap > least.0 {
+                least = (gap, life.take.or(life.add));
+            }
+        }
+        least
+    }
+
+    /// Searches for an order with this factor, carrying at most `width` configurations.
+    pub(super) fn search(
+        &self,
+        factor: u32,
+        end: End,
+        width: usize,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<Found, Exhausted> {
+        if self.alien.is_some() {
+            return Ok(Found::Refuted(self.alien));
+        }
+        match Search::new(self, factor, end, width) {
+            Some(mut search) => search.run(ticker),
+            None => Ok(Found::Dropped),
+        }
+    }
+}
+
+/// Calls and returns of the additions, or of the removals, sorted.
+struct Places {
+    calls: Vec<u32>,
+    returns: Vec<u32>,
+}
+
+impl Places {
+    fn new(words: &Words, operations: &[u32]) -> Places {
+        let mut calls: Vec<u32> =
+            operations.iter().map(|&o| words.words[o as usize].call).collect();
+        let mut returns: Vec<u32> =
+            operations.iter().map(|&o| words.words[o as usize].returned).collect();
+        calls.sort_unstable();
+        returns.sort_unstable();
+        Places { calls, returns }
+    }
+
+    /// The first and the last place that real time allows the operation.
+    fn of(&self, words: &Words, operation: u32) -> (u32, u32) {
+        let word = &words.words[operation as usize];
+        let first = self.returns.partition_point(|&r| r < word.call) as u32;
+        let last = self.calls.partition_point(|&c| c < word.returned) as u32 - 1;
+        (first, last)
+    }
+}
+
+const ROOT: u32 = u32::MAX;
+const NONE: u32 = u32::MAX;
+
+/// The values that p' has not removed, with their ranks, by rank.
+type Waiting = SmallVec<[(u32, u32); 8]>;
+
+#[derive(Clone)]
+struct Configuration {
+    /// Slots of the open operations that are linearized.
+    open: u64,
+    added: u32,
+    taken: u32,
+    waiting: Waiting,
+    /// How far operations are from their places: smaller is more promising.
+    cost: u64,
+    /// The operation that was linearized last.
+    last: u32,
+    ancestor: u32,
+}
+
+struct Search<'q, 'a> {
+    queue: &'q Queue<'a>,
+    factor: u32,
+    end: End,
+    width: usize,
+    /// The slot of each operation.
+    slots: Vec<u8>,
+    /// Operations that were called and have not returned.
+    open: Vec<u32>,
+    todo: Vec<Configuration>,
+    ready: Vec<Configuration>,
+    seen: HashSet<(u64, Waiting), FixedState>,
+    /// Parent and operation.
+    family: Vec<(u32, u32)>,
+    prune_at: usize,
+    dropped: bool,
+}
+
+impl<'q, 'a> Search<'q, 'a> {
+    /// `None` where more than 64 operations are open at once.
+    fn new(queue: &'q Queue<'a>, factor: u32, end: End, width: usize) -> Option<Search<'q, 'a>> {
+        let words = &queue.words.words;
+        let mut slots = vec![0; words.len()];
+        let mut free: Vec<u8> = (0..64).rev().collect();
+        let mut returned = 0;
+        for (o, word) in words.iter().enumerate() {
+            while let Some(&r) = queue.returns.get(returned)
+                && words[r as usize].returned < word.call
+            {
+                free.push(slots[r as usize]);
+                returned += 1;
+            }
+            slots[o] = free.pop()?;
+        }
+        Some(Search {
+            queue,
+            factor,
+            end,
+            width,
+            slots,
+            open: Vec::new(),
+            todo: Vec::new(),
+            ready: Vec::new(),
+            seen: HashSet::default(),
+            family: Vec::new(),
+            prune_at: 1 << 18,
+            dropped: false,
+        })
+    }
+
+    fn run(&mut self, ticker: &mut Ticker<'_>) -> Result<Found, Exhausted> {
+        let queue = self.queue;
+        let words = &queue.words.words;
+        let initial = &queue.words.initial;
+        let waiting = initial.iter().enumerate().map(|(rank, &v)| (rank as u32, v)).collect();
+        let added = initial.len() as u32;
+        let mut alive = vec![Configuration {
+            open: 0,
+            added,
+            taken: 0,
+            waiting,
+            cost: 0,
+            last: NONE,
+            ancestor: ROOT,
+        }];
+        let mut called = 0;
+        for &returning in &queue.returns {
+            while called < words.len() && words[called].call < words[returning as usize].returned {
+                self.open.push(called as u32);
+                called += 1;
+            }
+            self.seen.clear();
+            let bit = 1 << self.slots[returning as usize];
+            for mut configuration in alive.drain(..) {
+                configuration.last = NONE;
+                self.admit(configuration, bit);
+            }
+            let most = self.width.saturating_mul(64);
+            let mut expanded = 0;
+            while let Some(configuration) = self.todo.pop() {
+                expanded += 1;
+                if expanded > most && !self.ready.is_empty() {
+                    self.todo.clear();
+                    self.dropped = true;
+                    break;
+                }
+                ticker.tick(|| self.bytes())?;
+                self.expand(&configuration, bit);
+            }
+            if self.ready.is_empty() {
+                return Ok(match self.dropped {
+                    true => Found::Dropped,
+                    false => Found::Refuted(Some(returning)),
+                });
+            }
+            if self.ready.len() > self.width {
+                self.ready.sort_by_key(|c| c.cost);
+                self.ready.truncate(self.width);
+                self.dropped = true;
+            }
+            alive = std::mem::take(&mut self.ready);
+            alive.iter_mut().for_each(|c| c.open &= !bit);
+            self.open.retain(|&o| o != returning);
+            if self.family.len() > self.prune_at {
+                self.prune(&mut alive);
+            }
+        }
+        let met = |c: &&Configuration| {
+            // p'' removed the ranks below the number of removals: with a closed end p' must have, too.
+            self.end == End::Open || c.waiting.first().is_none_or(|w| w.0 >= c.taken)
+        };
+        match alive.iter().find(met) {
+            Some(configuration) => Ok(Found::Order(self.lineage(configuration.ancestor))),
+            None if self.dropped => Ok(Found::Dropped),
+            None => Ok(Found::Refuted(None)),
+        }
+    }
+
+    /// Takes the removals that found nothing where they fit, then files the configuration unless it is known.
+    fn admit(&mut self, mut configuration: Configuration, returning: u64) {
+        if configuration.added == configuration.taken {
+            for &o in &self.open {
+                let bit = 1 << self.slots[o as usize];
+                let is_empty = self.queue.words.words[o as usize].act == Act::Empty;
+                if is_empty && configuration.open & bit == 0 {
+                    configuration.open |= bit;
+                    self.family.push((configuration.ancestor, o));
+                    configuration.ancestor = self.family.len() as u32 - 1;
+                }
+            }
+        }
+        if !self.seen.insert((configuration.open, configuration.waiting.clone())) {
+            return;
+        }
+        match configuration.open & returning != 0 {
+            true => self.ready.push(configuration),
+            false => self.todo.push(configuration),
+        }
+    }
+
+    fn expand(&mut self, from: &Configuration, returning: u64) {
+        let queue = self.queue;
+        // Those that come first are tried last, so that what returns next stands on top.
+        for place in (0..self.open.len()).rev() {
+            let o = self.open[place];
+            let bit = 1u64 << self.slots[o as usize];
+            if from.open & bit != 0 {
+                continue;
+            }
+            let after = match queue.words.words[o as usize].act {
+                Act::Add(value) => self.add(from, o, value),
+                Act::Take(value) => self.take(from, o, value),
+                Act::Empty | Act::Unknown => None,
+            };
+            if let Some(mut after) = after {
+                after.open |= bit;
+                after.last = o;
+                self.family.push((from.ancestor, o));
+                after.ancestor = self.family.len() as u32 - 1;
+                self.admit(after, returning);
+            }
+        }
+    }
+
+    /// Open operations that are not linearized, but for this one.
+    fn others<'s>(&'s self, from: &'s Configuration, o: u32) -> impl Iterator<Item = u32> + 's {
+        self.open
+            .iter()
+            .copied()
+            .filter(move |&a| a != o && from.open & (1 << self.slots[a as usize]) == 0)
+    }
+
+    fn add(&self, from: &Configuration, o: u32, value: u32) -> Option<Configuration> {
+        let Queue { words, values, .. } = self.queue;
+        let words = &words.words;
+        let rank = from.added;
+        let (least, most) = self.ranks(value);
+        if rank < least || rank > most {
+            return None;
+        }
+        let own = &values[value as usize];
+        for a in self.others(from, o) {
+            let Act::Add(other) = words[a as usize].act else { continue };
+            // Its rank would be larger still.
+            if self.ranks(other).1 < rank + 1 {
+                return None;
+            }
+            // Exchange of additions.
+            let surely_before = match (values[other as usize].take, own.take) {
+                (Some(first), Some(then)) => {
+                    words[first as usize].returned < words[then as usize].call
+                }
+                (Some(_), None) => true,
+                (None, _) => false,
+            };
+            if surely_before && words[a as usize].returned < words[o as usize].returned {
+                return None;
+            }
+        }
+        let mut after = from.clone();
+        after.added += 1;
+        after.waiting.push((rank, value));
+        after.cost += self.misfit(value, rank);
+        Some(after)
+    }
+
+    fn take(&self, from: &Configuration, o: u32, value: u32) -> Option<Configuration> {
+        let words = &self.queue.words.words;
+        if from.added <= from.taken {
+            return None;
+        }
+        let at = from.waiting.iter().position(|w| w.1 == value)?;
+        let rank = from.waiting[at].0;
+        let distance = rank.abs_diff(from.taken);
+        if distance > self.factor {
+            return None;
+        }
+        // Removals first.
+        if from.last != NONE
+            && let Act::Add(added) = words[from.last as usize].act
+            && added != value
+            && from.added - 1 > from.taken
+        {
+            return None;
+        }
+        // Exchange of removals.
+        for a in self.others(from, o) {
+            if let Act::Take(other) = words[a as usize].act
+                && words[a as usize].returned < words[o as usize].returned
+                && from.waiting[..at].iter().any(|w| w.1 == other)
+            {
+                return None;
+            }
+        }
+        let mut after = from.clone();
+        after.waiting.remove(at);
+        after.taken += 1;
+        if let Some(&(first, _)) = after.waiting.first()
+            && first + self.factor < after.taken
+        {
+            return None;
+        }
+        after.cost -= self.misfit(value, rank);
+        after.cost += u64::from(distance) * u64::from(distance);
+        Some(after)
+    }
+
+    /// The ranks from which the removal of the value is in reach.
+    fn ranks(&self, value: u32) -> (u32, u32) {
+        let life = &self.queue.values[value as usize];
+        let slack = match (life.take, self.end) {
+            // The strict queue must not have come to it.
+            (None, End::Closed) => 0,
+            _ => self.factor,
+        };
+        (life.place.0.saturating_sub(slack), life.place.1.saturating_add(slack))
+    }
+
+    fn misfit(&self, value: u32, rank: u32) -> u64 {
+        let (first, last) = self.queue.values[value as usize].place;
+        let gap = u64::from(first.saturating_sub(rank).max(rank.saturating_sub(last)));
+        gap * gap
+    }
+
+    fn lineage(&self, mut ancestor: u32) -> Vec<u32> {
+        let mut order = Vec::new();
+        while ancestor != ROOT {
+            let (parent, operation) = self.family[ancestor as usize];
+            order.push(operation);
+            ancestor = parent;
+        }
+        order.reverse();
+        order
+    }
+
+    /// Forgets how configurations came about that are gone.
+    fn prune(&mut self, alive: &mut [Configuration]) {
+        let mut wanted = vec![false; self.family.len()];
+        for configuration in alive.iter() {
+            let mut at = configuration.ancestor;
+            while at != ROOT && !std::mem::replace(&mut wanted[at as usize], true) {
+                at = self.family[at as usize].0;
+            }
+        }
+        let mut places = vec![ROOT; self.family.len()];
+        let mut kept = 0;
+        for at in 0..self.family.len() {
+            if wanted[at] {
+                let (parent, operation) = self.family[at];
+                let parent = if parent == ROOT { ROOT } else { places[parent as usize] };
+                self.family[kept] = (parent, operation);
+                places[at] = kept as u32;
+                kept += 1;
+            }
+        }
+        self.family.truncate(kept);
+        for configuration in alive {
+            if configuration.ancestor != ROOT {
+                configuration.ancestor = places[configuration.ancestor as usize];
+            }
+        }
+        self.prune_at = (2 * kept).max(1 << 18);
+    }
+
+    fn bytes(&self) -> u64 {
+        let held = self.todo.capacity() + self.ready.capacity();
+        let contents = self.todo.last().map_or(0, |c| c.waiting.len() * 8);
+        (held * (size_of::<Configuration>() + contents)
+            + self.seen.capacity() * (size_of::<(u64, Waiting)>() + contents)
+            + self.family.capacity() * 8) as u64
+    }
+}

@@ -1,0 +1,206 @@
+//! One part of a history as additions to and removals from a container, values as numbers.
+//!
+//! All that the checkers of this module see. Equal values have equal numbers; in a priority queue the larger number
+//! leaves first.
+
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+
+use crate::history::{History, PENDING};
+use crate::spec::{Action, Canonical, Kind, Spec};
+use crate::value::Value;
+
+/// Which value a strict container removes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Discipline {
+    /// The oldest.
+    Queue,
+    /// The newest.
+    Stack,
+    /// The one with the largest number.
+    Priority,
+}
+
+/// What an operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Act {
+    /// Adds a value.
+    Add(u32),
+    /// Removes this value.
+    Take(u32),
+    /// Finds nothing to remove.
+    Empty,
+    /// A removal without a known result: pending for ever.
+    Unknown,
+}
+
+/// An operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Word {
+    pub(crate) call: u32,
+    /// Rank of the return, or [`PENDING`].
+    pub(crate) returned: u32,
+    pub(crate) act: Act,
+}
+
+/// A part of a history.
+#[derive(Clone, Debug)]
+pub(crate) struct Words {
+    pub(crate) discipline: Discipline,
+    /// What the container holds at first: oldest first.
+    pub(crate) initial: Vec<u32>,
+    /// Sorted by call.
+    pub(crate) words: Vec<Word>,
+    /// What the numbers stand for.
+    pub(crate) values: Vec<Value>,
+}
+
+impl Words {
+    /// The operations of `history`, all of them of one part. The error names an operation that neither adds nor removes.
+    pub(crate) fn new<S: Spec>(
+        canonical: &Canonical<S::Op, S::Ret>,
+        history: &History<S::Op, S::Ret>,
+    ) -> Result<Words, (u32, String)> {
+        let discipline = discipline(canonical.kind)
+            .ok_or_else(|| (0, format!("a {} has no removals to be late", canonical.kind)))?;
+        let mut numbers: HashMap<Value, u32, FixedState> = HashMap::default();
+        let mut values = Vec::new();
+        let mut number = |value: &Value| {
+            *numbers.entry_ref(value).or_insert_with(|| {
+                values.push(value.clone());
+                values.len() as u32 - 1
+            })
+        };
+        let mut initial: Vec<u32> = canonical.initial.iter().map(&mut number).collect();
+        let mut words = Vec::with_capacity(history.len());
+        for (index, o) in history.operations().iter().enumerate() {
+            let result = o.result.as_ref().filter(|_| !o.is_pending());
+            let act = match (canonical.action)(&o.op, result) {
+                Some(Action::Insert(value)) => Act::Add(number(&value)),
+                Some(Action::Remove(value)) => Act::Take(number(&value)),
+                Some(Action::RemoveUnknown) => Act::Unknown,
+                Some(Action::FoundEmpty) => Act::Empty,
+                _ => return Err((index as u32, "it neither adds nor removes a value".into())),
+            };
+            words.push(Word { call: o.call, returned: o.returned, act });
+        }
+        if discipline == Discipline::Priority {
+            // Numbers by priority.
+            let mut by_priority: Vec<u32> = (0..values.len() as u32).collect();
+            by_priority.sort_by(|&a, &b| values[a as usize].cmp(&values[b as usize]));
+            if canonical.kind == Kind::MinPriorityQueue {
+                by_priority.reverse();
+            }
+            let mut rank = vec![0; values.len()];
+            for (place, &old) in by_priority.iter().enumerate() {
+                rank[old as usize] = place as u32;
+            }
+            values = by_priority.iter().map(|&old| values[old as usize].clone()).collect();
+            let renumber = |value: &mut u32| *value = rank[*value as usize];
+            initial.iter_mut().for_each(renumber);
+            for word in &mut words {
+                if let Act::Add(value) | Act::Take(value) = &mut word.act {
+                    renumber(value);
+                }
+            }
+        }
+        Ok(Words { discipline, initial, words, values })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.words.len()
+    }
+
+    /// The same container with these operations.
+    pub(crate) fn with(&self, words: Vec<Word>) -> Words {
+        Words { words, initial: self.initial.clone(), values: self.values.clone(), ..*self }
+    }
+
+    /// How often each value was added (or was there from the start) and not removed.
+    fn left_over(&self) -> Vec<u32> {
+        let mut left = vec![0i64; self.values.len()];
+        for &value in &self.initial {
+            left[value as usize] += 1;
+        }
+        for word in &self.words {
+            match word.act {
+                Act::Add(value) => left[value as usize] += 1,
+                Act::Take(value) => left[value as usize] -= 1,
+                Act::Empty | Act::Unknown => {}
+            }
+        }
+        left.into_iter().map(|n| n.max(0) as u32).collect()
+    }
+
+    /// The operations followed by one removal of everything that remains. These overlap each other, so every order of
+    /// them is open: a history ends well with an open end iff this one does with a closed end.
+    pub(crate) fn drained(&self) -> Words {
+        let mut words = self.words.clone();
+        let returns = words.iter().map(|w| w.returned).filter(|&r| r != PENDING);
+        let last = returns.chain(words.iter().map(|w| w.call)).max().map_or(0, |r| r + 1);
+        for (value, &times) in self.left_over().iter().enumerate() {
+            for _ in 0..times {
+                words.push(Word { call: last, returned: last + 1, act: Act::Take(value as u32) });
+            }
+        }
+        self.with(words)
+    }
+}
+
+/// The container that a kind of object is, if it is one.
+pub(crate) fn discipline(kind: Kind) -> Option<Discipline> {
+    match kind {
+        Kind::Queue => Some(Discipline::Queue),
+        Kind::Stack => Some(Discipline::Stack),
+        Kind::PriorityQueue | Kind::MinPriorityQueue => Some(Discipline::Priority),
+        Kind::Register | Kind::Set | Kind::Mutex => None,
+    }
+}
+
+/// The contents of a strict container, the value that leaves next last.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub(crate) struct Contents(smallvec::SmallVec<[u32; 8]>);
+
+impl Contents {
+    pub(crate) fn new(discipline: Discipline, initial: &[u32]) -> Contents {
+        let mut contents = Contents::default();
+        initial.iter().for_each(|&value| contents.add(discipline, value));
+        contents
+    }
+
+    pub(crate) fn add(&mut self, discipline: Discipline, value: u32) {
+        let at = match discipline {
+            Discipline::Queue => 0,
+            Discipline::Stack => self.0.len(),
+            Discipline::Priority => self.0.partition_point(|&v| v < value),
+        };
+        self.0.insert(at, value);
+    }
+
+    /// Removes the value whose turn it is.
+    pub(crate) fn take(&mut self) -> Option<u32> {
+        self.0.pop()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The values in the order in which they leave.
+    pub(crate) fn leaving(&self) -> impl Iterator<Item = u32> + '_ {
+        self.0.iter().rev().copied()
+    }
+
+    /// Performs an operation with a known result; false where it is not legal.
+    pub(crate) fn apply(&mut self, discipline: Discipline, act: Act) -> bool {
+        match act {
+            Act::Add(value) => {
+                self.add(discipline, value);
+                true
+            }
+            Act::Take(value) => self.take() == Some(value),
+            Act::Empty => self.is_empty(),
+            Act::Unknown => false,
+        }
+    }
+}

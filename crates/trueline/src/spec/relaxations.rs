@@ -1,0 +1,477 @@
+//! Containers that promise less: `relaxed-queue`, `relaxed-stack`, `relaxed-priority-queue`.
+//!
+//! The relaxations of Henzinger, Kirsch, Payer, Sezgin and Sokolova (2013), by state rather than by displacement, and the
+//! windows of Afek, Korland and Yanovsky (2010):
+//! - `out-of-order=K`: a removal takes any of the K+1 values whose turn comes first. For a queue this is `semiqueue:k=K+1`.
+//! - `lateness=L`: of any L+1 removals in a row, one takes the value whose turn it is; the others may take any value that
+//!   `out-of-order` allows, or any at all where that is not given. Together they are the paper's two restrictions.
+//! - `stutter=J`: a removal may leave the value inside, so that it is told up to J times in a row.
+//! - `window=W`: a removal takes any value of a window of the W values whose turn comes first, and a new window opens when
+//!   it is empty: the segmented queue, the k-FIFO queue. In a stack, windows are segments of W values: values are
+//!   pushed into the uppermost that has room and popped from the uppermost.
+//! - `displacement=K`: quasi linearizability in the reading `slots` with an open end ([`crate::quasi`]): a removal is within K
+//!   removals of the one in which a strict container would have removed its value.
+//!
+//! A correct k-stack promises no bound on displacement, so these are what it is checked against.
+
+use std::cmp::Ordering;
+
+use smallvec::SmallVec;
+
+use super::items::Items;
+use super::method::{self, INSERT, Method, REMOVE, item, nothing};
+use super::params::Params;
+use super::queue::{inserts, touches_item};
+use super::{Builtin, Info, Spec, Touches};
+use crate::value::Value;
+
+/// What can be called on a relaxed container.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ContainerOp {
+    /// Adds a value. Nil is not a value: adding it is never legal.
+    Add(Value),
+    /// Removes a value; nil only where there is none.
+    Remove,
+}
+
+use ContainerOp::{Add, Remove};
+
+const QUEUE: [Method<ContainerOp>; 2] = [
+    Method::new("enq(value)", INSERT, |a| Ok(Add(item(&a[0])?))),
+    Method::new("deq() -> value or nil", REMOVE, |_| Ok(Remove)),
+];
+const STACK: [Method<ContainerOp>; 2] = [
+    Method::new("push(value)", INSERT, |a| Ok(Add(item(&a[0])?))),
+    Method::new("pop() -> value or nil", REMOVE, |_| Ok(Remove)),
+];
+const PRIORITY_QUEUE: [Method<ContainerOp>; 2] = [
+    Method::new("insert(value)", INSERT, |a| Ok(Add(item(&a[0])?))),
+    Method::new("poll() -> value or nil", REMOVE, |_| Ok(Remove)),
+];
+
+pub(super) const RELAXED_QUEUE: Info = Info {
+    name: "relaxed-queue",
+    aliases: &["k-fifo", "quasi-queue"],
+    parameters: "out-of-order=K, lateness=L, window=W, stutter=J, displacement=D, init=[]",
+    methods: &method::signatures(&QUEUE),
+    summary: "a queue out of order by K, one of L+1 deqs in its turn, by windows of W, or telling J times",
+};
+
+pub(super) const RELAXED_STACK: Info = Info {
+    name: "relaxed-stack",
+    aliases: &["k-stack", "quasi-stack"],
+    parameters: "out-of-order=K, lateness=L, window=W, stutter=J, displacement=D, init=[]",
+    methods: &method::signatures(&STACK),
+    summary: "a stack out of order by K, one of L+1 pops in its turn, by segments of W, or telling J times",
+};
+
+pub(super) const RELAXED_PRIORITY_QUEUE: Info = Info {
+    name: "relaxed-priority-queue",
+    aliases: &["quasi-priority-queue", "relaxed-pq"],
+    parameters: "out-of-order=K, lateness=L, window=W, stutter=J, displacement=D, order=max, init=[]",
+    methods: &method::signatures(&PRIORITY_QUEUE),
+    summary: "a priority queue out of order by K, one of L+1 polls in its turn, by windows of W, or telling J times",
+};
+
+/// Whose turn it is in the strict container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// The oldest value's.
+    Oldest,
+    /// The newest value's.
+    Newest,
+    /// The largest value's.
+    Largest,
+    /// The smallest value's.
+    Smallest,
+}
+
+/// How much less is promised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Relaxation {
+    /// How many values a removal may pass over.
+    pub out_of_order: Option<usize>,
+    /// How many removals in a row may not take the value whose turn it is.
+    pub lateness: Option<u32>,
+    /// The size of windows.
+    pub window: Option<usize>,
+    /// How often a value may be told in a row; 0 counts as 1.
+    pub stutter: u32,
+    /// How many places a removal may be from its turn among the removals.
+    pub displacement: Option<u32>,
+}
+
+/// A relaxed container.
+#[derive(Clone, Debug)]
+pub struct Relaxed {
+    turn: Turn,
+    relaxation: Relaxation,
+    init: Vec<Value>,
+}
+
+/// An empty relaxed container.
+pub fn relaxed(turn: Turn, relaxation: Relaxation) -> Relaxed {
+    Relaxed { turn, relaxation, init: Vec::new() }
+}
+
+impl Relaxed {
+    /// The same with initial contents, the oldest value first.
+    pub fn with_init(self, values: impl IntoIterator<Item = Value>) -> Relaxed {
+        Relaxed { init: values.into_iter().collect(), ..self }
+    }
+
+    /// Reads the parameters of the named specification.
+    pub(super) fn named(turn: Turn, params: &mut Params) -> Result<Relaxed, String> {
+        let relaxation = Relaxation {
+            out_of_order: params.maybe("out-of-order", 0)?.map(|k| k as usize),
+            lateness: params.maybe("lateness", 0)?,
+            window: params.maybe("window", 1)?.map(|w| w as usize),
+            stutter: params.maybe("stutter", 1)?.unwrap_or(1),
+            displacement: params.maybe("displacement", 0)?,
+        };
+        let ordered = relaxation.out_of_order.is_some() || relaxation.lateness.is_some();
+        if relaxation.stutter > 1 && (ordered || relaxation.window.is_some()) {
+            return Err("the parameter stutter goes with no other".into());
+        }
+        let others = ordered || relaxation.window.is_some() || relaxation.stutter > 1;
+        if relaxation.displacement.is_some() && others {
+            return Err("the parameter displacement goes with no other".into());
+        }
+        if relaxation.window.is_some() && relaxation.out_of_order.is_some() {
+            return Err("the parameters window and out-of-order exclude each other".into());
+        }
+        let smallest = turn == Turn::Largest && params.smallest_first()?;
+        let turn = if smallest { Turn::Smallest } else { turn };
+        Ok(relaxed(turn, relaxation).with_init(params.list("init")?))
+    }
+
+    fn methods(&self) -> &'static [Method<ContainerOp>; 2] {
+        match self.turn {
+            Turn::Oldest => &QUEUE,
+            Turn::Newest => &STACK,
+            Turn::Largest | Turn::Smallest => &PRIORITY_QUEUE,
+        }
+    }
+
+    fn add(&self, state: &mut RelaxedState, value: Value) {
+        let items = &mut state.items;
+        // What stands in an open window stays there.
+        let closed = match self.turn {
+            Turn::Newest => items.len(),
+            _ => items.len() - state.windows.last().map_or(0, |&w| w as usize),
+        };
+        let before = |held: &Value| match self.turn {
+            Turn::Largest => held.cmp(&value) == Ordering::Less,
+            _ => held.cmp(&value) == Ordering::Greater,
+        };
+        let at = match self.turn {
+            Turn::Oldest => 0,
+            Turn::Newest => items.len(),
+            Turn::Largest | Turn::Smallest => items[..closed].partition_point(before),
+        };
+        items.insert(at, value);
+        if let (Turn::Newest, Some(size)) = (self.turn, self.relaxation.window) {
+            match state.windows.last_mut() {
+                Some(held) if (*held as usize) < size => *held += 1,
+                _ => state.windows.push(1),
+            }
+        }
+    }
+
+    /// How many of the last values may leave.
+    fn candidates(&self, state: &RelaxedState) -> usize {
+        let Relaxation { out_of_order, lateness, window, .. } = self.relaxation;
+        let most = match (window, out_of_order, lateness) {
+            (Some(size), ..) => state.windows.last().map_or(size, |&held| held as usize),
+            (None, Some(k), _) => k.saturating_add(1),
+            (None, None, Some(_)) => usize::MAX,
+            (None, None, None) => 1,
+        };
+        most.min(state.items.len())
+    }
+
+    /// The state without the value at this index, unless another should have left.
+    fn without(&self, state: &RelaxedState, at: usize) -> Option<RelaxedState> {
+        let mut after = state.clone();
+        let in_turn = at + 1 == state.items.len();
+        if let Some(most) = self.relaxation.lateness {
+            after.count = if in_turn { 0 } else { state.count + 1 };
+            if after.count > most {
+                return None;
+            }
+        }
+        if let Some(size) = self.relaxation.window {
+            if after.windows.is_empty() {
+                after.windows.push(size.min(state.items.len()) as u32);
+            }
+            if let Some(held) = after.windows.last_mut() {
+                *held -= 1;
+                if *held == 0 {
+                    after.windows.pop();
+                }
+            }
+        }
+        after.items.remove(at);
+        Some(after)
+    }
+
+    /// The state after a removal of `value` within `factor` places of its turn: see `quasi/displaced.rs`, which does
+    /// the same on numbers.
+    fn displaced(&self, state: &RelaxedState, value: &Value, factor: u32) -> Option<RelaxedState> {
+        let count = |waiting: &Waiting| waiting.iter().filter(|w| w.0 == *value).count();
+        let inside = state.items.iter().filter(|v| *v == value).count();
+        if inside + count(&state.late) <= count(&state.early) {
+            return None;
+        }
+        let mut after = state.clone();
+        let turn = after.items.pop()?;
+        meet(&mut after.late, &mut after.early, value.clone());
+        meet(&mut after.early, &mut after.late, turn);
+        for waiting in after.early.iter_mut().chain(&mut after.late) {
+            waiting.1 += 1;
+            if waiting.1 > factor {
+                return None;
+            }
+        }
+        may_end(&after, factor).then_some(after)
+    }
+
+    /// The states after a removal that told `ret`, or any value.
+    fn removals(&self, state: &RelaxedState, ret: Option<&Value>, next: &mut Vec<RelaxedState>) {
+        if let Some(factor) = self.relaxation.displacement {
+            let known = next.len();
+            let present: Vec<&Value> = match ret {
+                Some(value) => vec![value],
+                None => state.items.iter().chain(state.late.iter().map(|w| &w.0)).collect(),
+            };
+            for value in present {
+                if let Some(after) = self.displaced(state, value, factor)
+                    && !next[known..].contains(&after)
+                {
+                    next.push(after);
+                }
+            }
+            return;
+        }
+        let known = next.len();
+        let len = state.items.len();
+        for at in len - self.candidates(state)..len {
+            if ret.is_some_and(|ret| *ret != state.items[at]) {
+                continue;
+            }
+            if let Some(after) = self.without(state, at)
+                && !next[known..].contains(&after)
+            {
+                next.push(RelaxedState { count: self.reset(&after), ..after });
+            }
+        }
+        if self.relaxation.stutter > state.count + 1
+            && state.items.last().is_some_and(|turn| ret.is_none_or(|ret| ret == turn))
+        {
+            next.push(RelaxedState { count: state.count + 1, ..state.clone() });
+        }
+    }
+
+    /// The count after a value left: how often the next one was told, or how late the next one is.
+    fn reset(&self, after: &RelaxedState) -> u32 {
+        if self.relaxation.stutter > 1 { 0 } else { after.count }
+    }
+}
+
+/// The contents of a relaxed container.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct RelaxedState {
+    /// The value whose turn it is last; an open window behind the others.
+    items: Items,
+    /// Values in the open window; in a stack, in each segment, the lowest first.
+    windows: SmallVec<[u32; 2]>,
+    /// How many removals in a row did not take the value whose turn it was, or how often it was told.
+    count: u32,
+    /// With a displacement: the values that were removed before their turn, and those whose turn has been.
+    early: Waiting,
+    late: Waiting,
+}
+
+/// Values and how many removals ago they were met first, sorted.
+type Waiting = SmallVec<[(Value, u32); 1]>;
+
+/// One order removes `value`: it meets the one that waits longest for it, or waits itself.
+fn meet(waiting: &mut Waiting, own: &mut Waiting, value: Value) {
+    let of_value = waiting.iter().enumerate().filter(|(_, w)| w.0 == value);
+    match of_value.max_by_key(|(_, w)| w.1).map(|(at, _)| at) {
+        Some(at) => drop(waiting.remove(at)),
+        None => {
+            own.push((value, 0));
+            own.sort();
+        }
+    }
+}
+
+/// True where each value that is early will be within `factor` places when its turn comes.
+fn may_end(state: &RelaxedState, factor: u32) -> bool {
+    let mut early: Vec<&(Value, u32)> = state.early.iter().collect();
+    early.sort_by_key(|w| std::cmp::Reverse(w.1));
+    for (rank, value) in state.items.iter().rev().enumerate() {
+        if early.is_empty() {
+            break;
+        }
+        if let Some(at) = early.iter().position(|w| w.0 == *value) {
+            if rank + early[at].1 as usize > factor as usize {
+                return false;
+            }
+            early.remove(at);
+        }
+    }
+    early.is_empty()
+}
+
+impl Spec for Relaxed {
+    type State = RelaxedState;
+    type Op = ContainerOp;
+    type Ret = Value;
+
+    fn initial(&self) -> RelaxedState {
+        let mut state = RelaxedState::default();
+        self.init.iter().for_each(|value| self.add(&mut state, value.clone()));
+        state
+    }
+
+    fn step(
+        &self,
+        state: &RelaxedState,
+        op: &ContainerOp,
+        ret: Option<&Value>,
+        next: &mut Vec<RelaxedState>,
+    ) {
+        match op {
+            Add(value) => {
+                if !value.is_nil() && ret.is_none_or(Value::is_nil) {
+                    let mut after = state.clone();
+                    let turn = after.items.last().cloned();
+                    self.add(&mut after, value.clone());
+                    if self.relaxation.stutter > 1 && after.items.last() != turn.as_ref() {
+                        after.count = 0;
+                    }
+                    // A stack and a priority queue may put an early value back.
+                    if self.relaxation.displacement.is_none_or(|factor| may_end(&after, factor)) {
+                        next.push(after);
+                    }
+                }
+            }
+            Remove if state.items.is_empty() => {
+                if ret.is_none_or(Value::is_nil) {
+                    next.push(state.clone());
+                }
+            }
+            Remove => self.removals(state, ret, next),
+        }
+    }
+
+    fn observes(&self, op: &ContainerOp, ret: Option<&Value>) -> bool {
+        *op == Remove && ret == Some(&Value::Nil)
+    }
+
+    fn touches(&self, op: &ContainerOp, ret: Option<&Value>) -> Touches {
+        // Without a value others come closer to their turn. But it may have been a removal in its turn, or have
+        // filled a window.
+        let Relaxation { lateness, window, stutter, .. } = self.relaxation;
+        if lateness.is_some() || window.is_some() || stutter > 1 {
+            return Touches::Everything;
+        }
+        match (op, ret) {
+            (Add(value), _) => touches_item(&self.init, value),
+            (Remove, None) => Touches::Everything,
+            (Remove, Some(Value::Nil)) => Touches::NOTHING,
+            (Remove, Some(value)) => touches_item(&self.init, value),
+        }
+    }
+
+    fn show(&self, op: &ContainerOp, ret: Option<&Value>) -> String {
+        method::show(self.methods(), self.encode(op), ret)
+    }
+
+    fn show_state(&self, state: &RelaxedState) -> String {
+        let mut text = state.items.to_string();
+        if !state.windows.is_empty() {
+            let sizes: Vec<String> = state.windows.iter().map(u32::to_string).collect();
+            text += &format!(" in windows of {}", sizes.join(", "));
+        }
+        for (waiting, how) in [(&state.early, "early"), (&state.late, "late")] {
+            for (value, age) in waiting {
+                text += &format!(", {value} {how} since {age}");
+            }
+        }
+        match (state.count, self.relaxation.stutter > 1) {
+            (0, _) => text,
+            (n, true) => format!("{text}, the last told {n} times"),
+            (n, false) => format!("{text}, the last late by {n}"),
+        }
+    }
+}
+
+impl Builtin for Relaxed {
+    fn decode(
+        &self,
+        method: &str,
+        args: &[Value],
+        result: Option<&Value>,
+    ) -> Result<(ContainerOp, Option<Value>), String> {
+        method::decode(self.methods(), method, args, result, |op, ret| match op {
+            Add(_) => nothing(ret),
+            Remove => Ok(ret.clone()),
+        })
+    }
+
+    fn encode(&self, op: &ContainerOp) -> (&'static str, Vec<Value>) {
+        let [add, remove] = match self.turn {
+            Turn::Oldest => ["enq", "deq"],
+            Turn::Newest => ["push", "pop"],
+            Turn::Largest | Turn::Smallest => ["insert", "poll"],
+        };
+        match op {
+            Add(value) => (add, vec![value.clone()]),
+            Remove => (remove, vec![]),
+        }
+    }
+
+    fn results(&self, state: &RelaxedState, op: &ContainerOp) -> Vec<Value> {
+        let len = state.items.len();
+        if *op != Remove || len == 0 {
+            return vec![Value::Nil];
+        }
+        if let Some(factor) = self.relaxation.displacement {
+            let present = state.items.iter().chain(state.late.iter().map(|w| &w.0));
+            let mut results: Vec<Value> = present.cloned().collect();
+            results.retain(|value| self.displaced(state, value, factor).is_some());
+            results.sort();
+            results.dedup();
+            return results;
+        }
+        let may_leave = |&at: &usize| self.without(state, at).is_some();
+        let places = (len - self.candidates(state)..len).filter(may_leave);
+        let mut results: Vec<Value> = places.map(|at| state.items[at].clone()).collect();
+        results.sort();
+        results.dedup();
+        results
+    }
+
+    fn sample(
+        &self,
+        _: &RelaxedState,
+        pick: &mut dyn FnMut(u64) -> u64,
+        fresh: i64,
+    ) -> ContainerOp {
+        if !inserts(pick) {
+            return Remove;
+        }
+        let rising = matches!(self.turn, Turn::Oldest | Turn::Newest);
+        // As unique as `fresh`, yet not rising: an odd factor permutes the numbers below a power of two.
+        const BLOCK: i64 = 1 << 20;
+        let scattered = (fresh & !(BLOCK - 1)) | (fresh.wrapping_mul(0x9E375) & (BLOCK - 1));
+        Add(Value::Int(if rising { fresh } else { scattered }))
+    }
+
+    fn alien(&self, value: i64) -> Option<(ContainerOp, Value)> {
+        Some((Remove, Value::Int(value)))
+    }
+}
