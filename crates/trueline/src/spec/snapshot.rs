@@ -2,7 +2,7 @@
 
 use super::items::Items;
 use super::method::{self, Method, found, nothing};
-use super::{Builtin, Info, Spec};
+use super::{Action, Builtin, Canonical, Info, Kind, Spec};
 use crate::value::Value;
 
 /// What can be called on a snapshot object.
@@ -101,6 +101,15 @@ impl Spec for Snapshot {
             self.change(&mut after, op);
             next.push(after);
         }
+    }
+
+    fn canonical(&self) -> Option<Canonical<SnapshotOp, Value>> {
+        let action = |op: &SnapshotOp, ret: Option<&Value>| match (op, ret) {
+            (Update(segment, value), _) => Some(Action::Update(*segment, value.clone())),
+            (Scan, Some(shown @ Value::List(_))) => Some(Action::Scan(shown.clone())),
+            (Scan, _) => None,
+        };
+        Some(Canonical::new(Kind::Snapshot, action).holding(vec![self.init.clone()]))
     }
 
     fn observes(&self, op: &SnapshotOp, _ret: Option<&Value>) -> bool {
