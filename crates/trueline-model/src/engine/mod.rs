@@ -11,11 +11,14 @@
 //! | `published` | Algorithms 4.2 and 4.3 as printed, for comparison |
 //! | `progress` | deadlock, lock-freedom, response |
 //! | `trace`, `verify` | counterexamples; verdicts |
+//! | `simple`, `automata`, `constants` | snapshot algorithms: simple executions, automata instead of sets, redundant steps left out |
 
+mod automata;
 mod canonical;
 mod cartesian;
 mod checkpoint;
 mod code;
+mod constants;
 mod expand;
 mod heap;
 mod label;
@@ -23,6 +26,7 @@ mod layout;
 mod progress;
 mod published;
 mod search;
+mod simple;
 mod spec_sets;
 mod step;
 mod table;
@@ -32,5 +36,6 @@ mod verify;
 pub use progress::{Lasso, Progress, ProgressReport, Property, progress};
 pub use published::{Counted, Published, published};
 pub use search::Pulse;
+pub use simple::Simple;
 pub use trace::{Event, Trace, TraceStep};
 pub use verify::{Counterexample, Options, Reason, Report, Verdict, verify};

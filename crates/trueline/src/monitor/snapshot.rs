@@ -117,8 +117,8 @@ struct Check<'a> {
     bounds_of: Vec<(u32, u32)>,
     /// True where a scan may show one of several runs.
     is_vague: bool,
-    /// True where a scan shows a value that has several runs: times tell which.
-    is_timed: bool,
+    /// Of scans that show a value that has several runs: the updates by which times tell which it is.
+    told_apart_by: HashMap<u32, Vec<u32>, FixedState>,
 }
 
 /// Decides, or says why it does not fit. Operations are sorted by call; pending scans are left out.
@@ -162,7 +162,7 @@ pub(crate) fn check(
         bounds: Vec::new(),
         bounds_of: vec![(0, 0); operations.len()],
         is_vague: false,
-        is_timed: false,
+        told_apart_by: HashMap::default(),
     };
     let mut known: HashMap<u32, Located, FixedState> = HashMap::default();
     for (scan, span, list) in scans() {
@@ -336,12 +336,13 @@ impl Check<'_> {
         let range = start as usize..end as usize;
         self.bounds_of[scan as usize] = (start, end);
         if self.bounds[range.clone()].iter().any(|b| b.from != b.to) {
-            self.is_timed = true;
             // Bounds of its own.
             let start = self.bounds.len() as u32;
             for at in range {
-                let bound = self.narrowed(self.bounds[at], span, by_value, entries);
+                let (bound, overwritten_by) =
+                    self.narrowed(self.bounds[at], span, by_value, entries);
                 self.bounds.push(bound);
+                self.told_apart_by.entry(scan).or_default().extend(overwritten_by);
             }
             self.bounds_of[scan as usize] = (start, self.bounds.len() as u32);
         }
@@ -368,10 +369,16 @@ impl Check<'_> {
     }
 
     /// The runs that a scan may have seen by its times; where there is none, the last that came too early or else the
-    /// first that came too late.
-    fn narrowed(&self, bound: Bound, span: Span, by_value: &ByValue, entries: &[u32]) -> Bound {
+    /// first that came too late. Beside it the update that overwrote the last one that came too early.
+    fn narrowed(
+        &self,
+        bound: Bound,
+        span: Span,
+        by_value: &ByValue,
+        entries: &[u32],
+    ) -> (Bound, Option<u32>) {
         if bound.from == bound.to {
-            return bound;
+            return (bound, None);
         }
         let segment = self.segment(bound.from);
         let runs = &by_value[&(segment, entries[segment as usize])];
@@ -383,11 +390,12 @@ impl Check<'_> {
         };
         let low = runs.partition_point(too_early);
         let high = runs.partition_point(called);
-        match low < high {
+        let bound = match low < high {
             true => Bound { from: runs[low], to: runs[high - 1] },
             false if low > 0 => Bound { from: runs[low - 1], to: runs[low - 1] },
             false => Bound { from: runs[0], to: runs[0] },
-        }
+        };
+        (bound, low.checked_sub(1).and_then(|last| self.next(runs[last])))
     }
 
     /// An order, or a cycle: each operation must come before the next, and the last before the first.
@@ -576,11 +584,12 @@ impl Check<'_> {
             named.iter().chain(others).copied().filter(|&o| o != NONE).collect();
         let scans: Vec<u32> = all.iter().copied().filter(|&o| self.is_scan(o)).collect();
         for scan in scans {
+            let apart = self.told_apart_by.get(&scan);
             for bound in self.bounds(scan).iter().filter(|b| b.from != NONE) {
                 all.extend((bound.from..=bound.to).map(|run| self.first(run)));
-                // What tells the runs of one value apart.
-                all.extend(self.next(bound.to).filter(|_| self.is_timed));
+                all.extend(self.next(bound.to).filter(|_| apart.is_some()));
             }
+            all.extend(apart.into_iter().flatten());
         }
         Answer::violation(all, Why::Scans(property, named))
     }

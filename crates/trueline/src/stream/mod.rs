@@ -13,6 +13,7 @@
 //! | [`register`] | reads and unique writes | values that an open or later read may still find |
 //! | [`set`] | keys, locks | open operations, keys that are not as at first, changes that are owed |
 //! | [`snapshot`] | snapshots, simple histories | open operations, a few that tell a violation |
+//! | [`actions`] | the same, straight from its text | four bits an open scan |
 //!
 //! The containers rest on the rules of [`crate::monitor`], which are about complete histories. Two ideas carry them over.
 //!
@@ -28,6 +29,7 @@
 //!
 //! Times are positions in the stream (64 bit); operations are known by numbers of the caller's.
 
+mod actions;
 mod container;
 mod monitor;
 mod priority_queue;
@@ -42,6 +44,7 @@ mod stack;
 mod tests;
 mod watch;
 
+pub use actions::{Tested, test_actions};
 pub use monitor::{Event, Monitor, Stopped, Tally, Violation};
 pub(crate) use watch::Watched;
 pub use watch::{Ended, Watch};
