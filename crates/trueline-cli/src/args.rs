@@ -174,6 +174,10 @@ pub(crate) struct VerifyArgs {
     #[arg(long, value_name = "I,J", value_parser = parse_pair)]
     pub(crate) pair: Vec<(usize, usize)>,
 
+    /// Random runs to make before the search of simple histories: they go deep, and find most violations
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub(crate) walks: u64,
+
     /// Workers [default: one a processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) threads: Option<u16>,

@@ -159,6 +159,7 @@ fn options(args: &VerifyArgs) -> Options {
         simple: (args.histories == Histories::Simple).then(|| Simple {
             automata: args.automata,
             pairs: args.pair.clone(),
+            walks: args.walks,
             settles_at_scans: args.semantics == SemanticsArg::Pat,
         }),
         ..Options::default()

@@ -74,6 +74,19 @@ impl Automata {
         true
     }
 
+    /// Whether whatever breaks a property after `weaker` does so after `stronger`: all else being equal, it remembers no
+    /// less that forbids something. Labels keep that so, as they only add to what is remembered.
+    pub(crate) fn forbids_no_less(&self, stronger: &[u32], weaker: &[u32]) -> bool {
+        const CONSTRAINTS: u32 = MUST * 3 | FORBIDDEN * 3;
+        let first = stronger[0] & !CONSTRAINTS == weaker[0] & !CONSTRAINTS
+            && weaker[0] & !stronger[0] & CONSTRAINTS == 0;
+        first
+            && stronger[1..]
+                .iter()
+                .zip(&weaker[1..])
+                .all(|(a, b)| a & SCANS == b & SCANS && b & !a & 3 == 0)
+    }
+
     fn shows(&self, words: &mut [u32], must: u32, results: &[i32]) -> bool {
         let pair = [self.pair.0, self.pair.1];
         let is_new = |p: usize| results[p] != self.shape.initial;

@@ -11,7 +11,7 @@
 //! | `published` | Algorithms 4.2 and 4.3 as printed, for comparison |
 //! | `progress` | deadlock, lock-freedom, response |
 //! | `trace`, `verify` | counterexamples; verdicts |
-//! | `simple`, `automata`, `constants` | snapshot algorithms: simple executions, automata instead of sets, redundant steps left out |
+//! | `simple`, `automata`, `constants`, `walks` | snapshot algorithms: simple executions, automata instead of sets, redundant steps left out, random runs first |
 
 mod automata;
 mod canonical;
@@ -32,6 +32,7 @@ mod step;
 mod table;
 mod trace;
 mod verify;
+mod walks;
 
 pub use progress::{Lasso, Progress, ProgressReport, Property, progress};
 pub use published::{Counted, Published, published};

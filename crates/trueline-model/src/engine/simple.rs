@@ -23,12 +23,14 @@ use crate::program::{
 };
 
 use super::automata::Automata;
+use super::cartesian::Choices;
 use super::label::What;
 use super::layout::{Frame, PC};
 use super::spec_sets::SpecSets;
 use super::step::{Machine, Outcome, Scratch};
 use super::trace::{Trace, TraceStep, written};
-use super::verify::{self, Counterexample, Options, Report, Verdict};
+use super::verify::{self, Counterexample, Options, Reason, Report, Verdict};
+use super::walks::{Random, walk};
 
 /// How to look at simple executions.
 #[derive(Clone, Debug, Default)]
@@ -37,15 +39,18 @@ pub struct Simple {
     pub automata: bool,
     /// The pairs of processes that may change their segments; empty: all pairs.
     pub pairs: Vec<(usize, usize)>,
+    /// Random runs that are made before the search, for each set of processes that takes steps.
+    pub walks: u64,
     /// A process may also settle for its other value when it calls a scan, as in the models that were published for PAT.
     pub settles_at_scans: bool,
 }
 
 /// With more processes than this, runs of few of them come first.
 const FEW: usize = 4;
-/// Random walks that guess which cells change, and the length of each.
-const WALKS: u64 = 64;
-const LENGTH: u64 = 400;
+/// Random runs that guess which cells change.
+const GUESSES: u64 = 100;
+/// Random runs between two looks at the budget.
+const PORTION: u64 = 16;
 
 /// Verifies the simple executions of a program.
 pub(super) fn verify(
@@ -91,6 +96,13 @@ pub(super) fn verify(
         }
     }
     total
+}
+
+/// What random runs came to.
+enum Walked {
+    Fine,
+    Changed(usize),
+    Violation(Counterexample),
 }
 
 struct Restriction<'a> {
@@ -141,22 +153,75 @@ impl<'a> Restriction<'a> {
             if self.simple.automata {
                 sets = sets.replaced_by(Automata { shape: self.shape, pair });
             }
+            match self.walks(&machine, &mut sets, budget) {
+                Walked::Fine => {}
+                Walked::Changed(slot) => {
+                    constants[slot] = false;
+                    continue;
+                }
+                Walked::Violation(found) => {
+                    let mut report = Report::new(false);
+                    report.transitions = found.trace.steps.len() as u64;
+                    report.verdict = self.verdict(&machine, &found);
+                    return report;
+                }
+            }
             let sets = Mutex::new(sets);
             match verify::decide(&machine, &sets, options, budget, false) {
                 // It is not constant after all.
                 Err(slot) => constants[slot] = false,
                 Ok(mut report) => {
                     if let Verdict::Violation(found) = &report.verdict {
-                        let told = self.told(&machine, found);
-                        report.verdict = told.map_or_else(
-                            || Verdict::Unknown("a violation was found that is none".into()),
-                            Verdict::Violation,
-                        );
+                        report.verdict = self.verdict(&machine, found);
                     }
                     return report;
                 }
             }
         }
+    }
+
+    fn verdict(&self, machine: &Machine, found: &Counterexample) -> Verdict {
+        self.told(machine, found).map_or_else(
+            || Verdict::Unknown("a violation was found that is none".into()),
+            Verdict::Violation,
+        )
+    }
+
+    /// Random runs.
+    fn walks(&self, machine: &Machine, sets: &mut SpecSets, budget: &Budget) -> Walked {
+        let Ok(initial) = machine.initial() else { return Walked::Fine };
+        let (mut random, mut scratch) = (Random(1), Scratch::default());
+        for number in 0..self.simple.walks {
+            if number % PORTION == 0 && budget.spend(PORTION).is_err() {
+                return Walked::Fine;
+            }
+            let mut changed = None;
+            let mut see = |_: &Frame, outcome: Option<&Outcome>| {
+                if let Some(Outcome::Changed(slot)) = outcome {
+                    changed = Some(*slot);
+                }
+            };
+            let walked = walk(machine, Some(sets), &initial, &mut random, &mut scratch, &mut see);
+            if let Some(slot) = changed {
+                return Walked::Changed(slot);
+            }
+            let Ok(steps) = walked else { continue };
+            let step = |(process, choices): (usize, Choices)| TraceStep {
+                process,
+                location: None,
+                choices: choices.iter().map(|c| c.0).collect(),
+                events: Vec::new(),
+                shared: Vec::new(),
+                private: Vec::new(),
+                at: None,
+                explained_by: Vec::new(),
+            };
+            let steps = steps.into_iter().map(step).collect();
+            let trace = Trace { steps, initially: Vec::new() };
+            let (reason, shortest) = (Reason::NotLinearizable, false);
+            return Walked::Violation(Counterexample { reason, trace, shortest });
+        }
+        Walked::Fine
     }
 
     /// The program of simple executions.
@@ -281,45 +346,21 @@ impl<'a> Restriction<'a> {
     }
 }
 
-/// The shared cells that no random walk changes.
+/// The shared cells that no random run changes.
 fn guess(machine: &Machine) -> Result<Vec<bool>, Outcome> {
     let initial = machine.initial()?;
     let layout = &machine.layout;
     let end = layout.pools.first().map_or(layout.public, |pool| pool.base);
     let mut constants = vec![true; end];
-    let mut seed = 0u64;
-    let mut random = |below: u64| {
-        seed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = seed;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (z ^ (z >> 31)) % below
-    };
-    let mut scratch = Scratch::default();
-    for _ in 0..WALKS {
-        let mut frame = initial.clone();
-        for _ in 0..LENGTH {
-            let process = random(layout.processes as u64) as usize;
-            machine.begin(&mut scratch, false);
-            let mut moved = machine.step(&frame, process, &mut scratch) == Outcome::Moved;
-            let mut next = scratch.frame.clone();
-            for _ in 0..random(8) {
-                if !scratch.advance() {
-                    break;
-                }
-                if machine.step(&frame, process, &mut scratch) == Outcome::Moved {
-                    moved = true;
-                    next.clone_from(&scratch.frame);
-                }
+    let (mut random, mut scratch) = (Random(0), Scratch::default());
+    for _ in 0..GUESSES {
+        let mut see = |frame: &Frame, _: Option<&Outcome>| {
+            for (slot, is_constant) in constants.iter_mut().enumerate() {
+                *is_constant &= frame[slot] == initial[slot];
             }
-            if moved {
-                frame.clone_from(&next);
-                machine.settle(&mut frame, &mut scratch.walk);
-                for (slot, is_constant) in constants.iter_mut().enumerate() {
-                    *is_constant &= frame[slot] == initial[slot];
-                }
-            }
-        }
+        };
+        // What is seen is not held against anything.
+        let _ = walk(machine, None, &initial, &mut random, &mut scratch, &mut see);
     }
     Ok(constants)
 }

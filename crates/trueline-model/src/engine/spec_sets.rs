@@ -240,6 +240,12 @@ impl SpecSets {
         self.included_up_to.insert((a, b, classes), included);
     }
 
+    /// The words of the one configuration of a set of automata.
+    fn only_member(&self, set: u32) -> Option<&[u32]> {
+        let member = self.sets.items[set as usize].first()?;
+        Some(&self.configurations.items[*member as usize])
+    }
+
     fn member(&self, set: u32) -> Arc<[u32]> {
         self.sets.items[set as usize].clone()
     }
@@ -413,10 +419,15 @@ impl SpecSets {
         result_number(types, &results).map_or(status, |n| self.done[operation] + n)
     }
 
-    /// Whether every configuration of `a` is one of `b`.
+    /// Whether every configuration of `a` is one of `b`: `b` can be dropped for it. Of automata, whether `a` forbids all that `b` does.
     pub(crate) fn includes(&mut self, a: u32, b: u32) -> bool {
         if a == b || a == EMPTY {
             return true;
+        }
+        if let (Some(automata), Some(stronger), Some(weaker)) =
+            (&self.automata, self.only_member(a), self.only_member(b))
+        {
+            return automata.forbids_no_less(&stronger[1..], &weaker[1..]);
         }
         if self.signatures[a as usize] & !self.signatures[b as usize] != 0 {
             return false;
