@@ -494,6 +494,11 @@ pub(crate) struct GenerateArgs {
     #[arg(long, value_name = "SHARE", default_value_t = 0.5)]
     pub(crate) overlap: f64,
 
+    /// Of a snapshot object: let the first two processes change their segment once, and the others never; with a number of
+    /// segments, 'snapshot:segments=20'
+    #[arg(long)]
+    pub(crate) simple: bool,
+
     /// Once the container has held so many values, never let it hold fewer
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) occupancy: usize,

@@ -83,6 +83,8 @@ pub struct Setup {
     pub locals: Vec<Variable>,
     /// Runs to its end.
     pub body: Vec<Stmt>,
+    /// It is a step of its own, with a state before it, as in a model for PAT.
+    pub is_a_step: bool,
 }
 
 /// A range of whole numbers and what they mean.

@@ -49,8 +49,6 @@ pub struct Simple {
 const FEW: usize = 4;
 /// Random runs that guess which cells change.
 const GUESSES: u64 = 100;
-/// Random runs between two looks at the budget.
-const PORTION: u64 = 16;
 
 /// Verifies the simple executions of a program.
 pub(super) fn verify(
@@ -191,10 +189,7 @@ impl<'a> Restriction<'a> {
     fn walks(&self, machine: &Machine, sets: &mut SpecSets, budget: &Budget) -> Walked {
         let Ok(initial) = machine.initial() else { return Walked::Fine };
         let (mut random, mut scratch) = (Random(1), Scratch::default());
-        for number in 0..self.simple.walks {
-            if number % PORTION == 0 && budget.spend(PORTION).is_err() {
-                return Walked::Fine;
-            }
+        for _ in 0..self.simple.walks {
             let mut changed = None;
             let mut see = |_: &Frame, outcome: Option<&Outcome>| {
                 if let Some(Outcome::Changed(slot)) = outcome {
@@ -205,7 +200,11 @@ impl<'a> Restriction<'a> {
             if let Some(slot) = changed {
                 return Walked::Changed(slot);
             }
-            let Ok(steps) = walked else { continue };
+            let steps = match walked {
+                Ok(steps) => steps,
+                Err(taken) if budget.spend(taken).is_ok() => continue,
+                Err(_) => return Walked::Fine,
+            };
             let step = |(process, choices): (usize, Choices)| TraceStep {
                 process,
                 location: None,

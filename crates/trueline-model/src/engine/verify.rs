@@ -262,6 +262,7 @@ pub(super) fn decide(
         save(&search);
     }
     report.states = search.states();
+    report.states += u64::from(program.setup.is_a_step);
     report.transitions = search.transitions;
     report.depth = search.depth() as u64;
     report.sets = lock(sets).count() as u64;

@@ -11,8 +11,8 @@ use super::layout::Frame;
 use super::spec_sets::{EMPTY, SpecSets};
 use super::step::{Machine, Outcome, Scratch};
 
-/// Steps of a run.
-const LENGTH: u64 = 300;
+/// Steps of a run, for each process: loops go over all of them.
+const LENGTH: u64 = 100;
 /// Moments at which the process that runs is put last, at most.
 const CHANGES: u64 = 4;
 
@@ -43,16 +43,17 @@ pub(super) fn walk(
     see: &mut dyn FnMut(&Frame, Option<&Outcome>),
 ) -> Result<Steps, u64> {
     let n = machine.layout.processes;
+    let length = LENGTH * n as u64;
     let mut priority: Vec<u64> = (0..n).map(|_| random.below(1 << 32)).collect();
     let changes: Vec<u64> =
-        (0..random.below(CHANGES + 1)).map(|_| random.below(LENGTH / 2)).collect();
+        (0..random.below(CHANGES + 1)).map(|_| random.below(length / 2)).collect();
     let mut lowest = 0i64;
     let mut order: Vec<usize> = (0..n).collect();
     let mut put_last: Vec<i64> = vec![0; n];
     let mut frame = initial.clone();
     let mut set = sets.as_mut().map_or(EMPTY, |sets| sets.initial());
     let mut steps: Steps = Vec::new();
-    for now in 0..LENGTH {
+    for now in 0..length {
         order.sort_by_key(|&p| (std::cmp::Reverse(put_last[p]), std::cmp::Reverse(priority[p])));
         let mut moved = None;
         for &process in &order {
@@ -86,7 +87,7 @@ pub(super) fn walk(
             put_last[process] = lowest;
         }
     }
-    Err(LENGTH)
+    Err(length)
 }
 
 /// A random step of the process, if it can take one. It is left in `scratch`.
@@ -102,6 +103,9 @@ fn step(
     let mut possible: Vec<Choices> = Vec::new();
     loop {
         let outcome = machine.step(frame, process, scratch);
+        if outcome == Outcome::Moved && scratch.choices.is_empty() {
+            return Some(Choices::new());
+        }
         match outcome {
             Outcome::Moved => possible.push(scratch.choices.clone()),
             Outcome::Blocked => {}

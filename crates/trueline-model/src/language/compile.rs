@@ -443,7 +443,8 @@ fn setup(
     body.block(&ast.init)?;
     let end = body.at;
     let statements = body.flow.straight(start, end)?;
-    Ok(Setup { locals: body.locals, body: statements })
+    let skips = ast.init.iter().any(|stmt| matches!(stmt.kind, StmtKind::Skip));
+    Ok(Setup { locals: body.locals, body: statements, is_a_step: mode.pat && skips })
 }
 
 fn signatures(types: &Types, ast: &Ast) -> Parsed<Vec<Signature>> {

@@ -89,8 +89,8 @@ impl<S: Spec> Monitor<S> {
     /// A monitor; the error says why there is no exact one for this specification.
     pub fn new(spec: S) -> Result<Monitor<S>, String> {
         let canonical = spec.canonical().ok_or(
-            "no exact monitor is known for this specification: expected a register, queue, stack, priority queue, set or \
-             mutex",
+            "no exact monitor is known for this specification: expected a register, queue, stack, priority queue, set, \
+             mutex or snapshot",
         )?;
         let at = first_time(canonical.initial.len());
         Ok(Monitor {
