@@ -15,6 +15,7 @@ mod monitors;
 mod oracle;
 mod read;
 mod simulate;
+mod snapshot;
 mod table1;
 
 use clap::{Parser, Subcommand};
@@ -44,6 +45,8 @@ enum Command {
     Read(read::Arguments),
     /// Wing and Gong's simulator: their figures beside ours.
     Simulate(simulate::Arguments),
+    /// The tables of the paper on snapshots beside ours, and a long simple history.
+    Snapshot(snapshot::Arguments),
     /// The paper's Table 1 beside ours, and its Figures 4 to 6.
     Table1(table1::Arguments),
 }
@@ -58,6 +61,7 @@ fn main() -> anyhow::Result<()> {
         Command::Monitors(arguments) => monitors::run(&arguments),
         Command::Read(arguments) => read::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
+        Command::Snapshot(arguments) => snapshot::run(&arguments),
         Command::Table1(arguments) => table1::run(&arguments),
     }
 }

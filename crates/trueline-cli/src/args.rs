@@ -258,6 +258,24 @@ pub(crate) struct VerifyArgs {
     #[arg(long)]
     pub(crate) progress: bool,
 
+    /// Which histories of a snapshot algorithm to look at. simple: two processes change their segment once, the others
+    /// never, for every pair; enough for an algorithm that does not look at its values
+    #[arg(long, default_value = "all", value_name = "WHICH", conflicts_with_all = ["points", "progress", "checkpoint", "resume"])]
+    pub(crate) histories: Histories,
+
+    /// Hold simple histories against automata instead of specification states: a number of states polynomial in that of the
+    /// algorithm
+    #[arg(long)]
+    pub(crate) automata: bool,
+
+    /// Only these two processes change their segments in simple histories; say it once for each pair [default: all pairs]
+    #[arg(long, value_name = "I,J", value_parser = parse_pair)]
+    pub(crate) pair: Vec<(usize, usize)>,
+
+    /// Random runs to make before the search of simple histories: they go deep, and find most violations
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub(crate) walks: u64,
+
     /// Workers [default: one a processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) threads: Option<u16>,
@@ -292,6 +310,12 @@ pub(crate) struct VerifyArgs {
     /// Columns to fit the drawing into [default: those of the terminal, or 80]
     #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(20..=10_000))]
     pub(crate) width: Option<u16>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Histories {
+    All,
+    Simple,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -627,6 +651,11 @@ pub(crate) struct GenerateArgs {
     #[arg(long, value_name = "SHARE", default_value_t = 0.5)]
     pub(crate) overlap: f64,
 
+    /// Of a snapshot object: let the first two processes change their segment once, and the others never; with a number of
+    /// segments, 'snapshot:segments=20'
+    #[arg(long)]
+    pub(crate) simple: bool,
+
     /// Once the container has held so many values, never let it hold fewer
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) occupancy: usize,
@@ -706,6 +735,15 @@ fn parse_rename(text: &str) -> Result<Rename, String> {
             Ok(Rename { from: from.into(), to: to.into() })
         }
         _ => Err("expected two names with = between them: offer=enq".into()),
+    }
+}
+
+fn parse_pair(text: &str) -> Result<(usize, usize), String> {
+    let number = |text: &str| text.trim().parse::<usize>().ok();
+    let pair = text.split_once(',').and_then(|(i, j)| Some((number(i)?, number(j)?)));
+    match pair {
+        Some((i, j)) if i < j => Ok((i, j)),
+        _ => Err(format!("expected two processes, the lower first, as in 0,1; found {text}")),
     }
 }
 

@@ -23,6 +23,7 @@ pub(crate) fn run(args: &GenerateArgs) -> anyhow::Result<Exit> {
         unique: !args.repeat,
         overlap: args.overlap,
         occupancy: args.occupancy,
+        simple: args.simple,
         ..Plan::default()
     };
     if args.format == Format::JsonLines && plan.violation.is_none() {

@@ -1,5 +1,6 @@
 //! `trueline monitor`: events in as they come, the first violation out.
 
+mod actions;
 mod events;
 mod follow;
 mod interrupt;
@@ -42,8 +43,12 @@ pub(crate) fn run(args: &MonitorArgs) -> anyhow::Result<Exit> {
     let interrupt = Interrupt::catch(&name, args)?;
     let start = Instant::now();
     let budget = limits::Limits { time: None, memory: args.memory }.budget();
-    let mut watcher = Watcher { args, budget, watch: None, spec: args.spec.clone(), skipped: 0 };
-    let ended = watcher.run(&interrupt);
+    let (spec, watch, direct, skipped) = (args.spec.clone(), None, None, 0);
+    let mut watcher = Watcher { args, budget, watch, direct, spec, skipped };
+    let ended = match actions::watch(&mut watcher) {
+        Some(ended) => ended,
+        None => watcher.run(&interrupt),
+    };
     // From here on an interrupt waits for what is said to be said.
     let _said = interrupt.hold();
     let mut out = Output::new();
@@ -84,6 +89,8 @@ struct Watcher<'a> {
     args: &'a MonitorArgs,
     budget: Budget,
     watch: Option<Box<dyn Watch>>,
+    /// What read the file instead, and what it saw.
+    direct: Option<(&'static str, Tally)>,
     spec: Option<Arc<Named>>,
     /// Lines that were left out.
     skipped: u64,
@@ -152,7 +159,10 @@ impl Watcher<'_> {
     }
 
     fn tally(&self) -> Tally {
-        self.watch.as_ref().map_or(Tally::default(), |watch| watch.tally())
+        match &self.watch {
+            Some(watch) => watch.tally(),
+            None => self.direct.map_or(Tally::default(), |(_, tally)| tally),
+        }
     }
 
     fn event(&mut self, next: &Next<'_>, names: &mut Names) -> Result<(), End> {
@@ -248,7 +258,8 @@ impl Watcher<'_> {
         seconds: f64,
         tally: Tally,
     ) -> String {
-        let algorithm = self.watch.as_ref().map_or("", |watch| watch.algorithm());
+        let direct = self.direct.map_or("", |(algorithm, _)| algorithm);
+        let algorithm = self.watch.as_ref().map_or(direct, |watch| watch.algorithm());
         let spec = self.spec.as_ref().map_or("", |spec| spec.text());
         if self.args.json {
             let mut object = json!({

@@ -7,13 +7,13 @@ use std::time::Instant;
 use std::{fs, thread};
 
 use trueline::Budget;
-use trueline_model::engine::{self, Options, Property, Verdict};
+use trueline_model::engine::{self, Options, Property, Simple, Verdict};
 use trueline_model::program::Program;
 use trueline_model::{Model, Semantics, interpret, library, report};
 use trueline_report::{Look, bytes, count};
 
 use crate::again::{self, Again};
-use crate::args::{Reduction, SemanticsArg, Switch, VerifyArgs};
+use crate::args::{Histories, Reduction, SemanticsArg, Switch, VerifyArgs};
 use crate::exit::Exit;
 use crate::output::{self, Output, complain};
 use crate::progress;
@@ -63,6 +63,16 @@ fn verify(name: &str, args: &VerifyArgs) -> Result<(String, Exit), String> {
     let program = Arc::new(compiled.map_err(|error| error.render(name, &source))?);
     if let Some(path) = &args.resume {
         fs::metadata(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    if args.histories == Histories::All && (args.automata || !args.pair.is_empty()) {
+        return Err(
+            "--automata and --pair are about simple histories: expected --histories simple".into(),
+        );
+    }
+    if args.histories == Histories::Simple && program.spec.snapshot().is_none() {
+        return Err(format!(
+            "{name}: --histories simple is for snapshot objects: expected `spec snapshot` in the model"
+        ));
     }
     let budget = args.limits.limits().budget();
     let options = options(args);
@@ -146,6 +156,12 @@ fn options(args: &VerifyArgs) -> Options {
         threads: args.threads.map_or_else(processors, usize::from),
         checkpoint: args.checkpoint.clone(),
         resume: args.resume.clone(),
+        simple: (args.histories == Histories::Simple).then(|| Simple {
+            automata: args.automata,
+            pairs: args.pair.clone(),
+            walks: args.walks,
+            settles_at_scans: args.semantics == SemanticsArg::Pat,
+        }),
         ..Options::default()
     }
 }
@@ -160,7 +176,10 @@ fn reduction(args: &VerifyArgs) -> &'static str {
 }
 
 fn algorithm(args: &VerifyArgs) -> String {
-    let mut parts = vec!["refinement"];
+    let mut parts = vec![if args.automata { "automata" } else { "refinement" }];
+    if args.histories == Histories::Simple {
+        parts.insert(0, "simple histories");
+    }
     if matches!(args.reduction, Reduction::Symmetry | Reduction::Both) {
         parts.push("symmetry");
     }
@@ -188,8 +207,15 @@ fn again(name: &str, args: &VerifyArgs) -> String {
     if args.progress {
         again = again.switch("progress");
     }
+    if args.automata {
+        again = again.switch("automata");
+    }
+    for (i, j) in &args.pair {
+        again = again.flag("pair", format!("{i},{j}"));
+    }
     again
         .maybe("reduction", (args.reduction != Reduction::Both).then(|| reduction(args)))
+        .maybe("histories", (args.histories == Histories::Simple).then_some("simple"))
         .maybe("antichain", (args.antichain == Switch::Off).then_some("off"))
         .maybe("semantics", (args.semantics == SemanticsArg::Pat).then_some("pat"))
         .maybe("timeout", args.limits.timeout.map(again::time))

@@ -34,7 +34,7 @@ fn lists_are_one_line_each() {
     let f = Folder::new();
     f.run("algorithms").shows(expect![[r#"
         auto          the monitor where it fits, else the search (the default)
-        monitor       exact and log-linear, for register, queue, stack, priority queue, set, mutex with unique values
+        monitor       exact and log-linear, for register, queue, stack, priority queue, set, mutex, snapshot with unique values
         search        general search: depth-first and just-in-time in turn, whichever ends first
         depth-first   Wing and Gong's search, memo on (frontier, open operations, state), dominance over pending ones
         just-in-time  carries the set of possible configurations from return to return

@@ -27,13 +27,19 @@ macro_rules! built_in {
 
 /// All of them, sorted.
 pub const ALL: &[BuiltIn] = built_in![
+    "afek-bounded-snapshot",
+    "afek-unbounded-snapshot",
+    "attiya-welch-snapshot",
+    "bowman-snapshot",
     "counter",
     "elimination-stack",
     "herlihy-wing",
+    "jayanti-snapshot",
     "lazy-list",
     "mailbox",
     "ms-queue",
     "register",
+    "riany-snapshot",
     "shann-queue",
     "snzi",
     "treiber",

@@ -83,6 +83,8 @@ pub struct Setup {
     pub locals: Vec<Variable>,
     /// Runs to its end.
     pub body: Vec<Stmt>,
+    /// It is a step of its own, with a state before it, as in a model for PAT.
+    pub is_a_step: bool,
 }
 
 /// A range of whole numbers and what they mean.
@@ -353,6 +355,22 @@ pub trait SpecMachine: Send + Sync {
 
     /// The state in words: `[1 2]`.
     fn show(&self, state: &[i32]) -> String;
+
+    /// 'I am a snapshot object': each process has a segment, which it updates; a scan shows all of them.
+    fn snapshot(&self) -> Option<SnapshotShape> {
+        None
+    }
+}
+
+/// The operations of a snapshot object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SnapshotShape {
+    /// Has one argument: the new value of the caller's segment.
+    pub update: OpId,
+    /// Has one result for each process.
+    pub scan: OpId,
+    /// The value of every segment at first.
+    pub initial: i32,
 }
 
 impl Type {

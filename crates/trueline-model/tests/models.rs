@@ -50,7 +50,7 @@ fn every_model_says_its_verdicts_and_compiles() {
 
 use std::sync::Arc;
 use trueline::Budget;
-use trueline_model::engine::{self, Options, Verdict};
+use trueline_model::engine::{self, Options, Simple, Verdict};
 use trueline_model::interpret;
 
 fn model(name: &str) -> Model {
@@ -105,7 +105,8 @@ fn every_model_has_the_verdicts_that_its_header_expects() {
             }
             let points = expectation.points;
             let program = Arc::new(model.compile(Semantics::Default, points).unwrap());
-            let options = Options { points, ..Options::default() };
+            let simple = expectation.simple.then(|| Simple { automata: true, ..Simple::default() });
+            let options = Options { points, simple, ..Options::default() };
             let started = std::time::Instant::now();
             let report = engine::verify(&program, &options, &Budget::unlimited());
             let verdict = match &report.verdict {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use trueline::Budget;
-use trueline_model::engine::{Options, Verdict, verify};
+use trueline_model::engine::{Options, Simple, Verdict, verify};
 use trueline_model::{Model, Semantics, library};
 
 /// States that a run may expand. `TRUELINE_CASES` times a thousand, where it is set.
@@ -35,6 +35,9 @@ fn every_model_and_mutant_agrees_in_all_combinations() {
                     antichain: bits & 4 != 0,
                     points: expectation.points,
                     threads: 1 + (bits & 1),
+                    simple: expectation
+                        .simple
+                        .then(|| Simple { automata: bits & 1 != 0, ..Simple::default() }),
                     ..Options::default()
                 };
                 let report = verify(&program, &options, &Budget::unlimited().steps(most_states()));

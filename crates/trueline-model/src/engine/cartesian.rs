@@ -101,7 +101,7 @@ pub(crate) fn moves(
         let from = std::mem::take(&mut paths[i].moves[0].frame);
         let outcome = machine.step(&from, i, scratch);
         paths[i].moves[0].frame = from;
-        if let Outcome::Fault(_) | Outcome::Full(_) = outcome {
+        if let Outcome::Fault(_) | Outcome::Full(_) | Outcome::Changed(_) = outcome {
             let mut steps = paths[i].moves[0].steps.clone();
             steps.push(scratch.choices.clone());
             return Err(Box::new(Failed { process: i, steps, outcome }));

@@ -20,6 +20,8 @@ pub(crate) enum Wrong {
     Fault(String),
     /// No node is left in this pool.
     Full(usize),
+    /// A shared cell was taken to be constant and is not.
+    Changed(usize),
 }
 
 /// A wrong step: the steps of one process that lead to it from a stored state.
@@ -146,6 +148,7 @@ impl<'a> Worker<'a> {
                     Outcome::Blocked => None,
                     Outcome::Fault(message) => Some(Wrong::Fault(message)),
                     Outcome::Full(pool) => Some(Wrong::Full(pool)),
+                    Outcome::Changed(slot) => Some(Wrong::Changed(slot)),
                 };
                 if let Some(wrong) = wrong {
                     let steps = SmallVec::from_iter([self.scratch.choices.clone()]);
@@ -172,6 +175,7 @@ impl<'a> Worker<'a> {
             let Failed { process, steps, outcome } = *failed;
             let wrong = match outcome {
                 Outcome::Full(pool) => Wrong::Full(pool),
+                Outcome::Changed(slot) => Wrong::Changed(slot),
                 Outcome::Fault(message) => Wrong::Fault(message),
                 Outcome::Moved | Outcome::Blocked => unreachable!("nothing failed"),
             };

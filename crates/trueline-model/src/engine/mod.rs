@@ -11,11 +11,14 @@
 //! | `published` | Algorithms 4.2 and 4.3 as printed, for comparison |
 //! | `progress` | deadlock, lock-freedom, response |
 //! | `trace`, `verify` | counterexamples; verdicts |
+//! | `simple`, `automata`, `constants`, `walks` | snapshot algorithms: simple executions, automata instead of sets, redundant steps left out, random runs first |
 
+mod automata;
 mod canonical;
 mod cartesian;
 mod checkpoint;
 mod code;
+mod constants;
 mod expand;
 mod heap;
 mod label;
@@ -23,14 +26,17 @@ mod layout;
 mod progress;
 mod published;
 mod search;
+mod simple;
 mod spec_sets;
 mod step;
 mod table;
 mod trace;
 mod verify;
+mod walks;
 
 pub use progress::{Lasso, Progress, ProgressReport, Property, progress};
 pub use published::{Counted, Published, published};
 pub use search::Pulse;
+pub use simple::Simple;
 pub use trace::{Event, Trace, TraceStep};
 pub use verify::{Counterexample, Options, Reason, Report, Verdict, verify};

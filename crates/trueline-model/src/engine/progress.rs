@@ -186,6 +186,7 @@ impl<'m> Graph<'m> {
                         Outcome::Full(pool) => {
                             return Err(super::verify::full(&machine.program, pool));
                         }
+                        Outcome::Changed(_) => unreachable!("nothing is taken to be constant"),
                     }
                     if !scratch.advance() {
                         break;

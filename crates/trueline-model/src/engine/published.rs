@@ -128,7 +128,7 @@ fn successors(
             match machine.step(frame, process, scratch) {
                 Outcome::Moved => all.push((scratch.frame.clone(), scratch.labels.clone())),
                 Outcome::Blocked => {}
-                Outcome::Fault(_) | Outcome::Full(_) => return None,
+                Outcome::Fault(_) | Outcome::Full(_) | Outcome::Changed(_) => return None,
             }
             if !scratch.advance() {
                 break;

@@ -20,6 +20,7 @@ use smallvec::SmallVec;
 
 use crate::program::{Kind, Points, Program};
 
+use super::automata::Automata;
 use super::label::{Label, What, result_count, result_number, results_of};
 
 /// The number of the empty set.
@@ -95,6 +96,8 @@ pub(crate) struct SpecSets {
     done: Vec<u32>,
     /// Whether some result or argument is a process id.
     speaks_of_processes: bool,
+    /// What takes the place of specification states: a set then holds one state of it.
+    automata: Option<Automata>,
 }
 
 impl SpecSets {
@@ -126,9 +129,16 @@ impl SpecSets {
             invariants: Vec::new(),
             done,
             speaks_of_processes,
+            automata: None,
         };
         sets.set(&mut Vec::new());
         sets
+    }
+
+    /// The same table, with states of these automata in the place of specification states.
+    pub(crate) fn replaced_by(mut self, automata: Automata) -> SpecSets {
+        self.automata = Some(automata);
+        self
     }
 
     /// Everything that numbers stand for, in order: objects, configurations, sets.
@@ -164,6 +174,9 @@ impl SpecSets {
             let mut configuration = vec![self.objects.intern(&object)];
             if self.points != Points::Labelled {
                 configuration.resize(1 + self.program.processes(), IDLE);
+            }
+            if self.automata.is_some() {
+                configuration.push(0);
             }
             members.push(self.configurations.intern(&configuration));
         }
@@ -227,6 +240,12 @@ impl SpecSets {
         self.included_up_to.insert((a, b, classes), included);
     }
 
+    /// The words of the one configuration of a set of automata.
+    fn only_member(&self, set: u32) -> Option<&[u32]> {
+        let member = self.sets.items[set as usize].first()?;
+        Some(&self.configurations.items[*member as usize])
+    }
+
     fn member(&self, set: u32) -> Arc<[u32]> {
         self.sets.items[set as usize].clone()
     }
@@ -267,6 +286,12 @@ impl SpecSets {
         let mut next: Vec<u32> = Vec::new();
         for &member in self.member(set).iter() {
             let mut words = self.configurations.items[member as usize].to_vec();
+            if let Some(automata) = self.automata {
+                if automata.after(&self.program, &mut words[1..], label) {
+                    next.push(self.configurations.intern(&words));
+                }
+                continue;
+            }
             match label.what {
                 What::Call(call) => {
                     words[p] = 1 + u32::from(call);
@@ -308,7 +333,8 @@ impl SpecSets {
                 }
             }
         }
-        if self.points == Points::None && matches!(label.what, What::Call(_)) {
+        let closes = self.points == Points::None && self.automata.is_none();
+        if closes && matches!(label.what, What::Call(_)) {
             self.close(&mut next);
         }
         let id = self.set(&mut next);
@@ -393,10 +419,15 @@ impl SpecSets {
         result_number(types, &results).map_or(status, |n| self.done[operation] + n)
     }
 
-    /// Whether every configuration of `a` is one of `b`.
+    /// Whether every configuration of `a` is one of `b`: `b` can be dropped for it. Of automata, whether `a` forbids all that `b` does.
     pub(crate) fn includes(&mut self, a: u32, b: u32) -> bool {
         if a == b || a == EMPTY {
             return true;
+        }
+        if let (Some(automata), Some(stronger), Some(weaker)) =
+            (&self.automata, self.only_member(a), self.only_member(b))
+        {
+            return automata.forbids_no_less(&stronger[1..], &weaker[1..]);
         }
         if self.signatures[a as usize] & !self.signatures[b as usize] != 0 {
             return false;

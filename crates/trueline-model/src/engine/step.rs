@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 use crate::program::{Binary, Points, Program, Unary};
 
 use super::code::{Act, Cell, Code, Compiled, Slot, Target, To};
+use super::constants::Constants;
 use super::heap::{self, Walk};
 use super::label::{Label, What, result_number};
 use super::layout::{Frame, Layout, MADE, PC};
@@ -28,6 +29,8 @@ pub(crate) struct Machine {
     call_numbers: BTreeMap<(usize, Vec<i32>), u16>,
     /// Whether marks are labels; else they are passed over.
     pub(crate) points: Points,
+    /// Shared cells that never change, and what follows from that.
+    pub(crate) constants: Constants,
 }
 
 /// How a run of a step ended.
@@ -41,6 +44,8 @@ pub(crate) enum Outcome {
     Fault(String),
     /// No node is left in this pool.
     Full(usize),
+    /// A shared cell was taken to be constant and is not.
+    Changed(usize),
 }
 
 /// Which slots a step read and wrote: sets of bits, of public slots and one more for the allocator.
@@ -93,6 +98,11 @@ pub(crate) struct Scratch {
     pub(crate) walk: Walk,
     taken: usize,
     recording: bool,
+    /// While a step is tried that may only touch constants: whether it did, and whether it touched anything else.
+    tried: Option<(bool, bool)>,
+    kept: Frame,
+    /// How many steps on constants the last step was taken together with.
+    pub(crate) passed: usize,
     process: usize,
     block: usize,
     operation: Option<usize>,
@@ -143,6 +153,7 @@ enum Stop {
     Blocked,
     Fault(Box<Message>),
     Full(u32),
+    Changed(u32),
 }
 
 /// Behind a pointer, so that the result of an evaluation fits into registers.
@@ -156,6 +167,8 @@ fn fault(message: impl Into<String>) -> Stop {
 type Flow = Result<bool, Stop>;
 
 const MOST_ROUNDS: usize = 10_000;
+/// Steps on constants that are taken at once. A loop of them has no end, and is left to the search.
+const MOST_PASSED_OVER: usize = 1_000;
 
 impl Machine {
     pub(crate) fn new(program: Arc<Program>, points: Points) -> Machine {
@@ -166,7 +179,59 @@ impl Machine {
         let numbers = program.calls.iter().enumerate();
         let call_numbers =
             numbers.map(|(i, c)| ((c.operation, c.args.clone()), i as u16)).collect();
-        Machine { program, layout, code, role, of, call_numbers, points }
+        let constants = Constants::default();
+        Machine { program, layout, code, role, of, call_numbers, points, constants }
+    }
+
+    /// The same machine, for which these shared cells never change: a step that touches nothing else costs nothing.
+    pub(crate) fn with_constants(mut self, cells: Vec<bool>) -> Machine {
+        self.constants = Constants::new(&self.program, &self.layout, cells);
+        self
+    }
+
+    fn reads(&self, slot: usize, s: &mut Scratch) {
+        let is_constant = self.constants.holds(slot);
+        match &mut s.tried {
+            Some((constants, others)) => *(if is_constant { constants } else { others }) = true,
+            None if is_constant => {}
+            None => s.note_read(slot),
+        }
+    }
+
+    fn writes(&self, slot: usize, s: &mut Scratch) {
+        let is_constant = self.constants.holds(slot);
+        match &mut s.tried {
+            Some((constants, others)) => *(if is_constant { constants } else { others }) = true,
+            None if is_constant => {}
+            None => s.note_write(slot),
+        }
+    }
+
+    /// Takes the steps that come next and touch nothing but constants: nobody sees them, and they see nobody.
+    fn pass_over(&self, s: &mut Scratch) {
+        for _ in 0..MOST_PASSED_OVER {
+            let pc = s.frame[s.block + PC];
+            if pc == 0 || !self.constants.may_pass(pc as usize - 1) {
+                return;
+            }
+            let mut kept = std::mem::take(&mut s.kept);
+            kept.clone_from(&s.frame);
+            let (labels, choices, taken) = (s.labels.len(), s.choices.len(), s.taken);
+            s.tried = Some((false, false));
+            let flow = self.run(&self.code.bodies[pc as usize - 1], s);
+            let tried = s.tried.take();
+            let passed = matches!(flow, Ok(true)) && tried == Some((true, false));
+            if !passed || s.taken != taken {
+                s.frame.clone_from(&kept);
+                s.labels.truncate(labels);
+                s.choices.truncate(choices);
+                s.taken = taken;
+                s.kept = kept;
+                return;
+            }
+            s.kept = kept;
+            s.passed += 1;
+        }
     }
 
     /// The initial frame, settled.
@@ -179,7 +244,9 @@ impl Machine {
             Ok(_) => {}
             Err(Stop::Full(pool)) => return Err(Outcome::Full(pool as usize)),
             Err(Stop::Fault(message)) => return Err(Outcome::Fault(message.0)),
-            Err(Stop::Blocked) => return Err(Outcome::Fault("the setup waits for ever".into())),
+            Err(Stop::Blocked | Stop::Changed(_)) => {
+                return Err(Outcome::Fault("the setup waits for ever".into()));
+            }
         }
         let mut frame = scratch.frame;
         frame.truncate(self.layout.slots);
@@ -217,6 +284,7 @@ impl Machine {
         scratch.frame.extend_from_slice(from);
         scratch.labels.clear();
         scratch.taken = 0;
+        scratch.passed = 0;
         scratch.process = process;
         scratch.block = self.layout.block(process);
         if scratch.recording {
@@ -249,12 +317,16 @@ impl Machine {
             scratch.operation = Some(self.of[pc as usize - 1]);
             self.run(&self.code.bodies[pc as usize - 1], scratch)
         };
+        if let (true, Ok(true)) = (self.constants.any(), &flow) {
+            self.pass_over(scratch);
+        }
         match flow {
             Ok(true) => Outcome::Moved,
             Ok(false) => Outcome::Fault("the step ends nowhere".into()),
             Err(Stop::Blocked) => Outcome::Blocked,
             Err(Stop::Fault(message)) => Outcome::Fault(message.0),
             Err(Stop::Full(pool)) => Outcome::Full(pool as usize),
+            Err(Stop::Changed(slot)) => Outcome::Changed(slot as usize),
         }
     }
 
@@ -447,22 +519,25 @@ impl Machine {
         let slot = match &target.to {
             To::Slot(Slot::Private(offset)) => s.block + offset,
             To::Slot(Slot::Shared(slot)) => {
-                s.note_write(*slot);
+                self.writes(*slot, s);
                 *slot
             }
             To::Cell(cell) => {
                 let (slot, shared) = self.cell(cell, s)?;
                 if shared {
-                    s.note_write(slot);
+                    self.writes(slot, s);
                 }
                 slot
             }
             To::Field(node, pointer, field) => {
                 let slot = self.field(*node, pointer, *field, s)?;
-                s.note_write(slot);
+                self.writes(slot, s);
                 slot
             }
         };
+        if s.made_in_setup.is_none() && self.constants.holds(slot) && s.frame[slot] != value {
+            return Err(Stop::Changed(slot as u32));
+        }
         s.frame[slot] = value;
         Ok(())
     }
@@ -505,19 +580,19 @@ impl Machine {
             Code::Me => s.process as i32,
             Code::Slot(Slot::Private(offset)) => s.frame[s.block + offset],
             Code::Slot(Slot::Shared(slot)) => {
-                s.note_read(*slot);
+                self.reads(*slot, s);
                 s.frame[*slot]
             }
             Code::Cell(cell) => {
                 let (slot, shared) = self.cell(cell, s)?;
                 if shared {
-                    s.note_read(slot);
+                    self.reads(slot, s);
                 }
                 s.frame[slot]
             }
             Code::Field(node, pointer, field) => {
                 let slot = self.field(*node, pointer, *field, s)?;
-                s.note_read(slot);
+                self.reads(slot, s);
                 s.frame[slot]
             }
             Code::Unary(Unary::Not, a) => i32::from(self.eval(a, s)? == 0),

@@ -85,6 +85,7 @@ pub(crate) fn concrete(
         Wrong::NoState => *outcome == Outcome::Moved && set == EMPTY,
         Wrong::Fault(message) => *outcome == Outcome::Fault(message.clone()),
         Wrong::Full(pool) => *outcome == Outcome::Full(*pool),
+        Wrong::Changed(slot) => *outcome == Outcome::Changed(*slot),
     })?;
     Some(trace)
 }

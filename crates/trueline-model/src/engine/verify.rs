@@ -15,6 +15,7 @@ use super::expand::{Hit, Reductions, Wrong};
 use super::heap::MOST_NODES;
 use super::label::result_count;
 use super::search::{End, Pulse, Search};
+use super::simple::{self, Simple};
 use super::spec_sets::SpecSets;
 use super::step::{Machine, Outcome};
 use super::trace::{self, Trace};
@@ -38,6 +39,8 @@ pub struct Options {
     pub checkpoint: Option<PathBuf>,
     /// Where to go on from.
     pub resume: Option<PathBuf>,
+    /// Look at simple executions of a snapshot algorithm only.
+    pub simple: Option<Simple>,
 }
 
 impl Default for Options {
@@ -51,6 +54,7 @@ impl Default for Options {
             pulse: Arc::default(),
             checkpoint: None,
             resume: None,
+            simple: None,
         }
     }
 }
@@ -125,11 +129,42 @@ pub struct Report {
     pub points: bool,
 }
 
+impl Report {
+    /// Nothing was found, and nothing searched.
+    pub(super) fn new(points: bool) -> Report {
+        Report {
+            verdict: Verdict::Verified,
+            states: 0,
+            transitions: 0,
+            depth: 0,
+            sets: 0,
+            bytes: 0,
+            terminal: 0,
+            points,
+        }
+    }
+
+    /// Adds what another search cost; `counts`: its states are not among those of a search that follows.
+    pub(super) fn add(&mut self, other: &Report, counts: bool) {
+        self.transitions += other.transitions;
+        self.depth = self.depth.max(other.depth);
+        self.sets = self.sets.max(other.sets);
+        self.bytes = self.bytes.max(other.bytes);
+        if counts || !matches!(other.verdict, Verdict::Verified) {
+            self.states += other.states;
+            self.terminal += other.terminal;
+        }
+    }
+}
+
 /// A run that is killed loses no more than this and the time that saving takes.
 const BETWEEN_CHECKPOINTS: Duration = Duration::from_secs(30);
 
 /// Decides whether every history of the program is one of its specification.
 pub fn verify(program: &Arc<Program>, options: &Options, budget: &Budget) -> Report {
+    if let Some(simple) = &options.simple {
+        return simple::verify(program, simple, options, budget);
+    }
     let points = if options.points { program.points } else { Points::None };
     let mut report = once(program, points, options, budget);
     if points != Points::None
@@ -148,54 +183,64 @@ pub fn verify(program: &Arc<Program>, options: &Options, budget: &Budget) -> Rep
 }
 
 fn once(program: &Arc<Program>, points: Points, options: &Options, budget: &Budget) -> Report {
-    let mut report = Report {
-        verdict: Verdict::Verified,
-        states: 0,
-        transitions: 0,
-        depth: 0,
-        sets: 0,
-        bytes: 0,
-        terminal: 0,
-        points: points != Points::None,
-    };
-    if let Some(reason) = too_large(program) {
-        report.verdict = Verdict::Unknown(reason);
-        return report;
-    }
     let machine = Machine::new(program.clone(), points);
     let sets = Mutex::new(SpecSets::new(program.clone(), points));
+    match decide(&machine, &sets, options, budget, true) {
+        Ok(report) => report,
+        Err(_) => unreachable!("nothing is taken to be constant"),
+    }
+}
+
+/// What is wrong with a program whose setup ends so.
+pub(super) fn wrong_setup(program: &Program, outcome: Outcome) -> Verdict {
+    match outcome {
+        Outcome::Full(pool) => Verdict::Unknown(full(program, pool)),
+        outcome => Verdict::Violation(Counterexample {
+            reason: Reason::Fault(match outcome {
+                Outcome::Fault(message) => message,
+                _ => "the setup does not end".into(),
+            }),
+            trace: Trace::default(),
+            shortest: true,
+        }),
+    }
+}
+
+/// Searches; an error names a cell that was taken to be constant and is not. `shortens`: a counterexample is to be the shortest.
+pub(super) fn decide(
+    machine: &Machine,
+    sets: &Mutex<SpecSets>,
+    options: &Options,
+    budget: &Budget,
+    shortens: bool,
+) -> Result<Report, usize> {
+    let program = &machine.program;
+    let mut report = Report::new(machine.points != Points::None);
+    if let Some(reason) = too_large(program) {
+        report.verdict = Verdict::Unknown(reason);
+        return Ok(report);
+    }
     let initial = match machine.initial() {
         Ok(initial) => initial,
-        Err(Outcome::Full(pool)) => {
-            report.verdict = Verdict::Unknown(full(program, pool));
-            return report;
-        }
         Err(outcome) => {
-            report.verdict = Verdict::Violation(Counterexample {
-                reason: Reason::Fault(match outcome {
-                    Outcome::Fault(message) => message,
-                    _ => "the setup does not end".into(),
-                }),
-                trace: Trace::default(),
-                shortest: true,
-            });
-            return report;
+            report.verdict = wrong_setup(program, outcome);
+            return Ok(report);
         }
     };
     let reductions = options.reductions();
     let restored = match &options.resume {
         None => None,
-        Some(path) => match checkpoint::load(path, &machine, &sets, reductions, options.threads) {
+        Some(path) => match checkpoint::load(path, machine, sets, reductions, options.threads) {
             Ok(search) => Some(search),
             Err(error) => {
                 report.verdict = Verdict::Unknown(format!("{}: {error}", path.display()));
-                return report;
+                return Ok(report);
             }
         },
     };
-    let initial_set = lock(&sets).initial();
+    let initial_set = lock(sets).initial();
     let mut search = restored.unwrap_or_else(|| {
-        Search::new(&machine, &sets, reductions, options.threads, &initial, initial_set)
+        Search::new(machine, sets, reductions, options.threads, &initial, initial_set)
     });
     let mut saved = budget.elapsed();
     let mut trouble = None;
@@ -217,9 +262,10 @@ fn once(program: &Arc<Program>, points: Points, options: &Options, budget: &Budg
         save(&search);
     }
     report.states = search.states();
+    report.states += u64::from(program.setup.is_a_step);
     report.transitions = search.transitions;
     report.depth = search.depth() as u64;
-    report.sets = lock(&sets).count() as u64;
+    report.sets = lock(sets).count() as u64;
     report.bytes = search.bytes();
     report.terminal = search.terminal;
     if program.count_terminal_states && !options.antichain {
@@ -235,6 +281,7 @@ fn once(program: &Arc<Program>, points: Points, options: &Options, budget: &Budg
         End::Wrong(_, Hit { wrong: Wrong::Full(pool), .. }) => {
             Verdict::Unknown(full(program, pool))
         }
+        End::Wrong(_, Hit { wrong: Wrong::Changed(slot), .. }) => return Err(slot),
         End::Wrong(record, hit) => Verdict::Violation(explain(
             search,
             &initial,
@@ -242,13 +289,14 @@ fn once(program: &Arc<Program>, points: Points, options: &Options, budget: &Budg
             &record,
             &hit,
             options,
-            budget,
+            shortens.then_some(budget),
         )),
     };
-    report
+    Ok(report)
 }
 
-/// The trace of a hit; after a search with partial order reduction the shortest one, by a second search without it.
+/// The trace of a hit; after a search with partial order reduction the shortest one, by a second search without it, if there is a budget
+/// for that.
 fn explain(
     search: Search,
     initial: &[i32],
@@ -256,7 +304,7 @@ fn explain(
     record: &[u32],
     hit: &Hit,
     options: &Options,
-    budget: &Budget,
+    budget: Option<&Budget>,
 ) -> Counterexample {
     let (machine, sets) = (search.machine, search.sets);
     let Reductions { symmetry, partial_order, .. } = search.reductions;
@@ -274,12 +322,15 @@ fn explain(
     if !partial_order {
         return found(first, hit, search.finds_the_shortest());
     }
+    let Some(budget) = budget else { return found(first, hit, false) };
     drop(search);
     let reductions = Reductions { symmetry, partial_order: false, antichain: true };
     let threads = options.threads;
     let mut search = Search::new(machine, sets, reductions, threads, initial, initial_set);
     match search.run(budget, Some(length), &options.pulse, &mut |_| Ok(())) {
-        End::Wrong(record, shorter) if !matches!(shorter.wrong, Wrong::Full(_)) => {
+        End::Wrong(record, shorter)
+            if !matches!(shorter.wrong, Wrong::Full(_) | Wrong::Changed(_)) =>
+        {
             let path = search.path_to(&record);
             let trace = trace::concrete(machine, sets, symmetry, &path, &shorter);
             found(trace, &shorter, search.finds_the_shortest())

@@ -74,7 +74,7 @@ pub(super) fn named(
     Ok(machine)
 }
 
-const NAMES: [&str; 15] = [
+const NAMES: [&str; 16] = [
     "queue",
     "bounded-queue",
     "stack",
@@ -88,6 +88,7 @@ const NAMES: [&str; 15] = [
     "counter",
     "semaphore",
     "log",
+    "snapshot",
     "semiqueue",
     "stuttering-queue",
 ];

@@ -15,6 +15,7 @@ use super::builtin;
 use super::diagnostic::{Diagnostic, Span, did_you_mean};
 use super::flow::NodeIx;
 use super::parser::Parsed;
+use super::snapshot_spec;
 use super::specification::{self, Signature};
 use super::types::{Ty, Types};
 use crate::program::{
@@ -116,7 +117,13 @@ pub(super) fn compile(
             name: op.name.text.clone(),
             locals: body.locals,
             parameters: op.args.len(),
-            results: results.iter().map(|leaf| types.scalar(&leaf.ty)).collect(),
+            results: results
+                .iter()
+                .flat_map(|leaf| {
+                    let cells = leaf.dims.iter().map(|dim| dim.len).product();
+                    vec![types.scalar(&leaf.ty); cells]
+                })
+                .collect(),
             entry: steps.entry,
             line: op.span.line_column(source).0 as u32,
         });
@@ -132,6 +139,9 @@ pub(super) fn compile(
     let spec: Arc<dyn SpecMachine> = match &ast.spec {
         SpecDecl::Written { state, ops, span } => {
             Arc::new(specification::compile(&types, state, ops, *span, &signatures)?)
+        }
+        SpecDecl::Named { name, arguments } if name.text == "snapshot" => {
+            snapshot_spec::snapshot(&types, name, arguments, &roles, &signatures)?
         }
         SpecDecl::Named { name, arguments } => {
             builtin::named(&types, name, arguments, &ast.ops, signatures)?
@@ -433,7 +443,8 @@ fn setup(
     body.block(&ast.init)?;
     let end = body.at;
     let statements = body.flow.straight(start, end)?;
-    Ok(Setup { locals: body.locals, body: statements })
+    let skips = ast.init.iter().any(|stmt| matches!(stmt.kind, StmtKind::Skip));
+    Ok(Setup { locals: body.locals, body: statements, is_a_step: mode.pat && skips })
 }
 
 fn signatures(types: &Types, ast: &Ast) -> Parsed<Vec<Signature>> {
@@ -457,13 +468,20 @@ fn signatures(types: &Types, ast: &Ast) -> Parsed<Vec<Signature>> {
             None => Ty::Unit,
             Some(ty) => types.resolve(ty)?,
         };
-        if matches!(result, Ty::Node(_) | Ty::Array { .. } | Ty::Lock | Ty::Seq(_) | Ty::Set(_))
+        let is_scalar =
+            |ty: &Ty| matches!(ty, Ty::Int { .. } | Ty::Bool | Ty::Enum(_) | Ty::Optional(_));
+        let is_plain_array = match &result {
+            Ty::Array { of, by_process, .. } => is_scalar(of) && !by_process,
+            _ => true,
+        };
+        if matches!(result, Ty::Node(_) | Ty::Lock | Ty::Seq(_) | Ty::Set(_))
             || matches!(result, Ty::Map(..) | Ty::Pid)
+            || !is_plain_array
         {
             let span = op.result.as_ref().map_or(op.span, |ty| ty.span);
             let message = format!("a result cannot be of type {}", types.show(&result));
             return Err(Diagnostic::new(span, message)
-                .help("numbers, truth values, enumerations and records of them can be returned"));
+                .help("numbers, truth values, enumerations, and records or arrays of them can be returned"));
         }
         out.push(Signature { name: op.name.text.clone(), args, result });
     }
@@ -510,12 +528,12 @@ fn client(
         Ops::Unbounded => None,
         Ops::Each(count) => {
             let number = types.number(count)?;
-            if !(1..=1000).contains(&number) {
+            if !(0..=1000).contains(&number) {
                 let message = format!("a process cannot perform {number} operations");
                 return Err(Diagnostic::new(count.span, message)
                     .help("write `ops 1`, `ops 2`, ... or `ops unbounded`"));
             }
-            Some(number as u32)
+            (number > 0).then_some(number as u32)
         }
     };
     let mut calls: Vec<Call> = Vec::new();

@@ -4,7 +4,7 @@
 //! [`expressions`]), [`ast`];
 //! then, with the parameters set, [`compile`]: [`types`] resolved, operations checked ([`typing`]) and turned into graphs
 //! ([`body`], [`places`], [`functions`], [`statements`]), the graphs cut into steps ([`flow`]), and the specification
-//! ([`specification`], [`spec_run`], [`builtin`]).
+//! ([`specification`], [`spec_run`], [`builtin`], [`snapshot_spec`]).
 
 pub(crate) mod ast;
 mod body;
@@ -18,6 +18,7 @@ mod lexer;
 mod parse_statements;
 mod parser;
 mod places;
+mod snapshot_spec;
 mod spec_run;
 mod specification;
 mod statements;
@@ -67,6 +68,8 @@ pub struct Expectation {
     pub settings: Vec<(String, i32)>,
     /// True if linearization points are used.
     pub points: bool,
+    /// True if it is about simple histories of a snapshot object.
+    pub simple: bool,
     /// `verified`, `violation`, `deadlock`, ...
     pub verdict: String,
 }
@@ -188,12 +191,17 @@ impl Model {
 fn expectation(line: &str) -> Option<Expectation> {
     let rest = line.trim().strip_prefix("//! expect")?;
     let (settings, verdict) = rest.split_once(':')?;
-    let mut out =
-        Expectation { settings: Vec::new(), points: false, verdict: verdict.trim().to_string() };
+    let mut out = Expectation {
+        settings: Vec::new(),
+        points: false,
+        simple: false,
+        verdict: verdict.trim().to_string(),
+    };
     for word in settings.split_whitespace() {
         match word.split_once('=') {
             Some((name, value)) => out.settings.push((name.to_string(), value.parse().ok()?)),
             None if word == "points" => out.points = true,
+            None if word == "simple" => out.simple = true,
             None => return None,
         }
     }

@@ -3,7 +3,7 @@
 //! Each returns whether its end can be reached, which finds missing returns and statements that are never reached.
 
 use super::ast::{Block, Expr, ExprKind, Stmt, StmtKind, VarDecl};
-use super::body::{Body, Value, binary, has_effect};
+use super::body::{Body, Value, binary, has_effect, is_place, read};
 use super::diagnostic::{Diagnostic, Span};
 use super::parser::Parsed;
 use super::types::Ty;
@@ -418,6 +418,36 @@ impl Body<'_> {
         Ok(true)
     }
 
+    /// The cells of an array that belongs to the process, as a result.
+    fn cells(&mut self, value: &Expr, result: &Ty, len: usize) -> Parsed<Vec<program::Expr>> {
+        if !is_place(value) {
+            return Err(Diagnostic::new(
+                value.span,
+                "an array that is returned must be a variable",
+            ));
+        }
+        let place = self.place(value)?;
+        if place.is_shared() {
+            let message = "an array is read cell by cell";
+            return Err(Diagnostic::new(value.span, message).help("copy it into a local one first"));
+        }
+        let fits = match (&place.ty, result) {
+            (Ty::Array { of: found, len: cells, .. }, Ty::Array { of: wanted, .. }) => {
+                *cells == len && self.types.fits(found, wanted)
+            }
+            _ => false,
+        };
+        if !fits {
+            return Err(self.mismatch(&place.ty, result, value.span));
+        }
+        let cell = |number: usize| {
+            let mut place = place.clone();
+            place.indices.push(program::Expr::Const(number as i32));
+            read(place.leaf(0))
+        };
+        Ok((0..len).map(cell).collect())
+    }
+
     fn give_back(&mut self, value: Option<&Expr>, span: Span, lin: bool) -> Parsed<()> {
         if self.no_return {
             let message = "`return` cannot stand in a loop inside `atomic`";
@@ -439,6 +469,7 @@ impl Body<'_> {
                 let help = "say what it returns: `op name() -> 0..3`";
                 return Err(Diagnostic::new(value.span, message).help(help));
             }
+            (Some(value), Ty::Array { len, .. }) => (self.cells(value, &result, *len)?, false),
             (Some(value), _) => {
                 let computed = self.value(value)?;
                 let shared = computed.shared;

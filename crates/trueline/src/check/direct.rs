@@ -17,7 +17,7 @@ use super::words::{Found, Word, Words};
 use super::{Algorithm, Outcome, monitored};
 use crate::budget::Budget;
 use crate::history::{Call, Error, History, Operation, Position};
-use crate::monitor::{Op, Span};
+use crate::monitor::{Blame, Op, Span};
 use crate::spec::{Action, Builtin, Canonical, Kind};
 use crate::value::Value;
 use crate::verdict::{Reason, Unknown, Verdict, Witness};
@@ -397,15 +397,14 @@ fn explain<B: Builtin>(
     spec: &B,
     history: &History,
     operations: &[u32],
-    reason: Option<(u32, &'static str)>,
+    reason: Option<Blame>,
     budget: &Budget,
 ) -> Result<Verdict, Error> {
     let few = history
         .select(operations)
         .decode(|method, args, result| spec.decode(method, args, result))?;
-    let reason = reason.and_then(|(blamed, text)| {
-        operations.binary_search(&blamed).ok().map(|place| (place as u32, text))
-    });
+    let place = |o: u32| operations.binary_search(&o).ok().map(|place| place as u32);
+    let reason = reason.and_then(|blame| blame.renamed(place));
     let mut verdict = explain_clash(spec, &few, reason, budget);
     if let Verdict::Violation(explanation) = &mut verdict {
         let names = explanation.operations.iter_mut().chain(&mut explanation.clash);

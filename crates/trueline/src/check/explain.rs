@@ -10,6 +10,7 @@ use std::collections::HashSet;
 
 use super::minimise::Core;
 use crate::history::{History, PENDING};
+use crate::monitor::Blame;
 use crate::spec::Spec;
 
 /// A sentence and the operations that it is about.
@@ -28,13 +29,16 @@ pub(super) fn explain<S: Spec>(
     history: &History<S::Op, S::Ret>,
     core: &Core<S::State>,
     stuck: u32,
-    reason: Option<(u32, &str)>,
+    reason: Option<&Blame>,
 ) -> Sentence {
     let story = Story::new(spec, history, core);
-    if core.operations.len() > FEW
-        && let Some((blamed, text)) = reason
+    // What is left out while a violation is shrunk was not to blame.
+    let reason = reason.filter(|b| b.operations().iter().all(|o| core.operations.contains(o)));
+    if let Some(blame) = reason
+        && (blame.always || core.operations.len() > FEW)
     {
-        return Sentence { text: format!("{} {text}", story.show(blamed)), clash: vec![blamed] };
+        let text = blame.told(|index| story.show(index));
+        return Sentence { text, clash: blame.operations().to_vec() };
     }
     if core.operations.len() > FEW {
         let from = story.starting();

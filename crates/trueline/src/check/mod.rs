@@ -70,7 +70,7 @@ impl Algorithm {
         (
             Algorithm::Monitor,
             "monitor",
-            "exact and log-linear, for register, queue, stack, priority queue, set, mutex with unique values",
+            "exact and log-linear, for register, queue, stack, priority queue, set, mutex, snapshot with unique values",
         ),
         (
             Algorithm::Search,

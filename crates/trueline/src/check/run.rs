@@ -17,6 +17,7 @@ use super::words::Found;
 use super::{Algorithm, Outcome, explain, monitored, theories, wing_gong};
 use crate::budget::{Budget, Exhausted};
 use crate::history::{self, History, PENDING};
+use crate::monitor::Blame;
 use crate::spec::{Canonical, Spec};
 use crate::verdict::{Explanation, Reason, Start, Unknown, Verdict, Witness};
 
@@ -49,7 +50,7 @@ enum PartKind {
     /// No order: a monitor found these operations, and says which one is to blame.
     Clash {
         operations: Vec<u32>,
-        reason: Option<(u32, &'static str)>,
+        reason: Option<Blame>,
     },
     NotApplicable,
     /// The round is over.
@@ -359,7 +360,7 @@ impl<S: Spec> Setting<'_, S> {
             _ => unreachable!("only violations are explained"),
         };
         let first_bad = core.first_bad.unwrap_or(stuck);
-        let sentence = explain::explain(spec, history, &core, first_bad, reason);
+        let sentence = explain::explain(spec, history, &core, first_bad, reason.as_ref());
         let limit = if core.operations.len() <= SHORT { effort.max(RECHECK) } else { effort };
         let rechecked = match recheck(spec, history, &core, self.budget, limit) {
             Ok(confirmed) => confirmed,
@@ -446,7 +447,7 @@ impl PartAnswer {
 pub(crate) fn explain_clash<S: Spec>(
     spec: &S,
     history: &History<S::Op, S::Ret>,
-    reason: Option<(u32, &'static str)>,
+    reason: Option<Blame>,
     budget: &Budget,
 ) -> Verdict {
     let canonical = Err(String::new());

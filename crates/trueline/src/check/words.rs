@@ -4,6 +4,7 @@
 //! the kind before anybody sees it. Cost: O(n log n); 16 bytes an operation besides what the monitor needs.
 
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -14,9 +15,9 @@ use super::gaps;
 use super::problem::Ticker;
 use crate::budget::{Budget, Exhausted};
 use crate::history::PENDING;
-use crate::monitor::{Answer, Op, Span, Why, container, mutex, pending, priority_queue};
-use crate::monitor::{queue, register, set, stack};
-use crate::spec::canonical::Model;
+use crate::monitor::{Answer, Blame, Op, Span, Why, container, mutex, pending, priority_queue};
+use crate::monitor::{queue, register, set, snapshot, stack};
+use crate::spec::canonical::{Lists, Model, Segments};
 use crate::spec::{Action, Canonical, Kind};
 use crate::value::Value;
 
@@ -32,7 +33,7 @@ pub(super) enum Found {
     Violation {
         operations: Vec<u32>,
         /// Who is wrong and why, for a violation of too many operations to be told by their times.
-        reason: Option<(u32, &'static str)>,
+        reason: Option<Blame>,
     },
     Exhausted(Exhausted),
     /// The order does not replay: a bug.
@@ -49,7 +50,8 @@ impl Found {
             }
             Found::Violation { mut operations, reason } => {
                 operations.iter_mut().for_each(|n| *n = name(*n));
-                Found::Violation { operations, reason: reason.map(|(n, text)| (name(n), text)) }
+                let reason = reason.and_then(|blame| blame.renamed(|n| Some(name(n))));
+                Found::Violation { operations, reason }
             }
             other => other,
         }
@@ -97,6 +99,8 @@ pub(super) struct Words {
     others: HashMap<Value, u32, FixedState>,
     /// The rank of each value's priority; empty for kinds without.
     priorities: Vec<u32>,
+    /// What the scans of a snapshot object show.
+    lists: Arc<Lists>,
 }
 
 impl Words {
@@ -109,6 +113,7 @@ impl Words {
             ints: HashMap::default(),
             others: HashMap::default(),
             priorities: Vec::new(),
+            lists: Arc::default(),
         };
         words.initial = canonical.initial.iter().map(|v| words.number(v)).collect();
         if words.kind == Kind::Set {
@@ -124,7 +129,21 @@ impl Words {
 
     /// The action on numbers.
     pub(super) fn numbered(&mut self, action: &Action) -> Action<u32> {
+        if let Action::Scan(shown) = action {
+            return Action::Scan(self.list(shown));
+        }
         action.map(|v| self.number(v))
+    }
+
+    /// The number of a list of values, which have numbers of their own.
+    fn list(&mut self, shown: &Value) -> u32 {
+        let number = self.number(shown);
+        if !self.lists.knows(number) {
+            let entries = shown.as_list().unwrap_or_default();
+            let entries: SmallVec<[u32; 32]> = entries.iter().map(|v| self.number(v)).collect();
+            Arc::make_mut(&mut self.lists).add(number, &entries);
+        }
+        number
     }
 
     /// Makes room for the values of so many operations, most whole numbers among them in this range.
@@ -212,6 +231,9 @@ impl Words {
                 }
             }
             return Model::new(self.kind, &initial);
+        }
+        if let (Kind::Snapshot, [initial, ..]) = (self.kind, &self.initial[..]) {
+            return Model::Snapshot(Segments::new(*initial, self.lists.clone()));
         }
         let initial: Vec<u32> = self.initial.iter().map(|v| self.ranked(v)).collect();
         Model::new(self.kind, &initial)
@@ -316,6 +338,7 @@ impl Words {
                 Some(rest) => rest[..rest.len().min((count - least) as usize)].to_vec(),
                 None => Vec::new(),
             },
+            lists: Arc::default(),
         };
         (part, said.collect())
     }
@@ -420,6 +443,15 @@ impl Words {
                     other => Err(strange(other)),
                 })?;
                 Ok(Some(mutex::check(&operations, !self.initial.is_empty())))
+            }
+            Kind::Snapshot => {
+                let operations = translated(words, |action| match action {
+                    Action::Update(segment, value) => Ok(snapshot::Action::Update(segment, value)),
+                    Action::Scan(list) => Ok(snapshot::Action::Scan(list)),
+                    other => Err(strange(other)),
+                })?;
+                let initial = self.initial.first().copied().unwrap_or(0);
+                snapshot::check(&operations, &self.lists, initial).map(Some)
             }
         }
     }
@@ -540,24 +572,25 @@ fn translated<A>(
 }
 
 /// The operation that a rule blames, and what is wrong with it.
-fn reason(why: Why) -> Option<(u32, &'static str)> {
-    match why {
-        Why::EmptyWhileCovered { empty } => Some((
-            empty,
-            "found nothing, but from its call to its return some value was always inside",
-        )),
-        Why::HigherInside { remove } => Some((
+fn reason(why: Why) -> Option<Blame> {
+    let (operation, text) = match why {
+        Why::Scans(property, operations) => return Some(property.blame(operations)),
+        Why::EmptyWhileCovered { empty } => {
+            (empty, "found nothing, but from its call to its return some value was always inside")
+        }
+        Why::HigherInside { remove } => (
             remove,
             "came out although from its call to its return a value of higher priority was always inside",
-        )),
-        Why::Impossible { operation, present: true } => Some((
+        ),
+        Why::Impossible { operation, present: true } => (
             operation,
             "is not possible: from its call to its return the key was there, or the lock held",
-        )),
-        Why::Impossible { operation, present: false } => Some((
+        ),
+        Why::Impossible { operation, present: false } => (
             operation,
             "is not possible: from its call to its return the key was not there, or the lock free",
-        )),
-        _ => None,
-    }
+        ),
+        _ => return None,
+    };
+    Some(Blame::new(operation, text))
 }

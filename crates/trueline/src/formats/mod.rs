@@ -33,7 +33,8 @@ pub use events::{EventError, EventReader, EventWriter, Happening, StreamEvent};
 pub use write::{WriteError, write};
 
 use crate::history::{Error, History};
-use source::Source;
+pub(crate) use lexis::{found, int};
+pub(crate) use source::Source;
 
 /// How much of the input decides which format it is.
 const HEAD: usize = 64 * 1024;

@@ -37,6 +37,8 @@ pub struct Plan {
     pub overlap: f64,
     /// Once a container has held so many values (a set, keys), it never holds fewer.
     pub occupancy: usize,
+    /// Of a snapshot object: the first two processes change their segment once, the others never.
+    pub simple: bool,
 }
 
 impl Default for Plan {
@@ -51,6 +53,7 @@ impl Default for Plan {
             unique: true,
             overlap: 0.5,
             occupancy: 0,
+            simple: false,
         }
     }
 }
@@ -390,8 +393,11 @@ impl<'a, B: Builtin> Simulation<'a, B> {
         for _ in 0..TRIES {
             let fresh =
                 if self.plan.unique { index as u64 + 1 } else { self.rng.below(few) + 1 } as i64;
+            let process = self.record_of(index).process;
             let rng = &mut self.rng;
-            let op = self.spec.sample(&self.state, &mut |n| rng.below(n), fresh);
+            let mut pick = |n| rng.below(n);
+            let simple = self.plan.simple;
+            let op = self.spec.sample_by(process, simple, &self.state, &mut pick, fresh);
             if self.inside <= self.plan.occupancy
                 && let Some(canonical) = &self.canonical
                 && let Some(Action::RemoveUnknown | Action::Delete(_)) =

@@ -13,6 +13,7 @@
 //! | [`register`] | reads and unique writes | O(n) |
 //! | [`set`] | one key: adds, removes, lookups, values may repeat | O(n log p), p open at a time |
 //! | [`mutex`] | locks without owners, on top of `set` | as `set` |
+//! | [`snapshot`] | segments with one writer each, scans | O(n), and the entries that scans show |
 //! | [`pending`] | removals that never returned, on top of the first three | a search, within steps |
 //!
 //! # Time
@@ -26,6 +27,7 @@
 //! all its operations, or an empty result, turns no linearizable history into a violation: delete the same
 //! operations from the order. So a sub-history made by such drops that is a violation explains the whole.
 
+mod blame;
 pub(crate) mod container;
 mod max_tree;
 pub(crate) mod mutex;
@@ -36,9 +38,12 @@ mod ranks;
 pub(crate) mod register;
 pub(crate) mod set;
 mod shrink;
+pub(crate) mod snapshot;
 pub(crate) mod stack;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use blame::Blame;
 
 /// The rank of a return that never came. Larger than every rank.
 pub(crate) const NEVER: u32 = u32::MAX;
@@ -164,4 +169,6 @@ pub(crate) enum Why {
     },
     /// However the pending removals are dealt out, one of the rules breaks.
     EveryAssignment,
+    /// Scans of a snapshot object that no order allows.
+    Scans(snapshot::Property, [u32; 4]),
 }

@@ -6,6 +6,7 @@
 
 use std::collections::{BinaryHeap, VecDeque};
 use std::fmt;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
@@ -42,6 +43,10 @@ pub enum Action<V = Value> {
     FoundHeld,
     /// Finds a lock free.
     FoundFree,
+    /// Writes a segment of a snapshot object.
+    Update(u32, V),
+    /// Finds this list of values in the segments of a snapshot object, from the first on.
+    Scan(V),
 }
 
 impl Action {
@@ -64,6 +69,7 @@ impl<V> Action<V> {
         match *self {
             Action::Insert(v) | Action::Remove(v) | Action::Read(v) | Action::Write(v) => Some(v),
             Action::Add(v) | Action::Delete(v) | Action::Present(v) | Action::Absent(v) => Some(v),
+            Action::Update(_, v) | Action::Scan(v) => Some(v),
             _ => None,
         }
     }
@@ -85,6 +91,8 @@ impl<V> Action<V> {
             Action::Release => Action::Release,
             Action::FoundHeld => Action::FoundHeld,
             Action::FoundFree => Action::FoundFree,
+            Action::Update(segment, v) => Action::Update(*segment, f(v)),
+            Action::Scan(v) => Action::Scan(f(v)),
         }
     }
 }
@@ -106,6 +114,8 @@ pub enum Kind {
     Set,
     /// A lock without owners.
     Mutex,
+    /// Segments to update one by one and to scan at once.
+    Snapshot,
 }
 
 impl fmt::Display for Kind {
@@ -117,6 +127,7 @@ impl fmt::Display for Kind {
             Kind::PriorityQueue | Kind::MinPriorityQueue => "priority-queue",
             Kind::Set => "set",
             Kind::Mutex => "mutex",
+            Kind::Snapshot => "snapshot",
         })
     }
 }
@@ -137,7 +148,7 @@ impl<Op, Ret> Canonical<Op, Ret> {
     }
 
     /// Claims to hold these values at first: oldest or bottom first, a register's one value, a set's keys. A
-    /// register that is not told one holds nil.
+    /// register that is not told one holds nil; of a snapshot object, the value of every segment.
     pub fn holding(mut self, initial: Vec<Value>) -> Canonical<Op, Ret> {
         self.initial = initial;
         self
@@ -155,6 +166,73 @@ pub(crate) enum Model {
     /// The keys that are there: few, as a set is decided key by key.
     Set(SmallVec<[u32; 4]>),
     Mutex(bool),
+    Snapshot(Segments),
+}
+
+/// The segments of a snapshot object.
+#[derive(Clone, Debug)]
+pub(crate) struct Segments {
+    /// Segments behind the last one hold the initial value.
+    held: SmallVec<[u32; 8]>,
+    initial: u32,
+    lists: Arc<Lists>,
+}
+
+/// Lists of values whose numbers stand for them: what scans show.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lists {
+    entries: Vec<u32>,
+    /// Where the entries of the list with this number are; [`NO_LIST`] for any other value.
+    places: Vec<(u32, u32)>,
+}
+
+/// The place of what is no list.
+const NO_LIST: (u32, u32) = (0, u32::MAX);
+
+impl Lists {
+    /// Gives the list with this number its entries.
+    pub(crate) fn add(&mut self, number: u32, entries: &[u32]) {
+        if self.places.len() <= number as usize {
+            self.places.resize(number as usize + 1, NO_LIST);
+        }
+        let start = self.entries.len() as u32;
+        self.entries.extend_from_slice(entries);
+        self.places[number as usize] = (start, self.entries.len() as u32);
+    }
+
+    /// True where this is the number of a list that was given its entries.
+    pub(crate) fn knows(&self, number: u32) -> bool {
+        self.places.get(number as usize).is_some_and(|&place| place != NO_LIST)
+    }
+
+    /// The entries of the list with this number.
+    pub(crate) fn entries(&self, number: u32) -> &[u32] {
+        match self.places.get(number as usize) {
+            Some(&place) if place != NO_LIST => &self.entries[place.0 as usize..place.1 as usize],
+            _ => &[],
+        }
+    }
+}
+
+impl Segments {
+    /// All segments hold the initial value; scans show these lists.
+    pub(crate) fn new(initial: u32, lists: Arc<Lists>) -> Segments {
+        Segments { held: SmallVec::new(), initial, lists }
+    }
+
+    fn update(&mut self, segment: u32, value: u32) -> bool {
+        let at = segment as usize;
+        if self.held.len() <= at {
+            self.held.resize(at + 1, self.initial);
+        }
+        self.held[at] = value;
+        true
+    }
+
+    fn shows(&self, list: u32) -> bool {
+        let held = self.held.iter().chain(std::iter::repeat(&self.initial));
+        self.lists.entries(list).iter().zip(held).all(|(shown, held)| shown == held)
+    }
 }
 
 impl Model {
@@ -167,6 +245,10 @@ impl Model {
             Kind::PriorityQueue | Kind::MinPriorityQueue => Model::PriorityQueue(values.collect()),
             Kind::Set => Model::Set(values.collect()),
             Kind::Mutex => Model::Mutex(!initial.is_empty()),
+            Kind::Snapshot => {
+                let initial = initial.first().copied().unwrap_or(0);
+                Model::Snapshot(Segments::new(initial, Arc::default()))
+            }
         }
     }
 
@@ -193,6 +275,8 @@ impl Model {
             (Model::Mutex(held), Action::Release) => std::mem::replace(held, false),
             (Model::Mutex(held), Action::FoundHeld) => *held,
             (Model::Mutex(held), Action::FoundFree) => !*held,
+            (Model::Snapshot(segments), Action::Update(k, v)) => segments.update(k, v),
+            (Model::Snapshot(segments), Action::Scan(list)) => segments.shows(list),
             (container, Action::Insert(v)) => container.insert(v),
             (container, Action::Remove(v)) => container.next_out() == Some(Some(v)),
             (container, Action::RemoveUnknown) => container.next_out().is_some(),

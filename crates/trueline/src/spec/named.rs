@@ -57,6 +57,19 @@ pub trait Builtin: Spec<Ret = Value> + Clone + 'static {
     fn sample(&self, state: &Self::State, pick: &mut dyn FnMut(u64) -> u64, fresh: i64)
     -> Self::Op;
 
+    /// The same for an operation of this process, where it matters whose it is. `simple`: of a simple history, where the type knows
+    /// such.
+    fn sample_by(
+        &self,
+        _process: u32,
+        _simple: bool,
+        state: &Self::State,
+        pick: &mut dyn FnMut(u64) -> u64,
+        fresh: i64,
+    ) -> Self::Op {
+        self.sample(state, pick, fresh)
+    }
+
     /// Takes the step with one of [`Builtin::results`], in place. Overridden where cloning the state costs.
     fn perform(
         &self,

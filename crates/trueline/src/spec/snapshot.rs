@@ -2,7 +2,7 @@
 
 use super::items::Items;
 use super::method::{self, Method, found, nothing};
-use super::{Builtin, Info, Spec};
+use super::{Action, Builtin, Canonical, Info, Kind, Spec};
 use crate::value::Value;
 
 /// What can be called on a snapshot object.
@@ -15,6 +15,9 @@ pub enum SnapshotOp {
 }
 
 use SnapshotOp::{Scan, Update};
+
+/// Updates before one of a simple history changes its segment, on average.
+const CHANGES_AFTER: u64 = 50;
 
 /// More segments than any object has; it bounds the state.
 pub(super) const LIMIT: u32 = 1 << 16;
@@ -103,6 +106,15 @@ impl Spec for Snapshot {
         }
     }
 
+    fn canonical(&self) -> Option<Canonical<SnapshotOp, Value>> {
+        let action = |op: &SnapshotOp, ret: Option<&Value>| match (op, ret) {
+            (Update(segment, value), _) => Some(Action::Update(*segment, value.clone())),
+            (Scan, Some(shown @ Value::List(_))) => Some(Action::Scan(shown.clone())),
+            (Scan, _) => None,
+        };
+        Some(Canonical::new(Kind::Snapshot, action).holding(vec![self.init.clone()]))
+    }
+
     fn observes(&self, op: &SnapshotOp, _ret: Option<&Value>) -> bool {
         match op {
             Scan => true,
@@ -172,6 +184,31 @@ impl Builtin for Snapshot {
             }
             _ => Scan,
         }
+    }
+
+    /// Each process has a segment of its own. In a simple history the first two processes change theirs to 1, sooner or
+    /// later, and the others never.
+    fn sample_by(
+        &self,
+        process: u32,
+        simple: bool,
+        state: &Items,
+        pick: &mut dyn FnMut(u64) -> u64,
+        fresh: i64,
+    ) -> SnapshotOp {
+        let segment = match self.segments {
+            Some(segments) => process % segments.max(1),
+            None => process % LIMIT,
+        };
+        if pick(2) == 1 {
+            return Scan;
+        }
+        if !simple {
+            return Update(segment, Value::Int(fresh));
+        }
+        let held = state.get(segment as usize).unwrap_or(&self.init);
+        let changes = segment < 2 && (*held != self.init || pick(CHANGES_AFTER) == 0);
+        Update(segment, if changes { Value::Int(1) } else { self.init.clone() })
     }
 
     fn perform(

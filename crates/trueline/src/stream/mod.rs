@@ -12,6 +12,8 @@
 //! | [`stack`] | last in, first out | as above, and what left since a moment without an open pop |
 //! | [`register`] | reads and unique writes | values that an open or later read may still find |
 //! | [`set`] | keys, locks | open operations, keys that are not as at first, changes that are owed |
+//! | [`snapshot`] | snapshots, simple histories | open operations, a few that tell a violation |
+//! | [`actions`] | the same, straight from its text | four bits an open scan |
 //!
 //! The containers rest on the rules of [`crate::monitor`], which are about complete histories. Two ideas carry them over.
 //!
@@ -27,6 +29,7 @@
 //!
 //! Times are positions in the stream (64 bit); operations are known by numbers of the caller's.
 
+mod actions;
 mod container;
 mod monitor;
 mod priority_queue;
@@ -35,15 +38,18 @@ mod records;
 mod register;
 mod saturated;
 mod set;
+mod snapshot;
 mod stack;
 #[cfg(test)]
 mod tests;
 mod watch;
 
+pub use actions::{Tested, test_actions};
 pub use monitor::{Event, Monitor, Stopped, Tally, Violation};
 pub(crate) use watch::Watched;
 pub use watch::{Ended, Watch};
 
+use crate::monitor::Blame;
 use crate::spec::{Action, Kind};
 use crate::value::Value;
 
@@ -65,7 +71,7 @@ struct Clash {
     /// True where operations that mattered are forgotten: the ones that are named need not be a violation alone.
     partial: bool,
     /// The operation that is to blame and what is wrong with it, where that is told in a few words.
-    reason: Option<(Id, &'static str)>,
+    reason: Option<Blame>,
 }
 
 impl Clash {
@@ -77,7 +83,7 @@ impl Clash {
     }
 
     fn because(mut self, operation: Id, what: &'static str) -> Clash {
-        self.reason = Some((operation, what));
+        self.reason = Some(Blame::new(operation, what));
         self
     }
 }
@@ -146,6 +152,7 @@ fn engine(algorithm: Algorithm, kind: Kind, initial: &[Value]) -> Result<Box<dyn
         Kind::Register => Box::new(register::Register::new(initial)),
         Kind::Set => Box::new(set::Set::new(initial)),
         Kind::Mutex => Box::new(set::Set::mutex(!initial.is_empty())),
+        Kind::Snapshot => Box::new(snapshot::Snapshot::new(initial)),
     })
 }
 
@@ -159,7 +166,7 @@ fn forgiving_engine(kind: Kind) -> Result<Box<dyn Engine>, Stop> {
         Kind::PriorityQueue => Box::new(priority_queue::PriorityQueue::forgiving(false)?),
         Kind::MinPriorityQueue => Box::new(priority_queue::PriorityQueue::forgiving(true)?),
         Kind::Register => Box::new(register::Register::forgiving()),
-        Kind::Set | Kind::Mutex => {
+        Kind::Set | Kind::Mutex | Kind::Snapshot => {
             return Err(Stop::Unfit("events were lost, and the state is not known".into()));
         }
     })

@@ -7,6 +7,7 @@ use super::{Algorithm, Clash, Engine, Id, NEVER, NONE, Stop, Time, engine, forgi
 use crate::budget::Budget;
 use crate::check::{Outcome, explain_clash, monitor_name, trust};
 use crate::history::{Error, History, Part, Position};
+use crate::monitor::Blame;
 use crate::spec::{Action, Canonical, Kind, Spec};
 use crate::value::Value;
 use crate::verdict::{Explanation, Reason, Unknown, Verdict};
@@ -88,8 +89,8 @@ impl<S: Spec> Monitor<S> {
     /// A monitor; the error says why there is no exact one for this specification.
     pub fn new(spec: S) -> Result<Monitor<S>, String> {
         let canonical = spec.canonical().ok_or(
-            "no exact monitor is known for this specification: expected a register, queue, stack, priority queue, set or \
-             mutex",
+            "no exact monitor is known for this specification: expected a register, queue, stack, priority queue, set, \
+             mutex or snapshot",
         )?;
         let at = first_time(canonical.initial.len());
         Ok(Monitor {
@@ -346,10 +347,8 @@ impl<S: Spec> Monitor<S> {
             return Stopped::Unknown("an open operation may be a write: it has no word yet".into());
         }
         let (history, ids) = self.records.history(&clash.operations, &self.processes, &self.parts);
-        let reason = clash.reason.and_then(|(blamed, what)| {
-            let place = ids.iter().position(|&id| id == blamed)?;
-            Some((place as u32, what))
-        });
+        let place = |id: Id| ids.iter().position(|&other| other == id).map(|place| place as u32);
+        let reason = clash.reason.as_ref().and_then(|blame| blame.renamed(place));
         let verdict = self.explain(&clash, &history, reason);
         let outcome = Outcome {
             verdict,
@@ -378,14 +377,18 @@ impl<S: Spec> Monitor<S> {
         &self,
         clash: &Clash,
         history: &History<S::Op, S::Ret>,
-        reason: Option<(u32, &'static str)>,
+        reason: Option<Blame>,
     ) -> Verdict {
         // Values that were there at first and left are forgotten: without them the operations tell another story.
         let starts_full = (self.is_forgiving || !self.canonical.initial.is_empty())
-            && !matches!(self.canonical.kind, Kind::Register | Kind::Set | Kind::Mutex);
+            && !matches!(
+                self.canonical.kind,
+                Kind::Register | Kind::Set | Kind::Mutex | Kind::Snapshot
+            );
         let mut verdict = match starts_full {
             false => {
-                explain_clash(&self.spec, history, reason, &Budget::unlimited().steps(EXPLAIN))
+                let budget = Budget::unlimited().steps(EXPLAIN);
+                explain_clash(&self.spec, history, reason.clone(), &budget)
             }
             true => Verdict::Unknown(Unknown {
                 reason: Reason::NotApplicable(String::new()),
@@ -395,10 +398,11 @@ impl<S: Spec> Monitor<S> {
         if !clash.partial && !starts_full {
             return verdict;
         }
-        let told = reason.map(|(blamed, what)| {
-            let o = &history.operations()[blamed as usize];
-            format!("{} {what}", self.spec.show(&o.op, o.result.as_ref()))
-        });
+        let show = |index: u32| {
+            let o = &history.operations()[index as usize];
+            self.spec.show(&o.op, o.result.as_ref())
+        };
+        let told = reason.as_ref().map(|blame| blame.told(show));
         match &mut verdict {
             Verdict::Violation(explanation) => {
                 explanation.sentence = told.unwrap_or_else(|| explanation.sentence.clone());
@@ -408,7 +412,7 @@ impl<S: Spec> Monitor<S> {
                 operations: (0..history.len() as u32).collect(),
                 start: None,
                 until: u32::MAX,
-                clash: reason.map(|(blamed, _)| blamed).into_iter().collect(),
+                clash: reason.map_or(Vec::new(), |blame| blame.operations().to_vec()),
                 sentence: told.unwrap_or_else(|| {
                     "these operations clash with each other, or with some that are forgotten".into()
                 }),
@@ -437,7 +441,7 @@ fn may<S: Spec>(
         }
         // Most likely a read: see `is_rash`.
         (None, Kind::Register) => Ok(None),
-        (None, Kind::Set | Kind::Mutex) => {
+        (None, Kind::Set | Kind::Mutex | Kind::Snapshot) => {
             Err(format!("the monitor has no rule for {}", spec.show(op, None)))
         }
     }

@@ -30,8 +30,8 @@ impl Saturated {
             Kind::MinPriorityQueue => Object::PriorityQueue { smallest_first: true },
             Kind::Register => Object::Register,
             Kind::Mutex if initial.is_empty() => Object::Lock,
-            Kind::Set | Kind::Mutex => {
-                let why = "saturation of streams knows no sets and no locks that are held at first";
+            Kind::Set | Kind::Mutex | Kind::Snapshot => {
+                let why = "saturation of streams knows no sets, no snapshots and no locks that are held at first";
                 return Err(Stop::Unfit(format!("{why}: expected --algorithm exact")));
             }
         };

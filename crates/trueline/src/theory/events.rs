@@ -55,6 +55,7 @@ pub(crate) fn object<Op, Ret>(canonical: &Canonical<Op, Ret>) -> Result<Object, 
         Kind::Set => Object::Set,
         Kind::Mutex if canonical.initial.is_empty() => Object::Lock,
         Kind::Mutex => return Err("there is no theory of a lock that is held at first".into()),
+        Kind::Snapshot => return Err("there is no theory of snapshots".into()),
     })
 }
 
@@ -103,7 +104,7 @@ pub(crate) fn called(may: &Action) -> Option<(Method, Value)> {
         Action::Read(_) => (Method::Read, Value::Nil),
         Action::Acquire | Action::FoundHeld => (Method::Acquire, Value::Nil),
         Action::Release => (Method::Release, Value::Nil),
-        Action::FoundFree => return None,
+        Action::FoundFree | Action::Update(..) | Action::Scan(_) => return None,
     })
 }
 
@@ -118,6 +119,8 @@ pub(crate) fn answered(method: Method, did: &Action) -> Option<Value> {
         Action::FoundHeld => Value::Bool(false),
         Action::Insert(_) | Action::Write(_) | Action::Acquire | Action::Release => Value::Nil,
         Action::FoundEmpty => Value::Nil,
-        Action::FoundFree | Action::RemoveUnknown => return None,
+        Action::FoundFree | Action::RemoveUnknown | Action::Update(..) | Action::Scan(_) => {
+            return None;
+        }
     })
 }

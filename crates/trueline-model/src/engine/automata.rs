@@ -1,0 +1,119 @@
+//! The three automata of simple snapshot histories, as one deterministic automaton in the product.
+//!
+//! In an (i, j)-simple history segments i and j change once each, to a value 1; everything else stays 0. Such a history is
+//! a violation iff one of three properties breaks (Theorem 10 and Lemma 14 of *Polynomial-Time Verification and
+//! Testing of Implementations of the Snapshot Data Structure*). What the automaton needs to know of the past, with Fi the first update of i to 1:
+//!
+//! - whether Fi was called: before, no scan may show 1 in i;
+//! - whether Fi has returned or a scan that shows 1 in i has: a scan that is called from then on *must* show 1 in i (Appropriateness,
+//!   Non-Decreasing). Each open scan remembers what it must show;
+//! - whether (0, 1) is *forbidden*: a scan has shown (1, 0) (No Inversion), or that a scan must show 1 in i was so when Fj was called
+//!   (Appropriateness, and what follows from it); likewise (1, 0).
+//!
+//! So there are 6 bits and 2 a process, where sets of specification states grow with the number of orders. Cost: O(1) a label.
+
+use crate::program::{Program, SnapshotShape};
+
+use super::label::{Label, What, results_of};
+
+/// The automaton of one pair of segments.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Automata {
+    pub(crate) shape: SnapshotShape,
+    pub(crate) pair: (usize, usize),
+}
+
+/// Bits of the first word: for the first segment of the pair, and shifted by one for the second.
+const CALLED: u32 = 1;
+const MUST: u32 = 1 << 2;
+/// Showing this segment's change without the other's is forbidden.
+const FORBIDDEN: u32 = 1 << 4;
+/// An open scan.
+const SCANS: u32 = 1 << 2;
+
+impl Automata {
+    /// Goes on with a label; false where a property breaks. The first word is of all, the others of a process each.
+    pub(crate) fn after(&self, program: &Program, words: &mut [u32], label: Label) -> bool {
+        let process = usize::from(label.process);
+        let place = match process {
+            p if p == self.pair.0 => Some(0),
+            p if p == self.pair.1 => Some(1),
+            _ => None,
+        };
+        match label.what {
+            What::Call(call) => {
+                let call = &program.calls[usize::from(call)];
+                if call.operation == self.shape.scan {
+                    words[1 + process] = SCANS | (words[0] >> 2 & 3);
+                } else if let Some(place) = place
+                    && call.args[0] != self.shape.initial
+                    && words[0] & CALLED << place == 0
+                {
+                    words[0] |= CALLED << place;
+                    if words[0] & MUST << (1 - place) != 0 {
+                        words[0] |= FORBIDDEN << place;
+                    }
+                }
+            }
+            What::Return(operation, number) if usize::from(operation) == self.shape.scan => {
+                let results = results_of(&program.operations[self.shape.scan].results, number);
+                let must = words[1 + process] & 3;
+                words[1 + process] = 0;
+                return self.shows(words, must, &results);
+            }
+            What::Return(..) => {
+                // Once it has changed, its updates write nothing else.
+                if let Some(place) = place
+                    && words[0] & CALLED << place != 0
+                {
+                    words[0] |= MUST << place;
+                }
+            }
+            What::Lin(_) | What::Point(..) => {}
+        }
+        true
+    }
+
+    /// Whether whatever breaks a property after `weaker` does so after `stronger`: all else being equal, it remembers no
+    /// less that forbids something. Labels keep that so, as they only add to what is remembered.
+    pub(crate) fn forbids_no_less(&self, stronger: &[u32], weaker: &[u32]) -> bool {
+        const CONSTRAINTS: u32 = MUST * 3 | FORBIDDEN * 3;
+        let first = stronger[0] & !CONSTRAINTS == weaker[0] & !CONSTRAINTS
+            && weaker[0] & !stronger[0] & CONSTRAINTS == 0;
+        first
+            && stronger[1..]
+                .iter()
+                .zip(&weaker[1..])
+                .all(|(a, b)| a & SCANS == b & SCANS && b & !a & 3 == 0)
+    }
+
+    fn shows(&self, words: &mut [u32], must: u32, results: &[i32]) -> bool {
+        let pair = [self.pair.0, self.pair.1];
+        let is_new = |p: usize| results[p] != self.shape.initial;
+        if (0..results.len()).any(|p| is_new(p) && !pair.contains(&p)) {
+            return false;
+        }
+        let shown = [is_new(pair[0]), is_new(pair[1])];
+        for place in 0..2 {
+            let bad = match shown[place] {
+                true => words[0] & CALLED << place == 0,
+                false => must >> place & 1 == 1,
+            };
+            if bad {
+                return false;
+            }
+        }
+        for place in 0..2 {
+            if shown[place] && !shown[1 - place] {
+                if words[0] & FORBIDDEN << place != 0 {
+                    return false;
+                }
+                words[0] |= FORBIDDEN << (1 - place);
+            }
+            if shown[place] {
+                words[0] |= MUST << place;
+            }
+        }
+        true
+    }
+}

@@ -1,0 +1,119 @@
+//! Shared cells that never change, and the steps that can be left out for it.
+//!
+//! In executions in which a process only ever writes the initial value, many cells keep their first value for ever: the registers
+//! of that process, and what others copy from them. A step that touches nothing but such cells is taken together with the
+//! one before it ([`super::step`]): it sees nobody and nobody sees it. This leaves out the redundant commands of section 6 of *Polynomial-Time
+//! Verification and Testing of Implementations of the Snapshot Data Structure* (Amram and others, DISC 2022), from
+//! the model as it stands.
+//!
+//! Which cells these are is guessed by random walks and then assumed. A step that would change one ends the search, which
+//! begins again without the assumption ([`super::simple`]); so what a search that ends has assumed holds in all its states.
+
+use crate::program::{Expr, Place, Program, Stmt, VarId};
+
+use super::layout::Layout;
+
+/// Shared cells that never change.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Constants {
+    /// By slot.
+    cells: Vec<bool>,
+    /// By location: its step may touch nothing else.
+    passable: Vec<bool>,
+}
+
+impl Constants {
+    pub(crate) fn new(program: &Program, layout: &Layout, cells: Vec<bool>) -> Constants {
+        let has_constants = |id: &VarId| {
+            let first = layout.shared[*id];
+            let end = first + program.shared[*id].cells();
+            cells[first..end].contains(&true)
+        };
+        let passable = program.locations.iter().map(|location| {
+            let mut touched = Touched::default();
+            touched.all(&location.body);
+            !touched.heap && !touched.shared.is_empty() && touched.shared.iter().all(has_constants)
+        });
+        let passable = passable.collect();
+        Constants { cells, passable }
+    }
+
+    /// Whether there are any.
+    pub(crate) fn any(&self) -> bool {
+        !self.cells.is_empty()
+    }
+
+    /// Whether the slot is one of them.
+    pub(crate) fn holds(&self, slot: usize) -> bool {
+        self.cells.get(slot).copied().unwrap_or(false)
+    }
+
+    /// Whether a step from the location may touch nothing else.
+    pub(crate) fn may_pass(&self, location: usize) -> bool {
+        self.passable[location]
+    }
+}
+
+/// The shared variables that statements name.
+#[derive(Default)]
+struct Touched {
+    shared: Vec<VarId>,
+    heap: bool,
+}
+
+impl Touched {
+    fn all(&mut self, body: &[Stmt]) {
+        body.iter().for_each(|stmt| self.stmt(stmt));
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        match stmt {
+            Stmt::Set(place, value) => {
+                self.place(place);
+                self.expr(value);
+            }
+            Stmt::If(test, yes, no) => {
+                self.expr(test);
+                self.all(yes);
+                self.all(no);
+            }
+            Stmt::While(test, body) => {
+                self.expr(test);
+                self.all(body);
+            }
+            Stmt::Choose(branches) => branches.iter().for_each(|branch| self.all(branch)),
+            Stmt::Pick(place, ..) => self.place(place),
+            Stmt::New(..) | Stmt::Free(..) => self.heap = true,
+            Stmt::Await(test) | Stmt::Assert(test, _) => self.expr(test),
+            Stmt::Lin(results) => results.iter().flatten().for_each(|result| self.expr(result)),
+            Stmt::Goto(_) => {}
+            Stmt::Return(results) => results.iter().for_each(|result| self.expr(result)),
+        }
+    }
+
+    fn place(&mut self, place: &Place) {
+        match place {
+            Place::Shared(id, indices) => {
+                self.shared.push(*id);
+                indices.iter().for_each(|index| self.expr(index));
+            }
+            Place::Local(_, indices) | Place::Own(_, indices) => {
+                indices.iter().for_each(|index| self.expr(index));
+            }
+            Place::Field(..) => self.heap = true,
+        }
+    }
+
+    fn expr(&mut self, expr: &Expr) {
+        match expr {
+            Expr::Const(_) | Expr::Me => {}
+            Expr::Read(place) => self.place(place),
+            Expr::Unary(_, a) => self.expr(a),
+            Expr::Binary(_, a, b) => {
+                self.expr(a);
+                self.expr(b);
+            }
+            Expr::If(a, b, c) => [a, b, c].into_iter().for_each(|part| self.expr(part)),
+        }
+    }
+}
