@@ -99,6 +99,8 @@ pub(crate) struct Optimal {
     trees: WakeupTrees,
     /// How many events of the execution are decided; those before the last are as in the execution before.
     decided: usize,
+    /// Races whose second event is before this one were reversed after an earlier execution.
+    compared: usize,
     races: Races,
     found: Vec<Race>,
     items: Vec<u32>,
@@ -122,7 +124,7 @@ impl Optimal {
     pub(crate) fn advance(&mut self, trace: &Trace, blocked: &[BlockedThread]) -> bool {
         let mut found = std::mem::take(&mut self.found);
         found.clear();
-        self.races.find(trace, 0, blocked, |race| found.push(race));
+        self.races.find(trace, self.compared, blocked, |race| found.push(race));
         for race in found.drain(..) {
             self.reverse(trace, race);
         }
@@ -152,7 +154,7 @@ impl Optimal {
             let next = if next == node.first_choice { next + 1 } else { next };
             if next < node.choices {
                 node.choice = next;
-                self.decided = depth + 1;
+                (self.decided, self.compared) = (depth + 1, depth);
                 let mut rest = std::mem::replace(&mut self.nodes[depth + 1].pending, NONE);
                 self.trees.release(&mut rest);
                 return true;
@@ -164,7 +166,7 @@ impl Optimal {
                 node.expected = Some(branch.footprint.location);
                 (node.choice, node.first_choice, node.choices) = (branch.choice, branch.choice, 1);
                 node.footprint = Footprint::new(0, false);
-                self.decided = depth + 1;
+                (self.decided, self.compared) = (depth + 1, depth);
                 self.prepare(depth + 1);
                 self.nodes[depth + 1].pending = branch.first_child;
                 return true;
