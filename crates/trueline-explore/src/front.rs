@@ -9,6 +9,7 @@ use crate::race::{Detector, Plain, Race, Touch};
 use crate::watch::Watch;
 use hashbrown::HashMap;
 use std::cell::Cell;
+use std::mem::take;
 use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -53,6 +54,16 @@ pub(crate) struct Thread {
     pub(crate) clock_location: usize,
 }
 
+impl Thread {
+    /// Makes it as new; keeps its memory.
+    fn renew(&mut self) {
+        let (mut watches, mut locals) = (take(&mut self.watches), take(&mut self.locals));
+        watches.clear();
+        locals.clear();
+        *self = Thread { watches, locals, ..Thread::default() };
+    }
+}
+
 /// A thread local that was initialised.
 pub(crate) struct Local {
     pub(crate) key: usize,
@@ -89,8 +100,7 @@ impl PerExecution for Front {
     fn reset(&mut self) {
         self.memory.reset();
         self.detector.reset();
-        self.threads.clear();
-        self.threads.push(Thread::default());
+        self.threads.iter_mut().for_each(Thread::renew);
         self.condvars.clear();
         self.stamp = STAMPS.fetch_add(1, Ordering::Relaxed);
         self.parent = None;
@@ -104,6 +114,10 @@ impl PerExecution for Front {
 
     fn execution_ends(&mut self) -> Option<Failure> {
         self.memory.execution_ends()
+    }
+
+    fn exploration_ends(&mut self) {
+        self.memory.give_back();
     }
 }
 
@@ -128,10 +142,13 @@ impl Front {
         address: usize,
         thread: ThreadId,
         caller: Caller,
-    ) -> Option<Failure> {
+    ) -> Option<Box<Failure>> {
         let arena = self.memory.arena.as_mut()?;
+        if arena.touch(address) {
+            return None;
+        }
         let site = Site { thread: thread.0, after: Some(caller) };
-        arena.check_access(address, site).err().map(|fault| failure(&fault))
+        arena.check_access(address, site).err().map(|fault| Box::new(failure(&fault)))
     }
 
     /// Frees a block of the arena.
@@ -228,18 +245,12 @@ pub(crate) fn arrive(mut access: Access) -> Arrived {
 /// of [`arrive`] on are what tells whether a thread spins.
 #[inline(never)]
 pub(crate) fn perform<R>(access: Arrived, body: impl FnOnce(&mut Front, u32) -> (R, Effect)) -> R {
-    let thread = interface::current_thread();
-    let (result, effect, fault) = interface::with_state(|front: &mut Front| {
+    interface::perform(|front: &mut Front, thread| {
         front.thread(thread).after = Some(access.caller);
         let fault = front.check(access.address, thread, access.caller);
         let (result, effect) = body(front, thread.0);
         (result, effect, fault)
-    });
-    if let Some(fault) = fault {
-        report(fault);
-    }
-    interface::record(effect);
-    result
+    })
 }
 
 /// An event on a location whose value the engine keeps: a lock, a token. The function gets the value.
@@ -274,9 +285,8 @@ pub(crate) fn settle() {
 
 #[cold]
 fn settle_watches() {
-    let thread = interface::current_thread();
-    let fault = interface::with_state(|front: &mut Front| {
-        let mut watches = std::mem::take(&mut front.thread(thread).watches);
+    let fault = interface::with_own_state(|front: &mut Front, thread| {
+        let mut watches = take(&mut front.thread(thread).watches);
         WATCHED.set(WATCHED.get() - watches.len() as u32);
         let mut fault = None;
         for watch in watches.drain(..) {
@@ -294,11 +304,10 @@ fn settle_watches() {
 
 /// A raw pointer to a cell was handed out.
 pub(crate) fn watch(address: usize, size: usize, caller: Caller) {
-    let thread = interface::current_thread();
-    let fault = interface::with_state(|front: &mut Front| {
+    let fault = interface::with_own_state(|front: &mut Front, thread| {
         front.thread(thread).after = Some(caller);
         if let Some(fault) = front.check(address, thread, caller) {
-            return Some(fault);
+            return Some(*fault);
         }
         let watches = &mut front.thread(thread).watches;
         let former = watches.iter().position(|watch| watch.address() == address);
@@ -320,10 +329,9 @@ pub(crate) fn watch(address: usize, size: usize, caller: Caller) {
 /// A plain access that is known to be a read or a write.
 pub(crate) fn plain(address: usize, access: Plain, name: &'static str, caller: Caller) {
     settle();
-    let thread = interface::current_thread();
-    let fault = interface::with_state(|front: &mut Front| {
+    let fault = interface::with_own_state(|front: &mut Front, thread| {
         front.thread(thread).after = Some(caller);
-        let freed = front.check(address, thread, caller);
+        let freed = front.check(address, thread, caller).map(|fault| *fault);
         freed.or_else(|| front.plain(thread, address, access, name, caller))
     });
     if let Some(fault) = fault {

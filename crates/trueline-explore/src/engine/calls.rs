@@ -3,11 +3,10 @@
 //! A thread-local pointer to the machine is set exactly while user code runs; it is null outside of explorations and
 //! inside the engine. Explorations on different OS threads share nothing.
 
-use std::any::{Any, TypeId};
 use std::cell::Cell;
 use std::ptr::null_mut;
 
-use super::execution::{Machine, Slot, State, Thread};
+use super::execution::{Machine, State, Thread};
 use super::interface::{Access, Effect, Failure, PerExecution, ThreadId};
 use super::spin::Frame;
 use super::strategy::End;
@@ -151,7 +150,14 @@ unsafe extern "sysv64" fn clear_below(words: usize) {
     )
 }
 
+/// Says what [`sweep`] has to do after the event that the thread has just made.
+#[inline]
+pub(super) fn sweep_later(record: &Thread, stack_size: usize) {
+    SWEEP.set(if record.spin.repeats() { words_to_sweep(record, stack_size) } else { 0 });
+}
+
 /// How many words of the stack below this frame may be cleared.
+#[cold]
 fn words_to_sweep(record: &Thread, stack_size: usize) -> usize {
     let here = &raw const record as usize;
     let lowest = (record.base as usize).saturating_sub(stack_size);
@@ -163,37 +169,41 @@ pub(crate) fn record(effect: Effect) {
     let this = MACHINE.replace(null_mut());
     assert!(!this.is_null(), "no exploration is under way");
     // SAFETY: see `with`; the reference is gone before the switch.
-    let goes_on = unsafe {
-        let machine = &mut *this;
-        if machine.is_unwinding() {
-            true
-        } else {
-            let me = machine.current;
-            let record = &mut machine.threads[me as usize];
-            record.state = State::Running;
-            let watched = record.spin.recorded(&record.pending, effect);
-            let words =
-                if record.spin.repeats() { words_to_sweep(record, machine.stack_size) } else { 0 };
-            SWEEP.set(words);
-            let choice = std::mem::replace(&mut machine.choice, (0, 1));
-            let same = machine.trace.push(me, &record.pending, watched, effect, choice)
-                && (*machine.strategy).executed(&machine.trace);
-            if !same {
-                let text = format!(
-                    "event {}: thread {me} at {} touches another location or meets another value than before",
-                    machine.trace.len(),
-                    record.pending.caller
-                );
-                machine.end = Some(End::Diverged(text));
-            }
-            same
-        }
-    };
+    let goes_on = unsafe { (*this).record(effect) };
     if !goes_on {
         // SAFETY: we are on the current thread's stack; the execution is over.
         unsafe { Machine::switch(this) };
     }
     MACHINE.set(this);
+}
+
+/// Makes the access of the last [`point`] with the front end's state, and records what it did.
+#[inline]
+pub(crate) fn perform<T: PerExecution, R>(
+    function: impl FnOnce(&mut T, ThreadId) -> (R, Effect, Option<Box<Failure>>),
+) -> R {
+    let this = MACHINE.replace(null_mut());
+    assert!(!this.is_null(), "no exploration is under way");
+    // SAFETY: see `with`; the reference is gone before the switch.
+    let (result, fault, goes_on) = unsafe {
+        let machine = &mut *this;
+        let thread = machine.current_thread();
+        let (result, effect, fault) = function(machine.state::<T>(), thread);
+        let fault = fault.filter(|_| !std::thread::panicking());
+        let goes_on = fault.is_none() && machine.record(effect);
+        (result, fault, goes_on)
+    };
+    if !goes_on {
+        // SAFETY: we are on the current thread's stack; the execution is over.
+        unsafe {
+            if let Some(fault) = fault {
+                (*this).end = Some(End::Failed(*fault));
+            }
+            Machine::switch(this);
+        }
+    }
+    MACHINE.set(this);
+    result
 }
 
 pub(crate) fn spawn(body: Box<dyn FnOnce()>) -> ThreadId {
@@ -236,31 +246,13 @@ pub(crate) fn fail(failure: Failure) -> ! {
     unreachable!("an execution that is over goes on")
 }
 
-pub(crate) fn with_state<T: PerExecution, R>(function: impl FnOnce(&mut T) -> R) -> R {
-    let this = MACHINE.replace(null_mut());
-    assert!(!this.is_null(), "no exploration is under way");
-    // SAFETY: see `with`; `function` cannot reach the machine, since the pointer is null meanwhile.
-    let machine = unsafe { &mut *this };
-    let of = TypeId::of::<T>();
-    let index = machine.slots.iter().position(|slot| slot.of == of).unwrap_or_else(|| {
-        let mut state = T::default();
-        state.reset();
-        machine.slots.push(Slot {
-            of,
-            state: Box::new(state),
-            reset: |state| state.downcast_mut::<T>().expect("its own type").reset(),
-            thread_ends: T::thread_ends,
-            execution_ends: |state| {
-                state.downcast_mut::<T>().expect("its own type").execution_ends()
-            },
-        });
-        machine.slots.len() - 1
-    });
-    let state: *mut dyn Any = &mut *machine.slots[index].state;
-    // SAFETY: the slot's type id says what it holds.
-    let result = function(unsafe { &mut *state.cast::<T>() });
-    MACHINE.set(this);
-    result
+#[inline]
+pub(crate) fn with_state<T: PerExecution, R>(function: impl FnOnce(&mut T, ThreadId) -> R) -> R {
+    with(|machine| {
+        let thread = machine.current_thread();
+        // The function cannot reach the machine, since the pointer to it is null meanwhile.
+        function(machine.state::<T>(), thread)
+    })
 }
 
 /// Runs what front ends do at the end of a thread, as user code.

@@ -4,12 +4,14 @@
 //! on without a switch; else it suspends to [`Machine::run`], which resumes the other. So while the strategy decides,
 //! every thread that has not ended has told its next access, and no code of the user's runs.
 //!
+//! **What is repeated** from the execution before (its first `keep` events) is decided by the trace itself: the strategy is not asked,
+//! and who else could run is not looked at. That the program does the same again is checked at each event.
+//!
 //! **Abandoned executions never unwind.** When an execution ends early (a failure, a deadlock, the strategy gives it up) the stacks
 //! of its threads are reset as they are: destructors would run while other threads hold what they need, and could
 //! panic twice, which aborts the process. What the threads owned is leaked, or reclaimed by a per-execution arena.
 
 use std::any::{Any, TypeId};
-use std::ops::RangeInclusive;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{null, null_mut};
 use std::sync::{Arc, Mutex};
@@ -18,7 +20,8 @@ use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
 use super::calls;
-use super::interface::{Access, Effect, Failure, ThreadId};
+use super::interface::{Access, Effect, Failure, PerExecution, ThreadId};
+use super::locations::Locations;
 use super::panics;
 use super::spin::Spin;
 use super::strategy::{BlockedThread, Decision, End, Strategy, View};
@@ -67,6 +70,16 @@ impl Thread {
             spin: Spin::default(),
         }
     }
+
+    /// Whether its access may run, now that the locations have these values.
+    #[inline(always)]
+    fn can_run(&self, locations: &Locations) -> bool {
+        let holds = match &self.pending.condition {
+            None => true,
+            Some(c) => (c.holds)(locations.value(self.pending.location), c.argument),
+        };
+        holds && self.spin.may_go_on(locations)
+    }
 }
 
 /// State of a front end, with what to do with it.
@@ -76,6 +89,7 @@ pub(super) struct Slot {
     pub(super) reset: fn(&mut dyn Any),
     pub(super) thread_ends: fn(),
     pub(super) execution_ends: fn(&mut dyn Any) -> Option<Failure>,
+    pub(super) exploration_ends: fn(&mut dyn Any),
 }
 
 /// The numbers of threads: a thread's `n`th child has the same in every execution of an exploration.
@@ -110,8 +124,8 @@ pub(crate) struct Machine {
     pub(super) order: Vec<u32>,
     pub(super) enabled: Vec<u32>,
     pub(super) stack_size: usize,
-    /// From the lowest to the highest address of all stacks.
-    pub(super) stacks: RangeInclusive<usize>,
+    /// The lowest address of all stacks, and the highest.
+    pub(super) stacks: (usize, usize),
     /// The numbers of each thread's children, in the order in which it spawns them: the same in all executions.
     pub(super) children: Vec<Vec<u32>>,
     pub(super) names: Arc<Mutex<Names>>,
@@ -138,7 +152,7 @@ impl Machine {
             order: Vec::new(),
             enabled: Vec::new(),
             stack_size,
-            stacks: RangeInclusive::new(usize::MAX, 0),
+            stacks: (usize::MAX, 0),
             children: Vec::new(),
             names: Arc::default(),
             strategy: null_mut::<NoStrategy>(),
@@ -151,6 +165,18 @@ impl Machine {
             panic: None,
             slots: Vec::new(),
         }
+    }
+
+    /// Makes it as new for another exploration. Keeps its memory, the stacks of so many threads, and the state of front ends.
+    pub(crate) fn renew(&mut self, threads: usize) {
+        for slot in &mut self.slots {
+            (slot.exploration_ends)(&mut *slot.state);
+        }
+        self.trace.restart(0);
+        self.threads.truncate(threads);
+        self.children.truncate(threads);
+        self.children.iter_mut().for_each(Vec::clear);
+        self.names = Arc::default();
     }
 
     /// The threads of the last execution, in the order in which they were spawned.
@@ -248,7 +274,7 @@ impl Machine {
             .unwrap_or_else(|| DefaultStack::new(self.stack_size).expect("memory for a stack"));
         let base = stack.base().get() as *const u64;
         let (low, high) = ((base as usize).saturating_sub(self.stack_size), base as usize);
-        self.stacks = low.min(*self.stacks.start())..=high.max(*self.stacks.end());
+        self.stacks = (low.min(self.stacks.0), high.max(self.stacks.1));
         let this: *mut Machine = self;
         let coroutine = Coroutine::with_stack(stack, move |switch: &Switch, ()| {
             // SAFETY: the machine outlives all its coroutines (see `run`), and while this one runs nobody else uses it.
@@ -303,16 +329,26 @@ impl Machine {
     }
 
     /// Who makes the next event. None: the execution is over.
+    #[inline]
     pub(super) fn schedule(&mut self) -> Option<u32> {
+        if let Some(expected) = self.trace.expected() {
+            let thread = expected.thread;
+            let record = self.threads.get(thread as usize);
+            if record.is_some_and(|r| r.state == State::Pending && r.can_run(&self.trace.locations))
+            {
+                return Some(thread);
+            }
+            self.diverges();
+            return None;
+        }
+        self.decide()
+    }
+
+    /// As [`Machine::schedule`], where nothing is repeated.
+    fn decide(&mut self) -> Option<u32> {
         self.enabled.clear();
         for &thread in &self.alive {
-            let record = &self.threads[thread as usize];
-            let locations = &self.trace.locations;
-            let holds = match &record.pending.condition {
-                None => true,
-                Some(c) => (c.holds)(locations.value(record.pending.location), c.argument),
-            };
-            if holds && record.spin.may_go_on(locations) {
+            if self.threads[thread as usize].can_run(&self.trace.locations) {
                 self.enabled.push(thread);
             }
         }
@@ -338,15 +374,87 @@ impl Machine {
         match unsafe { &mut *self.strategy }.next(&view) {
             Decision::Run(thread) => return Some(thread),
             Decision::GiveUp => self.end = Some(End::GivenUp),
-            Decision::Diverged => {
-                let text = format!(
-                    "event {}: the thread that ran here before cannot run now",
-                    self.trace.len() + 1
-                );
-                self.end = Some(End::Diverged(text));
-            }
+            Decision::Diverged => self.diverges(),
         }
         None
+    }
+
+    #[cold]
+    fn diverges(&mut self) {
+        let text = format!(
+            "event {}: the thread that ran here before cannot run now",
+            self.trace.len() + 1
+        );
+        self.end = Some(End::Diverged(text));
+    }
+
+    /// Takes the event that the current thread has made into the trace. False: the execution is over, since it is not the one
+    /// that was expected.
+    #[inline]
+    pub(super) fn record(&mut self, effect: Effect) -> bool {
+        if self.is_unwinding() {
+            return true;
+        }
+        let me = self.current;
+        let record = &mut *self.threads[me as usize];
+        record.state = State::Running;
+        let watched = record.spin.recorded(&record.pending, effect);
+        calls::sweep_later(record, self.stack_size);
+        let choice = std::mem::replace(&mut self.choice, (0, 1));
+        let same = if self.trace.expected().is_some() {
+            self.trace.repeat(me, record.pending.location, effect, choice.1)
+        } else {
+            self.trace.push(me, &record.pending, watched, effect, choice);
+            // SAFETY: see `decide`.
+            unsafe { &mut *self.strategy }.executed(&self.trace)
+        };
+        if !same {
+            self.diverged();
+        }
+        same
+    }
+
+    #[cold]
+    fn diverged(&mut self) {
+        let thread = self.current;
+        let text = format!(
+            "event {}: thread {thread} at {} touches another location or meets another value than before",
+            self.trace.len(),
+            self.threads[thread as usize].pending.caller
+        );
+        self.end = Some(End::Diverged(text));
+    }
+
+    /// The state of a front end, made when it is first asked for.
+    #[inline]
+    pub(super) fn state<T: PerExecution>(&mut self) -> &mut T {
+        let of = TypeId::of::<T>();
+        let index = match self.slots.iter().position(|slot| slot.of == of) {
+            Some(index) => index,
+            None => self.add_state::<T>(),
+        };
+        let state: *mut dyn Any = &mut *self.slots[index].state;
+        // SAFETY: the slot's type id says what it holds.
+        unsafe { &mut *state.cast::<T>() }
+    }
+
+    #[cold]
+    fn add_state<T: PerExecution>(&mut self) -> usize {
+        let mut state = T::default();
+        state.reset();
+        self.slots.push(Slot {
+            of: TypeId::of::<T>(),
+            state: Box::new(state),
+            reset: |state| state.downcast_mut::<T>().expect("its own type").reset(),
+            thread_ends: T::thread_ends,
+            execution_ends: |state| {
+                state.downcast_mut::<T>().expect("its own type").execution_ends()
+            },
+            exploration_ends: |state| {
+                state.downcast_mut::<T>().expect("its own type").exploration_ends();
+            },
+        });
+        self.slots.len() - 1
     }
 
     /// Those that have not ended, with what they wait for.
@@ -389,14 +497,19 @@ impl Machine {
     }
 
     /// An address on the stack of a thread, as its place there: the same for all machines that explore together.
+    #[inline]
     pub(super) fn placed(&self, location: usize) -> usize {
+        if location < self.stacks.0 || location > self.stacks.1 {
+            return location;
+        }
+        self.place_on_stacks(location)
+    }
+
+    fn place_on_stacks(&self, location: usize) -> usize {
         let inside = |thread: &Thread| {
             let depth = (thread.base as usize).wrapping_sub(location);
             (depth <= self.stack_size).then_some(depth)
         };
-        if !self.stacks.contains(&location) {
-            return location;
-        }
         let mut threads = self.threads.iter().enumerate();
         let place = threads.find_map(|(index, thread)| Some((index, inside(thread)?)));
         place.map_or(location, |(index, depth)| 1 << 58 | index << 32 | depth)
@@ -413,8 +526,11 @@ impl Machine {
         if self.panic.is_some() {
             return 0;
         }
-        // SAFETY: see `schedule`.
-        let choice = unsafe { &mut *self.strategy }.choose(&self.trace, count);
+        let choice = match self.trace.expected() {
+            Some(expected) => expected.choice.min(count - 1),
+            // SAFETY: see `decide`.
+            None => unsafe { &mut *self.strategy }.choose(&self.trace, count),
+        };
         self.choice = (choice, count);
         choice
     }

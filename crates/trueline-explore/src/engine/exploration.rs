@@ -15,6 +15,7 @@ use super::parallel::{Parallel, Worker};
 use super::report::{Aim, Report, Stop};
 use super::samplers::{Sample, Sampler};
 use super::schedule::{Again, Replay, Schedule};
+use super::spare::Spare;
 use super::strategy::{BlockedThread, End};
 use super::trace::{Event, OperationSpan, Trace};
 
@@ -246,7 +247,7 @@ impl Exploration {
             }
             Search::Replay(schedule) => run.replay(schedule),
         }
-        run.report
+        run.into_report()
     }
 }
 
@@ -262,7 +263,8 @@ struct Job<'a> {
 /// An exploration under way on one OS thread.
 struct Run<'a> {
     job: Job<'a>,
-    machine: Machine,
+    machine: Box<Machine>,
+    search: Box<Optimal>,
     report: Report,
     /// The number of events of the first execution.
     length: Option<usize>,
@@ -270,21 +272,29 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(job: Job<'a>, aim: Aim) -> Run<'a> {
-        let machine = Machine::new(job.options.stack_size, job.options.step_limit);
-        Run { job, machine, report: Report::new(aim), length: None }
+        let Spare { machine, search } = Spare::take(job.options.stack_size, job.options.step_limit);
+        Run { job, machine, search, report: Report::new(aim), length: None }
+    }
+
+    fn into_report(self) -> Report {
+        Spare { machine: self.machine, search: self.search }.leave();
+        self.report
     }
 
     fn complete(&mut self) {
-        let mut search = Optimal::default();
+        self.search.renew();
         loop {
-            let kept = search.kept();
-            let end = self.machine.run(self.job.body, &mut search, kept);
+            let kept = self.search.kept();
+            let end = self.machine.run(self.job.body, &mut *self.search, kept);
             let goes_on = self.settle(&end);
-            if !goes_on || !search.advance(&self.machine.trace, blocked(&end)) || self.is_spent() {
+            if !goes_on
+                || !self.search.advance(&self.machine.trace, blocked(&end))
+                || self.is_spent()
+            {
                 break;
             }
         }
-        self.report.blocked = search.blocked;
+        self.report.blocked = self.search.blocked;
     }
 
     /// As [`Run::complete`], on several OS threads. A failure, or a limit, is left to the sequential search to find again.
@@ -309,7 +319,7 @@ impl<'a> Run<'a> {
                     search.stop();
                 }
             }
-            run.report
+            run.into_report()
         };
         let reports = on_threads(job.options.workers, &run_worker);
         self.report.blocked = search.blocked();
@@ -348,15 +358,15 @@ impl<'a> Run<'a> {
             loop {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 if index >= executions || index > failing.load(Ordering::Relaxed) {
-                    return run.report;
+                    return run.into_report();
                 }
                 run.sample(sampler, seed, index..index + 1);
                 if run.report.failure.is_some() {
                     failing.fetch_min(index, Ordering::Relaxed);
-                    return run.report;
+                    return run.into_report();
                 }
                 if matches!(run.report.scope.stopped, Some(Stop::Time(_))) {
-                    return run.report;
+                    return run.into_report();
                 }
             }
         };
@@ -435,8 +445,7 @@ impl<'a> Run<'a> {
     /// stay by the standard library, when it was used for the first time: that does not happen again.
     fn fails_again(&mut self) -> Option<Failure> {
         let length = self.machine.trace.len();
-        let mut again = Again::new(&self.machine.trace);
-        match self.machine.run(self.job.body, &mut again, length) {
+        match self.machine.run(self.job.body, &mut Again, length) {
             End::Failed(failure) => Some(failure),
             End::Diverged(what) => Some(Failure::Nondeterminism { what }),
             _ => None,

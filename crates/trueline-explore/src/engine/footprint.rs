@@ -31,7 +31,7 @@ impl Footprint {
     }
 
     #[inline]
-    fn is_wide(&self) -> bool {
+    pub(crate) fn is_wide(&self) -> bool {
         self.block.is_some() || self.watched.is_some()
     }
 

@@ -269,7 +269,8 @@ pub enum Failure {
 
 /// State that a front end keeps for one execution: clocks, arenas, virtual time, thread locals.
 ///
-/// There is one of each type for each OS thread that explores; it is made when first asked for.
+/// There is one of each type for each OS thread that explores; it is made when first asked for, and serves one exploration after
+/// the other.
 pub trait PerExecution: Default + 'static {
     /// Makes it as new, before each execution; keeps its memory.
     fn reset(&mut self);
@@ -281,6 +282,9 @@ pub trait PerExecution: Default + 'static {
     fn execution_ends(&mut self) -> Option<Failure> {
         None
     }
+
+    /// Gives back what must not outlive an exploration.
+    fn exploration_ends(&mut self) {}
 }
 
 /// Whether the caller is user code inside an exploration.
@@ -381,5 +385,22 @@ pub fn fail(failure: Failure) -> ! {
 /// The function must not panic, and must not ask for the same state again.
 #[inline]
 pub fn with_state<T: PerExecution, R>(function: impl FnOnce(&mut T) -> R) -> R {
+    calls::with_state(|state, _| function(state))
+}
+
+/// As [`with_state`], and says which thread asks.
+#[inline]
+pub(crate) fn with_own_state<T: PerExecution, R>(
+    function: impl FnOnce(&mut T, ThreadId) -> R,
+) -> R {
     calls::with_state(function)
+}
+
+/// As [`with_state`] and then [`record`]: the function makes the access of the last [`point`]. A failure that it returns ends the
+/// execution, unless the thread unwinds.
+#[inline]
+pub(crate) fn perform<T: PerExecution, R>(
+    function: impl FnOnce(&mut T, ThreadId) -> (R, Effect, Option<Box<Failure>>),
+) -> R {
+    calls::perform(function)
 }

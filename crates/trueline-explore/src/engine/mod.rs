@@ -20,6 +20,7 @@ pub(crate) mod report;
 mod rng;
 mod samplers;
 mod schedule;
+mod spare;
 mod spin;
 mod strategy;
 mod trace;

@@ -44,7 +44,7 @@ struct Node {
     choice: u32,
     first_choice: u32,
     choices: u32,
-    /// Of the event, over all choices tried.
+    /// Of the event over all choices tried, where there are several; else the trace has it.
     footprint: Footprint,
     sleepers: Vec<Sleeper>,
     /// The wakeup tree, without the branch under way.
@@ -79,7 +79,12 @@ impl Node {
 
     /// Takes the next branch out of the wakeup tree. One whose thread sleeps is passed over: what its event would do was
     /// foretold too cautiously, and it is explored elsewhere.
+    #[inline]
     fn next_branch(&mut self, trees: &mut WakeupTrees) -> Option<WakeupNode> {
+        if self.pending == NONE { None } else { self.take_branch(trees) }
+    }
+
+    fn take_branch(&mut self, trees: &mut WakeupTrees) -> Option<WakeupNode> {
         while let Some(mut branch) = trees.take_first(&mut self.pending) {
             if !self.sleeps(branch.thread) {
                 return Some(branch);
@@ -99,8 +104,9 @@ pub(crate) struct Optimal {
     trees: WakeupTrees,
     /// How many events of the execution are decided; those before the last are as in the execution before.
     decided: usize,
+    /// Races whose second event is before this one were reversed after an earlier execution.
+    compared: usize,
     races: Races,
-    found: Vec<Race>,
     items: Vec<u32>,
     /// Executions that were given up since all that could run slept.
     pub(crate) blocked: u64,
@@ -112,6 +118,17 @@ impl Optimal {
         self.decided.saturating_sub(1)
     }
 
+    /// Makes it as new; keeps its memory.
+    pub(crate) fn renew(&mut self) {
+        for node in &mut self.nodes {
+            let sleepers = std::mem::take(&mut node.sleepers);
+            *node = Node { sleepers, ..Node::default() };
+            node.sleepers.clear();
+        }
+        self.trees.clear();
+        (self.decided, self.compared, self.blocked) = (0, 0, 0);
+    }
+
     fn prepare(&mut self, depth: usize) {
         while self.nodes.len() <= depth {
             self.nodes.push(Node::default());
@@ -120,14 +137,10 @@ impl Optimal {
 
     /// Looks at the execution that has ended and turns to the next. False: there is none.
     pub(crate) fn advance(&mut self, trace: &Trace, blocked: &[BlockedThread]) -> bool {
-        let mut found = std::mem::take(&mut self.found);
-        found.clear();
-        self.races.find(trace, 0, blocked, |race| found.push(race));
-        for race in found.drain(..) {
-            self.reverse(trace, race);
-        }
-        self.found = found;
-        self.backtrack(trace.len())
+        let mut races = std::mem::take(&mut self.races);
+        races.find(trace, self.compared, blocked, |race| self.reverse(trace, race));
+        self.races = races;
+        self.backtrack(trace)
     }
 
     fn reverse(&mut self, trace: &Trace, race: Race) {
@@ -144,27 +157,31 @@ impl Optimal {
         self.items = sequence.into_items();
     }
 
-    fn backtrack(&mut self, length: usize) -> bool {
-        for depth in (0..length).rev() {
+    fn backtrack(&mut self, trace: &Trace) -> bool {
+        for depth in (0..trace.len()).rev() {
             let node = &mut self.nodes[depth];
             // The environment's next choice in this event, the first one left out.
             let next = if node.choice == node.first_choice { 0 } else { node.choice + 1 };
             let next = if next == node.first_choice { next + 1 } else { next };
             if next < node.choices {
                 node.choice = next;
-                self.decided = depth + 1;
+                (self.decided, self.compared) = (depth + 1, depth);
                 let mut rest = std::mem::replace(&mut self.nodes[depth + 1].pending, NONE);
                 self.trees.release(&mut rest);
                 return true;
             }
-            let footprint = node.footprint.clone();
+            if node.pending == NONE {
+                continue;
+            }
+            let event = &trace.event(depth as u32).footprint;
+            let footprint = if node.choices > 1 { &node.footprint } else { event }.clone();
             node.sleepers.push(Sleeper { thread: node.thread, footprint, foreign: false });
             if let Some(branch) = node.next_branch(&mut self.trees) {
                 node.thread = branch.thread;
                 node.expected = Some(branch.footprint.location);
                 (node.choice, node.first_choice, node.choices) = (branch.choice, branch.choice, 1);
                 node.footprint = Footprint::new(0, false);
-                self.decided = depth + 1;
+                (self.decided, self.compared) = (depth + 1, depth);
                 self.prepare(depth + 1);
                 self.nodes[depth + 1].pending = branch.first_child;
                 return true;
@@ -234,10 +251,12 @@ impl Strategy for Optimal {
         }
         let (before, after) = self.nodes.split_at_mut(depth + 1);
         let (node, next) = (&mut before[depth], &mut after[0]);
-        if node.footprint.location == event.footprint.location {
-            node.footprint.join(&event.footprint);
-        } else {
-            node.footprint.clone_from(&event.footprint);
+        if node.choices > 1 {
+            if node.footprint.location == event.footprint.location {
+                node.footprint.join(&event.footprint);
+            } else {
+                node.footprint.clone_from(&event.footprint);
+            }
         }
         let still = node.sleepers.iter().filter(|s| !s.footprint.conflicts(&event.footprint));
         next.sleepers.clear();

@@ -57,11 +57,11 @@ impl Races {
                 previous: event.previous,
                 watched: event.footprint.watched.as_ref(),
             };
-            self.clock.clear();
-            self.clock.extend_from_slice(trace.clock_after(event.thread, event.previous));
             if let [touch] = touches {
                 self.walk(&walk, touch.wrote, touch.previous, &mut found);
             } else {
+                self.clock.clear();
+                self.clock.extend_from_slice(trace.clock_after(event.thread, event.previous));
                 self.candidates.clear();
                 for touch in touches {
                     walk.collect(touch.wrote, touch.previous, &self.clock, &mut self.candidates);
@@ -98,20 +98,29 @@ impl Races {
     /// The common case: one location.
     fn walk(&mut self, walk: &Walk<'_>, wrote: bool, last: u32, found: &mut impl FnMut(Race)) {
         let trace = walk.trace;
+        let before = trace.clock_after(walk.thread, walk.previous);
+        // What is known besides, through the races found: nothing yet.
+        let mut joined = false;
         let mut at = last;
         while at != NONE {
-            let touch = *trace.touch(at);
+            let touch = trace.touch(at);
             at = touch.previous;
             if !(wrote || touch.wrote) {
                 continue;
             }
-            let ordered = trace.precedes(touch.event, &self.clock);
+            let ordered = trace.precedes(touch.event, before)
+                || joined && trace.precedes(touch.event, &self.clock);
             if !ordered && walk.enabled_on(touch.before) {
                 found(walk.race(touch.event, touch.before));
-                join(&mut self.clock, trace.clock(touch.event));
                 if touch.wrote {
                     break;
                 }
+                if !joined {
+                    joined = true;
+                    self.clock.clear();
+                    self.clock.resize(before.len(), 0);
+                }
+                join(&mut self.clock, trace.clock(touch.event));
             } else if ordered && touch.wrote {
                 // All that is earlier happens before it.
                 break;

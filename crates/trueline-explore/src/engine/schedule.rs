@@ -149,29 +149,16 @@ impl Strategy for Replay<'_> {
     }
 }
 
-/// Runs the events of a trace again, in the machine that made it.
-pub(crate) struct Again {
-    /// Who made each event, and the choice in it.
-    events: Vec<(u32, u32)>,
-}
-
-impl Again {
-    pub(crate) fn new(trace: &Trace) -> Again {
-        let events = trace.events().iter().map(|event| (event.thread, event.choice)).collect();
-        Again { events }
-    }
-}
+/// Runs the events of the execution before again, all of which the machine repeats by itself.
+pub(crate) struct Again;
 
 impl Strategy for Again {
-    fn next(&mut self, view: &View<'_>) -> Decision {
-        match self.events.get(view.trace.len()) {
-            Some(&(thread, _)) if view.enabled.contains(&thread) => Decision::Run(thread),
-            _ => Decision::Diverged,
-        }
+    fn next(&mut self, _: &View<'_>) -> Decision {
+        Decision::Diverged
     }
 
-    fn choose(&mut self, trace: &Trace, count: u32) -> u32 {
-        self.events.get(trace.len()).map_or(0, |&(_, choice)| choice.min(count - 1))
+    fn choose(&mut self, _: &Trace, _: u32) -> u32 {
+        0
     }
 }
 

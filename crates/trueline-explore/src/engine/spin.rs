@@ -7,7 +7,8 @@
 //!
 //! **The state of a thread** is its stack and registers, compared by a hash of 64 bits. So a loop that counts its
 //! rounds, and gives up in the end, is not taken for one that spins. Not seen are changes that a round makes to memory outside of its
-//! stack without a shadow access: a loop that counts in a `Box` is taken to spin. A read-modify-write that
+//! stack without a shadow access: a loop that counts in a `Box` is taken to spin. States of different executions are never
+//! compared, not even where one repeats the other: what a stack holds besides may differ, addresses above all. A read-modify-write that
 //! leaves the value as it is, a failed compare-exchange among them, is a read.
 //!
 //! The state is hashed only where a thread reads a location again from the same line since it last wrote; the first
@@ -43,6 +44,8 @@ struct Read {
 #[derive(Default)]
 pub(crate) struct Spin {
     reads: Vec<Read>,
+    /// From here on no location was read with different values.
+    constant: usize,
     /// As many reads had been made at the last hint.
     hint: Option<usize>,
     /// The state before the access that is announced.
@@ -65,17 +68,20 @@ impl Frame {
         }
         // Four lanes, since each step waits for the one before.
         let mut lanes = [1u64, 2, 3, 4];
-        let mut at = self.lowest;
-        while at < self.base {
-            for lane in &mut lanes {
-                if at < self.base {
-                    // SAFETY: between the stack pointer of the thread that runs now and the base of its stack all memory is mapped. No
-                    // other thread of the OS writes to it. The values are not interpreted.
-                    let word = unsafe { ptr::read_volatile(at) };
-                    *lane = (lane.rotate_left(23) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-                }
-                at = at.wrapping_add(1);
+        let words = (self.base as usize - self.lowest as usize) / size_of::<u64>();
+        let mix = |lane: &mut u64, index: usize| {
+            // SAFETY: between the stack pointer of the thread that runs now and the base of its stack all memory is mapped. No
+            // other thread of the OS writes to it. The values are not interpreted.
+            let word = unsafe { ptr::read_volatile(self.lowest.add(index)) };
+            *lane = (lane.rotate_left(23) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        };
+        for four in 0..words / 4 {
+            for (index, lane) in lanes.iter_mut().enumerate() {
+                mix(lane, four * 4 + index);
             }
+        }
+        for index in words / 4 * 4..words {
+            mix(&mut lanes[index % 4], index);
         }
         let hash = lanes.into_iter().fold(0u64, |hash, lane| {
             (hash.rotate_left(29) ^ lane ^ lane >> 32).wrapping_mul(0xD6E8_FEB8_6659_FD93)
@@ -87,6 +93,7 @@ impl Frame {
 impl Spin {
     pub(crate) fn reset(&mut self) {
         self.reads.clear();
+        self.constant = 0;
         self.hint = None;
         self.state = None;
         self.watched = None;
@@ -104,6 +111,7 @@ impl Spin {
         }
     }
 
+    #[inline(never)]
     fn compare(&mut self, access: &Access, frame: Frame) {
         let same =
             |read: &Read| read.location == access.location && ptr::eq(read.caller, access.caller);
@@ -137,13 +145,7 @@ impl Spin {
     /// Whether a value has changed within a round: then the next one will not be like it. What the values are now must not matter:
     /// it depends on who else has run since, and what an event is must depend on its thread's past alone.
     fn has_changed_since(&self, start: usize) -> bool {
-        let round = &self.reads[start..];
-        let changed = |read: &Read| {
-            let differs =
-                |other: &Read| other.location == read.location && other.value != read.value;
-            round.iter().any(differs)
-        };
-        round.iter().any(changed)
+        start < self.constant
     }
 
     /// Whether all reads since the hint found what those before it had found. If one did not, the thread has seen something new, and
@@ -159,17 +161,17 @@ impl Spin {
     /// The access was made; returns what the thread had been waiting for.
     #[inline]
     pub(crate) fn recorded(&mut self, access: &Access, effect: Effect) -> Option<Watched> {
-        if effect.wrote || access.condition.is_some() || access.location == NOWHERE {
-            if !self.reads.is_empty() || self.watched.is_some() {
-                let watched = self.watched.take();
-                self.reset();
-                return watched;
-            }
-            return None;
-        }
         let watched = self.watched.take();
+        if effect.wrote || access.condition.is_some() || access.location == NOWHERE {
+            self.reset();
+            return watched;
+        }
         if watched.is_some() || self.reads.len() == LONGEST_ROUND {
             self.reset();
+        }
+        let changed = |read: &Read| read.location == access.location && read.value != effect.before;
+        if let Some(changed) = self.reads[self.constant..].iter().rposition(changed) {
+            self.constant += changed + 1;
         }
         self.reads.push(Read {
             location: access.location,

@@ -10,6 +10,8 @@
 //! Each location has the chain of its accesses, newest first ([`Touch::previous`]). An event's clock is its thread's clock
 //! joined with that of the last write (if it reads) or of all accesses back to the last write (if it writes).
 
+use std::ops::Range;
+
 use super::footprint::{Footprint, Watched, contains};
 use super::interface::{Access, Effect, NOWHERE};
 use super::locations::Locations;
@@ -82,7 +84,6 @@ pub(crate) struct Trace {
     threads: Vec<Past>,
     pub(crate) operations: Vec<OperationSpan>,
     pub(crate) locations: Locations,
-    scratch: Vec<u32>,
 }
 
 impl Trace {
@@ -95,14 +96,26 @@ impl Trace {
         &self.events[index as usize]
     }
 
+    /// The event that is to be repeated next; None where nothing is.
+    #[inline]
+    pub(crate) fn expected(&self) -> Option<&Event> {
+        self.events.get(self.length)
+    }
+
     pub(crate) fn events(&self) -> &[Event] {
         &self.events[..self.length]
     }
 
+    #[inline]
     pub(crate) fn touches_of(&self, event: u32) -> &[Touch] {
+        &self.touches[self.touches_range(event)]
+    }
+
+    #[inline]
+    fn touches_range(&self, event: u32) -> Range<usize> {
         let end =
             self.events.get(event as usize + 1).map_or(self.touches.len(), |e| e.touches as usize);
-        &self.touches[self.events[event as usize].touches as usize..end]
+        self.events[event as usize].touches as usize..end
     }
 
     pub(crate) fn touch(&self, index: u32) -> &Touch {
@@ -112,6 +125,13 @@ impl Trace {
     #[inline]
     pub(crate) fn clock(&self, event: u32) -> &[u32] {
         &self.clocks[event as usize * self.width..][..self.width]
+    }
+
+    /// What the events from this one on know of a thread, each in turn.
+    #[inline]
+    pub(crate) fn known_of(&self, thread: u32, from: u32) -> impl Iterator<Item = u32> + '_ {
+        let first = (from as usize * self.width + thread as usize).min(self.clocks.len());
+        self.clocks[first..].iter().step_by(self.width.max(1)).copied()
     }
 
     /// The clock of a thread before the event that follows its event `previous`.
@@ -202,7 +222,31 @@ impl Trace {
         }
     }
 
-    /// Adds the event of a thread. False if another one is stored in its place: the program did not repeat itself.
+    /// Repeats the next of the stored events. False if the thread has made another one: the program did not repeat itself.
+    #[inline]
+    pub(crate) fn repeat(
+        &mut self,
+        thread: u32,
+        location: usize,
+        effect: Effect,
+        choices: u32,
+    ) -> bool {
+        let index = self.length as u32;
+        let stored = &self.events[index as usize];
+        let same = stored.thread == thread
+            && stored.access.location == location
+            && stored.effect == effect
+            && stored.choices == choices;
+        self.threads[thread as usize] = Past { last: index, count: stored.number };
+        self.length += 1;
+        for i in self.touches_range(index) {
+            let touch = &self.touches[i];
+            self.locations.replace(touch.location, i as u32, touch.after);
+        }
+        same
+    }
+
+    /// Adds the event of a thread.
     pub(crate) fn push(
         &mut self,
         thread: u32,
@@ -210,23 +254,12 @@ impl Trace {
         watched: Option<Watched>,
         effect: Effect,
         choice: (u32, u32),
-    ) -> bool {
+    ) {
         let index = self.length as u32;
         self.length += 1;
         let past = &mut self.threads[thread as usize];
         let (previous, number) = (past.last, past.count + 1);
         *past = Past { last: index, count: number };
-        if let Some(stored) = self.events.get(index as usize) {
-            let same = stored.thread == thread
-                && stored.access.location == access.location
-                && stored.footprint.wrote == effect.wrote
-                && stored.effect == effect
-                && stored.choices == choice.1;
-            if same {
-                self.relink(index);
-            }
-            return same;
-        }
         let footprint = Footprint {
             location: access.location,
             wrote: effect.wrote,
@@ -234,13 +267,16 @@ impl Trace {
             watched,
         };
         let touches = self.touches.len() as u32;
-        let mut clock = std::mem::take(&mut self.scratch);
-        clock.clear();
-        clock.extend_from_slice(self.clock_after(thread, previous));
-        clock[thread as usize] = number;
-        self.touch_all(index, &footprint, effect, &mut clock);
-        self.clocks.extend_from_slice(&clock);
-        self.scratch = clock;
+        let own = index as usize * self.width;
+        if previous == NONE {
+            let birth = thread as usize * self.width;
+            self.clocks.extend_from_slice(&self.births[birth..birth + self.width]);
+        } else {
+            let before = previous as usize * self.width;
+            self.clocks.extend_from_within(before..before + self.width);
+        }
+        self.clocks[own + thread as usize] = number;
+        self.touch_all(index, &footprint, effect);
         let access = *access;
         let (choice, choices) = choice;
         self.events.push(Event {
@@ -254,20 +290,10 @@ impl Trace {
             choices,
             touches,
         });
-        true
     }
 
-    /// Makes a replayed event the last at its locations.
-    fn relink(&mut self, index: u32) {
-        let first = self.events[index as usize].touches as usize;
-        let count = self.touches_of(index).len();
-        for i in first..first + count {
-            let touch = self.touches[i];
-            self.locations.replace(touch.location, i as u32, touch.after);
-        }
-    }
-
-    fn touch_all(&mut self, event: u32, footprint: &Footprint, effect: Effect, clock: &mut [u32]) {
+    #[inline]
+    fn touch_all(&mut self, event: u32, footprint: &Footprint, effect: Effect) {
         if footprint.location != NOWHERE {
             let touch = Touch {
                 event,
@@ -277,14 +303,22 @@ impl Trace {
                 before: effect.before,
                 after: effect.after,
             };
-            self.touch_one(touch, clock);
+            self.touch_one(touch);
         }
+        if footprint.is_wide() {
+            self.touch_widely(event, footprint);
+        }
+    }
+
+    /// The locations of an event besides its own.
+    #[cold]
+    fn touch_widely(&mut self, event: u32, footprint: &Footprint) {
         if let Some(watched) = &footprint.watched {
             for &(location, _) in watched.iter().filter(|w| w.0 != footprint.location) {
                 let before = self.locations.value(location);
                 let after = before;
                 let touch = Touch { event, previous: NONE, location, wrote: false, before, after };
-                self.touch_one(touch, clock);
+                self.touch_one(touch);
             }
         }
         if let Some(block) = footprint.block {
@@ -296,19 +330,25 @@ impl Trace {
                 let before = self.locations.value(location);
                 let touch =
                     Touch { event, previous: NONE, location, wrote: true, before, after: 0 };
-                self.touch_one(touch, clock);
+                self.touch_one(touch);
             }
         }
     }
 
-    fn touch_one(&mut self, mut touch: Touch, clock: &mut [u32]) {
+    /// Links a touch of the last event, and joins the clocks of those that it depends on to that event's.
+    fn touch_one(&mut self, mut touch: Touch) {
+        let (earlier_clocks, clock) = self.clocks.split_at_mut(touch.event as usize * self.width);
         let index = self.touches.len() as u32;
         touch.previous = self.locations.replace(touch.location, index, touch.after);
         let mut earlier = touch.previous;
         while earlier != NONE {
-            let other = self.touches[earlier as usize];
-            if touch.wrote || other.wrote {
-                for (mine, theirs) in clock.iter_mut().zip(self.clock(other.event)) {
+            let other = &self.touches[earlier as usize];
+            let event = &self.events[other.event as usize];
+            if (touch.wrote || other.wrote) && clock[event.thread as usize] < event.number {
+                // Of threads that have not appeared yet nothing is known.
+                let theirs = &earlier_clocks[other.event as usize * self.width..];
+                let theirs = &theirs[..self.threads.len()];
+                for (mine, theirs) in clock.iter_mut().zip(theirs) {
                     *mine = (*mine).max(*theirs);
                 }
             }

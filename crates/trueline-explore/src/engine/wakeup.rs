@@ -29,6 +29,12 @@ pub(crate) struct WakeupTrees {
 }
 
 impl WakeupTrees {
+    /// Forgets all trees.
+    pub(crate) fn clear(&mut self) {
+        self.nodes.clear();
+        self.free.clear();
+    }
+
     pub(crate) fn node(&self, index: u32) -> &WakeupNode {
         &self.nodes[index as usize]
     }
@@ -153,12 +159,9 @@ impl Sequence {
     pub(crate) fn new(trace: &Trace, first: u32, second: Second, mut items: Vec<u32>) -> Sequence {
         items.clear();
         let event = trace.event(first);
-        let (thread, number) = (event.thread as usize, event.number);
-        for index in first + 1..trace.len() as u32 {
-            if trace.clock(index)[thread] < number {
-                items.push(index);
-            }
-        }
+        let later = trace.known_of(event.thread, first + 1).zip(first + 1..);
+        items.reserve(trace.len() - first as usize);
+        later.filter(|&(known, _)| known < event.number).for_each(|(_, index)| items.push(index));
         items.push(NONE);
         Sequence { items, second }
     }

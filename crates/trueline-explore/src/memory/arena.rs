@@ -66,6 +66,8 @@ pub(crate) struct Arena {
     blocks: Vec<Block>,
     /// For each part the next granule that was not handed out in this execution.
     next: Vec<u32>,
+    /// How many parts there are up to the last that was used in this execution.
+    used_parts: usize,
     free: Vec<Vec<u32>>,
     kept: Vec<Kept>,
     kept_bytes: usize,
@@ -115,6 +117,7 @@ impl Arena {
             owner: owner.cast(),
             blocks: Vec::new(),
             next: (0..PARTS).map(|part| part_start(part) as u32).collect(),
+            used_parts: 0,
             free: Vec::new(),
             kept: Vec::new(),
             kept_bytes: 0,
@@ -164,6 +167,7 @@ impl Arena {
         // Granules that alignment or kept blocks left out belong to nobody.
         self.own(self.next[part] as usize, start, 0);
         self.next[part] = (start + class.granules) as u32;
+        self.used_parts = self.used_parts.max(part + 1);
         let id = self.blocks.len() as u32;
         self.own(start, start + class.granules, id + 1);
         self.blocks.push(Block {
@@ -259,8 +263,17 @@ impl Arena {
         owner.checked_sub(1).map(BlockId)
     }
 
-    /// Checks a shadow access: the block must not have been freed.
+    /// Notes a shadow access. Whether there is nothing against it; what is, [`Arena::check_access`] says.
     #[inline]
+    pub(crate) fn touch(&mut self, address: usize) -> bool {
+        let Some(id) = self.block_at(address) else { return true };
+        let block = &mut self.blocks[id.0 as usize];
+        block.touched = true;
+        block.state == State::Live
+    }
+
+    /// Checks a shadow access: the block must not have been freed.
+    #[cold]
     pub(crate) fn check_access(
         &mut self,
         address: usize,
@@ -334,7 +347,8 @@ impl Arena {
         }
         self.blocks.clear();
         self.free.iter_mut().for_each(Vec::clear);
-        for (part, next) in self.next.iter_mut().enumerate() {
+        let used = std::mem::take(&mut self.used_parts);
+        for (part, next) in self.next[..used].iter_mut().enumerate() {
             *next = part_start(part) as u32;
         }
     }
@@ -377,7 +391,8 @@ impl Arena {
             let start = self.base.add(block.granule as usize * GRANULE);
             std::slice::from_raw_parts(start, block.size.min(POISONED))
         };
-        bytes.iter().all(|&byte| byte == POISON)
+        let (words, rest) = bytes.as_chunks::<8>();
+        words.iter().all(|&word| word == [POISON; 8]) && rest.iter().all(|&byte| byte == POISON)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The allocator that a test installs.
 
 use super::arena::{Afterwards, RESERVED, is_buffer};
-use super::fault::MemoryFault;
+use super::fault::{MemoryFault, Site};
 use super::{Arena, Reuse, regions};
 use crate::engine::interface::{self, Access, Block, Effect, Failure};
 use crate::front::{self, Front};
@@ -68,9 +68,12 @@ pub(crate) struct Memory {
 thread_local! {
     /// The arena of this OS thread, for frees that happen outside of user code.
     static ARENA: Cell<*mut Arena> = const { Cell::new(ptr::null_mut()) };
-    /// Where it begins; an address that none is above if there is none.
-    static BASE: Cell<usize> = const { Cell::new(usize::MAX) };
+    /// Where it begins.
+    static BASE: Cell<usize> = const { Cell::new(NO_ARENA) };
 }
+
+/// Where nothing is, neither above nor below: addresses have fewer bits, and small numbers are not near it.
+const NO_ARENA: usize = 0x5A5A << 48;
 
 /// What stands for an address, as a location or as the value of a pointer: the same in all processes for addresses of the arena.
 #[inline]
@@ -92,7 +95,7 @@ impl Memory {
     fn arena(&mut self) -> Option<&mut Arena> {
         if self.arena.is_none() {
             self.arena = Arena::acquire(self.reuse);
-            BASE.set(self.arena.as_ref().map_or(usize::MAX, |arena| arena.base()));
+            BASE.set(self.arena.as_ref().map_or(NO_ARENA, |arena| arena.base()));
             ARENA.set(self.arena.as_deref_mut().map_or(ptr::null_mut(), ptr::from_mut));
         }
         self.arena.as_deref_mut()
@@ -109,6 +112,17 @@ impl Memory {
         self.complete = false;
     }
 
+    /// Gives the arena back, when the exploration has ended.
+    pub(crate) fn give_back(&mut self) {
+        if let Some(mut arena) = self.arena.take() {
+            ARENA.set(ptr::null_mut());
+            BASE.set(NO_ARENA);
+            arena.finish(self.complete);
+            arena.release();
+        }
+        (self.complete, self.allow_leaks) = (false, false);
+    }
+
     pub(crate) fn execution_ends(&mut self) -> Option<Failure> {
         self.complete = true;
         let fault = self.arena.as_ref()?.final_faults(!self.allow_leaks)?;
@@ -118,12 +132,7 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        if let Some(mut arena) = self.arena.take() {
-            ARENA.set(ptr::null_mut());
-            BASE.set(usize::MAX);
-            arena.finish(self.complete);
-            arena.release();
-        }
+        self.give_back();
     }
 }
 
@@ -203,12 +212,13 @@ fn class_location(layout: Layout) -> usize {
 
 #[cold]
 fn allocate(layout: Layout) -> *mut u8 {
-    let thread = interface::current_thread();
-    let (lifo, caller) = interface::with_state(|front: &mut Front| {
-        (front.memory.reuse == Reuse::Lifo, front.site(thread).after)
+    let (placed, thread, caller) = interface::with_own_state(|front: &mut Front, thread| {
+        let site = front.site(thread);
+        let reuses = front.memory.reuse == Reuse::Lifo && !is_buffer(layout);
+        (if reuses { None } else { Some(front.place(layout, site)) }, thread, site.after)
     });
-    if !lifo || is_buffer(layout) {
-        return place(layout);
+    if let Some(placed) = placed {
+        return or_system(placed, layout);
     }
     let caller = caller.unwrap_or(Location::caller());
     interface::point(&Access::update(class_location(layout)).named("alloc").at(caller));
@@ -222,11 +232,22 @@ fn allocate(layout: Layout) -> *mut u8 {
 
 /// A fresh block: not an event.
 fn place(layout: Layout) -> *mut u8 {
-    let thread = interface::current_thread();
-    let placed = interface::with_state(|front: &mut Front| {
+    let placed = interface::with_own_state(|front: &mut Front, thread| {
         let site = front.site(thread);
-        front.memory.arena()?.allocate(layout, site)
+        front.place(layout, site)
     });
+    or_system(placed, layout)
+}
+
+impl Front {
+    /// A fresh block of the arena; none when that is used up.
+    fn place(&mut self, layout: Layout, site: Site) -> Option<*mut u8> {
+        self.memory.arena()?.allocate(layout, site)
+    }
+}
+
+/// A block of the arena, else one of the system's.
+fn or_system(placed: Option<*mut u8>, layout: Layout) -> *mut u8 {
     // SAFETY: the caller of the allocator promised a layout of a size other than 0.
     placed.unwrap_or_else(|| unsafe { System.alloc(layout) })
 }
@@ -244,8 +265,7 @@ fn displace(address: usize) {
     if !interface::active() || arena.is_kept(address) {
         return arena.free_quietly(address);
     }
-    let thread = interface::current_thread();
-    let freed = interface::with_state(|front: &mut Front| {
+    let freed = interface::with_own_state(|front: &mut Front, thread| {
         front.free(address, thread, Afterwards::Quarantine)
     });
     if let Err(failure) = freed {
@@ -291,5 +311,17 @@ fn deallocate(address: usize, layout: Layout) {
     interface::record(Effect::write(0, 1));
     if let Err(failure) = freed {
         front::report(failure);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_an_arena_small_numbers_are_not_taken_for_addresses_in_one() {
+        for value in [0, 1, 4096, RESERVED, 1 << 47, 1 << 63, usize::MAX] {
+            assert_eq!(canonical(value), value);
+        }
     }
 }

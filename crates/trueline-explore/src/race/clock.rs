@@ -1,32 +1,55 @@
 //! Vector clocks over the orderings as written.
 
-use smallvec::SmallVec;
+/// So many threads have their epochs in the clock itself; those of others are in a vector.
+const FEW: usize = 8;
 
 /// For each thread, up to which of its epochs everything is known to have happened before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Clock(SmallVec<[u32; 8]>);
+pub(crate) struct Clock {
+    few: [u32; FEW],
+    more: Vec<u32>,
+}
 
 impl Clock {
     #[inline]
     pub(crate) fn get(&self, thread: u32) -> u32 {
-        self.0.get(thread as usize).copied().unwrap_or(0)
+        let index = thread as usize;
+        match self.few.get(index) {
+            Some(&epoch) => epoch,
+            None => self.more.get(index - FEW).copied().unwrap_or(0),
+        }
     }
 
+    #[inline]
     pub(crate) fn set(&mut self, thread: u32, epoch: u32) {
         let index = thread as usize;
-        if self.0.len() <= index {
-            self.0.resize(index + 1, 0);
+        if let Some(own) = self.few.get_mut(index) {
+            *own = epoch;
+            return;
         }
-        self.0[index] = epoch;
+        if self.more.len() <= index - FEW {
+            self.more.resize(index - FEW + 1, 0);
+        }
+        self.more[index - FEW] = epoch;
     }
 
     /// Everything that the other knows.
     #[inline]
     pub(crate) fn join(&mut self, other: &Clock) {
-        if self.0.len() < other.0.len() {
-            self.0.resize(other.0.len(), 0);
+        for (own, &theirs) in self.few.iter_mut().zip(&other.few) {
+            *own = (*own).max(theirs);
         }
-        for (own, &theirs) in self.0.iter_mut().zip(&other.0) {
+        if !other.more.is_empty() {
+            self.join_more(&other.more);
+        }
+    }
+
+    #[cold]
+    fn join_more(&mut self, other: &[u32]) {
+        if self.more.len() < other.len() {
+            self.more.resize(other.len(), 0);
+        }
+        for (own, &theirs) in self.more.iter_mut().zip(other) {
             *own = (*own).max(theirs);
         }
     }
@@ -34,11 +57,15 @@ impl Clock {
     /// As a plain assignment, without a new allocation where the old one suffices.
     #[inline]
     pub(crate) fn assign(&mut self, other: &Clock) {
-        self.0.clear();
-        self.0.extend_from_slice(&other.0);
+        self.few = other.few;
+        if !self.more.is_empty() || !other.more.is_empty() {
+            self.more.clone_from(&other.more);
+        }
     }
 
+    #[inline]
     pub(crate) fn clear(&mut self) {
-        self.0.clear();
+        self.few = [0; FEW];
+        self.more.clear();
     }
 }

@@ -18,11 +18,11 @@
 //! Freeing a block is checked against every shadow access inside of it in the same way.
 
 mod clock;
+mod table;
 
 pub(crate) use clock::Clock;
+use table::{Entry, Table};
 
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::panic::Location;
@@ -68,6 +68,9 @@ struct Knowledge {
 struct Sync {
     /// The clock that the release sequence of the last write carries.
     carries: Clock,
+    /// The thread whose clock it is, and its epoch then: who knows of that knows all of it, since a thread passes on one clock an
+    /// epoch. None: it is joined from several.
+    whole: Option<(u32, u32)>,
     /// The last access of each thread.
     touches: SmallVec<[Touch; 4]>,
 }
@@ -79,12 +82,35 @@ struct Cell {
     reads: SmallVec<[Touch; 4]>,
 }
 
+impl Sync {
+    /// Whether all that it carries is known to be part of a clock.
+    #[inline]
+    fn is_known(&self, clock: &Clock) -> bool {
+        self.whole.is_some_and(|(thread, epoch)| clock.get(thread) >= epoch)
+    }
+}
+
+impl Entry for Sync {
+    fn renew(&mut self) {
+        self.carries.clear();
+        self.whole = None;
+        self.touches.clear();
+    }
+}
+
+impl Entry for Cell {
+    fn renew(&mut self) {
+        self.write = None;
+        self.reads.clear();
+    }
+}
+
 /// The detector for one execution.
 #[derive(Default)]
 pub(crate) struct Detector {
     threads: Vec<Knowledge>,
-    syncs: HashMap<usize, Sync, FixedState>,
-    cells: HashMap<usize, Cell, FixedState>,
+    syncs: Table<Sync>,
+    cells: Table<Cell>,
 }
 
 /// How an atomic access was done.
@@ -123,8 +149,9 @@ impl Detector {
             self.threads.resize_with(index + 1, Knowledge::default);
         }
         if let Some(parent) = parent {
-            let inherited = self.threads[parent as usize].clock.clone();
+            let inherited = std::mem::take(&mut self.threads[parent as usize].clock);
             self.threads[index].clock.assign(&inherited);
+            self.threads[parent as usize].clock = inherited;
             self.advance(parent);
         }
         let epoch = self.threads[index].clock.get(thread) + 1;
@@ -149,10 +176,10 @@ impl Detector {
         caller: Caller,
     ) {
         let knowledge = &mut self.threads[thread as usize];
-        let sync = self.syncs.entry(location).or_default();
+        let sync = self.syncs.entry(location);
         let touch = Touch { thread, epoch: knowledge.clock.get(thread), name, caller };
         remember(&mut sync.touches, touch);
-        if access != Atomic::Store {
+        if access != Atomic::Store && !sync.is_known(&knowledge.clock) {
             if acquires(order) {
                 knowledge.clock.join(&sync.carries);
             } else {
@@ -162,27 +189,37 @@ impl Detector {
         if access == Atomic::Load {
             return;
         }
-        let own = if releases(order) { &knowledge.clock } else { &knowledge.released };
-        match access {
-            Atomic::Store => sync.carries.assign(own),
-            _ => sync.carries.join(own),
+        if !releases(order) {
+            sync.whole = None;
+            match access {
+                Atomic::Store => sync.carries.assign(&knowledge.released),
+                _ => sync.carries.join(&knowledge.released),
+            }
+            return;
         }
-        if releases(order) {
-            self.advance(thread);
+        if access == Atomic::Store || sync.is_known(&knowledge.clock) || acquires(order) {
+            // The clock has all that was there.
+            sync.carries.assign(&knowledge.clock);
+            sync.whole = Some((thread, touch.epoch));
+        } else {
+            sync.carries.join(&knowledge.clock);
+            sync.whole = None;
         }
+        knowledge.clock.set(thread, touch.epoch + 1);
     }
 
     /// Learns what was last passed on at a location: a lock taken, a token received.
     pub(crate) fn acquire(&mut self, thread: u32, location: usize) {
-        if let Some(sync) = self.syncs.get(&location) {
+        if let Some(sync) = self.syncs.get(location) {
             self.threads[thread as usize].clock.join(&sync.carries);
         }
     }
 
     /// Passes on what the thread knows, besides what others have passed on there.
     pub(crate) fn release(&mut self, thread: u32, location: usize) {
-        let sync = self.syncs.entry(location).or_default();
+        let sync = self.syncs.entry(location);
         sync.carries.join(&self.threads[thread as usize].clock);
+        sync.whole = None;
         self.advance(thread);
     }
 
@@ -208,7 +245,7 @@ impl Detector {
     ) -> Result<(), Race> {
         let clock = &self.threads[thread as usize].clock;
         let second = Touch { thread, epoch: clock.get(thread), name, caller };
-        let cell = self.cells.entry(address).or_default();
+        let cell = self.cells.entry(address);
         if let Some(first) = cell.write.filter(|write| unknown(clock, write)) {
             return Err(Race { first, second });
         }
@@ -227,12 +264,12 @@ impl Detector {
 
     /// The cell is gone; its address may get another life.
     pub(crate) fn forget_cell(&mut self, address: usize) {
-        self.cells.remove(&address);
+        self.cells.remove(address);
     }
 
     /// The lock is gone; its address may get another life.
     pub(crate) fn forget_sync(&mut self, location: usize) {
-        self.syncs.remove(&location);
+        self.syncs.remove(location);
     }
 
     /// A block is freed: every access inside of it must be known to the thread that frees. It is forgotten.
@@ -248,20 +285,10 @@ impl Detector {
                 racing = Some((address, touch));
             }
         };
-        self.syncs.retain(|address, sync| {
-            let inside = block.contains(address);
-            if inside {
-                consider(*address, &sync.touches);
-            }
-            !inside
-        });
-        self.cells.retain(|address, cell| {
-            let inside = block.contains(address);
-            if inside {
-                consider(*address, cell.write.as_slice());
-                consider(*address, &cell.reads);
-            }
-            !inside
+        self.syncs.remove_range(block.clone(), |address, sync| consider(address, &sync.touches));
+        self.cells.remove_range(block, |address, cell| {
+            consider(address, cell.write.as_slice());
+            consider(address, &cell.reads);
         });
         racing.map_or(Ok(()), |(_, touch)| Err(touch))
     }

@@ -143,23 +143,24 @@ impl<T> Started<T> {
     /// The function and its result must outlive the thread: its owner joins it, or both live for ever.
     pub(super) unsafe fn start<F: FnOnce() -> T>(name: Option<String>, function: F) -> Started<T> {
         front::settle();
-        let parent = interface::current_thread();
-        let result = front::outside(|| Arc::new(Mutex::new(None)));
-        let slot = result.clone();
-        let name: Option<Arc<str>> = front::outside(|| name.map(Arc::from));
-        let given = name.clone();
-        let body = move || {
-            let id = interface::current_thread();
-            interface::with_state(|front: &mut Front| {
-                front.thread(id).name = given;
-                front.detector.start(id.0, Some(parent.0));
-            });
-            let value = function();
-            // A result that is never asked for is dropped here or with its handle, whichever comes later: as std's.
-            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
-            drop(slot);
-        };
-        let body: Box<dyn FnOnce() + '_> = front::outside(|| Box::new(body));
+        let (result, name, body) = interface::with_own_state(|_: &mut Front, parent| {
+            let result = Arc::new(Mutex::new(None));
+            let slot = result.clone();
+            let name: Option<Arc<str>> = name.map(Arc::from);
+            let given = name.clone();
+            let body = move || {
+                interface::with_own_state(|front: &mut Front, id| {
+                    front.thread(id).name = given;
+                    front.detector.start(id.0, Some(parent.0));
+                });
+                let value = function();
+                // A result that is never asked for is dropped here or with its handle, whichever comes later: as std's.
+                *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+                drop(slot);
+            };
+            let body: Box<dyn FnOnce() + '_> = Box::new(body);
+            (result, name, body)
+        });
         // SAFETY: the caller's promise.
         let body: Box<dyn FnOnce() + 'static> = unsafe { ::std::mem::transmute(body) };
         let id = interface::spawn(body);
