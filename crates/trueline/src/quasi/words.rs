@@ -153,7 +153,7 @@ pub(crate) fn discipline(kind: Kind) -> Option<Discipline> {
         Kind::Queue => Some(Discipline::Queue),
         Kind::Stack => Some(Discipline::Stack),
         Kind::PriorityQueue | Kind::MinPriorityQueue => Some(Discipline::Priority),
-        Kind::Register | Kind::Set | Kind::Mutex => None,
+        Kind::Register | Kind::Set | Kind::Mutex | Kind::Snapshot => None,
     }
 }
 
