@@ -48,7 +48,8 @@ fn the_example_crates_are_explored_by_their_own_tests() {
 
     // The report of the one that is wrong stands in the documentation.
     let report = report(&told);
-    for page in [include_str!("../../../docs/testing-code.md"), include_str!("../../../README.md")] {
+    for page in [include_str!("../../../docs/testing-code.md"), include_str!("../../../README.md")]
+    {
         let after = page.split("against the example crate -->\n```text\n").nth(1);
         let shown = after.and_then(|rest| rest.split("```").next());
         assert_eq!(shown.expect("a block"), report);
