@@ -46,11 +46,14 @@ fn the_example_crates_are_explored_by_their_own_tests() {
     assert!(told.matches(scope).count() >= 3, "{told}");
     succeeds("containers", &["build", "--offline", "--quiet"], None);
 
-    // The report of the one that is wrong stands in the documentation, but for the number of its replay.
+    // The report of the one that is wrong stands in the documentation.
     let report = report(&told);
-    let page = include_str!("../../../docs/testing-code.md");
-    let shown = page.split("```text\n").nth(1).and_then(|rest| rest.split("```").next());
-    assert_eq!(shown.expect("a block"), report);
+    for page in [include_str!("../../../docs/testing-code.md"), include_str!("../../../README.md")]
+    {
+        let after = page.split("against the example crate -->\n```text\n").nth(1);
+        let shown = after.and_then(|rest| rest.split("```").next());
+        assert_eq!(shown.expect("a block"), report);
+    }
 
     // The last line of the report runs it again: one execution, the same failure.
     let again = report.lines().last().expect("a report has lines").trim();
