@@ -27,17 +27,29 @@ fn ci() -> ExitCode {
         .output()
         .is_ok_and(|output| output.status.success());
     let tests: &[&str] = if nextest {
-        &["nextest", "run", "--workspace", "--exclude", "trueline-bench", "--no-fail-fast"]
+        &["nextest", "run", "--no-fail-fast"]
     } else {
-        &["test", "--workspace", "--exclude", "trueline-bench", "--lib", "--bins", "--tests"]
+        &["test", "--lib", "--bins", "--tests"]
     };
+    // One set of features for all, so that nothing is built twice.
+    let workspace = ["--workspace", "--exclude", "trueline-bench", "--features", "trueline/live"];
+    let tests = [tests, &workspace].concat();
+    let doc_tests = [&["test", "--doc", "--quiet"], &workspace[..]].concat();
     let steps: &[&[&str]] = &[
         &["fmt", "--all", "--check"],
-        &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"],
-        tests,
-        &["test", "-p", "trueline", "--features", "live", "--test", "example_watch_queue"],
-        &["test", "-p", "trueline", "--features", "live", "--doc", "--quiet", "live"],
-        &["test", "--workspace", "--exclude", "trueline-bench", "--doc", "--quiet"],
+        &[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--features",
+            "trueline/live",
+            "--quiet",
+            "--",
+            "-D",
+            "warnings",
+        ],
+        &tests,
+        &doc_tests,
     ];
     for step in steps {
         if !run("cargo", step) {

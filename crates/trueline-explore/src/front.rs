@@ -200,7 +200,9 @@ pub(crate) enum Edge {
 /// An event whose access is a function of the front end's state. The function must not panic.
 #[inline]
 pub(crate) fn event<R>(access: Access, body: impl FnOnce(&mut Front, u32) -> (R, Effect)) -> R {
-    perform(arrive(access), body)
+    let result = perform(arrive(access), body);
+    interface::sweep();
+    result
 }
 
 /// An access that is under way: its thread was chosen.
@@ -221,7 +223,10 @@ pub(crate) fn arrive(mut access: Access) -> Arrived {
 }
 
 /// The second half of [`event`], for those who ask the engine something in between.
-#[inline]
+///
+/// It has a frame of its own: what it leaves there differs from event to event, and the frames from that of the caller
+/// of [`arrive`] on are what tells whether a thread spins.
+#[inline(never)]
 pub(crate) fn perform<R>(access: Arrived, body: impl FnOnce(&mut Front, u32) -> (R, Effect)) -> R {
     let thread = interface::current_thread();
     let (result, effect, fault) = interface::with_state(|front: &mut Front| {
@@ -255,6 +260,7 @@ pub(crate) fn kept_event(access: Access, body: impl FnOnce(u64) -> (Effect, Edge
     if std::thread::panicking() {
         interface::amend(location, effect.after);
     }
+    interface::sweep();
     effect
 }
 

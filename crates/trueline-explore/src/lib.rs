@@ -17,3 +17,8 @@ pub use trueline;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/exploring.md")]
 pub struct Exploring;
+
+/// The page about the harness.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/testing-code.md")]
+pub struct TestingCode;

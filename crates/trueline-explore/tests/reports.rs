@@ -622,3 +622,33 @@ fn reuse_provokes_aba() {
         reused.failure
     );
 }
+
+/// What the engine leaves on the stack differs from event to event, and so does where the code generator puts it: both hid spin
+/// loops from the engine.
+#[test]
+fn leftovers_of_the_engine_do_not_hide_a_spin_loop() {
+    #[inline(never)]
+    fn shallow(flag: &AtomicBool) -> bool {
+        flag.load(Ordering::Acquire)
+    }
+    #[inline(never)]
+    fn deep(flag: &AtomicBool, levels: usize) -> bool {
+        // Mostly not written: what it holds is what lay there.
+        let room = std::mem::MaybeUninit::<[u64; 8]>::uninit();
+        std::hint::black_box(&room);
+        if levels == 0 { shallow(flag) } else { deep(flag, levels - 1) }
+    }
+    let report = run(|| {
+        let (a, b) = (AtomicBool::new(false), AtomicBool::new(false));
+        let wait = |flag: &AtomicBool| while !(deep(flag, 3) | shallow(flag) | deep(flag, 1)) {};
+        thread::scope(|s| {
+            s.spawn(|| {
+                wait(&a);
+                b.store(true, Ordering::Release);
+            });
+            wait(&b);
+            a.store(true, Ordering::Release);
+        });
+    });
+    assert!(matches!(report.failure, Some(Failure::Livelock { .. })), "{:?}", report.failure);
+}

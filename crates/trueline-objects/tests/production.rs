@@ -168,7 +168,7 @@ fn a_waiting_queue_hands_everything_over() {
         let takers: Vec<_> = (0..threads).map(|_| s.spawn(takes)).collect();
         takers.into_iter().map(|t| t.join().unwrap()).sum()
     });
-    assert_eq!(sum, (0..threads * each).sum());
+    assert_eq!(sum, (0..threads * each).sum::<u64>());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::any::{Any, TypeId};
 use std::cell::Cell;
 use std::ptr::null_mut;
 
-use super::execution::{Machine, Slot, State};
+use super::execution::{Machine, Slot, State, Thread};
 use super::interface::{Access, Effect, Failure, PerExecution, ThreadId};
 use super::spin::Frame;
 use super::strategy::End;
@@ -15,7 +15,12 @@ use super::strategy::End;
 thread_local! {
     /// The machine whose user code runs on this OS thread now.
     static MACHINE: Cell<*mut Machine> = const { Cell::new(null_mut()) };
+    /// How many words [`sweep`] clears after the event that was recorded last.
+    static SWEEP: Cell<usize> = const { Cell::new(0) };
 }
+
+/// As many words of a stack as the engine uses below a frame of the user's, with room to spare.
+const SWEPT_WORDS: usize = 2048;
 
 /// From here on this OS thread runs user code of the machine.
 pub(super) fn enter(machine: *mut Machine) {
@@ -59,7 +64,7 @@ pub(crate) fn point(access: &Access) {
         point_with_registers(access);
     }
     #[cfg(not(target_arch = "x86_64"))]
-    point_at(access, null());
+    point_at(access, std::ptr::null());
 }
 
 /// Calls [`point_at`] with the registers that a callee preserves saved on the stack, and with the address of the
@@ -118,6 +123,42 @@ extern "sysv64" fn point_at(access: &Access, lowest: *const u64) {
     MACHINE.set(this);
 }
 
+/// See [`super::interface::sweep`].
+#[inline]
+pub(crate) fn sweep() {
+    let words = SWEEP.get();
+    if words != 0 {
+        // SAFETY: nothing lives below the frame that calls, and `record` has seen that so many words are on the stack.
+        #[cfg(target_arch = "x86_64")]
+        unsafe {
+            clear_below(words);
+        }
+    }
+}
+
+/// Sets so many words below its return address to zero. It has no frame, since that would hide leftovers itself.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+unsafe extern "sysv64" fn clear_below(words: usize) {
+    std::arch::naked_asm!(
+        "mov rcx, rdi",
+        "shl rdi, 3",
+        "neg rdi",
+        "add rdi, rsp",
+        "xor eax, eax",
+        "rep stosq",
+        "ret",
+    )
+}
+
+/// How many words of the stack below this frame may be cleared.
+fn words_to_sweep(record: &Thread, stack_size: usize) -> usize {
+    let here = &raw const record as usize;
+    let lowest = (record.base as usize).saturating_sub(stack_size);
+    (here.saturating_sub(lowest) / size_of::<u64>()).min(SWEPT_WORDS)
+}
+
+#[inline(never)]
 pub(crate) fn record(effect: Effect) {
     let this = MACHINE.replace(null_mut());
     assert!(!this.is_null(), "no exploration is under way");
@@ -131,6 +172,9 @@ pub(crate) fn record(effect: Effect) {
             let record = &mut machine.threads[me as usize];
             record.state = State::Running;
             let watched = record.spin.recorded(&record.pending, effect);
+            let words =
+                if record.spin.repeats() { words_to_sweep(record, machine.stack_size) } else { 0 };
+            SWEEP.set(words);
             let choice = std::mem::replace(&mut machine.choice, (0, 1));
             let same = machine.trace.push(me, &record.pending, watched, effect, choice)
                 && (*machine.strategy).executed(&machine.trace);

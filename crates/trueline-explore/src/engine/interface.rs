@@ -307,6 +307,13 @@ pub fn record(effect: Effect) {
     calls::record(effect);
 }
 
+/// Removes what the engine left below the caller's frame, where the thread may be spinning: called when an event is over, from
+/// the frame that called [`point`]. Without it a spin loop whose rounds differ in such leftovers is not recognised.
+#[inline]
+pub(crate) fn sweep() {
+    calls::sweep();
+}
+
 /// The value last recorded at a location in this execution; 0 if there is none.
 pub fn value(location: usize) -> u64 {
     calls::with(|e| e.value(location))

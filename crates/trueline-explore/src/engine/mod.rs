@@ -13,7 +13,7 @@ pub mod interface;
 mod intervals;
 mod locations;
 mod optimal;
-mod panics;
+pub(crate) mod panics;
 mod parallel;
 mod races;
 pub(crate) mod report;

@@ -1,10 +1,18 @@
-//! The one panic hook: silent inside an exploration, where a panic is a result; as before elsewhere.
+//! The one panic hook: silent inside an exploration, where a panic is a result, and where the harness asks; as before elsewhere.
 
-use std::panic;
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
 use super::calls;
 use super::interface::Failure;
+
+thread_local! {
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+    /// Where the last panic that was kept quiet happened.
+    static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
+}
 
 /// Installs the hook, once in a process. The hook that was there before is called for panics outside of explorations.
 pub(crate) fn install_hook() {
@@ -13,16 +21,46 @@ pub(crate) fn install_hook() {
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             let noted = calls::try_with(|machine| {
-                let payload = info.payload();
-                let message = (payload.downcast_ref::<&str>().map(|text| String::from(*text)))
-                    .or_else(|| payload.downcast_ref::<String>().cloned())
-                    .unwrap_or_else(|| String::from("a panic with a payload that is no text"));
+                let message = message(info.payload());
                 let at = info.location().map(ToString::to_string);
                 machine.panic = Some(Failure::Panic { message, at });
             });
-            if noted.is_none() {
+            if noted.is_some() {
+                return;
+            }
+            if QUIET.get() {
+                PLACE.set(info.location().map(ToString::to_string));
+            } else {
                 before(info);
             }
         }));
     });
+}
+
+/// A panic that was caught, and where it happened.
+pub(crate) struct Caught {
+    pub(crate) payload: Box<dyn Any + Send>,
+    at: Option<String>,
+}
+
+impl Caught {
+    /// The panic as a failure of the engine's.
+    pub(crate) fn failure(self) -> Failure {
+        Failure::Panic { message: message(&*self.payload), at: self.at }
+    }
+}
+
+/// Runs a function; a panic of its is caught, and not printed.
+pub(crate) fn caught<R>(function: impl FnOnce() -> R) -> Result<R, Caught> {
+    install_hook();
+    let quiet = QUIET.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(function));
+    QUIET.set(quiet);
+    result.map_err(|payload| Caught { payload, at: PLACE.take() })
+}
+
+fn message(payload: &(dyn Any + Send)) -> String {
+    (payload.downcast_ref::<&str>().map(|text| String::from(*text)))
+        .or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| String::from("a panic with a payload that is no text"))
 }

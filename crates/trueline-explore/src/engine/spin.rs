@@ -11,7 +11,8 @@
 //! leaves the value as it is, a failed compare-exchange among them, is a read.
 //!
 //! The state is hashed only where a thread reads a location again from the same line since it last wrote; the first
-//! round is never compared, since what lies on the stack before it may be leftovers. On processors other
+//! round is never compared, since what lies on the stack before it may be leftovers. Those of the engine itself, which
+//! works on the thread's stack, are swept away after each such read. On processors other
 //! than x86-64 the state is not known, and only the following finds loops.
 //!
 //! **Hints.** After `spin_loop` or `yield_now` between two reads of a location from the same line the state is not asked for, as long as
@@ -106,25 +107,23 @@ impl Spin {
     fn compare(&mut self, access: &Access, frame: Frame) {
         let same =
             |read: &Read| read.location == access.location && ptr::eq(read.caller, access.caller);
-        let Some(start) = self.reads.iter().rposition(same) else {
+        let Some(latest) = self.reads.iter().rposition(same) else {
             return;
         };
-        // If a value has changed within the round, the next one will not be like it. What the values are now must not matter: it
-        // depends on who else has run since, and what an event is must depend on its thread's past alone.
-        let round = &self.reads[start..];
-        let changed = |read: &Read| {
-            let differs =
-                |other: &Read| other.location == read.location && other.value != read.value;
-            round.iter().any(differs)
-        };
-        if round.iter().any(changed) {
+        if self.has_changed_since(latest) {
             return;
         }
-        let hinted = self.hint.is_some_and(|reads| reads > start && self.repeats_since(reads));
-        if !hinted {
+        let start = if self.hint.is_some_and(|reads| reads > latest && self.repeats_since(reads)) {
+            Some(latest)
+        } else {
+            // A round may read a location several times from the same line, in calls from different places.
             self.state = frame.state();
-        }
-        if hinted || (self.state.is_some() && self.reads[start].state == self.state) {
+            let alike = |read: &Read| same(read) && read.state == self.state;
+            self.state.and_then(|_| self.reads.iter().rposition(alike))
+        };
+        if let Some(start) = start
+            && !self.has_changed_since(start)
+        {
             let round = self.reads[start..].iter();
             let mut watched: Vec<(usize, u64)> =
                 round.map(|read| (read.location, read.value)).collect();
@@ -132,6 +131,18 @@ impl Spin {
             watched.dedup();
             self.watched = Some(Arc::from(watched));
         }
+    }
+
+    /// Whether a value has changed within a round: then the next one will not be like it. What the values are now must not matter:
+    /// it depends on who else has run since, and what an event is must depend on its thread's past alone.
+    fn has_changed_since(&self, start: usize) -> bool {
+        let round = &self.reads[start..];
+        let changed = |read: &Read| {
+            let differs =
+                |other: &Read| other.location == read.location && other.value != read.value;
+            round.iter().any(differs)
+        };
+        round.iter().any(changed)
     }
 
     /// Whether all reads since the hint found what those before it had found. If one did not, the thread has seen something new, and
@@ -166,6 +177,12 @@ impl Spin {
             state: self.state.take(),
         });
         watched
+    }
+
+    /// Whether the last access was a read that repeats one from the same line.
+    #[inline]
+    pub(crate) fn repeats(&self) -> bool {
+        self.reads.last().is_some_and(|read| read.state.is_some())
     }
 
     pub(crate) fn watched(&self) -> Option<Watched> {

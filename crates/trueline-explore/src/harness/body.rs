@@ -3,9 +3,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
-
+use super::judge::Table;
 use super::scenario::Scenario;
 use super::{Invariant, Make, Operate, Thread};
 use crate::engine::interface::{self, Access, Effect, Failure};
@@ -19,7 +17,7 @@ pub(crate) struct Body<'a, T, O: Operate<T>> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) invariant: Option<&'a Invariant<T>>,
     pub(crate) reuse: Reuse,
-    results: Mutex<Results<O::Ret>>,
+    results: Mutex<Table<O::Ret>>,
     trouble: Mutex<Option<Trouble>>,
 }
 
@@ -32,12 +30,6 @@ pub(crate) enum Trouble {
     Invariant(String),
 }
 
-/// Results by number.
-struct Results<R> {
-    numbers: HashMap<R, u64, FixedState>,
-    all: Vec<R>,
-}
-
 impl<'a, T: Sync, O: Operate<T>> Body<'a, T, O> {
     pub(crate) fn new(
         make: &'a Make<T>,
@@ -46,9 +38,8 @@ impl<'a, T: Sync, O: Operate<T>> Body<'a, T, O> {
         invariant: Option<&'a Invariant<T>>,
         reuse: Reuse,
     ) -> Body<'a, T, O> {
-        let numbers = HashMap::with_hasher(FixedState::default());
-        let results = Mutex::new(Results { numbers, all: Vec::new() });
-        Body { make, alphabet, scenario, invariant, reuse, results, trouble: Mutex::new(None) }
+        let (results, trouble) = (Mutex::default(), Mutex::new(None));
+        Body { make, alphabet, scenario, invariant, reuse, results, trouble }
     }
 
     /// Runs the scenario once, inside of an exploration.
@@ -95,8 +86,8 @@ impl<'a, T: Sync, O: Operate<T>> Body<'a, T, O> {
             let note = NotePanic { trouble: &self.trouble, what: Trouble::Panicked(number) };
             let result = self.alphabet[call].operate(handle);
             std::mem::forget(note);
-            let result_number = untracked(|| self.number_of(&result));
-            interface::operation_ends(result_number);
+            let number = untracked(|| lock(&self.results).number_of(&result));
+            interface::operation_ends(u64::from(number));
         }
     }
 
@@ -116,20 +107,9 @@ impl<'a, T: Sync, O: Operate<T>> Body<'a, T, O> {
         }
     }
 
-    fn number_of(&self, result: &O::Ret) -> u64 {
-        let mut results = lock(&self.results);
-        if let Some(&number) = results.numbers.get(result) {
-            return number;
-        }
-        let number = results.all.len() as u64;
-        results.all.push(result.clone());
-        results.numbers.insert(result.clone(), number);
-        number
-    }
-
     /// The result that has a number.
     pub(crate) fn result(&self, number: u64) -> O::Ret {
-        lock(&self.results).all[number as usize].clone()
+        lock(&self.results).value(number as u32)
     }
 
     /// What the code under test did wrong in the execution that failed.

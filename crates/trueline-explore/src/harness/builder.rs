@@ -1,6 +1,7 @@
 //! What a test says: the object, its operations, its specification, and how much to try.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,9 +12,10 @@ use super::generate::{Plan, Role, WellFormed};
 use super::judge::{Judge, Specified};
 use super::outcome::Outcome;
 use super::scenario::{Lane, Scenario};
+use super::serial::Serial;
 use super::setting::Watch;
 use super::stressed::{self, Owned};
-use super::{Invariant, Make, Operate, driver, explored};
+use super::{Invariant, Make, Operate, driver, explored, regressions};
 use crate::engine::{Exploration, Sampler};
 use crate::memory::Reuse;
 
@@ -22,7 +24,7 @@ use crate::memory::Reuse;
 pub struct Harness<T, O: Operate<T>, M = Explore> {
     pub(crate) make: Arc<Make<T>>,
     pub(crate) mode: M,
-    pub(crate) judge: Option<Box<dyn Judge<O, O::Ret>>>,
+    judge: Option<Box<MakeJudge<O, O::Ret>>>,
     pub(crate) operations: Vec<O>,
     pub(crate) before: Vec<O>,
     pub(crate) after: Vec<O>,
@@ -35,9 +37,12 @@ pub struct Harness<T, O: Operate<T>, M = Explore> {
     pub(crate) invariant: Option<Arc<Invariant<T>>>,
     pub(crate) watch: Option<Box<Watch<O, O::Ret>>>,
     pub(crate) name: Option<String>,
-    pub(crate) regressions: bool,
+    pub(crate) regressions: Option<PathBuf>,
     pub(crate) replay: Option<String>,
 }
+
+/// Numbers a specification's operations as they are in the alphabet of the test.
+type MakeJudge<O, R> = dyn FnOnce(Vec<O>) -> Arc<dyn Judge<R>> + Send + Sync;
 
 /// Whether an operation inserts.
 type Inserts<O> = dyn Fn(&O) -> bool + Send + Sync;
@@ -120,7 +125,7 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
             invariant: None,
             watch: None,
             name: None,
-            regressions: false,
+            regressions: None,
             replay: None,
         }
     }
@@ -130,7 +135,7 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
     where
         S: Spec<Op = O, Ret = O::Ret> + 'static,
     {
-        self.judge = Some(Box::new(Specified::new(spec)));
+        self.judge = Some(Box::new(|alphabet| Arc::new(Specified::new(spec, alphabet))));
         self
     }
 
@@ -221,8 +226,13 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
     }
 
     /// Keeps scenarios that fail in `trueline-regressions/`, beside `Cargo.toml`, and runs them first.
-    pub fn regressions(mut self) -> Self {
-        self.regressions = true;
+    pub fn regressions(self) -> Self {
+        self.regressions_in(regressions::directory())
+    }
+
+    /// As [`Harness::regressions`], in another directory.
+    pub fn regressions_in(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.regressions = Some(directory.into());
         self
     }
 
@@ -233,6 +243,21 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
     ) -> Self {
         self.watch = Some(Box::new(watch));
         self
+    }
+
+    /// The specification, or the object itself where there is none.
+    fn take_judge(&mut self, alphabet: &[O]) -> Arc<dyn Judge<O::Ret>>
+    where
+        T: Sync,
+    {
+        let alphabet = alphabet.to_vec();
+        match self.judge.take() {
+            Some(make) => make(alphabet),
+            None => {
+                let itself = Serial::new(Arc::clone(&self.make), alphabet.clone());
+                Arc::new(Specified::new(itself, alphabet))
+            }
+        }
     }
 
     /// Whether scenarios are drawn at random.
@@ -360,9 +385,10 @@ impl<T: Sync + 'static, O: Operate<T>> Harness<T, O, Explore> {
     }
 
     /// Runs the test.
-    pub fn run(self) -> Outcome<O, O::Ret> {
+    pub fn run(mut self) -> Outcome<O, O::Ret> {
         let alphabet = self.alphabet();
-        driver::run(&self, &alphabet, &|setting, scenario, effort| {
+        let judge = self.take_judge(&alphabet);
+        driver::run(&self, &alphabet, &judge, &|setting, scenario, effort| {
             explored::try_scenario(&self.mode, setting, scenario, effort)
         })
     }
@@ -402,7 +428,8 @@ impl<T: Send + Sync + 'static, O: Operate<T>> Harness<T, O, Stress> {
             invariant: self.invariant.clone(),
             alphabet: Arc::clone(&alphabet),
         };
-        driver::run(&self, &alphabet, &|setting, scenario, effort| {
+        let judge = self.take_judge(&alphabet);
+        driver::run(&self, &alphabet, &judge, &|setting, scenario, effort| {
             stressed::try_scenario(&self.mode, &owned, setting, scenario, effort)
         })
     }

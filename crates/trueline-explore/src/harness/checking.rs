@@ -5,12 +5,12 @@ use std::sync::{Mutex, PoisonError};
 
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
+use trueline::Verdict;
 use trueline::history::Operation;
-use trueline::{History, Verdict};
 
 use super::Operate;
 use super::histories::{self, Made};
-use super::judge::Waiting;
+use super::numbered::Waiting;
 use super::outcome::Counts;
 use super::scenario::Scenario;
 use super::setting::{Drawn, Setting};
@@ -80,14 +80,20 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
         result: impl Fn(u64) -> O::Ret,
     ) -> Drawn<O, O::Ret> {
         let raw = histories::of_order(self.scenario, made, |i| before[i]);
-        let decode = |o: &Operation<_, _>| {
-            let operation = made[histories::place(&o.op)];
-            let op = self.setting.alphabet[self.calls[operation.call]].clone();
-            Ok::<_, Infallible>((op, operation.result.map(&result)))
-        };
-        let Ok(history): Result<History<O, O::Ret>, _> = raw.map(decode);
+        let results: Vec<Option<O::Ret>> = made.iter().map(|o| o.result.map(&result)).collect();
+        let numbers = raw.map(|o: &Operation<_, _>| {
+            let place = histories::place(&o.op);
+            let ret = results[place].as_ref().map(|ret| self.setting.judge.number_of(ret));
+            Ok::<_, Infallible>((self.calls[made[place].call] as u32, ret))
+        });
+        let history = raw.map(|o: &Operation<_, _>| {
+            let place = histories::place(&o.op);
+            let op = self.setting.alphabet[self.calls[made[place].call]].clone();
+            Ok::<_, Infallible>((op, results[place].clone()))
+        });
+        let (Ok(numbers), Ok(history)) = (numbers, history);
         let calls = made.iter().map(|operation| operation.call).collect();
-        Drawn { raw, calls, history, outcome: None }
+        Drawn { numbers, raw, calls, history, outcome: None }
     }
 
     pub(crate) fn counts(&self) -> Counts {
@@ -112,7 +118,7 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
                 let (drawn, states) = (Box::new(drawn), Vec::new());
                 return Some(Found::Stuck { drawn, states, waiting, culprits });
             }
-            match self.setting.judge.may_wait(&drawn.history) {
+            match self.setting.numbered.may_wait(&drawn.numbers) {
                 Ok(Waiting::Allowed) => return None,
                 Ok(Waiting::Enabled(states)) => {
                     return Some(Found::Stuck {
@@ -127,7 +133,7 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
                 Err(what) => return Some(Found::Error(what)),
             }
         }
-        let outcome = match self.setting.judge.check(&drawn.history) {
+        let outcome = match self.setting.numbered.check(&drawn.numbers) {
             Ok(outcome) => outcome,
             Err(what) => return Some(Found::Error(what)),
         };

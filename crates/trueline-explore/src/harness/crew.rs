@@ -8,15 +8,14 @@
 //! cannot begin before the first reading nor end after the second. Operations whose readings are equal overlap. What is claimed rests on
 //! the clock being the same on all processors, as that of `Instant` is.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::judge::message;
 use super::scenario::Scenario;
 use super::{Invariant, Make, Operate, Thread};
+use crate::engine::panics::caught;
 
 /// What one call did.
 #[derive(Clone, Debug)]
@@ -209,11 +208,11 @@ impl<T, O: Operate<T>> Shared<T, O> {
             return Ended::Panicked(call, message);
         }
         let Some(invariant) = &self.invariant else { return Ended::Well };
-        match catch_unwind(AssertUnwindSafe(|| invariant(object))) {
+        match caught(|| invariant(object)) {
             Ok(Ok(())) => Ended::Well,
             Ok(Err(what)) => Ended::Invariant(what),
-            Err(payload) => {
-                Ended::Invariant(format!("the invariant does not hold: {}", message(&*payload)))
+            Err(caught) => {
+                Ended::Invariant(format!("the invariant does not hold: {}", caught.failure()))
             }
         }
     }
@@ -238,7 +237,7 @@ impl<T, O: Operate<T>> Shared<T, O> {
                 }
             };
             fence(Ordering::SeqCst);
-            let result = catch_unwind(AssertUnwindSafe(|| self.alphabet[call].operate(handle)));
+            let result = caught(|| self.alphabet[call].operate(handle));
             fence(Ordering::SeqCst);
             let returned = self.start.elapsed();
             match result {
@@ -247,8 +246,8 @@ impl<T, O: Operate<T>> Shared<T, O> {
                     let last = done.last_mut().expect("it was noted");
                     (last.called, last.returned) = (called, Some((returned, result)));
                 }
-                Err(payload) => {
-                    *lock(&self.panicked) = Some((number, message(&*payload)));
+                Err(caught) => {
+                    *lock(&self.panicked) = Some((number, caught.failure().to_string()));
                     return;
                 }
             }

@@ -3,9 +3,8 @@
 //! Threads stand side by side, each with a margin of its own. Locations and addresses get short names in the order in which they appear;
 //! rounds of a loop that do the same again are counted instead of shown.
 
-use std::collections::HashMap;
-use std::hash::RandomState;
-
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
 use trueline_report::{Document, Line, Role, clean, cut};
 
 use crate::engine::Step;
@@ -167,8 +166,8 @@ fn place(step: &Step) -> String {
 /// Short names of locations and addresses.
 #[derive(Default)]
 struct Names {
-    locations: HashMap<usize, usize, RandomState>,
-    addresses: HashMap<u64, usize, RandomState>,
+    locations: HashMap<usize, usize, FixedState>,
+    addresses: HashMap<u64, usize, FixedState>,
 }
 
 impl Names {

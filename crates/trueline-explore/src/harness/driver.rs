@@ -1,15 +1,16 @@
 //! Runs the scenarios of a test one after the other, up to the first that fails.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::generate::Plan;
-use super::judge::{Judge, Specified};
+use super::judge::Judge;
 use super::minimise::minimise;
+use super::numbered::{Numbered, Steps};
 use super::outcome::{Counts, Failure, Outcome, Verdict};
 use super::regressions::Regressions;
 use super::replay::{self, Replay};
 use super::scenario::Scenario;
-use super::serial::Serial;
 use super::setting::{Attempt, Effort, Ended, Failing, Setting};
 use super::{Harness, Operate, report};
 use crate::engine::MAX_OPERATIONS;
@@ -32,25 +33,20 @@ struct Run<'a, T, O: Operate<T>> {
 pub(crate) fn run<T, O, M>(
     harness: &Harness<T, O, M>,
     alphabet: &[O],
+    judge: &Arc<dyn Judge<O::Ret>>,
     attempt: &Attempt<'_, T, O>,
 ) -> Outcome<O, O::Ret>
 where
     T: Sync + 'static,
     O: Operate<T>,
 {
-    let itself: Specified<Serial<T, O>>;
-    let judge: &dyn Judge<O, O::Ret> = match harness.judge.as_deref() {
-        Some(judge) => judge,
-        None => {
-            itself = Specified::new(Serial::new(harness.make.clone(), alphabet.to_vec()));
-            &itself
-        }
-    };
+    let numbered = Numbered::new(Arc::clone(judge) as Arc<dyn Steps>);
     let setting = Setting {
         make: &*harness.make,
         alphabet,
         invariant: harness.invariant.as_deref(),
-        judge,
+        judge: &**judge,
+        numbered: &numbered,
         watch: harness.watch.as_deref(),
     };
     let name = harness.name.clone().or_else(replay::test_name);
@@ -63,7 +59,8 @@ where
         sample: harness.samples_scenarios(),
         regressions: harness
             .regressions
-            .then(|| Regressions::of_this_test(name.as_deref().unwrap_or("test"))),
+            .as_deref()
+            .map(|directory| Regressions::open(directory, name.as_deref().unwrap_or("test"))),
     };
     let wanted = harness.replay.clone().or_else(|| std::env::var(replay::VARIABLE).ok());
     match replay::asked(wanted.as_deref(), run.number, alphabet.len()) {

@@ -85,7 +85,7 @@ fn ended<T: Sync, O: Operate<T>>(
     };
     // Shown as it ran; a history that was refuted replaces this.
     let made = made(&report.operations);
-    let before = histories::before_in_steps(&made, &report.steps);
+    let before = histories::before_in_steps(scenario, &made, &report.steps);
     let drawn = checking.drawn(&made, &before, |number| body.result(number));
     let mut failing = Failing {
         scenario: scenario.clone(),

@@ -60,23 +60,80 @@ pub(crate) fn place(call: &Call) -> usize {
     }
 }
 
-/// The operations that were over before each began, as it ran: those that returned with their last step before its first. An operation
-/// without a step is taken to be over at once, after what came before it in its thread.
-pub(crate) fn before_in_steps(made: &[Made], steps: &[Step]) -> Vec<u128> {
-    let place = |operation: &Made| {
-        let inside = |step: &&Step| step.operation == Some(operation.call as u64);
-        let first = steps.iter().position(|step| inside(&step));
-        Some((first?, steps.iter().rposition(|step| inside(&step))?))
-    };
-    let places: Vec<Option<(usize, usize)>> = made.iter().map(place).collect();
-    let mut before: Vec<u128> = Vec::new();
-    for (i, here) in places.iter().enumerate() {
-        let over = |j: &usize| match (here, places[*j]) {
-            (Some((first, _)), Some((_, last))) => made[*j].result.is_some() && last < *first,
-            _ => false,
-        };
-        before.push((0..made.len()).filter(over).fold(0, |set, j| set | 1 << j));
-        debug_assert!(before[i] >> i & 1 == 0);
+/// The operations that were over before each began, as it ran: those that returned with their last step before its first. Operations of a
+/// thread come in the order of their calls. One without a step is taken to happen right after the operation before it in its thread.
+pub(crate) fn before_in_steps(scenario: &Scenario, made: &[Made], steps: &[Step]) -> Vec<u128> {
+    let threads = scenario.calls();
+    let thread = |operation: &Made| threads[operation.call].0;
+    // Between two steps there is room for all operations that have none.
+    let room = made.len() + 1;
+    let mut spans: Vec<(usize, usize)> = Vec::with_capacity(made.len());
+    for (i, operation) in made.iter().enumerate() {
+        let inside = |step: &Step| step.operation == Some(operation.call as u64);
+        let first = steps.iter().position(inside);
+        let last = steps.iter().rposition(inside);
+        let previous = (0..i).rev().find(|&j| thread(&made[j]) == thread(operation));
+        spans.push(match (first, last) {
+            (Some(first), Some(last)) => ((first + 1) * room, (last + 1) * room),
+            _ => {
+                let after = previous.map_or(0, |j| spans[j].1) + 1;
+                (after, after)
+            }
+        });
     }
-    before
+    let over = |i: usize, j: &usize| made[*j].result.is_some() && spans[*j].1 < spans[i].0;
+    let before = |i| (0..made.len()).filter(|j| over(i, j)).fold(0, |set, j| set | 1 << j);
+    (0..made.len()).map(before).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::interface::{Kind, ThreadId};
+
+    fn show(history: &History) -> String {
+        let event = |o: &trueline::history::Operation<Call, Value>| {
+            let process = &history.processes()[o.process as usize];
+            let end = if o.is_pending() { String::from("-") } else { o.returned.to_string() };
+            format!("{process}:{}@{}..{end}", place(&o.op), o.call)
+        };
+        history.operations().iter().map(event).collect::<Vec<_>>().join(" ")
+    }
+
+    fn made(results: &[Option<u64>]) -> Vec<Made> {
+        results.iter().enumerate().map(|(call, &result)| Made { call, result }).collect()
+    }
+
+    #[test]
+    fn an_interval_order_becomes_calls_and_returns() {
+        let scenario: Scenario = "/0.0,0/".parse().unwrap();
+        let made = made(&[Some(0), Some(0), Some(0)]);
+        // The first precedes both others, which overlap.
+        let history = of_order(&scenario, &made, |i| [0, 0b001, 0b001][i]);
+        assert_eq!(show(&history), "1:0@0..1 1:1@2..4 2:2@3..5");
+        let waiting = [Made { call: 0, result: None }, Made { call: 2, result: Some(0) }];
+        assert_eq!(show(&of_order(&scenario, &waiting, |_| 0)), "1:0@0..- 2:1@1..2");
+        assert_eq!(show(&of_order(&scenario, &[], |_| 0)), "");
+    }
+
+    #[test]
+    fn operations_of_a_thread_that_make_no_steps_do_not_overlap() {
+        let scenario: Scenario = "/0.0.0,0/".parse().unwrap();
+        let step = |operation| Step {
+            thread: ThreadId(1),
+            name: "",
+            kind: Kind::Read,
+            location: 1,
+            before: 0,
+            after: 0,
+            wrote: false,
+            caller: std::panic::Location::caller(),
+            operation: Some(operation),
+        };
+        let made = made(&[Some(0), Some(0), Some(0), None]);
+        let before = before_in_steps(&scenario, &made, &[step(3), step(2), step(3)]);
+        assert_eq!(before, [0, 0b001, 0b011, 0b011]);
+        let history = of_order(&scenario, &made, |i| before[i]);
+        assert_eq!(show(&history), "1:0@0..1 1:1@2..3 1:2@4..6 2:3@5..-");
+    }
 }

@@ -1,203 +1,134 @@
-//! A specification as the harness sees it: one that decides histories, whatever its type.
-//!
-//! A specification is the user's code and may panic: the panic is caught where the specification is asked, and becomes an error that
-//! names the operation.
+//! A specification of the user's, with numbers for its operations, results and states.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::FixedState;
-use hashbrown::HashSet;
-use trueline::spec::{Canonical, Spec, Touches};
-use trueline::{Check, History, Outcome};
+use hashbrown::HashMap;
+use trueline::spec::{Data, Spec, Touches};
 
-/// Decides histories of operations `O` with results `R`.
-pub(crate) trait Judge<O, R>: Send + Sync {
-    /// Whether a history is linearizable. An error says why the specification has no answer.
-    fn check(&self, history: &History<O, R>) -> Result<Outcome, String>;
+use super::numbered::Steps;
 
-    /// Whether the operations that wait for ever may do so: there is an order of those that returned after which none of the
-    /// others can go on. If not, the states that are possible at the end, as people read them.
-    fn may_wait(&self, history: &History<O, R>) -> Result<Waiting, String>;
-
-    /// The operation as people read it.
-    fn show(&self, op: &O, ret: Option<&R>) -> String;
+/// A specification in numbers, which numbers results of type `R`.
+pub(crate) trait Judge<R>: Steps {
+    /// The number of a result.
+    fn number_of(&self, ret: &R) -> u32;
 }
 
-/// Whether operations may wait for ever.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Waiting {
-    /// They may.
-    Allowed,
-    /// In each of these states, which are all that are possible, one of them could go on.
-    Enabled(Vec<String>),
-    /// No order explains those that returned.
-    NoOrder,
+/// A specification of the user's. Operations are numbered as in the alphabet of the test.
+pub(crate) struct Specified<S: Spec> {
+    spec: S,
+    alphabet: Vec<S::Op>,
+    rets: Mutex<Table<S::Ret>>,
+    states: Mutex<States<S::State>>,
 }
 
-/// A specification of the user's as a judge.
-pub(crate) struct Specified<S> {
-    check: Check<'static, Guarded<S>>,
-    guarded: Guarded<S>,
+/// Things by number.
+pub(crate) struct Table<V> {
+    numbers: HashMap<V, u32, FixedState>,
+    all: Vec<V>,
+}
+
+struct States<V> {
+    table: Table<V>,
+    /// Steps that were taken.
+    known: HashMap<(u32, u32, Option<u32>), Box<[u32]>, FixedState>,
+}
+
+impl<V> Default for Table<V> {
+    fn default() -> Table<V> {
+        Table { numbers: HashMap::with_hasher(FixedState::default()), all: Vec::new() }
+    }
+}
+
+impl<V: Data> Table<V> {
+    pub(crate) fn number_of(&mut self, value: &V) -> u32 {
+        if let Some(&number) = self.numbers.get(value) {
+            return number;
+        }
+        let number = self.all.len() as u32;
+        self.all.push(value.clone());
+        self.numbers.insert(value.clone(), number);
+        number
+    }
+
+    pub(crate) fn value(&self, number: u32) -> V {
+        self.all[number as usize].clone()
+    }
 }
 
 impl<S: Spec> Specified<S> {
-    pub(crate) fn new(spec: S) -> Specified<S> {
-        let spec = std::sync::Arc::new(spec);
-        let guarded = || Guarded(std::sync::Arc::clone(&spec));
-        Specified { check: Check::new(guarded()), guarded: guarded() }
+    pub(crate) fn new(spec: S, alphabet: Vec<S::Op>) -> Specified<S> {
+        let known = HashMap::with_hasher(FixedState::default());
+        let states = Mutex::new(States { table: Table::default(), known });
+        Specified { spec, alphabet, rets: Mutex::default(), states }
+    }
+
+    fn op(&self, op: u32) -> &S::Op {
+        &self.alphabet[op as usize]
+    }
+
+    fn ret(&self, ret: Option<u32>) -> Option<S::Ret> {
+        ret.map(|number| lock(&self.rets).value(number))
     }
 }
 
-impl<S: Spec> Judge<S::Op, S::Ret> for Specified<S> {
-    fn check(&self, history: &History<S::Op, S::Ret>) -> Result<Outcome, String> {
-        guard(|| self.check.run(history))
-    }
-
-    fn may_wait(&self, history: &History<S::Op, S::Ret>) -> Result<Waiting, String> {
-        guard(|| may_wait(&self.guarded, history))
-    }
-
-    fn show(&self, op: &S::Op, ret: Option<&S::Ret>) -> String {
-        show(&self.guarded, op, ret)
+impl<S: Spec> Judge<S::Ret> for Specified<S> {
+    fn number_of(&self, ret: &S::Ret) -> u32 {
+        lock(&self.rets).number_of(ret)
     }
 }
 
-/// `push(1)` rather than `push(1) -> ()` and `push(1) -> ?`.
-pub(crate) fn show<S: Spec>(spec: &S, op: &S::Op, ret: Option<&S::Ret>) -> String {
-    let text = spec.show(op, ret);
-    match text.strip_suffix(" -> ()").or(text.strip_suffix(" -> ?")) {
-        Some(call) => call.to_string(),
-        None => text,
-    }
-}
-
-/// A panic that says why a specification has no answer. It never leaves [`guard`], whatever thread it was raised on.
-struct NoAnswer(String);
-
-/// Runs what asks a specification; the error names the operation at which it panicked.
-fn guard<T>(ask: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(ask)).map_err(|payload| match payload.downcast::<NoAnswer>() {
-        Ok(no_answer) => no_answer.0,
-        Err(payload) => format!("the specification panics: {}", message(&*payload)),
-    })
-}
-
-/// Ends the question that a specification was asked with this error.
-pub(crate) fn give_up(what: String) -> ! {
-    // Resumed rather than raised, so that no hook prints it.
-    resume_unwind(Box::new(NoAnswer(what)))
-}
-
-/// The text of a panic.
-pub(crate) fn message(payload: &(dyn std::any::Any + Send)) -> String {
-    (payload.downcast_ref::<&str>().map(|text| String::from(*text)))
-        .or_else(|| payload.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| String::from("a panic with a payload that is no text"))
-}
-
-/// A specification that says at which operation it panicked.
-struct Guarded<S>(std::sync::Arc<S>);
-
-impl<S: Spec> Spec for Guarded<S> {
-    type State = S::State;
-    type Op = S::Op;
-    type Ret = S::Ret;
-
-    fn initial(&self) -> S::State {
-        self.0.initial()
+impl<S: Spec> Steps for Specified<S> {
+    fn initial(&self) -> u32 {
+        let initial = self.spec.initial();
+        lock(&self.states).table.number_of(&initial)
     }
 
-    fn step(&self, state: &S::State, op: &S::Op, ret: Option<&S::Ret>, next: &mut Vec<S::State>) {
-        let step = AssertUnwindSafe(|| self.0.step(state, op, ret, next));
-        if let Err(payload) = catch_unwind(step) {
-            if payload.is::<NoAnswer>() {
-                resume_unwind(payload);
+    fn step(&self, state: u32, op: u32, ret: Option<u32>, next: &mut Vec<u32>) {
+        let key = (state, op, ret);
+        let before = {
+            let states = lock(&self.states);
+            if let Some(known) = states.known.get(&key) {
+                next.extend_from_slice(known);
+                return;
             }
-            let what = message(&*payload);
-            give_up(format!("the specification panics at `{op:?}` in the state {state:?}: {what}"));
-        }
+            states.table.value(state)
+        };
+        // The user's code runs without the lock: it may panic.
+        let mut after = Vec::new();
+        self.spec.step(&before, self.op(op), self.ret(ret).as_ref(), &mut after);
+        let mut states = lock(&self.states);
+        let after: Box<[u32]> = after.iter().map(|state| states.table.number_of(state)).collect();
+        next.extend_from_slice(&after);
+        states.known.insert(key, after);
     }
 
-    fn partition(&self, op: &S::Op) -> Option<u64> {
-        self.0.partition(op)
+    fn partition(&self, op: u32) -> Option<u64> {
+        self.spec.partition(self.op(op))
     }
 
-    fn canonical(&self) -> Option<Canonical<S::Op, S::Ret>> {
-        self.0.canonical()
-    }
-
-    fn observes(&self, op: &S::Op, ret: Option<&S::Ret>) -> bool {
-        self.0.observes(op, ret)
+    fn observes(&self, op: u32, ret: Option<u32>) -> bool {
+        self.spec.observes(self.op(op), self.ret(ret).as_ref())
     }
 
     fn order_insensitive(&self) -> bool {
-        self.0.order_insensitive()
+        self.spec.order_insensitive()
     }
 
-    fn looks_ahead(&self) -> bool {
-        self.0.looks_ahead()
+    fn touches(&self, op: u32, ret: Option<u32>) -> Touches {
+        self.spec.touches(self.op(op), self.ret(ret).as_ref())
     }
 
-    fn in_reach(&self, state: &S::State, observer: &S::Op, ret: Option<&S::Ret>) -> bool {
-        self.0.in_reach(state, observer, ret)
+    fn show(&self, op: u32, ret: Option<u32>) -> String {
+        self.spec.show(self.op(op), self.ret(ret).as_ref())
     }
 
-    fn may_help(&self, op: &S::Op, observer: &S::Op, ret: Option<&S::Ret>) -> bool {
-        self.0.may_help(op, observer, ret)
-    }
-
-    fn touches(&self, op: &S::Op, ret: Option<&S::Ret>) -> Touches {
-        self.0.touches(op, ret)
-    }
-
-    fn show(&self, op: &S::Op, ret: Option<&S::Ret>) -> String {
-        self.0.show(op, ret)
-    }
-
-    fn show_state(&self, state: &S::State) -> String {
-        self.0.show_state(state)
+    fn show_state(&self, state: u32) -> String {
+        let state = lock(&self.states).table.value(state);
+        self.spec.show_state(&state)
     }
 }
 
-/// All orders of the operations that returned, by sets of those taken and states; looks for one after which no other operation of the
-/// history can go on. Operations that wait have not taken effect: this is the 'stuck' history of Line-Up (Burckhardt, Dern, Musuvathi
-/// and Tan, 2010), with one order for all that wait.
-pub(crate) fn may_wait<S: Spec>(spec: &S, history: &History<S::Op, S::Ret>) -> Waiting {
-    let operations = history.operations();
-    let (done, waiting): (Vec<_>, Vec<_>) = operations.iter().partition(|o| !o.is_pending());
-    let all = if done.is_empty() { 0 } else { u128::MAX >> (128 - done.len()) };
-    let mut seen: HashSet<(u128, S::State), FixedState> =
-        HashSet::with_hasher(FixedState::default());
-    let mut stack = vec![(0u128, spec.initial())];
-    let mut enabled = Vec::new();
-    let mut next = Vec::new();
-    while let Some((taken, state)) = stack.pop() {
-        if !seen.insert((taken, state.clone())) {
-            continue;
-        }
-        if taken == all {
-            let mut can_go_on = |op| {
-                next.clear();
-                spec.step(&state, op, None, &mut next);
-                !next.is_empty()
-            };
-            if !waiting.iter().any(|o| can_go_on(&o.op)) {
-                return Waiting::Allowed;
-            }
-            enabled.push(spec.show_state(&state));
-            continue;
-        }
-        for (i, o) in done.iter().enumerate() {
-            let ready = |(j, other): (usize, &&trueline::history::Operation<S::Op, S::Ret>)| {
-                taken >> j & 1 == 1 || !other.precedes(o)
-            };
-            if taken >> i & 1 == 1 || !done.iter().enumerate().all(ready) {
-                continue;
-            }
-            next.clear();
-            spec.step(&state, &o.op, o.result.as_ref(), &mut next);
-            stack.extend(next.drain(..).map(|state| (taken | 1 << i, state)));
-        }
-    }
-    if enabled.is_empty() { Waiting::NoOrder } else { Waiting::Enabled(enabled) }
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -20,6 +20,7 @@ mod histories;
 mod judge;
 mod macros;
 mod minimise;
+mod numbered;
 mod operate;
 mod outcome;
 mod regressions;

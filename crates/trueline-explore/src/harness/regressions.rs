@@ -19,14 +19,15 @@ pub(crate) struct Regressions {
     lines: Vec<String>,
 }
 
-impl Regressions {
-    /// Those of the test that is running, beside the `Cargo.toml` of its package.
-    pub(crate) fn of_this_test(test: &str) -> Regressions {
-        let root = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(PathBuf::new, PathBuf::from);
-        Regressions::open(&root.join(DIRECTORY), test)
-    }
+/// Beside the `Cargo.toml` of the package that is tested.
+pub(crate) fn directory() -> PathBuf {
+    let root = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(PathBuf::new, PathBuf::from);
+    root.join(DIRECTORY)
+}
 
-    fn open(directory: &Path, test: &str) -> Regressions {
+impl Regressions {
+    /// Those of a test.
+    pub(crate) fn open(directory: &Path, test: &str) -> Regressions {
         let letter = |c: char| if c.is_alphanumeric() || c == '-' { c } else { '_' };
         let name: String = test.replace("::", "-").chars().map(letter).collect();
         let file = directory.join(format!("{name}.txt"));

@@ -1,6 +1,7 @@
 //! The report on a failure: what is wrong, the operations in lanes, the steps with their lines, and how to run it again.
 
 use trueline::Verdict;
+use trueline::history::Operation;
 use trueline_report::{Bar, Document, Line, Look, Role, clean, lanes, unbroken, wrap};
 
 use super::Operate;
@@ -94,7 +95,7 @@ fn operations<T, O: Operate<T>>(
     present.sort_unstable();
     present.dedup();
     let clash = explanation(failing).map(|explanation| &explanation.clash);
-    let bar = |(i, o): (usize, &trueline::history::Operation<O, O::Ret>)| {
+    let bar = |(i, o): (usize, &Operation<u32, u32>)| {
         let raw = &drawn.raw.operations()[i];
         let number = drawn.calls[super::histories::place(&raw.op)];
         let clashes = match clash {
@@ -105,11 +106,11 @@ fn operations<T, O: Operate<T>>(
             lane: present.iter().position(|&t| t == thread(number)).unwrap_or(0),
             call: o.call,
             end: (!o.is_pending()).then_some(o.returned),
-            label: clean(&setting.judge.show(&o.op, o.result.as_ref())),
+            label: clean(&setting.numbered.show(o.op, o.result)),
             clash: clashes,
         }
     };
-    let bars: Vec<Bar> = drawn.history.operations().iter().enumerate().map(bar).collect();
+    let bars: Vec<Bar> = drawn.numbers.operations().iter().enumerate().map(bar).collect();
     let names: Vec<String> = present.iter().map(|&thread| detail::name(thread)).collect();
     lanes(&bars, &names, &Look { width: WIDTH, ..Look::default() })
 }
@@ -122,15 +123,15 @@ fn labels<T, O: Operate<T>>(
     let calls = failing.scenario.calls();
     let result = |number: usize| {
         let drawn = failing.drawn.as_ref()?;
-        let found = drawn.history.operations().iter().zip(drawn.raw.operations());
+        let found = drawn.numbers.operations().iter().zip(drawn.raw.operations());
         let mut found =
             found.filter(|(_, raw)| drawn.calls[super::histories::place(&raw.op)] == number);
-        found.next()?.0.result.clone()
+        found.next()?.0.result
     };
     let label = |(number, &(thread, call)): (usize, &(usize, usize))| {
-        let op = &setting.alphabet[call];
-        let returned = result(number).map(|ret| clean(&setting.judge.show(op, Some(&ret))));
-        Some(Label { thread, call: clean(&setting.judge.show(op, None)), returned })
+        let show = |ret| clean(&setting.numbered.show(call as u32, ret));
+        let returned = result(number).map(|ret| show(Some(ret)));
+        Some(Label { thread, call: show(None), returned })
     };
     calls.iter().enumerate().map(label).collect()
 }

@@ -15,7 +15,7 @@ use hashbrown::HashMap;
 use trueline::Spec;
 
 use super::body::Body;
-use super::judge;
+use super::numbered::give_up;
 use super::scenario::Scenario;
 use super::{Make, Operate};
 use crate::engine::{Execution, Exploration};
@@ -122,7 +122,7 @@ impl<T: Sync, O: Operate<T>> Spec for Serial<T, O> {
         match self.result(&after) {
             Ok(Some(result)) if ret.is_none_or(|ret| *ret == result) => next.push(after),
             Ok(_) => {}
-            Err(what) => judge::give_up(what),
+            Err(what) => give_up(what),
         }
     }
 

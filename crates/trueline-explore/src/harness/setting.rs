@@ -3,6 +3,7 @@
 use trueline::History;
 
 use super::judge::Judge;
+use super::numbered::Numbered;
 use super::outcome::{Counts, Kind};
 use super::scenario::Scenario;
 use super::{Invariant, Make, Operate};
@@ -13,7 +14,9 @@ pub(crate) struct Setting<'a, T, O: Operate<T>> {
     pub(crate) make: &'a Make<T>,
     pub(crate) alphabet: &'a [O],
     pub(crate) invariant: Option<&'a Invariant<T>>,
-    pub(crate) judge: &'a dyn Judge<O, O::Ret>,
+    pub(crate) judge: &'a dyn Judge<O::Ret>,
+    /// The same specification, for the checkers.
+    pub(crate) numbered: &'a Numbered,
     /// Shown each history that is checked.
     pub(crate) watch: Option<&'a Watch<O, O::Ret>>,
 }
@@ -69,6 +72,8 @@ pub(crate) struct Failing<O, R> {
 
 /// A history that is shown.
 pub(crate) struct Drawn<O, R> {
+    /// Operations by their numbers in the alphabet, results as the specification numbers them.
+    pub(crate) numbers: History<u32, u32>,
     /// Calls are the places of operations among `calls`.
     pub(crate) raw: History,
     /// The number of each operation in the scenario, by its place.

@@ -3,12 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
-
 use super::checking::{Checking, Found, stuck_sentence};
 use super::crew::{self, Done, Round};
 use super::histories::Made;
+use super::judge::Table;
 use super::outcome::Kind;
 use super::scenario::Scenario;
 use super::setting::{Effort, Ended, Failing, Setting, Tried};
@@ -45,7 +43,7 @@ where
         // Nobody decides here who runs when.
         Effort::FewestPreemptions(_) => 0,
     };
-    let mut results = Results::<O::Ret>::default();
+    let mut results = Table::<O::Ret>::default();
     let mut left = rounds;
     let mut ran = 0;
     let mut end = Ended::Passed { scope: String::from("real threads; a sample"), sample: true };
@@ -74,7 +72,7 @@ fn look<T, O: Operate<T>>(
     setting: &Setting<'_, T, O>,
     checking: &Checking<'_, T, O>,
     scenario: &Scenario,
-    results: &mut Results<O::Ret>,
+    results: &mut Table<O::Ret>,
     round: Round<O::Ret>,
     patience: Duration,
 ) -> Option<Ended<O, O::Ret>> {
@@ -82,12 +80,13 @@ fn look<T, O: Operate<T>>(
         .done
         .iter()
         .map(|done| {
-            let result = done.returned.as_ref().map(|(_, result)| results.number_of(result));
+            let result =
+                done.returned.as_ref().map(|(_, result)| u64::from(results.number_of(result)));
             Made { call: done.call, result }
         })
         .collect();
     let before = before(&round.done);
-    let result = |number: u64| results.all[number as usize].clone();
+    let result = |number: u64| results.value(number as u32);
     let mut failing = Failing {
         scenario: scenario.clone(),
         kind: Kind::Other,
@@ -142,28 +141,4 @@ fn before<R>(done: &[Done<R>]) -> Vec<u128> {
         bits.fold(0u128, |set, (j, _)| set | 1 << j)
     };
     done.iter().map(|one| earlier(one.called)).collect()
-}
-
-/// Results by number.
-struct Results<R> {
-    numbers: HashMap<R, u64, FixedState>,
-    all: Vec<R>,
-}
-
-impl<R> Default for Results<R> {
-    fn default() -> Results<R> {
-        Results { numbers: HashMap::with_hasher(FixedState::default()), all: Vec::new() }
-    }
-}
-
-impl<R: trueline::spec::Data> Results<R> {
-    fn number_of(&mut self, result: &R) -> u64 {
-        if let Some(&number) = self.numbers.get(result) {
-            return number;
-        }
-        let number = self.all.len() as u64;
-        self.all.push(result.clone());
-        self.numbers.insert(result.clone(), number);
-        number
-    }
 }

@@ -180,59 +180,31 @@ impl Said {
         stretch
     }
 
-    /// Decodes every operation; nothing where one has no word.
+    /// Decodes every operation; nothing where one has no word. While the words of one block are numbered, which has
+    /// to go in order, the next is decoded.
     fn new<B: Builtin>(
         spec: &B,
         canonical: &Canonical<B::Op, Value>,
         history: &History,
     ) -> Result<Option<Said>, Error> {
-        let mut words = Words::new(canonical);
-        words.reserve(history.len(), range_of_numbers(history));
-        let mut said = Vec::with_capacity(history.len());
-        let mut index = Vec::with_capacity(history.len());
-        let one_set = canonical.kind == Kind::Set && history.parts().len() == 1;
-        let mut part_of: Vec<u32> = Vec::with_capacity(if one_set { history.len() } else { 0 });
-        let mut parts: HashMap<(u32, Option<u64>), u32, FixedState> = HashMap::default();
-        for (i, decoded) in decode_all(spec, canonical, history, !one_set).enumerate() {
-            let (action, partition) = match decoded? {
-                Decoded::Action(action, partition) => (action, partition),
-                Decoded::Nothing => continue,
-                Decoded::NoWord => return Ok(None),
-            };
-            let o = &history.operations()[i];
-            let span = Span { call: o.call, returned: o.returned };
-            let action = words.numbered(&action);
-            said.push(Op { span, action });
-            index.push(i as u32);
-            // The number of a set's key is the number of its part.
-            if let (true, Some(key)) = (one_set, action.value()) {
-                part_of.push(key);
-                continue;
+        let mut saying = Saying::new(canonical, history);
+        let decoder = Decoder { spec, canonical, history, partitions: !saying.one_set };
+        let mut blocks = history.operations().chunks(BLOCK);
+        let mut decoded = blocks.next().map(|block| decoder.decode_all(block)).unwrap_or_default();
+        loop {
+            let next = blocks.next();
+            let (fits, following) = rayon::join(
+                || saying.add_all(decoded),
+                || next.map(|block| decoder.decode_all(block)),
+            );
+            if !fits? {
+                return Ok(None);
             }
-            let next = parts.len() as u32;
-            let part = *parts.entry((o.part, partition)).or_insert(next);
-            if parts.len() > 1 && part_of.is_empty() {
-                part_of.reserve_exact(history.len());
-                part_of.resize(said.len() - 1, 0);
-            }
-            if parts.len() > 1 {
-                part_of.push(part);
+            match following {
+                Some(following) => decoded = following,
+                None => return Ok(saying.finish()),
             }
         }
-        // An operation that touches every key would join the parts of its object.
-        let objects = parts.keys().filter(|k| k.1.is_none()).count();
-        if objects > 0 && objects < parts.len() {
-            return Ok(None);
-        }
-        let count = part_of.iter().max().map_or(1, |&last| last as usize + 1);
-        drop(parts);
-        words.settle();
-        let mut all = Said { words, said, index, starts: vec![0, 0] };
-        all.starts[1] = all.said.len() as u32;
-        if count > 1 {
-            all.sort(&part_of, count);
-        }
-        Ok(Some(all))
     }
 
     /// Puts the parts one behind the other; within a part the order stays.
@@ -285,31 +257,124 @@ enum Decoded {
     NoWord,
 }
 
-/// Decodes every operation, in order; blocks of them on all cores. `partitions`: their parts are asked for.
-fn decode_all<B: Builtin>(
-    spec: &B,
-    canonical: &Canonical<B::Op, Value>,
-    history: &History,
+/// Puts operations into words, on all cores.
+struct Decoder<'a, B: Builtin> {
+    spec: &'a B,
+    canonical: &'a Canonical<B::Op, Value>,
+    history: &'a History,
+    /// Their parts are asked for.
     partitions: bool,
-) -> impl Iterator<Item = Result<Decoded, Error>> {
-    let decode = move |o: &Operation<Call, Value>| {
-        let method = &history.methods()[o.op.method as usize];
-        let (op, result) = spec
+}
+
+impl<B: Builtin> Decoder<'_, B> {
+    fn decode_all(&self, block: &[Operation<Call, Value>]) -> Vec<Result<Decoded, Error>> {
+        let mut decoded = Vec::new();
+        let few = block.par_iter().with_min_len(BLOCK / 16);
+        few.map(|operation| self.decode(operation)).collect_into_vec(&mut decoded);
+        decoded
+    }
+
+    fn decode(&self, o: &Operation<Call, Value>) -> Result<Decoded, Error> {
+        let method = &self.history.methods()[o.op.method as usize];
+        let (op, result) = self
+            .spec
             .decode(method, o.op.args.as_slice(), o.result.as_ref())
             .map_err(|e| Error::at(Position { line: o.line, column: o.column }, e))?;
-        Ok(match monitored::action(spec, canonical, &op, result.as_ref(), o.returned) {
+        let action = monitored::action(self.spec, self.canonical, &op, result.as_ref(), o.returned);
+        Ok(match action {
             Ok(Some(action)) => {
-                Decoded::Action(action, if partitions { spec.partition(&op) } else { None })
+                let partition = if self.partitions { self.spec.partition(&op) } else { None };
+                Decoded::Action(action, partition)
             }
             Ok(None) => Decoded::Nothing,
             Err(_) => Decoded::NoWord,
         })
-    };
-    history.operations().chunks(BLOCK).flat_map(move |block| {
-        let mut decoded = Vec::new();
-        block.par_iter().with_min_len(BLOCK / 16).map(decode).collect_into_vec(&mut decoded);
-        decoded
-    })
+    }
+}
+
+/// What becomes [`Said`], operation by operation.
+struct Saying<'a> {
+    history: &'a History,
+    /// Each key is a part of its own; its number is that of the part.
+    one_set: bool,
+    words: Words,
+    said: Vec<Word>,
+    index: Vec<u32>,
+    /// The part of each; empty while there is but one.
+    part_of: Vec<u32>,
+    parts: HashMap<(u32, Option<u64>), u32, FixedState>,
+    /// So many operations have been seen.
+    seen: usize,
+}
+
+impl<'a> Saying<'a> {
+    fn new<O, R>(canonical: &Canonical<O, R>, history: &'a History) -> Saying<'a> {
+        let mut words = Words::new(canonical);
+        words.reserve(history.len(), range_of_numbers(history));
+        let one_set = canonical.kind == Kind::Set && history.parts().len() == 1;
+        Saying {
+            history,
+            one_set,
+            words,
+            said: Vec::with_capacity(history.len()),
+            index: Vec::with_capacity(history.len()),
+            part_of: Vec::with_capacity(if one_set { history.len() } else { 0 }),
+            parts: HashMap::default(),
+            seen: 0,
+        }
+    }
+
+    /// Adds the next operations; false where one has no word.
+    fn add_all(&mut self, decoded: Vec<Result<Decoded, Error>>) -> Result<bool, Error> {
+        for operation in decoded {
+            let i = self.seen;
+            self.seen += 1;
+            match operation? {
+                Decoded::Action(action, partition) => self.add(i, &action, partition),
+                Decoded::Nothing => {}
+                Decoded::NoWord => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    fn add(&mut self, i: usize, action: &Action, partition: Option<u64>) {
+        let o = &self.history.operations()[i];
+        let span = Span { call: o.call, returned: o.returned };
+        let action = self.words.numbered(action);
+        self.said.push(Op { span, action });
+        self.index.push(i as u32);
+        if let (true, Some(key)) = (self.one_set, action.value()) {
+            self.part_of.push(key);
+            return;
+        }
+        let next = self.parts.len() as u32;
+        let part = *self.parts.entry((o.part, partition)).or_insert(next);
+        if self.parts.len() > 1 {
+            if self.part_of.is_empty() {
+                self.part_of.reserve_exact(self.history.len());
+                self.part_of.resize(self.said.len() - 1, 0);
+            }
+            self.part_of.push(part);
+        }
+    }
+
+    fn finish(self) -> Option<Said> {
+        let Saying { mut words, said, index, part_of, parts, .. } = self;
+        // An operation that touches every key would join the parts of its object.
+        let objects = parts.keys().filter(|k| k.1.is_none()).count();
+        if objects > 0 && objects < parts.len() {
+            return None;
+        }
+        let count = part_of.iter().max().map_or(1, |&last| last as usize + 1);
+        words.settle();
+        let end = said.len() as u32;
+        let mut all = Said { words, said, index, starts: vec![0, end] };
+        if count > 1 {
+            all.sort(&part_of, count);
+        }
+        Some(all)
+    }
 }
 
 /// Where nearly all whole numbers among arguments and results lie, by a sample: few may lie far away.

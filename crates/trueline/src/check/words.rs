@@ -168,6 +168,10 @@ impl Words {
         if !matches!(self.kind, Kind::PriorityQueue | Kind::MinPriorityQueue) {
             return;
         }
+        if ints.is_empty() && others.is_empty() {
+            self.rank(dense.numbered().map(|(_, number)| number));
+            return;
+        }
         // Whole numbers sort before texts and lists, behind nil and truth values.
         let mut small: Vec<(i64, u32)> = ints.into_iter().collect();
         small.par_sort_unstable();
@@ -182,14 +186,19 @@ impl Words {
         let before = large.partition_point(|(value, _)| *value < Value::Int(i64::MIN));
         let numbers = large[..before].iter().map(|&(_, n)| n);
         let numbers = numbers.chain(small.iter().map(|&(_, n)| n));
-        let numbers = numbers.chain(large[before..].iter().map(|&(_, n)| n));
+        self.rank(numbers.chain(large[before..].iter().map(|&(_, n)| n)));
+    }
+
+    /// Gives the values, in ascending order, their priorities.
+    fn rank(&mut self, ascending: impl Iterator<Item = u32>) {
         let count = self.count as usize;
-        self.priorities = vec![0; count];
-        for (rank, number) in numbers.enumerate() {
+        let mut priorities = vec![0; count];
+        for (rank, number) in ascending.enumerate() {
             let smallest_first = self.kind == Kind::MinPriorityQueue;
             let priority = if smallest_first { count - 1 - rank } else { rank };
-            self.priorities[number as usize] = priority as u32;
+            priorities[number as usize] = priority as u32;
         }
+        self.priorities = priorities;
     }
 
     /// The sequential object at its start, for actions on these values: of a set, only these count. Values are ranked

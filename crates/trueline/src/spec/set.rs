@@ -184,10 +184,11 @@ impl Builtin for Set {
         }]
     }
 
-    fn sample(&self, _: &Self::State, pick: &mut dyn FnMut(u64) -> u64, fresh: i64) -> SetOp {
-        match pick(3) {
-            0 => SetOp::Add(Value::Int(fresh)),
-            1 => SetOp::Remove(recent(pick, fresh)),
+    fn sample(&self, state: &Items, pick: &mut dyn FnMut(u64) -> u64, fresh: i64) -> SetOp {
+        // Slightly more removals than additions, so that the set stays small however long the history is.
+        match pick(32) {
+            0..10 => SetOp::Add(Value::Int(fresh)),
+            10..23 => SetOp::Remove(likely_inside(state, pick, fresh)),
             _ => SetOp::Contains(recent(pick, fresh)),
         }
     }
@@ -199,6 +200,14 @@ impl Builtin for Set {
     fn alien(&self, value: i64) -> Option<(SetOp, Value)> {
         Some((SetOp::Contains(Value::Int(value)), Value::Bool(true)))
     }
+}
+
+/// Mostly a value that is inside, where there is one.
+fn likely_inside(state: &Items, pick: &mut dyn FnMut(u64) -> u64, fresh: i64) -> Value {
+    if state.is_empty() || pick(8) == 0 {
+        return recent(pick, fresh);
+    }
+    state[pick(state.len() as u64) as usize].clone()
 }
 
 /// A value that a generated operation may have added lately.
