@@ -32,8 +32,11 @@ pub struct Request {
     /// The failure to run again, as [`Found::replay`] says it.
     pub replay: Option<String>,
     /// Sees each history before it is checked.
-    pub watch: Option<Arc<dyn Fn(&History) + Send + Sync>>,
+    pub watch: Option<Watch>,
 }
+
+/// Sees histories.
+pub type Watch = Arc<dyn Fn(&History) + Send + Sync>;
 
 /// How an object is run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
