@@ -25,6 +25,11 @@
 //! assert_eq!(queue.deq(), None);
 //! ```
 
+#![allow(
+    clippy::duplicate_mod,
+    reason = "each object is compiled over std and over the shadow std"
+)]
+
 mod sync;
 mod thread_index;
 

@@ -168,7 +168,7 @@ fn a_waiting_queue_hands_everything_over() {
         let takers: Vec<_> = (0..threads).map(|_| s.spawn(takes)).collect();
         takers.into_iter().map(|t| t.join().unwrap()).sum()
     });
-    assert_eq!(sum, (0..threads * each).sum());
+    assert_eq!(sum, (0..threads * each).sum::<u64>());
 }
 
 #[test]
@@ -197,13 +197,10 @@ fn a_lock_keeps_others_out() {
         for _ in 0..4 {
             s.spawn(|| {
                 for i in 0..2000 {
-                    if i % 3 == 0 {
-                        if let Some(mut held) = lock.try_lock() {
-                            *held += 3;
-                            continue;
-                        }
+                    match lock.try_lock().filter(|_| i % 3 == 0) {
+                        Some(mut held) => *held += 3,
+                        None => *lock.lock() += 3,
                     }
-                    *lock.lock() += 3;
                 }
             });
         }

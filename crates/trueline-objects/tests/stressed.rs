@@ -34,12 +34,18 @@ fn nothing_is_wrong_with_the_objects() {
 fn faults_that_need_no_rare_schedule_are_found() {
     for (name, case) in [
         ("treiber-stack-pops-blindly", "push(1) push(2) pop() pop() | push(3) push(4) pop() pop()"),
+        ("treiber-stack-forgets-link", "push(1) pop() push(2) pop() | push(3) pop() push(4) pop()"),
+        (
+            "michael-scott-queue-links-blindly",
+            "enq(1) enq(2) deq() deq() | enq(3) enq(4) deq() deq()",
+        ),
         (
             "michael-scott-queue-moves-blindly",
             "enq(1) enq(2) deq() deq() | enq(3) enq(4) deq() deq()",
         ),
-        ("herlihy-wing-queue-takes-twice", "enq(1) enq(2) deq() | enq(3) enq(4) deq()"),
         ("array-queue-claims-blindly", "enq(1) deq() enq(2) deq() | enq(3) deq() enq(4) deq()"),
+        ("ticket-lock-tries-twice", "try_acquire() | try_acquire()"),
+        ("vyukov-queue", "enq(1) deq() enq(2) deq() | enq(3) deq() enq(4) deq()"),
     ] {
         let entry = simulate::find(name).unwrap();
         let verdict = stress(entry, vec![program::case(case).unwrap()], 20_000);

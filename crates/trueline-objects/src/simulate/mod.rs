@@ -20,4 +20,4 @@ mod subject;
 pub use entries::{Entry, Standing, all, find};
 pub use notation::wing_gong;
 pub use program::{Case, Program};
-pub use run::{Found, Mode, Request, Simulated, Verdict};
+pub use run::{Found, Mode, Request, Simulated, Verdict, Watch};

@@ -39,7 +39,7 @@ pub struct Case {
 /// A text that is not what it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// In bytes from 1.
+    /// In bytes from 1; 0 where it is about no place.
     pub column: usize,
     /// The line of a file, from 1; 0 where there is none.
     pub line: usize,
@@ -52,7 +52,10 @@ impl fmt::Display for Error {
         if self.line > 0 {
             write!(f, "line {}, ", self.line)?;
         }
-        write!(f, "column {}: {}", self.column, self.message)
+        if self.column > 0 {
+            write!(f, "column {}: ", self.column)?;
+        }
+        f.write_str(&self.message)
     }
 }
 

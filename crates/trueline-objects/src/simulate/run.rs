@@ -1,5 +1,6 @@
 //! Runs an object: every case under every schedule that matters, or on real threads.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -31,8 +32,11 @@ pub struct Request {
     /// The failure to run again, as [`Found::replay`] says it.
     pub replay: Option<String>,
     /// Sees each history before it is checked.
-    pub watch: Option<Arc<dyn Fn(&History) + Send + Sync>>,
+    pub watch: Option<Watch>,
 }
+
+/// Sees histories.
+pub type Watch = Arc<dyn Fn(&History) + Send + Sync>;
 
 /// How an object is run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,7 +92,7 @@ pub struct Found {
 impl Entry {
     /// Runs it. An error says what is wrong with a case.
     pub fn run(&self, request: &Request) -> Result<Simulated, Error> {
-        let wrong = |message: &str| Error { line: 0, column: 1, message: message.to_string() };
+        let wrong = |message: &str| Error { line: 0, column: 0, message: message.to_string() };
         if request.mode == Mode::Stress
             && let Standing::Mutant { stress: false, .. } = self.standing
         {
@@ -100,7 +104,7 @@ impl Entry {
         }
         let start = Instant::now();
         let mut counts = Counts::default();
-        let (mut scope, mut undecided) = (String::new(), None);
+        let (mut scopes, mut undecided) = (BTreeSet::new(), None);
         for case in &request.cases {
             let left = request.time.map(|time| time.saturating_sub(start.elapsed()));
             if left.is_some_and(|left| left.is_zero()) {
@@ -117,12 +121,17 @@ impl Entry {
                 Mode::Stress => self.stress(request, &decoded, left),
             };
             add(&mut counts, &done);
+            if request.replay.is_some() && request.mode == Mode::Explore && done.executions > 1 {
+                return Err(wrong("the schedule is one of another program"));
+            }
             let report = outcome.to_string();
             match outcome.verdict {
                 harness::Verdict::Holds => {}
                 harness::Verdict::NothingFound => undecided = Some(NOTHING_FOUND.to_string()),
                 harness::Verdict::Undecided(why) => undecided = Some(why),
-                harness::Verdict::Error(message) => return Err(wrong(&message)),
+                harness::Verdict::Error(message) => {
+                    return Err(wrong(&message.replace("TRUELINE_REPLAY: ", "the schedule: ")));
+                }
                 harness::Verdict::Fails(failure) => {
                     let found = Found {
                         kind: failure.kind,
@@ -137,10 +146,12 @@ impl Entry {
                     return Ok(Simulated { verdict, counts, scope: outcome.scope });
                 }
             }
-            scope = outcome.scope;
+            let scope = outcome.scope.strip_prefix("given programs; ").unwrap_or(&outcome.scope);
+            scopes.insert(scope.to_string());
         }
         let verdict = undecided.map_or(Verdict::Holds, Verdict::Undecided);
-        Ok(Simulated { verdict, counts, scope })
+        let scopes: Vec<String> = scopes.into_iter().collect();
+        Ok(Simulated { verdict, counts, scope: scopes.join(" / ") })
     }
 
     /// Whether a case calls what the object has, as it may be called.

@@ -104,8 +104,9 @@ mod tests {
         assert!(steps(&empty, &deq, None).is_empty());
         assert!(steps(&empty, &deq, Some(&Value::Nil)).is_empty());
         let one = steps(&empty, &enq, Some(&Value::Nil)).remove(0);
-        assert_eq!(steps(&one, &deq, Some(&1.into())), [empty.clone()]);
-        assert_eq!(steps(&one, &deq, None), [empty]);
+        let empty = [empty];
+        assert_eq!(steps(&one, &deq, Some(&1.into())), empty);
+        assert_eq!(steps(&one, &deq, None), empty);
         assert!(steps(&one, &deq, Some(&Value::Nil)).is_empty());
     }
 }
