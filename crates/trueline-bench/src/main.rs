@@ -14,6 +14,7 @@ mod monitors;
 #[path = "../../trueline/tests/oracle/mod.rs"]
 mod oracle;
 mod read;
+mod roundup;
 mod table1;
 
 use clap::{Parser, Subcommand};
@@ -41,6 +42,8 @@ enum Command {
     Monitors(monitors::Arguments),
     /// How fast a long history is read, and with how much memory.
     Read(read::Arguments),
+    /// The experiments of the paper on quasi linearizability: Tables II, III and V beside ours.
+    Roundup(roundup::Arguments),
     /// The paper's Table 1 beside ours, and its Figures 4 to 6.
     Table1(table1::Arguments),
 }
@@ -54,6 +57,7 @@ fn main() -> anyhow::Result<()> {
         Command::Monitoring(arguments) => monitoring::run(&arguments),
         Command::Monitors(arguments) => monitors::run(&arguments),
         Command::Read(arguments) => read::run(&arguments),
+        Command::Roundup(arguments) => roundup::run(&arguments),
         Command::Table1(arguments) => table1::run(&arguments),
     }
 }

@@ -40,8 +40,13 @@ fn objects_are_listed_and_shown() {
 
 #[test]
 fn a_violation_comes_with_a_line_that_runs_it_again() {
-    let (stdout, _, code) =
-        trueline(&["simulate", "vyukov-queue", "--program", "enq(1) deq() | enq(2) deq()", "--json"]);
+    let (stdout, _, code) = trueline(&[
+        "simulate",
+        "vyukov-queue",
+        "--program",
+        "enq(1) deq() | enq(2) deq()",
+        "--json",
+    ]);
     let object: serde_json::Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!(code, 1);
     assert_eq!(object["verdict"], "violation");
@@ -50,7 +55,13 @@ fn a_violation_comes_with_a_line_that_runs_it_again() {
     assert!(object["explanation"]["history"].as_str().unwrap().contains("Q Enq(1) P1\n"));
     let replay = object["explanation"]["replay"].as_str().unwrap();
     let (again, _, code) = trueline(&[
-        "simulate", "vyukov-queue", "--program", "enq(1) deq() | enq(2) deq()", "--replay", replay, "--json",
+        "simulate",
+        "vyukov-queue",
+        "--program",
+        "enq(1) deq() | enq(2) deq()",
+        "--replay",
+        replay,
+        "--json",
     ]);
     let again: serde_json::Value = serde_json::from_str(&again).unwrap();
     assert_eq!(code, 1);
@@ -60,13 +71,20 @@ fn a_violation_comes_with_a_line_that_runs_it_again() {
 
 #[test]
 fn histories_are_printed_in_the_notation_of_wing_and_gong() {
-    let (stdout, _, code) =
-        trueline(&["simulate", "treiber-stack", "--program", "push(1) | pop()", "--histories", "2"]);
+    let (stdout, _, code) = trueline(&[
+        "simulate",
+        "treiber-stack",
+        "--program",
+        "push(1) | pop()",
+        "--histories",
+        "2",
+    ]);
     assert_eq!(code, 0);
     assert!(stdout.starts_with("/* This is simulation number 1 */\nS Push(1) P1\n"), "{stdout}");
     // What is printed can be checked.
     let history = stdout.split("/* This is simulation number 2 */").next().unwrap();
-    let checked = Folder::new().run_with("check --spec stack --format wing-gong -", history.as_bytes());
+    let checked =
+        Folder::new().run_with("check --spec stack --format wing-gong -", history.as_bytes());
     assert_eq!(checked.code, 0, "{} {}", checked.stdout, checked.stderr);
 }
 
@@ -92,7 +110,14 @@ fn cases_come_from_a_file() {
 #[test]
 fn limits_leave_it_undecided() {
     for arguments in [
-        &["simulate", "michael-scott-queue", "--program", "enq(1) deq() | enq(2) deq()", "--limit", "3"][..],
+        &[
+            "simulate",
+            "michael-scott-queue",
+            "--program",
+            "enq(1) deq() | enq(2) deq()",
+            "--limit",
+            "3",
+        ][..],
         &["simulate", "treiber-stack", "--mode", "stress", "--limit", "20", "--random", "2"],
     ] {
         let (stdout, stderr, code) = trueline(arguments);
@@ -132,7 +157,8 @@ fn the_page_shows_what_the_binary_prints() {
         let (command, rest) = block.split_once('\n').unwrap();
         let printed = rest.split("```").next().unwrap();
         let arguments = words(command);
-        let (stdout, stderr, _) = trueline(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+        let (stdout, stderr, _) =
+            trueline(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
         let lines = |text: &str| text.lines().map(without_time).collect::<Vec<_>>();
         assert_eq!(lines(&(stdout + &stderr)), lines(printed), "{command}");
         blocks += 1;
@@ -161,7 +187,9 @@ fn words(command: &str) -> Vec<String> {
 
 fn without_time(line: &str) -> String {
     match line.rsplit_once(", ") {
-        Some((start, time)) if time.ends_with(" ms") || time.ends_with(" s") || time.ends_with(" µs") => {
+        Some((start, time))
+            if time.ends_with(" ms") || time.ends_with(" s") || time.ends_with(" µs") =>
+        {
             start.to_string()
         }
         _ => line.to_string(),
