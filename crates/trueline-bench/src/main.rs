@@ -14,6 +14,7 @@ mod monitors;
 #[path = "../../trueline/tests/oracle/mod.rs"]
 mod oracle;
 mod read;
+mod roundup;
 mod simulate;
 mod snapshot;
 mod table1;
@@ -43,6 +44,8 @@ enum Command {
     Monitors(monitors::Arguments),
     /// How fast a long history is read, and with how much memory.
     Read(read::Arguments),
+    /// The experiments of the paper on quasi linearizability: Tables II, III and V beside ours.
+    Roundup(roundup::Arguments),
     /// Wing and Gong's simulator: their figures beside ours.
     Simulate(simulate::Arguments),
     /// The tables of the paper on snapshots beside ours, and a long simple history.
@@ -60,6 +63,7 @@ fn main() -> anyhow::Result<()> {
         Command::Monitoring(arguments) => monitoring::run(&arguments),
         Command::Monitors(arguments) => monitors::run(&arguments),
         Command::Read(arguments) => read::run(&arguments),
+        Command::Roundup(arguments) => roundup::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Snapshot(arguments) => snapshot::run(&arguments),
         Command::Table1(arguments) => table1::run(&arguments),

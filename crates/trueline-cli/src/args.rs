@@ -200,6 +200,10 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "X", default_value_t = 0)]
     pub(crate) seed: u64,
 
+    /// Let removals be out of order by so many places: deq=2. The least number that explains all histories: deq=?
+    #[arg(long, value_name = "METHOD=K")]
+    pub(crate) quasi: Option<Factors>,
+
     /// Run the schedule of a failure of this program again, as its report prints it
     #[arg(long, value_name = "SCHEDULE", requires = "program")]
     pub(crate) replay: Option<String>,
@@ -547,7 +551,10 @@ impl QuasiArgs {
         let asked = self.quasi.is_some();
         again
             .maybe("quasi", self.quasi.as_ref().map(Factors::to_string))
-            .maybe("reading", (asked && self.reading != Reading::Slots).then(|| self.reading.name()))
+            .maybe(
+                "reading",
+                (asked && self.reading != Reading::Slots).then(|| self.reading.name()),
+            )
             .maybe("end", (asked && self.end == End::Open).then_some("open"))
     }
 }

@@ -8,6 +8,10 @@ use std::time::Instant;
 
 use anyhow::{Context, anyhow, bail};
 use serde_json::json;
+
+use trueline::Budget;
+use trueline::quasi::{End, Factor, Quasi};
+use trueline::spec::{self, Named};
 use trueline_objects::simulate::{
     self, Case, Entry, Found, Mode, Request, Simulated, Verdict, program,
 };
@@ -25,6 +29,8 @@ pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<Exit> {
         anyhow!("no object is called {}: 'trueline objects' lists them", args.object)
     })?;
     let cases = cases(entry, args)?;
+    let quasi = Displacement::asked(entry, args)?;
+    let measured = quasi.as_ref().and_then(|quasi| quasi.measured.clone());
     let histories = Arc::new(Histories::new(args.histories));
     let seen = Arc::clone(&histories);
     let request = Request {
@@ -35,7 +41,11 @@ pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<Exit> {
         preemptions: args.preemptions,
         seed: args.seed,
         replay: args.replay.clone(),
-        watch: Some(Arc::new(move |history| seen.add(history))),
+        spec: quasi.as_ref().and_then(|quasi| quasi.spec.clone()),
+        watch: Some(Arc::new(move |history| {
+            seen.add(history);
+            measured.iter().for_each(|measured| measured.add(history));
+        })),
     };
     let say = || {
         let seen = histories.seen.load(Ordering::Relaxed);
@@ -50,9 +60,68 @@ pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<Exit> {
     };
     let case = Told { entry, args, simulated: &simulated, seconds: start.elapsed().as_secs_f64() };
     let mut text = histories.text(&simulated.verdict);
-    text += &if args.json { case.json() } else { case.text() };
+    let least = quasi.and_then(|quasi| quasi.measured).map(|measured| measured.told());
+    text += &if args.json { case.json(least) } else { case.text() };
+    if let (Some(least), false) = (least, args.json) {
+        let _ = match least {
+            Some(places) => {
+                writeln!(text, "  displacement: {} at most", count(u64::from(places), "place"))
+            }
+            None => writeln!(text, "  displacement: no factor explains all histories"),
+        };
+    }
     Output::new().show(&text, exit)?;
     Ok(exit)
+}
+
+/// How far out of order removals may be, or the question how far they are.
+struct Displacement {
+    spec: Option<String>,
+    measured: Option<Arc<Measured>>,
+}
+
+impl Displacement {
+    /// What the arguments ask; the error says what does not fit the object.
+    fn asked(entry: &Entry, args: &SimulateArgs) -> anyhow::Result<Option<Displacement>> {
+        let Some(factors) = &args.quasi else { return Ok(None) };
+        let (Some(strict), [(method, factor)]) = (entry.strict(), factors.given()) else {
+            bail!("--quasi: expected one factor, for a queue, a stack or a priority queue");
+        };
+        let removal = entry.methods().pop().unwrap_or_default();
+        if *method != removal {
+            bail!("--quasi: only removals move, {method} does not: expected {removal}={factor}");
+        }
+        let (spec, measured) = match factor {
+            Factor::AtMost(places) => (entry.displaced_by(*places), None),
+            Factor::Least => {
+                let strict = spec::named(&strict).map_err(anyhow::Error::msg)?;
+                let question =
+                    Quasi { factors: factors.clone(), end: End::Open, ..Quasi::default() };
+                (None, Some(Arc::new(Measured { strict, question, least: Mutex::new(Some(0)) })))
+            }
+        };
+        Ok(Some(Displacement { spec, measured }))
+    }
+}
+
+/// The least factor that explains all histories.
+struct Measured {
+    strict: Named,
+    question: Quasi,
+    least: Mutex<Option<u32>>,
+}
+
+impl Measured {
+    fn add(&self, history: &trueline::History) {
+        let found = self.strict.quasi(history, &self.question, &Budget::unlimited());
+        if let (Ok(found), Ok(mut least)) = (found, self.least.lock()) {
+            *least = least.zip(found.factor).map(|(known, factor)| known.max(factor));
+        }
+    }
+
+    fn told(&self) -> Option<u32> {
+        self.least.lock().map_or(None, |least| *least)
+    }
 }
 
 fn mode(args: &SimulateArgs) -> Mode {
@@ -211,13 +280,13 @@ impl Told<'_> {
         text
     }
 
-    fn json(&self) -> String {
+    fn json(&self, least: Option<Option<u32>>) -> String {
         let Simulated { verdict, counts, scope } = self.simulated;
         let explanation = match verdict {
             Verdict::Violation(found) => self.explanation(found),
             _ => serde_json::Value::Null,
         };
-        let object = json!({
+        let mut object = json!({
             "schema": SCHEMA,
             "file": self.args.object,
             "object": self.entry.name,
@@ -237,6 +306,13 @@ impl Told<'_> {
             "explanation": explanation,
             "again": self.again(),
         });
+        if let Some(factors) = &self.args.quasi {
+            object["quasi"] = factors.to_string().into();
+            object["reading"] = "slots".into();
+        }
+        if let Some(least) = least {
+            object["factor"] = least.into();
+        }
         format!("{object}\n")
     }
 
@@ -268,6 +344,7 @@ impl Told<'_> {
             .maybe("preemptions", args.preemptions.map(|n| n.to_string()))
             .maybe("seed", random.then(|| args.seed.to_string()))
             .maybe("timeout", args.timeout.map(again::time))
+            .maybe("quasi", args.quasi.as_ref().map(ToString::to_string))
             .maybe("replay", args.replay.as_ref())
             .file(&args.object)
     }
@@ -283,6 +360,7 @@ impl Told<'_> {
             .maybe("before", calls(&found.of.before))
             .flag("program", processes.join(" | "))
             .maybe("after", calls(&found.of.after));
+        let again = again.maybe("quasi", self.args.quasi.as_ref().map(ToString::to_string));
         Some(again.flag("replay", replay).file(&self.args.object))
     }
 }

@@ -96,7 +96,11 @@ fn moved(case: &Case, found: &Finding) -> String {
         .map(|&(i, far)| {
             let line = case.history.operations()[i as usize].line;
             let place = if line > 0 { format!(" in line {line}") } else { String::new() };
-            format!("{}{place} by {}", clean(&(case.show)(i, true)).replace(' ', "\u{a0}"), places(far))
+            format!(
+                "{}{place} by {}",
+                clean(&(case.show)(i, true)).replace(' ', "\u{a0}"),
+                places(far)
+            )
         })
         .collect();
     let many = count(found.displaced.len() as u64, "operation");

@@ -31,6 +31,8 @@ pub struct Request {
     pub seed: u64,
     /// The failure to run again, as [`Found::replay`] says it.
     pub replay: Option<String>,
+    /// The specification to judge by, in place of the object's own; one with the same methods.
+    pub spec: Option<String>,
     /// Sees each history before it is checked.
     pub watch: Option<Watch>,
 }
@@ -101,6 +103,9 @@ impl Entry {
         }
         if request.cases.is_empty() {
             return Err(wrong("found no program to run"));
+        }
+        if let Some(text) = &request.spec {
+            spec::named(text).map_err(|message| wrong(&message))?;
         }
         let start = Instant::now();
         let mut counts = Counts::default();
@@ -198,6 +203,24 @@ impl Entry {
         program::calls(self.alphabet).expect("a list of calls")
     }
 
+    /// The specification of an object of this family whose removals are within so many places of their turn; `None` where it is
+    /// no queue, stack or priority queue.
+    pub fn displaced_by(&self, places: u32) -> Option<String> {
+        let (name, parameters) = self.spec.split_once(':').unwrap_or((self.spec, ""));
+        let family = name.strip_prefix("relaxed-").unwrap_or(name);
+        let known = matches!(family, "queue" | "stack" | "priority-queue");
+        let order = if parameters.contains("order=min") { ",order=min" } else { "" };
+        known.then(|| format!("relaxed-{family}:displacement={places}{order}"))
+    }
+
+    /// The strict specification of this family: see [`Entry::displaced_by`].
+    pub fn strict(&self) -> Option<String> {
+        let relaxed = self.displaced_by(0)?;
+        let order = if relaxed.contains("order=min") { ":order=min" } else { "" };
+        let name = relaxed.split_once(':').map_or("", |(name, _)| name);
+        Some(format!("{}{order}", name.trim_start_matches("relaxed-")))
+    }
+
     fn specification(&self) -> Dynamic {
         spec::named(self.spec).expect("a built-in specification").dynamic()
     }
@@ -251,14 +274,16 @@ impl Entry {
         Ok(invocation)
     }
 
-    fn judged_by(&self) -> Waiting {
-        Waiting { spec: self.specification(), methods: self.waiting }
+    fn judged_by(&self, request: &Request) -> Waiting {
+        let asked = request.spec.as_ref().and_then(|text| spec::named(text).ok());
+        let spec = asked.map_or_else(|| self.specification(), |named| named.dynamic());
+        Waiting { spec, methods: self.waiting }
     }
 
     /// Explores one case.
     fn explore(&self, request: &Request, case: Decoded, time: Option<Duration>) -> Outcome {
         let mut harness = harness::explore(self.shadowed)
-            .spec(self.judged_by())
+            .spec(self.judged_by(request))
             .before(case.before)
             .program(case.program)
             .after(case.after);
@@ -307,7 +332,7 @@ impl Entry {
 
     fn stress_once(&self, request: &Request, case: &Decoded, rounds: u64) -> Outcome {
         let mut harness = harness::stress(self.production.unwrap_or(self.shadowed))
-            .spec(self.judged_by())
+            .spec(self.judged_by(request))
             .before(case.before.clone())
             .program(case.program.clone())
             .after(case.after.clone())

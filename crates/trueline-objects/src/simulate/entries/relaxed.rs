@@ -121,6 +121,7 @@ const QUASI_QUEUE: Entry = Entry {
     letter: "Q",
     waiting: &[],
     rule: None,
+    stress_rule: None,
     shadowed: || Box::new(SegmentedQueue::new(3, segmented_queue::Fault::None)),
     production: None,
 };
