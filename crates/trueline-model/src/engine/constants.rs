@@ -20,6 +20,8 @@ pub(crate) struct Constants {
     cells: Vec<bool>,
     /// By location: its step may touch nothing else.
     passable: Vec<bool>,
+    /// Steps that touch nothing at all are left out, too.
+    pub(crate) passes_local: bool,
 }
 
 impl Constants {
@@ -29,13 +31,17 @@ impl Constants {
             let end = first + program.shared[*id].cells();
             cells[first..end].contains(&true)
         };
+        // In PAT's semantics every statement costs a step, but those that the authors left out by hand.
+        let passes_local = !program.count_terminal_states;
         let passable = program.locations.iter().map(|location| {
             let mut touched = Touched::default();
             touched.all(&location.body);
-            !touched.heap && !touched.shared.is_empty() && touched.shared.iter().all(has_constants)
+            !touched.heap
+                && (passes_local || !touched.shared.is_empty())
+                && touched.shared.iter().all(has_constants)
         });
         let passable = passable.collect();
-        Constants { cells, passable }
+        Constants { cells, passable, passes_local }
     }
 
     /// Whether there are any.

@@ -203,6 +203,9 @@ impl<'a> Worker<'a> {
 
     /// Puts `self.next` with a set into canonical form and hands it on. True where it is what was looked for.
     fn emit(&mut self, set: u32) -> bool {
+        if self.machine.is_idle(&self.next) {
+            return false;
+        }
         let words = self.machine.layout.words;
         let (set, classes) =
             self.symmetry.canonical_with_classes(&mut self.next, set, &mut self.cache);

@@ -11,6 +11,9 @@
 //! many processes, runs in which only three of them take steps are searched first: a violation among them is one, and is
 //! found long before breadth first search comes to it with all.
 //!
+//! Where neither process of the pair has changed its segment, or can any more because it has no calls left, all values are the initial one,
+//! and an algorithm that does not look at its data cannot show another: such states are not gone into.
+//!
 //! A violation is told in terms of the program as it stands: the run is taken again without leaving anything out, and the sets of
 //! specification states must refute it too.
 
@@ -147,6 +150,7 @@ impl<'a> Restriction<'a> {
         };
         loop {
             let machine = make().with_constants(constants.clone());
+            let machine = machine.with_changing([pair.0, pair.1], program.own.len() - 1);
             let mut sets = SpecSets::new(program.clone(), Points::None);
             if self.simple.automata {
                 sets = sets.replaced_by(Automata { shape: self.shape, pair });
@@ -293,7 +297,7 @@ impl<'a> Restriction<'a> {
                 choices = self.choices(machine, step.process, &short, choices)?;
             }
             for passed in 0..=short.passed {
-                plain.begin(&mut long, false);
+                plain.begin(&mut long, true);
                 let taken = if passed == 0 { std::mem::take(&mut choices) } else { Vec::new() };
                 long.choices = taken.iter().map(|&c| (c, u16::MAX)).collect();
                 let same = plain.step(&frame, step.process, &mut long);
@@ -305,7 +309,17 @@ impl<'a> Restriction<'a> {
                 }
                 let told = written(&plain, step.process, &frame, &long.frame, &long.labels);
                 let explained_by = sets.show(set);
-                trace.steps.push(TraceStep { choices: taken, explained_by, ..told });
+                let told = TraceStep { choices: taken, explained_by, ..told };
+                let is_local = passed > 0 && long.access.is_empty();
+                match trace.steps.last_mut() {
+                    // Local steps cost nothing: they belong to the one before.
+                    Some(last) if is_local && !self.program.count_terminal_states => {
+                        last.events.extend(told.events);
+                        (last.private, last.at) = (told.private, told.at);
+                        last.explained_by = told.explained_by;
+                    }
+                    _ => trace.steps.push(told),
+                }
                 frame.clone_from(&long.frame);
                 plain.settle(&mut frame, &mut long.walk);
                 if same != Outcome::Moved {

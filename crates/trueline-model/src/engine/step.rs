@@ -31,6 +31,8 @@ pub(crate) struct Machine {
     pub(crate) points: Points,
     /// Shared cells that never change, and what follows from that.
     pub(crate) constants: Constants,
+    /// The two processes without whose changes there is nothing to see, and the offset of what tells that one has changed.
+    changing: Option<([usize; 2], usize)>,
 }
 
 /// How a run of a step ended.
@@ -61,6 +63,11 @@ impl Access {
         self.reads.resize(words, 0);
         self.writes.clear();
         self.writes.resize(words, 0);
+    }
+
+    /// Whether nothing was touched.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.reads.iter().chain(&self.writes).all(|bits| *bits == 0)
     }
 
     /// Whether the order of two steps with these accesses can matter.
@@ -180,7 +187,27 @@ impl Machine {
         let call_numbers =
             numbers.map(|(i, c)| ((c.operation, c.args.clone()), i as u16)).collect();
         let constants = Constants::default();
-        Machine { program, layout, code, role, of, call_numbers, points, constants }
+        let changing = None;
+        Machine { program, layout, code, role, of, call_numbers, points, constants, changing }
+    }
+
+    /// The same machine, for which states are idle in which neither of two processes has set its own variable, or can: all values are
+    /// the initial one then, and stay so.
+    pub(crate) fn with_changing(mut self, processes: [usize; 2], own: usize) -> Machine {
+        self.changing = Some((processes, self.layout.own[own]));
+        self
+    }
+
+    /// Whether nothing that is worth looking at can follow.
+    pub(crate) fn is_idle(&self, frame: &[i32]) -> bool {
+        let Some((processes, changed)) = self.changing else { return false };
+        processes.iter().all(|&process| {
+            let block = self.layout.block(process);
+            let role = &self.program.roles[self.role[process]];
+            let may_call = !role.calls.is_empty()
+                && role.limit.is_none_or(|limit| frame[block + MADE] < limit as i32);
+            frame[block + changed] == 0 && !may_call
+        })
     }
 
     /// The same machine, for which these shared cells never change: a step that touches nothing else costs nothing.
@@ -220,7 +247,11 @@ impl Machine {
             s.tried = Some((false, false));
             let flow = self.run(&self.code.bodies[pc as usize - 1], s);
             let tried = s.tried.take();
-            let passed = matches!(flow, Ok(true)) && tried == Some((true, false));
+            let touches = if self.constants.passes_local { None } else { Some(true) };
+            let alone = tried.is_some_and(|(constants, others)| {
+                !others && touches.is_none_or(|wanted| constants == wanted)
+            });
+            let passed = matches!(flow, Ok(true)) && alone;
             if !passed || s.taken != taken {
                 s.frame.clone_from(&kept);
                 s.labels.truncate(labels);
