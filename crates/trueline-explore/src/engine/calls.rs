@@ -206,10 +206,14 @@ pub(crate) fn perform<T: PerExecution, R>(
     result
 }
 
-pub(crate) fn spawn(body: Box<dyn FnOnce()>) -> ThreadId {
+/// Starts a thread, see [`super::interface::spawn`].
+///
+/// # Safety
+/// What the body borrows must live until its thread has ended, or the execution.
+pub(crate) unsafe fn spawn(body: impl FnOnce()) -> ThreadId {
     let this = MACHINE.replace(null_mut());
     assert!(!this.is_null(), "no exploration is under way");
-    // SAFETY: see `with`; the reference is gone before the switch.
+    // SAFETY: see `with`; the reference is gone before the switch. The body: the caller's promise.
     let child = unsafe {
         let machine = &mut *this;
         let parent = machine.current as usize;

@@ -254,12 +254,27 @@ impl Machine {
     }
 
     /// Creates a thread that runs when it is resumed.
-    pub(super) fn start(
-        &mut self,
-        thread: u32,
-        parent: Option<u32>,
-        body: impl FnOnce() + 'static,
-    ) {
+    ///
+    /// # Safety
+    /// What the body borrows must live until its thread has ended, or the execution.
+    pub(super) unsafe fn start(&mut self, thread: u32, parent: Option<u32>, body: impl FnOnce()) {
+        let stack = self.enrol(thread, parent);
+        let this: *mut Machine = self;
+        let run = move |switch: &Switch, ()| {
+            // SAFETY: the machine outlives all its coroutines (see `run`), and while this one runs nobody else uses it.
+            unsafe { (&mut (*this).threads)[thread as usize].switch = switch };
+            calls::enter(this);
+            let result = catch_unwind(AssertUnwindSafe(body));
+            // SAFETY: as above.
+            unsafe { Machine::body_returned(this, thread, result) };
+        };
+        // SAFETY: the caller's promise.
+        let coroutine = unsafe { Coroutine::with_stack_unchecked(stack, run) };
+        self.threads[thread as usize].coroutine = Some(coroutine);
+    }
+
+    /// Takes a thread into the execution; yields its stack.
+    fn enrol(&mut self, thread: u32, parent: Option<u32>) -> DefaultStack {
         while self.threads.len() <= thread as usize {
             self.threads.push(Box::new(Thread::new()));
             self.children.push(Vec::new());
@@ -268,56 +283,50 @@ impl Machine {
         let position = self.alive.partition_point(|&t| t < thread);
         self.alive.insert(position, thread);
         self.order.push(thread);
-        let stack = self.threads[thread as usize]
-            .stack
-            .take()
-            .unwrap_or_else(|| DefaultStack::new(self.stack_size).expect("memory for a stack"));
+        let record = &mut *self.threads[thread as usize];
+        let new_stack = || DefaultStack::new(self.stack_size).expect("memory for a stack");
+        let stack = record.stack.take().unwrap_or_else(new_stack);
         let base = stack.base().get() as *const u64;
         let (low, high) = ((base as usize).saturating_sub(self.stack_size), base as usize);
         self.stacks = (low.min(self.stacks.0), high.max(self.stacks.1));
-        let this: *mut Machine = self;
-        let coroutine = Coroutine::with_stack(stack, move |switch: &Switch, ()| {
-            // SAFETY: the machine outlives all its coroutines (see `run`), and while this one runs nobody else uses it.
-            unsafe { (&mut (*this).threads)[thread as usize].switch = switch };
-            calls::enter(this);
-            let result = catch_unwind(AssertUnwindSafe(body));
-            if result.is_ok() {
-                calls::end_thread_locals();
-            }
-            match result {
-                Ok(()) => {
-                    calls::point(
-                        &Access::write(calls::ended(ThreadId(thread))).named("thread ends"),
-                    );
-                    calls::record(Effect::write(0, 1));
-                    calls::leave();
-                    // SAFETY: as above.
-                    unsafe { (*this).thread_ended(thread) };
-                }
-                Err(payload) => {
-                    calls::leave();
-                    // A payload's destructor is user code that may panic again.
-                    std::mem::forget(payload);
-                    // SAFETY: as above.
-                    unsafe {
-                        let failure = (*this).panic.take().unwrap_or(Failure::Panic {
-                            message: String::from("a panic without a message"),
-                            at: None,
-                        });
-                        (*this).end = Some(End::Failed(failure));
-                    }
-                }
-            }
-        });
-        let record = &mut self.threads[thread as usize];
         record.state = State::Running;
-        record.coroutine = Some(coroutine);
         record.base = base;
         record.returns_to = parent;
         record.children = 0;
         record.fresh = 0;
         record.operation = None;
         record.spin.reset();
+        stack
+    }
+
+    /// What a thread does when its body is over.
+    ///
+    /// # Safety
+    /// `this` must be the machine on whose current thread's stack this is called.
+    unsafe fn body_returned(this: *mut Machine, thread: u32, result: std::thread::Result<()>) {
+        match result {
+            Ok(()) => {
+                calls::end_thread_locals();
+                calls::point(&Access::write(calls::ended(ThreadId(thread))).named("thread ends"));
+                calls::record(Effect::write(0, 1));
+                calls::leave();
+                // SAFETY: nobody else uses the machine while this thread runs.
+                unsafe { (*this).thread_ended(thread) };
+            }
+            Err(payload) => {
+                calls::leave();
+                // A payload's destructor is user code that may panic again.
+                std::mem::forget(payload);
+                // SAFETY: as above.
+                unsafe {
+                    let failure = (*this).panic.take().unwrap_or(Failure::Panic {
+                        message: String::from("a panic without a message"),
+                        at: None,
+                    });
+                    (*this).end = Some(End::Failed(failure));
+                }
+            }
+        }
     }
 
     pub(super) fn thread_ended(&mut self, thread: u32) {

@@ -349,7 +349,17 @@ pub fn choose(count: u32) -> u32 {
 /// Starts a thread. The caller goes on; the new thread runs up to its first point at once, which nobody can
 /// tell apart from running there later.
 pub fn spawn(body: Box<dyn FnOnce()>) -> ThreadId {
-    calls::spawn(body)
+    // SAFETY: the body borrows nothing.
+    unsafe { calls::spawn(body) }
+}
+
+/// As [`spawn`], for a body that may borrow.
+///
+/// # Safety
+/// What the body borrows must live until its thread has ended, or the execution.
+pub(crate) unsafe fn spawn_borrowing(body: impl FnOnce()) -> ThreadId {
+    // SAFETY: the caller's promise.
+    unsafe { calls::spawn(body) }
 }
 
 /// The location that becomes 1 when a thread has ended: a join is a read of it that waits for 1.

@@ -158,12 +158,10 @@ impl<T> Started<T> {
                 *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
                 drop(slot);
             };
-            let body: Box<dyn FnOnce() + '_> = Box::new(body);
             (result, name, body)
         });
         // SAFETY: the caller's promise.
-        let body: Box<dyn FnOnce() + 'static> = unsafe { ::std::mem::transmute(body) };
-        let id = interface::spawn(body);
+        let id = unsafe { interface::spawn_borrowing(body) };
         Started { thread: Thread(Which::Inside { id, name }), id, result }
     }
 
