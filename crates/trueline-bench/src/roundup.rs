@@ -53,7 +53,7 @@ const POP_POP: &str =
     "before push(1) push(2) push(3) push(4) push(5) push(6) push(7); pop() | pop(); after pop() pop() pop() pop() pop()";
 /// The uppermost segment is empty when the two meet.
 const MEET: &str =
-    "before push(1) push(2) push(3) push(4) push(5) pop() push(6) pop(); push(7) | pop(); after pop() pop() pop() pop()";
+    "before push(1) push(2) push(3) push(4) pop() push(5) push(6) pop(); push(7) | pop(); after pop() pop() pop() pop()";
 
 const fn row(
     table: &'static str,
