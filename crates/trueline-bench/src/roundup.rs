@@ -47,7 +47,7 @@ const PUSH_POP: &str = "before push(1) push(2) push(3) push(4) push(5) push(6); 
 const PUSH_PUSH: &str = "before push(1) push(2) push(3) push(4) push(5); push(6) | push(7); after pop() pop() pop() pop() pop() pop() pop()";
 const POP_POP: &str = "before push(1) push(2) push(3) push(4) push(5) push(6) push(7); pop() | pop(); after pop() pop() pop() pop() pop()";
 /// The uppermost segment is empty when the two meet.
-const MEET: &str = "before push(1) push(2) push(3) push(4) push(5) pop() push(6) pop(); push(7) | pop(); after pop() pop() pop() pop()";
+const MEET: &str = "before push(1) push(2) push(3) push(4) pop() push(5) push(6) pop(); push(7) | pop(); after pop() pop() pop() pop()";
 
 const fn row(
     table: &'static str,
@@ -148,7 +148,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         let cases =
             vec![program::case(row.program).map_err(|e| anyhow::anyhow!("{}: {e}", row.class))?];
         let start = Instant::now();
-        let found = entry.run(&Request { cases, spec, ..Request::default() });
+        // The retries of a k-stack have no bound that the full search would see.
+        let preemptions = row.object.starts_with("k-stack").then_some(2);
+        let found = entry.run(&Request { cases, spec, preemptions, ..Request::default() });
         let found = found.map_err(|e| anyhow::anyhow!("{}: {e}", row.class))?;
         let seconds = start.elapsed().as_secs_f64();
         let (verdict, agrees) = match &found.verdict {

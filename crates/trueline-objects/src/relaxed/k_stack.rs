@@ -26,6 +26,7 @@ pub(crate) struct KStack {
     size: usize,
     /// The number of the uppermost segment times [`VERSIONS`], and its version.
     top: AtomicUsize,
+    /// How many pushes into the lowest segment have ended.
     pushes: AtomicUsize,
     /// How many segments there ever were.
     made: AtomicUsize,
@@ -59,7 +60,9 @@ impl KStack {
             match self.cells_of(segment).find(|&cell| self.look(cell) == FREE) {
                 Some(cell) => {
                     if self.change(cell, FREE, value) && self.committed(top, cell, value) {
-                        self.pushes.fetch_add(1, Ordering::SeqCst);
+                        if segment == 0 {
+                            self.pushes.fetch_add(1, Ordering::SeqCst);
+                        }
                         return;
                     }
                 }
@@ -87,7 +90,6 @@ impl KStack {
 
     pub(crate) fn pop(&self) -> Option<i64> {
         loop {
-            let pushes = self.pushes.load(Ordering::SeqCst);
             let top = self.top.load(Ordering::SeqCst);
             let segment = top / VERSIONS;
             for cell in self.cells_of(segment) {
@@ -98,12 +100,18 @@ impl KStack {
             }
             if segment > 0 {
                 self.try_to_remove(top);
-            } else if self.top.load(Ordering::SeqCst) == top
-                && self.pushes.load(Ordering::SeqCst) == pushes
-            {
+            } else if self.is_empty(top) {
                 return None;
             }
         }
+    }
+
+    /// True where the lowest segment, which is the uppermost, holds nothing and nobody has pushed meanwhile.
+    fn is_empty(&self, top: usize) -> bool {
+        let pushes = self.pushes.load(Ordering::SeqCst);
+        self.cells_of(0).all(|cell| self.look(cell) == FREE)
+            && self.top.load(Ordering::SeqCst) == top
+            && self.pushes.load(Ordering::SeqCst) == pushes
     }
 
     /// Removes the uppermost segment if it is empty.

@@ -73,15 +73,16 @@ pub(super) const ENTRIES: &[Entry] = &[
     ),
     K_FIFO_QUEUE,
     K_STACK,
+    K_STACK_OF_ONE,
     Entry {
         name: "k-stack-as-published",
-        summary: "push looks twice whether its segment is being removed, and pushes its value again (Round-Up, section VI-D)",
+        summary: "push looks twice whether its segment is being removed, and inserts its value twice (Round-Up, section VI-D); segments of one cell",
         standing: Standing::Flawed {
-            repaired: "k-stack",
-            shown_by: "before push(1) push(2) push(3) pop(); push(4) | pop(); after pop() pop() pop() pop()",
+            repaired: "k-stack-of-one",
+            shown_by: "before push(1) push(2) pop(); push(3) | pop(); after pop() pop() pop()",
         },
-        shadowed: || Box::new(KStack::new(2, true)),
-        ..K_STACK
+        shadowed: || Box::new(KStack::new(1, true)),
+        ..K_STACK_OF_ONE
     },
     Entry {
         name: "incorrect-queue",
@@ -175,4 +176,12 @@ const K_STACK: Entry = Entry {
     letter: "S",
     shadowed: || Box::new(KStack::new(2, false)),
     ..QUASI_QUEUE
+};
+
+const K_STACK_OF_ONE: Entry = Entry {
+    name: "k-stack-of-one",
+    summary: "the same with segments of one cell: a strict stack",
+    spec: "stack",
+    shadowed: || Box::new(KStack::new(1, false)),
+    ..K_STACK
 };
