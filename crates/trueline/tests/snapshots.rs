@@ -405,3 +405,12 @@ fn the_corpus_of_the_authors_is_decided_by_the_monitor() {
     }
     assert_eq!(decided, 468);
 }
+
+#[test]
+fn the_page_on_snapshots_shows_what_is_said() {
+    let page = include_str!("../../../docs/snapshots.md");
+    let (_, rest) = page.split_once("```snapshot-actions\n").unwrap();
+    let (history, rest) = rest.split_once("```").unwrap();
+    let said = rest.lines().find_map(|line| line.strip_prefix("> ")).unwrap();
+    assert_eq!(sentence(history), said);
+}

@@ -9,7 +9,7 @@
 //! Which cells these are is guessed by random walks and then assumed. A step that would change one ends the search, which
 //! begins again without the assumption ([`super::simple`]); so what a search that ends has assumed holds in all its states.
 
-use crate::program::{Expr, Place, Program, Stmt, VarId};
+use crate::program::{Expr, LocationId, Place, Program, Stmt, VarId};
 
 use super::layout::Layout;
 
@@ -33,12 +33,14 @@ impl Constants {
         };
         // In PAT's semantics every statement costs a step, but those that the authors left out by hand.
         let passes_local = !program.count_terminal_states;
-        let passable = program.locations.iter().map(|location| {
+        let passable = program.locations.iter().enumerate().map(|(id, location)| {
             let mut touched = Touched::default();
             touched.all(&location.body);
-            !touched.heap
-                && (passes_local || !touched.shared.is_empty())
-                && touched.shared.iter().all(has_constants)
+            // A loop that goes round on local values touches what follows it only in its last step.
+            let goes_round = passes_local && touched.targets.contains(&id);
+            let constants = touched.shared.iter().all(has_constants)
+                && (passes_local || !touched.shared.is_empty());
+            !touched.heap && (goes_round || constants)
         });
         let passable = passable.collect();
         Constants { cells, passable, passes_local }
@@ -65,6 +67,8 @@ impl Constants {
 struct Touched {
     shared: Vec<VarId>,
     heap: bool,
+    /// Where they may go.
+    targets: Vec<LocationId>,
 }
 
 impl Touched {
@@ -92,7 +96,7 @@ impl Touched {
             Stmt::New(..) | Stmt::Free(..) => self.heap = true,
             Stmt::Await(test) | Stmt::Assert(test, _) => self.expr(test),
             Stmt::Lin(results) => results.iter().flatten().for_each(|result| self.expr(result)),
-            Stmt::Goto(_) => {}
+            Stmt::Goto(location) => self.targets.push(*location),
             Stmt::Return(results) => results.iter().for_each(|result| self.expr(result)),
         }
     }
