@@ -635,7 +635,7 @@ fn leftovers_of_the_engine_do_not_hide_a_spin_loop() {
     fn deep(flag: &AtomicBool, levels: usize) -> bool {
         // Mostly not written: what it holds is what lay there.
         let room = std::mem::MaybeUninit::<[u64; 8]>::uninit();
-        std::hint::black_box(&room);
+        black_box(&room);
         if levels == 0 { shallow(flag) } else { deep(flag, levels - 1) }
     }
     let report = run(|| {

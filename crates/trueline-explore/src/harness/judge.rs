@@ -31,8 +31,11 @@ pub(crate) struct Table<V> {
 struct States<V> {
     table: Table<V>,
     /// Steps that were taken.
-    known: HashMap<(u32, u32, Option<u32>), Box<[u32]>, FixedState>,
+    known: HashMap<Step, Box<[u32]>, FixedState>,
 }
+
+/// A state, an operation and its result.
+type Step = (u32, u32, Option<u32>);
 
 impl<V> Default for Table<V> {
     fn default() -> Table<V> {

@@ -65,10 +65,7 @@ impl Numbered {
     /// `push(1)`, `pop() -> 1`: without the result where there is none, or nothing in it.
     pub(crate) fn show(&self, op: u32, ret: Option<u32>) -> String {
         let text = self.steps.show(&op, ret.as_ref());
-        match text.strip_suffix(" -> ()").or(text.strip_suffix(" -> ?")) {
-            Some(call) => call.to_string(),
-            None => text,
-        }
+        text.strip_suffix(" -> ?").map_or(text.clone(), String::from)
     }
 }
 
@@ -113,7 +110,8 @@ impl Spec for BySteps {
     }
 
     fn show(&self, op: &u32, ret: Option<&u32>) -> String {
-        self.0.show(*op, ret.copied())
+        let text = self.0.show(*op, ret.copied());
+        text.strip_suffix(" -> ()").map_or(text.clone(), String::from)
     }
 
     fn show_state(&self, state: &u32) -> String {
