@@ -32,28 +32,22 @@ struct Row {
 
 const FILL: &str = "enq(1) enq(2) | enq(3) enq(4); after deq() deq() deq() deq()";
 const FILL_STACK: &str = "push(1) push(2) | push(3) push(4); after pop() pop() pop() pop()";
-const FILL_PRIORITY: &str = "insert(1) insert(2) | insert(3) insert(4); after poll() poll() poll() poll()";
+const FILL_PRIORITY: &str =
+    "insert(1) insert(2) | insert(3) insert(4); after poll() poll() poll() poll()";
 const RACE_STACK: &str = "before push(3) push(4); push(1) pop() | push(2) pop(); after pop() pop()";
 const P334: &str = "enq(1) enq(2) enq(3) | enq(4) enq(5) deq(); after deq() deq() deq() deq()";
 const P233: &str = "enq(1) enq(2) | enq(3) enq(4) deq(); after deq() deq() deq()";
 const P332: &str = "enq(1) enq(2) deq() | enq(3) enq(4) deq(); after deq() deq()";
 const P341: &str = "enq(1) enq(2) deq() | enq(3) enq(4) deq() deq(); after deq()";
 const P440: &str = "enq(1) enq(2) deq() deq() | enq(3) enq(4) deq() deq()";
-const ENQ_DEQ: &str =
-    "before enq(1) enq(2) enq(3) enq(4) enq(5) enq(6); enq(7) | deq(); after deq() deq() deq() deq() deq() deq()";
-const ENQ_ENQ: &str =
-    "before enq(1) enq(2) enq(3) enq(4) enq(5); enq(6) | enq(7); after deq() deq() deq() deq() deq() deq() deq()";
-const DEQ_DEQ: &str =
-    "before enq(1) enq(2) enq(3) enq(4) enq(5) enq(6) enq(7); deq() | deq(); after deq() deq() deq() deq() deq()";
-const PUSH_POP: &str =
-    "before push(1) push(2) push(3) push(4) push(5) push(6); push(7) | pop(); after pop() pop() pop() pop() pop() pop()";
-const PUSH_PUSH: &str =
-    "before push(1) push(2) push(3) push(4) push(5); push(6) | push(7); after pop() pop() pop() pop() pop() pop() pop()";
-const POP_POP: &str =
-    "before push(1) push(2) push(3) push(4) push(5) push(6) push(7); pop() | pop(); after pop() pop() pop() pop() pop()";
+const ENQ_DEQ: &str = "before enq(1) enq(2) enq(3) enq(4) enq(5) enq(6); enq(7) | deq(); after deq() deq() deq() deq() deq() deq()";
+const ENQ_ENQ: &str = "before enq(1) enq(2) enq(3) enq(4) enq(5); enq(6) | enq(7); after deq() deq() deq() deq() deq() deq() deq()";
+const DEQ_DEQ: &str = "before enq(1) enq(2) enq(3) enq(4) enq(5) enq(6) enq(7); deq() | deq(); after deq() deq() deq() deq() deq()";
+const PUSH_POP: &str = "before push(1) push(2) push(3) push(4) push(5) push(6); push(7) | pop(); after pop() pop() pop() pop() pop() pop()";
+const PUSH_PUSH: &str = "before push(1) push(2) push(3) push(4) push(5); push(6) | push(7); after pop() pop() pop() pop() pop() pop() pop()";
+const POP_POP: &str = "before push(1) push(2) push(3) push(4) push(5) push(6) push(7); pop() | pop(); after pop() pop() pop() pop() pop()";
 /// The uppermost segment is empty when the two meet.
-const MEET: &str =
-    "before push(1) push(2) push(3) push(4) pop() push(5) push(6) pop(); push(7) | pop(); after pop() pop() pop() pop()";
+const MEET: &str = "before push(1) push(2) push(3) push(4) pop() push(5) push(6) pop(); push(7) | pop(); after pop() pop() pop() pop()";
 
 const fn row(
     table: &'static str,
@@ -133,7 +127,15 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let asked = |row: &&Row| format!("{} {} {}", row.table, row.class, row.object).contains(only);
     println!(
         "{:<5} {:<32} {:<24} {:>9} {:>10}   {:<9} {:>9} {:>10} {:>9}",
-        "table", "class", "our object", "violation", "histories", "ours", "histories", "time", "faster"
+        "table",
+        "class",
+        "our object",
+        "violation",
+        "histories",
+        "ours",
+        "histories",
+        "time",
+        "faster"
     );
     let (mut rows, mut same, mut slow) = (0, 0, 0);
     for row in ROWS.iter().filter(asked) {
@@ -143,7 +145,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
             Some(factor) => entry.displaced_by(factor),
             None => entry.strict(),
         };
-        let cases = vec![program::case(row.program).map_err(|e| anyhow::anyhow!("{}: {e}", row.class))?];
+        let cases =
+            vec![program::case(row.program).map_err(|e| anyhow::anyhow!("{}: {e}", row.class))?];
         let start = Instant::now();
         // The retries of a k-stack have no bound that the full search would see.
         let preemptions = row.object.starts_with("k-stack").then_some(2);
@@ -173,7 +176,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
             if agrees { "" } else { "  DIFFERS" },
         );
     }
-    println!("{same} of {rows} rows have the verdict of the paper; {slow} are less than 100 times faster");
+    println!(
+        "{same} of {rows} rows have the verdict of the paper; {slow} are less than 100 times faster"
+    );
     anyhow::ensure!(same == rows, "{} rows differ", rows - same);
     Ok(())
 }
