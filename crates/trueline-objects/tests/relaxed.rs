@@ -51,7 +51,7 @@ fn the_k_stack_as_published_inserts_a_value_twice() {
     assert!(inserted > 2, "{}", found.report);
     let history = found.history.expect("a history");
     let shown: Vec<String> = (0..history.len() as u32).map(|i| history.show(i)).collect();
-    assert_eq!(shown.iter().filter(|text| text.ends_with("pop() -> 3")).count(), 2, "{shown:?}");
+    assert_eq!(shown.iter().filter(|text| text.ends_with("pop() -> 2")).count(), 2, "{shown:?}");
 }
 
 #[test]
@@ -64,14 +64,14 @@ fn the_k_stack_repaired_is_out_of_order_by_one() {
     let (simulated, histories) =
         run("k-stack", "before push(1) push(2); pop() | push(3); after pop() pop()");
     assert!(matches!(simulated.verdict, Verdict::Holds), "{simulated:?}");
-    // Displacement is no promise of a k-stack; in a program as short as this it is small.
+    // Displacement is no promise of a k-stack: 1 leaves first, and what is pushed meanwhile puts its turn back.
     let strict = spec::named("stack").unwrap();
     let question = Quasi { factors: Factors::of("pop", Factor::Least), ..Quasi::default() };
     let least = histories.iter().map(|history| {
         let found = strict.quasi(history, &question, &Budget::unlimited()).unwrap();
         found.factor.expect("some factor explains it")
     });
-    assert_eq!(least.max(), Some(1));
+    assert_eq!(least.max(), Some(2));
 }
 
 #[test]

@@ -435,6 +435,12 @@ impl Builtin for Relaxed {
     }
 
     fn results(&self, state: &RelaxedState, op: &ContainerOp) -> Vec<Value> {
+        if let (Add(value), Some(factor)) = (op, self.relaxation.displacement) {
+            let mut after = state.clone();
+            self.add(&mut after, value.clone());
+            // It would put an early value back too far.
+            return if may_end(&after, factor) { vec![Value::Nil] } else { Vec::new() };
+        }
         let len = state.items.len();
         if *op != Remove || len == 0 {
             return vec![Value::Nil];
