@@ -184,7 +184,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     }
     if wants(4) {
         println!("\nTable 4: testing histories that are not linearizable.\n");
-        testing("non-linearizable", arguments)?;
+        testing("non_linearizable", arguments)?;
     }
     if wants(5) {
         long(arguments)?;

@@ -105,7 +105,9 @@ fn every_model_has_the_verdicts_that_its_header_expects() {
             }
             let points = expectation.points;
             let program = Arc::new(model.compile(Semantics::Default, points).unwrap());
-            let simple = expectation.simple.then(|| Simple { automata: true, ..Simple::default() });
+            let walks = 100_000;
+            let simple =
+                expectation.simple.then(|| Simple { automata: true, walks, ..Simple::default() });
             let options = Options { points, simple, ..Options::default() };
             let started = std::time::Instant::now();
             let report = engine::verify(&program, &options, &Budget::unlimited());

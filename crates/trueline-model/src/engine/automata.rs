@@ -77,7 +77,7 @@ impl Automata {
     /// Whether whatever breaks a property after `weaker` does so after `stronger`: all else being equal, it remembers no
     /// less that forbids something. Labels keep that so, as they only add to what is remembered.
     pub(crate) fn forbids_no_less(&self, stronger: &[u32], weaker: &[u32]) -> bool {
-        const CONSTRAINTS: u32 = MUST * 3 | FORBIDDEN * 3;
+        const CONSTRAINTS: u32 = (MUST * 3) | (FORBIDDEN * 3);
         let first = stronger[0] & !CONSTRAINTS == weaker[0] & !CONSTRAINTS
             && weaker[0] & !stronger[0] & CONSTRAINTS == 0;
         first
@@ -94,8 +94,8 @@ impl Automata {
             return false;
         }
         let shown = [is_new(pair[0]), is_new(pair[1])];
-        for place in 0..2 {
-            let bad = match shown[place] {
+        for (place, is_shown) in shown.into_iter().enumerate() {
+            let bad = match is_shown {
                 true => words[0] & CALLED << place == 0,
                 false => must >> place & 1 == 1,
             };

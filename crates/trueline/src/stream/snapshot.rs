@@ -168,8 +168,8 @@ impl<V: Eq + Clone> Automata<V> {
         if shows[0] == Some(true) && self.changes[1].is_none() && self.apart[0] == NONE {
             self.apart[0] = id;
         }
-        for place in 0..2 {
-            if let (Some(true), Some(change)) = (shows[place], &mut self.changes[place])
+        for (change, is_shown) in self.changes.iter_mut().zip(shows) {
+            if let (Some(true), Some(change)) = (is_shown, change)
                 && change.shown_by == NONE
             {
                 change.shown_by = id;
