@@ -9,6 +9,7 @@
 use std::collections::HashSet;
 
 use super::permutations::Permutations;
+use super::two_tape::Orders;
 use super::words::{Act, Contents, Words};
 use super::{Bounds, Reading};
 use crate::budget::Exhausted;
@@ -32,7 +33,7 @@ pub(super) fn search(
     reading: Reading,
     ticker: &mut Ticker<'_>,
     effort: &mut Effort,
-) -> Result<Option<(Vec<u32>, Vec<u32>)>, Exhausted> {
+) -> Result<Option<Orders>, Exhausted> {
     let mut trial = Trial { words, bounds, reading, seen: HashSet::new(), effort };
     let mut order = Vec::new();
     let mut placed = vec![false; words.len()];
@@ -48,15 +49,13 @@ struct Trial<'a> {
     effort: &'a mut Effort,
 }
 
-type Orders = Option<(Vec<u32>, Vec<u32>)>;
-
 impl Trial<'_> {
     fn sequentialize(
         &mut self,
         order: &mut Vec<u32>,
         placed: &mut [bool],
         ticker: &mut Ticker<'_>,
-    ) -> Result<Orders, Exhausted> {
+    ) -> Result<Option<Orders>, Exhausted> {
         let words = self.words;
         if order.len() == words.len() {
             self.effort.sequentializations += 1;
@@ -80,7 +79,11 @@ impl Trial<'_> {
         Ok(None)
     }
 
-    fn permute(&mut self, order: &[u32], ticker: &mut Ticker<'_>) -> Result<Orders, Exhausted> {
+    fn permute(
+        &mut self,
+        order: &[u32],
+        ticker: &mut Ticker<'_>,
+    ) -> Result<Option<Orders>, Exhausted> {
         let act = |o: u32| self.words.words[o as usize].act;
         let places = |of: &dyn Fn(Act) -> bool| -> Vec<usize> {
             (0..order.len()).filter(|&at| of(act(order[at]))).collect()

@@ -60,13 +60,16 @@ struct Step {
 
 const ROOT: u32 = u32::MAX;
 
+/// Two orders of the same operations: p', which real time allows, and p'', which the specification does.
+pub(super) type Orders = (Vec<u32>, Vec<u32>);
+
 /// p' and p'' of a part all of whose outcomes are known, or `None` where there are none.
 pub(super) fn search(
     words: &Words,
     bounds: Bounds,
     reading: Reading,
     ticker: &mut Ticker<'_>,
-) -> Result<Option<(Vec<u32>, Vec<u32>)>, Exhausted> {
+) -> Result<Option<Orders>, Exhausted> {
     let tapes = Tapes::new(words, bounds, reading);
     let count = words.len();
     let mut placed: SmallVec<[u64; 2]> = SmallVec::from_elem(0, count.div_ceil(64).max(1));
