@@ -43,6 +43,7 @@ fn lists_are_one_line_each() {
         saturate      derives what must hold at every return (option r: forgets matches); what it does not refute is decided exactly
         symbolic      a SAT solver on the object's theory at every return (options c: completions one by one, i: one solver, r)
         enumerate     reference: every order in turn against the object's theory, at every return (option c)
+        round-up      reference, with --quasi only: all sequentializations, of each all quasi permutations
         exit code 0
     "#]]);
     f.run("formats").shows(expect![[r#"

@@ -14,7 +14,7 @@ static ALLOC: trueline_explore::Alloc = trueline_explore::Alloc;
 
 #[track_caller]
 fn run(entry: &Entry, cases: Vec<Case>) -> Simulated {
-    // The retries of a k-stack have no bound that the full search would see.
+    // The full search of a k-stack has not been seen to end; why is not known.
     let preemptions = is_k_stack(entry).then_some(2);
     match entry.run(&Request { cases, preemptions, ..Request::default() }) {
         Ok(simulated) => simulated,

@@ -18,7 +18,7 @@ fn run(name: &str, case: &str) -> (Simulated, Vec<History>) {
     let watch: Arc<dyn Fn(&History) + Send + Sync> =
         Arc::new(move |history: &History| seen.lock().unwrap().push(history.clone()));
     let cases = vec![program::case(case).unwrap()];
-    // The retries of a k-stack have no bound that the full search would see.
+    // The full search of a k-stack has not been seen to end; why is not known.
     let preemptions = name.starts_with("k-stack").then_some(2);
     let request = Request { cases, preemptions, watch: Some(watch), ..Request::default() };
     let simulated = entry.run(&request).unwrap_or_else(|error| panic!("{name}: {error}"));

@@ -1,8 +1,6 @@
 //! The unbounded k-FIFO queue of Kirsch, Lippautz and Payer (2013): segments of k cells; any free cell of the last segment will do for `enq`,
 //! any value of the first for `deq`. Unlike in the segmented queue a first segment without values is removed even if it has free cells,
 //! so that an `enq` must make sure afterwards that its segment is still there.
-//!
-//! With a bound there are so many segments, and `enq` waits for none: it is not called more often than there are cells.
 
 use super::cells::{Cells, Held};
 use crate::shadowed::growing_array::GrowingArray;

@@ -1,6 +1,10 @@
 //! The quasi priority queue of the paper's Table I: the smallest value first, out of order by at most two. Values stand in cells;
 //! a window of the three smallest is taken newest first before the next window opens. One thread at a time removes.
 //!
+//! The promise is about values that are there when a window opens, as in the paper's programs. A smaller one that comes later waits for the next
+//! window, and each such value displaces those of the open window by one more: serial stress finds `insert(1) insert(1) insert(2) poll() -> 2
+//! insert(1)`, which needs three.
+//!
 //! The mutant b2 takes the largest value.
 
 use super::cells::{Cells, Held};

@@ -92,6 +92,11 @@ pub struct Found {
 }
 
 impl Entry {
+    /// Whether there is a form of it over std: what real threads then run.
+    pub fn ships(&self) -> bool {
+        self.production.is_some()
+    }
+
     /// Runs it. An error says what is wrong with a case.
     pub fn run(&self, request: &Request) -> Result<Simulated, Error> {
         let wrong = |message: &str| Error { line: 0, column: 0, message: message.to_string() };
