@@ -70,7 +70,7 @@ pub(super) const RELAXED_PRIORITY_QUEUE: Info = Info {
     aliases: &["quasi-priority-queue", "relaxed-pq"],
     parameters: "out-of-order=K, lateness=L, window=W, stutter=J, displacement=D, order=max, init=[]",
     methods: &method::signatures(&PRIORITY_QUEUE),
-    summary: "a priority queue out of order by K, one of L+1 polls in turn, by windows of W, or telling J times",
+    summary: "a priority queue out of order by K, one in L+1 polls in turn, by windows of W, or told J times",
 };
 
 /// Whose turn it is in the strict container.
