@@ -11,6 +11,7 @@
 //! | [`HerlihyWingQueue`] | `queue`, `deq` waits | `enq` wait-free, `deq` lock-free on a queue that is not empty |
 //! | [`ArrayQueue`] | `bounded-queue` | blocking: waits for an operation that is half done |
 //! | [`VyukovQueue`] | none: **not linearizable**, as published | never waits for another thread |
+//! | [`Snapshot`] | `snapshot` | wait-free for a fixed number of threads |
 //! | [`TicketLock`] | `mutex` | blocking, first come first served |
 //!
 //! ```
@@ -45,6 +46,8 @@ pub mod herlihy_wing_queue;
 pub mod michael_scott_queue;
 #[path = "objects/padded.rs"]
 mod padded;
+#[path = "objects/snapshot.rs"]
+pub mod snapshot;
 #[path = "objects/ticket_lock.rs"]
 pub mod ticket_lock;
 #[path = "objects/treiber_stack.rs"]
@@ -64,6 +67,7 @@ pub mod simulate;
 pub use array_queue::ArrayQueue;
 pub use herlihy_wing_queue::HerlihyWingQueue;
 pub use michael_scott_queue::MichaelScottQueue;
+pub use snapshot::Snapshot;
 pub use ticket_lock::TicketLock;
 pub use treiber_stack::TreiberStack;
 pub use vyukov_queue::VyukovQueue;

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use trueline_objects::{
-    ArrayQueue, HerlihyWingQueue, MichaelScottQueue, TicketLock, TreiberStack, VyukovQueue,
+    ArrayQueue, HerlihyWingQueue, MichaelScottQueue, Snapshot, TicketLock, TreiberStack,
+    VyukovQueue,
 };
 
 /// Counts how many of it there are.
@@ -219,4 +220,30 @@ fn objects_go_where_their_values_may() {
     crosses::<ArrayQueue<Moves>>();
     crosses::<VyukovQueue<Moves>>();
     crosses::<TicketLock<Moves>>();
+}
+
+/// Writers count up, each in a segment of its own; one scan never shows less than another in one segment and more in the next, and a thread's
+/// scans never go back.
+#[test]
+fn scans_of_a_snapshot_are_in_a_row() {
+    let snapshot = Snapshot::new(3, 0u64);
+    let scans: Vec<Vec<Vec<u64>>> = thread::scope(|s| {
+        for segment in 0..2 {
+            let snapshot = &snapshot;
+            s.spawn(move || (1..=2000).for_each(|n| snapshot.update(segment, n)));
+        }
+        let scan = || (0..2000).map(|_| snapshot.scan()).collect();
+        let scanners = [s.spawn(scan), s.spawn(scan)];
+        scanners.map(|scanner| scanner.join().unwrap()).into()
+    });
+    for own in &scans {
+        assert!(own.is_sorted_by(|a, b| a.iter().zip(b).all(|(a, b)| a <= b)));
+    }
+    let mut all = scans.concat();
+    all.sort();
+    assert!(
+        all.is_sorted_by(|a, b| a.iter().zip(b).all(|(a, b)| a <= b)),
+        "two scans that no order explains"
+    );
+    assert_eq!(snapshot.scan(), [2000, 2000, 0]);
 }

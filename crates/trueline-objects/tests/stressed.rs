@@ -13,7 +13,7 @@ fn stress(entry: &Entry, cases: Vec<Case>, rounds: u64) -> Verdict {
         mode: Mode::Stress,
         cases,
         limit: Some(rounds),
-        time: Some(Duration::from_secs(30)),
+        time: Some(Duration::from_secs(60)),
         ..Request::default()
     };
     entry.run(&request).unwrap_or_else(|error| panic!("{}: {error}", entry.name)).verdict
@@ -48,7 +48,7 @@ fn faults_that_need_no_rare_schedule_are_found() {
         ("ticket-lock-tries-twice", "try_acquire() | try_acquire()"),
     ] {
         let entry = simulate::find(name).unwrap();
-        let verdict = stress(entry, vec![program::case(case).unwrap()], 20_000);
+        let verdict = stress(entry, vec![program::case(case).unwrap()], 200_000);
         assert!(matches!(verdict, Verdict::Violation(_)), "{name}: {verdict:?}");
     }
 }

@@ -10,5 +10,6 @@ pub(crate) mod nursery;
 pub(crate) mod array_queue;
 pub(crate) mod herlihy_wing_queue;
 pub(crate) mod michael_scott_queue;
+pub(crate) mod snapshot;
 pub(crate) mod ticket_lock;
 pub(crate) mod treiber_stack;

@@ -31,6 +31,8 @@ pub mod herlihy_wing_queue;
 pub mod michael_scott_queue;
 #[path = "../objects/padded.rs"]
 mod padded;
+#[path = "../objects/snapshot.rs"]
+pub mod snapshot;
 #[path = "../objects/ticket_lock.rs"]
 pub mod ticket_lock;
 #[path = "../objects/treiber_stack.rs"]
@@ -41,6 +43,7 @@ pub mod vyukov_queue;
 pub use array_queue::ArrayQueue;
 pub use herlihy_wing_queue::HerlihyWingQueue;
 pub use michael_scott_queue::MichaelScottQueue;
+pub use snapshot::Snapshot;
 pub use ticket_lock::TicketLock;
 pub use treiber_stack::TreiberStack;
 pub use vyukov_queue::VyukovQueue;

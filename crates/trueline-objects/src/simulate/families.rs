@@ -5,6 +5,7 @@
 use std::mem;
 
 use trueline::Value;
+use trueline_explore::memory::untracked;
 
 use super::subject::Concurrent;
 use crate::{mutants, relaxed, shadowed};
@@ -147,6 +148,33 @@ bounded_queues! {
     shadowed::VyukovQueue<i64>,
     mutants::array_queue::Queue,
     mutants::array_queue::RelaxedQueue,
+}
+
+macro_rules! snapshots {
+    ($($snapshot:ty),* $(,)?) => { $(
+        impl Concurrent for $snapshot {
+            fn call(&self, method: &str, args: &[Value], _: &mut bool) -> Value {
+                match (method, args) {
+                    ("update", [Value::Int(segment @ 0..2), Value::Int(value)]) => {
+                        self.update(*segment as usize, *value);
+                        Value::Nil
+                    }
+                    ("scan", []) => {
+                        let values = self.scan();
+                        // Copies of a list share it, so that it must outlive the execution and its arena.
+                        untracked(|| Value::list(values.iter().copied().map(Value::Int)))
+                    }
+                    _ => absent(method, args),
+                }
+            }
+        }
+    )* };
+}
+
+snapshots! {
+    crate::Snapshot<i64>,
+    shadowed::Snapshot<i64>,
+    mutants::snapshot::Snapshot,
 }
 
 /// A lock in the hands of threads that know whether they hold it.

@@ -4,6 +4,7 @@ mod array_queue;
 mod herlihy_wing_queue;
 mod michael_scott_queue;
 mod relaxed;
+mod snapshot;
 mod ticket_lock;
 mod treiber_stack;
 
@@ -18,6 +19,7 @@ const ALL: &[&[Entry]] = &[
     michael_scott_queue::ENTRIES,
     herlihy_wing_queue::ENTRIES,
     array_queue::ENTRIES,
+    snapshot::ENTRIES,
     ticket_lock::ENTRIES,
     relaxed::ENTRIES,
 ];

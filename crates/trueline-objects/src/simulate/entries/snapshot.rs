@@ -1,0 +1,47 @@
+//! The snapshot of Afek and others, and its mutants.
+
+use super::{Entry, Standing, mutant};
+use crate::mutants::snapshot::{Fault, Snapshot as Mutant};
+use crate::shadowed;
+
+pub(super) const ENTRIES: &[Entry] = &[
+    SNAPSHOT,
+    mutant(
+        SNAPSHOT,
+        "snapshot-collects-once",
+        "a scan reads one segment after the other, once",
+        "update(0, 1) update(1, 2) | scan()",
+        || Box::new(Mutant::new(Fault::CollectsOnce)),
+    ),
+    mutant(
+        SNAPSHOT,
+        "snapshot-borrows-early",
+        "a scan takes over the view of a thread that moved once, which may be older than the scan",
+        "update(0, 1) | update(1, 2) scan()",
+        || Box::new(Mutant::new(Fault::BorrowsEarly)),
+    ),
+    mutant(
+        SNAPSHOT,
+        "snapshot-leaves-old-view",
+        "an update leaves the view of the update before beside its value",
+        "update(0, 1) update(0, 2) update(0, 3) | update(1, 4) scan()",
+        || Box::new(Mutant::new(Fault::LeavesOldView)),
+    ),
+];
+
+const SNAPSHOT: Entry = Entry {
+    name: "snapshot",
+    summary: "two segments to update one by one and to scan at once",
+    standing: Standing::Correct,
+    spec: "snapshot:segments=2",
+    note: "",
+    alphabet: "update(0, *) update(1, *) scan()",
+    source: "Afek, Attiya, Dolev, Gafni, Merritt, Shavit, Atomic snapshots of shared memory, 1993",
+    progress: "wait-free for a fixed number of threads",
+    letter: "A",
+    waiting: &[],
+    rule: None,
+    stress_rule: None,
+    shadowed: || Box::new(shadowed::Snapshot::new(2, 0)),
+    production: Some(|| Box::new(crate::Snapshot::new(2, 0))),
+};
