@@ -1,5 +1,8 @@
 //! The command line. This one definition makes the parser, the help, the man pages and the shell completions.
 
+mod simulate;
+mod verify;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +17,9 @@ use trueline::symbolic::Options;
 
 use crate::again::Again;
 use crate::limits::{self, Limits};
+
+pub(crate) use simulate::{SimulateArgs, SimulateMode};
+pub(crate) use verify::{Histories, Reduction, SemanticsArg, Switch, VerifyArgs};
 
 /// Tells whether a concurrent object behaves as if its operations happened one at a time.
 #[derive(Debug, Parser)]
@@ -47,10 +53,10 @@ pub(crate) enum Command {
     #[command(after_help = CONVERT)]
     Convert(ConvertArgs),
     /// Explore a model of an algorithm in every interleaving
-    #[command(after_help = VERIFY)]
+    #[command(after_help = verify::HELP)]
     Verify(VerifyArgs),
     /// Run a concurrent object of this project under every schedule that matters, or on real threads
-    #[command(after_help = SIMULATE)]
+    #[command(after_help = simulate::HELP)]
     Simulate(SimulateArgs),
     /// List the specifications, or show one in detail
     Specs(ListArgs),
@@ -125,228 +131,6 @@ const CONVERT: &str = "\
 Examples:
   trueline convert history.edn --to json-lines
   trueline convert history.jsonl.gz --to edn > history.edn";
-
-const VERIFY: &str = "\
-A model is a file in the language of docs/modelling, or the name of a built-in one ('trueline models').
-
-Examples:
-  trueline verify treiber
-  trueline verify my-queue.tl --set procs=3 --timeout 10m --memory 8G
-  trueline verify counter --set procs=5 --set size=4 --semantics pat --reduction none --antichain off
-
-Exit code: 0 verified, 1 a violation, 2 an error, 3 undecided.";
-
-const SIMULATE: &str = "\
-A program says what each process calls: 'enq(3) | enq(4) deq()' are two processes. Without a program all programs of \
-the given size are run, up to the names of processes and of values.
-
-Examples:
-  trueline simulate michael-scott-queue --processes 3 --operations 2
-  trueline simulate vyukov-queue --program 'enq(1) deq() | enq(2) deq()'
-  trueline simulate treiber-stack --mode stress --operations 8 --limit 10000
-  trueline simulate herlihy-wing-queue-rereads --histories 3
-
-Exit code: 0 no history is wrong, 1 a violation, 2 an error, 3 undecided: a limit was reached, or real threads, which show \
-some schedules only.";
-
-#[derive(Debug, Args)]
-pub(crate) struct SimulateArgs {
-    /// What to simulate; 'trueline objects' lists them
-    pub(crate) object: String,
-
-    /// explore: under every schedule that matters; stress: as it ships, on real threads
-    #[arg(long, default_value = "explore", value_name = "HOW")]
-    pub(crate) mode: SimulateMode,
-
-    /// What is called before the processes start: 'enq(1) enq(2)'
-    #[arg(long, value_name = "CALLS", conflicts_with = "cases")]
-    pub(crate) before: Option<String>,
-
-    /// What the processes call: 'enq(3) | enq(4) deq()'
-    #[arg(long, value_name = "PROGRAM", conflicts_with = "cases")]
-    pub(crate) program: Option<String>,
-
-    /// What is called after the processes have ended: 'deq() deq()'
-    #[arg(long, value_name = "CALLS", conflicts_with = "cases")]
-    pub(crate) after: Option<String>,
-
-    /// How many processes programs have that nobody wrote
-    #[arg(long, short, value_name = "N", default_value_t = 2, conflicts_with_all = ["program", "cases"],
-        value_parser = clap::value_parser!(u8).range(1..=16))]
-    pub(crate) processes: u8,
-
-    /// How many operations each process of such a program calls
-    #[arg(long, short = 'n', value_name = "M", default_value_t = 2, conflicts_with_all = ["program", "cases"],
-        value_parser = clap::value_parser!(u8).range(1..=100))]
-    pub(crate) operations: u8,
-
-    /// So many programs at random in place of all
-    #[arg(long, value_name = "N", conflicts_with_all = ["program", "cases"])]
-    pub(crate) random: Option<u32>,
-
-    /// A file of programs, one a line: 'before enq(1); enq(3) | deq(); after deq()'
-    #[arg(long, value_name = "FILE")]
-    pub(crate) cases: Option<PathBuf>,
-
-    /// Stop after so many executions of a program, or rounds on real threads
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) limit: Option<u64>,
-
-    /// Only schedules that take the processor away from a process at most so many times
-    #[arg(long, value_name = "K")]
-    pub(crate) preemptions: Option<u32>,
-
-    /// Other seeds give other random programs
-    #[arg(long, value_name = "X", default_value_t = 0)]
-    pub(crate) seed: u64,
-
-    /// Let removals be out of order by so many places: deq=2. The least number that explains all histories: deq=?
-    #[arg(long, value_name = "METHOD=K")]
-    pub(crate) quasi: Option<Factors>,
-
-    /// Run the schedule of a failure of this program again, as its report prints it
-    #[arg(long, value_name = "SCHEDULE", requires = "program")]
-    pub(crate) replay: Option<String>,
-
-    /// Give up after this time: 500ms, 10s, 2m, 1h
-    #[arg(long, value_name = "TIME", value_parser = limits::parse_time)]
-    pub(crate) timeout: Option<Duration>,
-
-    /// Print the first N histories, in the notation of Wing and Gong
-    #[arg(long, value_name = "N", conflicts_with = "json", default_value_t = 0)]
-    pub(crate) histories: u64,
-
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// Print the verdict line only
-    #[arg(long, short, conflicts_with = "json")]
-    pub(crate) quiet: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SimulateMode {
-    Explore,
-    Stress,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct VerifyArgs {
-    /// Models: files, or names of built-in ones
-    #[arg(required = true, value_name = "MODEL")]
-    pub(crate) models: Vec<String>,
-
-    /// Set a parameter of the model
-    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting)]
-    pub(crate) set: Vec<(String, i32)>,
-
-    /// Which reductions to use: exchanges of processes, partial order, or both
-    #[arg(long, default_value = "both", value_name = "WHICH")]
-    pub(crate) reduction: Reduction,
-
-    /// Whether to drop states that have more explanations than another that is kept
-    #[arg(long, default_value = "on", value_name = "WHETHER")]
-    pub(crate) antichain: Switch,
-
-    /// Trust the marked linearization points. Where that fails it is checked again without them
-    #[arg(long)]
-    pub(crate) points: bool,
-
-    /// What counts as a step; pat: the cost of steps of the model checker PAT
-    #[arg(long, default_value = "default", value_name = "WHICH")]
-    pub(crate) semantics: SemanticsArg,
-
-    /// Check freedom from deadlock too, and the other progress properties that the model asks for. This needs the full
-    /// graph of the implementation
-    #[arg(long)]
-    pub(crate) progress: bool,
-
-    /// Which histories of a snapshot algorithm to look at. simple: two processes change their segment once, the others
-    /// never, for every pair; enough for an algorithm that does not look at its values
-    #[arg(long, default_value = "all", value_name = "WHICH", conflicts_with_all = ["points", "progress", "checkpoint", "resume"])]
-    pub(crate) histories: Histories,
-
-    /// Hold simple histories against automata instead of specification states: a number of states polynomial in that of the
-    /// algorithm
-    #[arg(long)]
-    pub(crate) automata: bool,
-
-    /// Only these two processes change their segments in simple histories; say it once for each pair [default: all pairs]
-    #[arg(long, value_name = "I,J", value_parser = parse_pair)]
-    pub(crate) pair: Vec<(usize, usize)>,
-
-    /// Random runs to make before the search of simple histories: they go deep, and find most violations
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    pub(crate) walks: u64,
-
-    /// Workers [default: one a processor]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
-    pub(crate) threads: Option<u16>,
-
-    #[command(flatten)]
-    pub(crate) limits: LimitArgs,
-
-    /// Keep what was found in this file, every half minute and when a limit is reached
-    #[arg(long, value_name = "FILE")]
-    pub(crate) checkpoint: Option<PathBuf>,
-
-    /// Go on from a checkpoint
-    #[arg(long, value_name = "FILE")]
-    pub(crate) resume: Option<PathBuf>,
-
-    /// Print one JSON object a model
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// Print the verdict line only
-    #[arg(long, short, conflicts_with = "json")]
-    pub(crate) quiet: bool,
-
-    /// When to use colour; auto: on a terminal
-    #[arg(long, default_value = "auto", value_name = "WHEN")]
-    pub(crate) color: Color,
-
-    /// Draw with ASCII characters only
-    #[arg(long)]
-    pub(crate) ascii: bool,
-
-    /// Columns to fit the drawing into [default: those of the terminal, or 80]
-    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(20..=10_000))]
-    pub(crate) width: Option<u16>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Histories {
-    All,
-    Simple,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Reduction {
-    None,
-    Symmetry,
-    Por,
-    Both,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Switch {
-    On,
-    Off,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SemanticsArg {
-    Default,
-    Pat,
-}
-
-fn parse_setting(text: &str) -> Result<(String, i32), String> {
-    let expected = || "expected a name, = and a number: procs=3".to_string();
-    let (name, value) = text.split_once('=').ok_or_else(expected)?;
-    Ok((name.trim().to_string(), value.trim().parse().map_err(|_| expected())?))
-}
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
@@ -742,15 +526,6 @@ fn parse_rename(text: &str) -> Result<Rename, String> {
             Ok(Rename { from: from.into(), to: to.into() })
         }
         _ => Err("expected two names with = between them: offer=enq".into()),
-    }
-}
-
-fn parse_pair(text: &str) -> Result<(usize, usize), String> {
-    let number = |text: &str| text.trim().parse::<usize>().ok();
-    let pair = text.split_once(',').and_then(|(i, j)| Some((number(i)?, number(j)?)));
-    match pair {
-        Some((i, j)) if i < j => Ok((i, j)),
-        _ => Err(format!("expected two processes, the lower first, as in 0,1; found {text}")),
     }
 }
 

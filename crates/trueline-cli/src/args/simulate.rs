@@ -1,0 +1,104 @@
+//! The arguments of `trueline simulate`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use trueline::quasi::Factors;
+
+use crate::limits;
+
+pub(super) const HELP: &str = "\
+A program says what each process calls: 'enq(3) | enq(4) deq()' are two processes. Without a program all programs of \
+the given size are run, up to the names of processes and of values.
+
+Examples:
+  trueline simulate michael-scott-queue --processes 3 --operations 2
+  trueline simulate vyukov-queue --program 'enq(1) deq() | enq(2) deq()'
+  trueline simulate treiber-stack --mode stress --operations 8 --limit 10000
+  trueline simulate herlihy-wing-queue-rereads --histories 3
+
+Exit code: 0 no history is wrong, 1 a violation, 2 an error, 3 undecided: a limit was reached, or real threads, which show \
+some schedules only.";
+
+#[derive(Debug, Args)]
+pub(crate) struct SimulateArgs {
+    /// What to simulate; 'trueline objects' lists them
+    pub(crate) object: String,
+
+    /// explore: under every schedule that matters; stress: as it ships, on real threads
+    #[arg(long, default_value = "explore", value_name = "HOW")]
+    pub(crate) mode: SimulateMode,
+
+    /// What is called before the processes start: 'enq(1) enq(2)'
+    #[arg(long, value_name = "CALLS", conflicts_with = "cases")]
+    pub(crate) before: Option<String>,
+
+    /// What the processes call: 'enq(3) | enq(4) deq()'
+    #[arg(long, value_name = "PROGRAM", conflicts_with = "cases")]
+    pub(crate) program: Option<String>,
+
+    /// What is called after the processes have ended: 'deq() deq()'
+    #[arg(long, value_name = "CALLS", conflicts_with = "cases")]
+    pub(crate) after: Option<String>,
+
+    /// How many processes programs have that nobody wrote
+    #[arg(long, short, value_name = "N", default_value_t = 2, conflicts_with_all = ["program", "cases"],
+        value_parser = clap::value_parser!(u8).range(1..=16))]
+    pub(crate) processes: u8,
+
+    /// How many operations each process of such a program calls
+    #[arg(long, short = 'n', value_name = "M", default_value_t = 2, conflicts_with_all = ["program", "cases"],
+        value_parser = clap::value_parser!(u8).range(1..=100))]
+    pub(crate) operations: u8,
+
+    /// So many programs at random in place of all
+    #[arg(long, value_name = "N", conflicts_with_all = ["program", "cases"])]
+    pub(crate) random: Option<u32>,
+
+    /// A file of programs, one a line: 'before enq(1); enq(3) | deq(); after deq()'
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cases: Option<PathBuf>,
+
+    /// Stop after so many executions of a program, or rounds on real threads
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) limit: Option<u64>,
+
+    /// Only schedules that take the processor away from a process at most so many times
+    #[arg(long, value_name = "K")]
+    pub(crate) preemptions: Option<u32>,
+
+    /// Other seeds give other random programs
+    #[arg(long, value_name = "X", default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// Let removals be out of order by so many places: deq=2. The least number that explains all histories: deq=?
+    #[arg(long, value_name = "METHOD=K")]
+    pub(crate) quasi: Option<Factors>,
+
+    /// Run the schedule of a failure of this program again, as its report prints it
+    #[arg(long, value_name = "SCHEDULE", requires = "program")]
+    pub(crate) replay: Option<String>,
+
+    /// Give up after this time: 500ms, 10s, 2m, 1h
+    #[arg(long, value_name = "TIME", value_parser = limits::parse_time)]
+    pub(crate) timeout: Option<Duration>,
+
+    /// Print the first N histories, in the notation of Wing and Gong
+    #[arg(long, value_name = "N", conflicts_with = "json", default_value_t = 0)]
+    pub(crate) histories: u64,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Print the verdict line only
+    #[arg(long, short, conflicts_with = "json")]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SimulateMode {
+    Explore,
+    Stress,
+}

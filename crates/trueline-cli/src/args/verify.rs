@@ -1,0 +1,143 @@
+//! The arguments of `trueline verify`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::{Color, LimitArgs};
+
+pub(super) const HELP: &str = "\
+A model is a file in the language of docs/model-language.md, or the name of a built-in one ('trueline models').
+
+Examples:
+  trueline verify treiber
+  trueline verify my-queue.tl --set procs=3 --timeout 10m --memory 8G
+  trueline verify counter --set procs=5 --set size=4 --semantics pat --reduction none --antichain off
+
+Exit code: 0 verified, 1 a violation, 2 an error, 3 undecided.";
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    /// Models: files, or names of built-in ones
+    #[arg(required = true, value_name = "MODEL")]
+    pub(crate) models: Vec<String>,
+
+    /// Set a parameter of the model
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting)]
+    pub(crate) set: Vec<(String, i32)>,
+
+    /// Which reductions to use: exchanges of processes, partial order, or both
+    #[arg(long, default_value = "both", value_name = "WHICH")]
+    pub(crate) reduction: Reduction,
+
+    /// Whether to drop states that have more explanations than another that is kept
+    #[arg(long, default_value = "on", value_name = "WHETHER")]
+    pub(crate) antichain: Switch,
+
+    /// Trust the marked linearization points. Where that fails it is checked again without them
+    #[arg(long)]
+    pub(crate) points: bool,
+
+    /// What counts as a step; pat: the cost of steps of the model checker PAT
+    #[arg(long, default_value = "default", value_name = "WHICH")]
+    pub(crate) semantics: SemanticsArg,
+
+    /// Check freedom from deadlock too, and the other progress properties that the model asks for. This needs the full
+    /// graph of the implementation
+    #[arg(long)]
+    pub(crate) progress: bool,
+
+    /// Which histories of a snapshot algorithm to look at. simple: two processes change their segment once, the others
+    /// never, for every pair; enough for an algorithm that does not look at its values
+    #[arg(long, default_value = "all", value_name = "WHICH", conflicts_with_all = ["points", "progress", "checkpoint", "resume"])]
+    pub(crate) histories: Histories,
+
+    /// Hold simple histories against automata instead of specification states: a number of states polynomial in that of the
+    /// algorithm
+    #[arg(long)]
+    pub(crate) automata: bool,
+
+    /// Only these two processes change their segments in simple histories; say it once for each pair [default: all pairs]
+    #[arg(long, value_name = "I,J", value_parser = parse_pair)]
+    pub(crate) pair: Vec<(usize, usize)>,
+
+    /// Random runs to make before the search of simple histories: they go deep, and find most violations
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub(crate) walks: u64,
+
+    /// Workers [default: one a processor]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) threads: Option<u16>,
+
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+
+    /// Keep what was found in this file, every half minute and when a limit is reached
+    #[arg(long, value_name = "FILE")]
+    pub(crate) checkpoint: Option<PathBuf>,
+
+    /// Go on from a checkpoint
+    #[arg(long, value_name = "FILE")]
+    pub(crate) resume: Option<PathBuf>,
+
+    /// Print one JSON object a model
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Print the verdict line only
+    #[arg(long, short, conflicts_with = "json")]
+    pub(crate) quiet: bool,
+
+    /// When to use colour; auto: on a terminal
+    #[arg(long, default_value = "auto", value_name = "WHEN")]
+    pub(crate) color: Color,
+
+    /// Draw with ASCII characters only
+    #[arg(long)]
+    pub(crate) ascii: bool,
+
+    /// Columns to fit the drawing into [default: those of the terminal, or 80]
+    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(20..=10_000))]
+    pub(crate) width: Option<u16>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Histories {
+    All,
+    Simple,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Reduction {
+    None,
+    Symmetry,
+    Por,
+    Both,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Switch {
+    On,
+    Off,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SemanticsArg {
+    Default,
+    Pat,
+}
+
+fn parse_setting(text: &str) -> Result<(String, i32), String> {
+    let expected = || "expected a name, = and a number: procs=3".to_string();
+    let (name, value) = text.split_once('=').ok_or_else(expected)?;
+    Ok((name.trim().to_string(), value.trim().parse().map_err(|_| expected())?))
+}
+
+fn parse_pair(text: &str) -> Result<(usize, usize), String> {
+    let number = |text: &str| text.trim().parse::<usize>().ok();
+    let pair = text.split_once(',').and_then(|(i, j)| Some((number(i)?, number(j)?)));
+    match pair {
+        Some((i, j)) if i < j => Ok((i, j)),
+        _ => Err(format!("expected two processes, the lower first, as in 0,1; found {text}")),
+    }
+}
