@@ -93,10 +93,24 @@ pub(super) fn decode<Op>(
         let (n, s) = (known.arity, if known.arity == 1 { "" } else { "s" });
         return Err(format!("{method} takes {n} argument{s}, found {}", args.len()));
     }
-    let in_method = |e| format!("{method}: {e}");
-    let op = (known.make)(args).map_err(in_method)?;
-    let ret = ret.map(|ret| result(&op, ret)).transpose().map_err(in_method)?;
-    Ok((op, ret))
+    // One move from where a value is made to where it is wanted: adapters such as `transpose` copy it piece by piece, each time, and this is
+    // done for every operation of a history.
+    let op = match (known.make)(args) {
+        Ok(op) => op,
+        Err(e) => return Err(in_method(method, &e)),
+    };
+    match ret {
+        None => Ok((op, None)),
+        Some(ret) => match result(&op, ret) {
+            Ok(ret) => Ok((op, Some(ret))),
+            Err(e) => Err(in_method(method, &e)),
+        },
+    }
+}
+
+#[cold]
+fn in_method(method: &str, error: &str) -> String {
+    format!("{method}: {error}")
 }
 
 /// The operation as people read it, with the specification's own names.
