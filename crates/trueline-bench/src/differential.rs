@@ -14,7 +14,8 @@ use trueline::spec::Builtin;
 
 use crate::oracle::compare::compare;
 use crate::oracle::every_spec::{Visit, every_spec};
-use crate::oracle::random::{Random, Shape, random_history};
+use crate::oracle::random::{Shape, random_history};
+use trueline::rng::Rng;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -91,7 +92,7 @@ impl Visit for Table<'_> {
         let (good, pending) = (AtomicU64::new(0), AtomicU64::new(0));
         let first = self.arguments.seed;
         let compared: Result<(), String> = (first..first + self.each).into_par_iter().try_for_each(|seed| {
-            let mut random = Random::new(seed);
+            let mut random = Rng::new(seed);
             let shape = Shape::up_to(self.arguments.operations, &mut random);
             let raw = random_history(&spec, shape, &mut random);
             let history = raw

@@ -6,8 +6,9 @@ mod oracle;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
-use common::{Cell, boxed, random::Rng, threads};
+use common::{Cell, boxed, threads};
 use oracle::{Behaviours, Outcome, Program, Step, all_interleavings, fold, maximal};
+use trueline::rng::{self, Rng, Seeds};
 use trueline_explore::engine::interface::{operation_begins, operation_ends};
 use trueline_explore::engine::{Aim, Exploration, Report};
 
@@ -156,8 +157,8 @@ fn explore(exploration: &Exploration, program: &Program, style: Style) -> (Repor
     (report, Behaviours { outcomes, traces, interleavings: 0 })
 }
 
-fn cases() -> u64 {
-    std::env::var("TRUELINE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(300)
+fn seeds() -> Seeds {
+    rng::seeds(300)
 }
 
 #[track_caller]
@@ -174,7 +175,7 @@ fn compare(name: &str, program: &Program, seen: &Behaviours, expected: &Behaviou
 #[test]
 fn every_behaviour_is_seen_and_every_trace_once() {
     let exploration = Exploration::new().may_block();
-    for seed in 0..cases() {
+    for seed in seeds() {
         let program = random_program(&mut Rng::new(seed));
         let expected = all_interleavings(&program, CELLS, usize::MAX);
         let (report, seen) = explore(&exploration, &program, Style::Plain);
@@ -194,7 +195,7 @@ fn every_behaviour_is_seen_and_every_trace_once() {
 fn loops_that_spin_behave_as_awaits() {
     let exploration = Exploration::new().may_block();
     let mut programs = 0;
-    for seed in 0..cases() {
+    for seed in seeds() {
         let program = random_program(&mut Rng::new(seed));
         if !program.iter().flatten().flatten().any(|step| matches!(step, Step::Await(..))) {
             continue;
@@ -206,14 +207,14 @@ fn loops_that_spin_behave_as_awaits() {
         assert_eq!(report.blocked, 0, "seed {seed}: {program:?}");
         compare(&format!("spinning, seed {seed}"), &program, &seen, &expected);
     }
-    assert!(programs * 10 > cases());
+    assert!(programs * 10 > seeds().cases());
 }
 
 /// Loops over two cells: they wait for either to change.
 #[test]
 fn loops_over_two_cells_behave_as_loops() {
     let mut programs = 0;
-    for seed in 0..cases() {
+    for seed in seeds() {
         let rng = &mut Rng::new(seed);
         let mut program = random_program(rng);
         let mut number = 0;
@@ -242,13 +243,13 @@ fn loops_over_two_cells_behave_as_loops() {
             compare(&format!("{workers} workers, seed {seed}"), &program, &seen, &expected);
         }
     }
-    assert!(programs * 10 > cases());
+    assert!(programs * 10 > seeds().cases());
 }
 
 /// Compare-exchanges that may fail for no reason: the environment's choices are all explored, in every search.
 #[test]
 fn every_choice_of_the_environment_is_seen() {
-    for seed in 0..cases() {
+    for seed in seeds() {
         let mut program = random_program(&mut Rng::new(seed));
         for step in program.iter_mut().flatten().flatten() {
             if let Step::Cas(cell, expected, new) = *step {
@@ -277,7 +278,7 @@ fn every_choice_of_the_environment_is_seen() {
 /// Several workers explore what one does: each trace once.
 #[test]
 fn workers_together_see_what_one_sees() {
-    for seed in 0..cases() / 2 {
+    for seed in seeds().one_in(2) {
         let program = random_program(&mut Rng::new(seed));
         let expected = all_interleavings(&program, CELLS, usize::MAX);
         for (workers, style) in [(2, Style::Plain), (3, Style::Opaque), (3, Style::Spinning)] {
@@ -298,7 +299,7 @@ fn workers_together_see_what_one_sees() {
 /// With a bound: exactly the outcomes of the interleavings within it.
 #[test]
 fn a_bounded_search_misses_nothing_within_its_bound() {
-    for seed in 0..cases() {
+    for seed in seeds() {
         let mut program = random_program(&mut Rng::new(seed));
         // An operation without steps is a step to the oracle, and could be preempted there.
         program.iter_mut().for_each(|operations| operations.retain(|steps| !steps.is_empty()));

@@ -6,12 +6,15 @@
 
 use std::fmt::Write;
 
+use trueline::rng::Rng;
+
 /// The text of a random model.
 pub fn model(seed: u64) -> String {
-    let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5DEE_CE66);
-    let processes = if dice.chance(4) { 3 } else { 2 };
-    let operations = if processes == 2 && dice.chance(4) { 2 } else { 1 };
-    let shape = Shape { owner: dice.chance(3), waits: dice.chance(5), chooses: dice.chance(4) };
+    let mut dice = Rng::new(seed);
+    let processes = if dice.below(4) == 0 { 3 } else { 2 };
+    let operations = if processes == 2 && dice.below(4) == 0 { 2 } else { 1 };
+    let shape =
+        Shape { owner: dice.below(3) == 0, waits: dice.below(5) == 0, chooses: dice.below(4) == 0 };
     let bodies: Vec<Vec<Statement>> = (0..2)
         .map(|_| {
             let length = if operations == 2 || processes == 3 { 2 } else { 3 };
@@ -19,7 +22,7 @@ pub fn model(seed: u64) -> String {
                 (0..1 + dice.below(length)).map(|_| statement(&mut dice, &shape, 1)).collect();
             // An operation that sees nothing is explained by every order.
             let at = dice.below(body.len() as u64 + 1) as usize;
-            body.insert(at, Statement::Read("r", dice.pick(&["x", "y"])));
+            body.insert(at, Statement::Read("r", pick(&mut dice, &["x", "y"])));
             body
         })
         .collect();
@@ -41,25 +44,6 @@ pub fn model(seed: u64) -> String {
     }
     let _ = writeln!(out, "}}\n\nclient {{ procs {processes}; ops {operations} }}");
     out
-}
-
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % end
-    }
-
-    /// True once in `n` times.
-    fn chance(&mut self, n: u64) -> bool {
-        self.below(n) == 0
-    }
-
-    fn pick<'a>(&mut self, names: &[&'a str]) -> &'a str {
-        names[self.below(names.len() as u64) as usize]
-    }
 }
 
 struct Shape {
@@ -89,33 +73,37 @@ enum Operand {
     Argument(u64),
 }
 
-fn operand(dice: &mut Dice) -> Operand {
+fn pick(dice: &mut Rng, names: &[&'static str]) -> &'static str {
+    names[dice.index(names.len())]
+}
+
+fn operand(dice: &mut Rng) -> Operand {
     match dice.below(4) {
         0 => Operand::Number(dice.below(3)),
-        1 => Operand::Local(dice.pick(&["r", "s"])),
+        1 => Operand::Local(pick(dice, &["r", "s"])),
         2 => Operand::Argument(dice.below(3)),
-        _ => Operand::Next(dice.pick(&["r", "s"])),
+        _ => Operand::Next(pick(dice, &["r", "s"])),
     }
 }
 
-fn statement(dice: &mut Dice, shape: &Shape, depth: u32) -> Statement {
+fn statement(dice: &mut Rng, shape: &Shape, depth: u32) -> Statement {
     let (shared, locals) = (["x", "y"], ["r", "s"]);
-    let block = |dice: &mut Dice| -> Vec<Statement> {
+    let block = |dice: &mut Rng| -> Vec<Statement> {
         (0..1 + dice.below(2)).map(|_| statement(dice, shape, depth.saturating_sub(1))).collect()
     };
     match dice.below(if depth > 0 { 14 } else { 7 }) {
-        0 | 1 => Statement::Read(dice.pick(&locals), dice.pick(&shared)),
-        2 | 3 => Statement::Write(dice.pick(&shared), operand(dice)),
-        4 => Statement::Local(dice.pick(&locals), operand(dice)),
-        5 => Statement::Cas(dice.pick(&shared), dice.pick(&locals), operand(dice)),
+        0 | 1 => Statement::Read(pick(dice, &locals), pick(dice, &shared)),
+        2 | 3 => Statement::Write(pick(dice, &shared), operand(dice)),
+        4 => Statement::Local(pick(dice, &locals), operand(dice)),
+        5 => Statement::Cas(pick(dice, &shared), pick(dice, &locals), operand(dice)),
         6 if shape.owner => Statement::Own,
-        6 => Statement::Swap(dice.pick(&locals), dice.pick(&shared)),
+        6 => Statement::Swap(pick(dice, &locals), pick(dice, &shared)),
         7 | 8 => Statement::Atomic(block(dice)),
-        9 | 10 => Statement::If(dice.pick(&locals), dice.below(3), block(dice), block(dice)),
+        9 | 10 => Statement::If(pick(dice, &locals), dice.below(3), block(dice), block(dice)),
         11 if shape.chooses => Statement::Either(block(dice), block(dice)),
-        12 if shape.waits => Statement::Wait(dice.pick(&shared), dice.below(3)),
+        12 if shape.waits => Statement::Wait(pick(dice, &shared), dice.below(3)),
         13 if shape.owner => Statement::IfOwn(block(dice)),
-        _ => Statement::Read(dice.pick(&locals), dice.pick(&shared)),
+        _ => Statement::Read(pick(dice, &locals), pick(dice, &shared)),
     }
 }
 

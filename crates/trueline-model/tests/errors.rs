@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::Path;
 
+use trueline::rng::{self, Rng};
 use trueline_model::Model;
 
 const GOOD: &str = "\
@@ -256,21 +257,6 @@ fn deep_nesting_is_an_error_and_not_an_overflow() {
     assert!(Model::parse(&source).unwrap_err().message().contains("cells"));
 }
 
-fn cases(default: u64) -> u64 {
-    std::env::var("TRUELINE_CASES").ok().and_then(|c| c.parse().ok()).unwrap_or(default)
-}
-
-/// Whole numbers that look random, the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) as usize) % end.max(1)
-    }
-}
-
 /// Words and signs are swapped, dropped, doubled and taken from elsewhere, and bytes are changed. A panic fails the test.
 #[test]
 fn broken_models_are_errors_and_never_panics() {
@@ -291,25 +277,26 @@ fn broken_models_are_errors_and_never_panics() {
         tokens
     };
     let all: Vec<Vec<String>> = sources.iter().map(|s| split(s)).collect();
-    let mut dice = Dice(7);
     let mut refused = 0;
-    let total = cases(1500);
-    for _ in 0..total {
-        let mut tokens = all[dice.below(all.len())].clone();
-        for _ in 0..1 + dice.below(3) {
-            let at = dice.below(tokens.len());
-            let other = &all[dice.below(all.len())];
-            match dice.below(5) {
+    let seeds = rng::seeds(1500);
+    let total = seeds.cases();
+    for seed in seeds {
+        let mut dice = Rng::new(seed);
+        let mut tokens = all[dice.index(all.len())].clone();
+        for _ in 0..1 + dice.index(3) {
+            let at = dice.index(tokens.len());
+            let other = &all[dice.index(all.len())];
+            match dice.index(5) {
                 0 => drop(tokens.remove(at)),
-                1 => tokens.insert(at, other[dice.below(other.len())].clone()),
-                2 => tokens[at] = other[dice.below(other.len())].clone(),
+                1 => tokens.insert(at, other[dice.index(other.len())].clone()),
+                2 => tokens[at] = other[dice.index(other.len())].clone(),
                 3 => {
-                    let second = dice.below(tokens.len());
+                    let second = dice.index(tokens.len());
                     tokens.swap(at, second);
                 }
                 _ => {
                     tokens[at] = ["99999999999", "-1", "\u{e9}", "{", ")", "@lin", "none", "0"]
-                        [dice.below(8)]
+                        [dice.index(8)]
                     .into()
                 }
             }
@@ -321,8 +308,9 @@ fn broken_models_are_errors_and_never_panics() {
         }
     }
     assert!(refused > total / 4, "only {refused} of {total} are refused");
-    for _ in 0..total {
-        let bytes: Vec<u8> = (0..dice.below(80)).map(|_| dice.below(256) as u8).collect();
+    for seed in rng::seeds(1500) {
+        let mut dice = Rng::new(seed);
+        let bytes: Vec<u8> = (0..dice.index(80)).map(|_| dice.index(256) as u8).collect();
         let source = String::from_utf8_lossy(&bytes).into_owned();
         assert!(Model::parse(&source).is_err());
     }

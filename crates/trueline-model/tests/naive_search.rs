@@ -3,19 +3,15 @@
 
 use std::sync::Arc;
 
-use trueline::Budget;
+use trueline::{Budget, rng};
 use trueline_model::engine::{Options, Verdict, verify};
 use trueline_model::interpret::{Naive, replay, search_naively};
 use trueline_model::{Model, Semantics, generate};
 
-fn cases(default: u64) -> u64 {
-    std::env::var("TRUELINE_CASES").ok().and_then(|c| c.parse().ok()).unwrap_or(default)
-}
-
 #[test]
 fn all_reductions_agree_with_a_naive_search() {
     let (mut verified, mut violations, mut skipped) = (0, 0, 0);
-    for seed in 0..cases(60) {
+    for seed in rng::seeds(60) {
         let source = generate::model(seed);
         let model = Model::parse(&source)
             .unwrap_or_else(|error| panic!("seed {seed}: {}", error.render("random.tl", &source)));

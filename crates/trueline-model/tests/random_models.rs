@@ -9,7 +9,7 @@ use std::sync::Arc;
 use support::naive::{self, Seen};
 use support::*;
 use trueline::Budget;
-use trueline::rng::Rng;
+use trueline::rng::{self, Rng};
 use trueline_model::engine::{Counterexample, Event, Options, Reason, Verdict, verify};
 use trueline_model::program::*;
 
@@ -335,11 +335,10 @@ fn replay(program: &Program, found: &Counterexample, seed: u64) {
 
 #[test]
 fn all_combinations_agree_with_the_oracle() {
-    let cases: u64 =
-        std::env::var("TRUELINE_CASES").ok().and_then(|c| c.parse().ok()).unwrap_or(40);
-    let from: u64 = std::env::var("TRUELINE_FROM").ok().and_then(|c| c.parse().ok()).unwrap_or(0);
+    let seeds = rng::seeds(40);
+    let cases = seeds.cases();
     let (mut wrong, mut right, mut skipped) = (0, 0, 0);
-    for seed in from..from + cases {
+    for seed in seeds {
         let program = random_program(seed);
         let Some(expected) = naive::decide(&program, 20_000) else {
             skipped += 1;

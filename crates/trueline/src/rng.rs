@@ -31,9 +31,68 @@ impl Rng {
         ((self.number() >> 11) as f64) < probability * (1u64 << 53) as f64
     }
 
+    /// True in so many of a hundred cases.
+    pub fn percent(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+
+    /// The index of one of so many items; there must be one.
+    pub fn index(&mut self, count: usize) -> usize {
+        self.below(count as u64) as usize
+    }
+
     /// One of the items, which must not be empty.
     pub fn choose<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[self.below(items.len() as u64) as usize]
+    }
+}
+
+/// The seeds of a randomised test, one for each of its cases: see [`seeds`].
+#[derive(Debug)]
+pub struct Seeds {
+    next: u64,
+    end: u64,
+    started: u64,
+    told: bool,
+}
+
+/// So many seeds from 0 on. `TRUELINE_CASES` sets another number, `TRUELINE_FROM` another first seed.
+///
+/// Every randomised test of the project takes its seeds from here and makes a generator of each, so that one that fails is repeated by its seed
+/// alone, and others are tried by setting the first. Where it is set, the number of cases is printed when they are over.
+pub fn seeds(cases: u64) -> Seeds {
+    let number = |name| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
+    let (first, cases) = (number("TRUELINE_FROM"), number("TRUELINE_CASES").unwrap_or(cases));
+    let next = first.unwrap_or(0);
+    Seeds { next, end: next.saturating_add(cases), started: next, told: first.is_none() }
+}
+
+impl Seeds {
+    /// How many there are in all.
+    pub fn cases(&self) -> u64 {
+        self.end - self.started
+    }
+
+    /// Only one of so many, for tests whose cases are slow.
+    pub fn one_in(mut self, many: u64) -> Seeds {
+        self.end = self.started + self.cases().div_ceil(many);
+        self
+    }
+}
+
+impl Iterator for Seeds {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        if self.next < self.end {
+            self.next += 1;
+            return Some(self.next - 1);
+        }
+        if !self.told {
+            self.told = true;
+            println!("\ncases: {}", self.cases());
+        }
+        None
     }
 }
 

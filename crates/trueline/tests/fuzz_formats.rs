@@ -1,31 +1,12 @@
 //! No input makes a reader panic, and no cut of the input into chunks changes what is read.
 //!
-//! `TRUELINE_CASES` sets the number of cases a reader; the seed is fixed, so that a failure comes again.
+//! `TRUELINE_CASES` sets the number of cases a reader.
 
 use std::io::{self, Read};
 
 use trueline::History;
 use trueline::formats::{Format, Keys, ReadOptions, detect, read, write};
-
-/// Marsaglia's xorshift.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
-    }
-
-    fn pick<'a, T: ?Sized>(&mut self, items: &[&'a T]) -> &'a T {
-        items[self.below(items.len())]
-    }
-}
+use trueline::rng::{self, Rng};
 
 /// Gives out at most so many bytes at once.
 struct Cut<'a>(&'a [u8], usize);
@@ -37,10 +18,6 @@ impl Read for Cut<'_> {
         self.0 = &self.0[n..];
         Ok(n)
     }
-}
-
-fn cases() -> usize {
-    std::env::var("TRUELINE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(2_000)
 }
 
 /// Valid inputs that mutations start from.
@@ -76,7 +53,7 @@ fn seeds(format: Format) -> Vec<&'static str> {
 }
 
 /// Words of a format, in any order.
-fn soup(format: Format, random: &mut Random) -> Vec<u8> {
+fn soup(format: Format, random: &mut Rng) -> Vec<u8> {
     let words: &[&str] = match format {
         Format::JsonLines => &[
             "{",
@@ -270,40 +247,40 @@ fn soup(format: Format, random: &mut Random) -> Vec<u8> {
             "Q Ok(5) B\n",
         ],
     };
-    let count = random.below(30);
+    let count = random.index(30);
     let mut soup = Vec::new();
     for _ in 0..count {
-        soup.extend_from_slice(random.pick(words).as_bytes());
-        if random.below(3) == 0 {
+        soup.extend_from_slice(random.choose(words).as_bytes());
+        if random.index(3) == 0 {
             soup.push(b' ');
         }
     }
     soup
 }
 
-fn mutate(input: &mut Vec<u8>, random: &mut Random) {
-    for _ in 0..=random.below(4) {
+fn mutate(input: &mut Vec<u8>, random: &mut Rng) {
+    for _ in 0..=random.index(4) {
         let length = input.len();
-        let at = random.below(length);
-        match random.below(7) {
-            0 if length > 0 => input[at] ^= 1 << random.below(8),
-            1 if length > 0 => input[at] = random.next() as u8,
+        let at = random.index(length);
+        match random.index(7) {
+            0 if length > 0 => input[at] ^= 1 << random.index(8),
+            1 if length > 0 => input[at] = random.number() as u8,
             2 => input.truncate(at),
             3 => {
-                let from = random.below(length);
-                let piece = input[from..(from + random.below(40)).min(length)].to_vec();
+                let from = random.index(length);
+                let piece = input[from..(from + random.index(40)).min(length)].to_vec();
                 input.splice(at..at, piece);
             }
             4 => {
-                let end = (at + random.below(8)).min(length);
+                let end = (at + random.index(8)).min(length);
                 input.drain(at..end);
             }
             5 => {
                 // A line twice.
                 let lines: Vec<&[u8]> = input.split_inclusive(|&b| b == b'\n').collect();
                 if !lines.is_empty() {
-                    let line = lines[random.below(lines.len())].to_vec();
-                    let before = &lines[..random.below(lines.len() + 1)];
+                    let line = lines[random.index(lines.len())].to_vec();
+                    let before = &lines[..random.index(lines.len() + 1)];
                     let to: usize = before.iter().map(|line| line.len()).sum();
                     input.splice(to..to, line);
                 }
@@ -328,22 +305,22 @@ fn mutate(input: &mut Vec<u8>, random: &mut Random) {
                     b"-",
                     b"9999999999",
                 ];
-                let piece = random.pick(&junk).to_vec();
+                let piece = random.choose(&junk).to_vec();
                 input.splice(at..at, piece);
             }
         }
     }
 }
 
-fn input(format: Format, random: &mut Random) -> Vec<u8> {
-    match random.below(8) {
-        0 => (0..random.below(60)).map(|_| random.next() as u8).collect(),
+fn input(format: Format, random: &mut Rng) -> Vec<u8> {
+    match random.index(8) {
+        0 => (0..random.index(60)).map(|_| random.number() as u8).collect(),
         1 | 2 => soup(format, random),
         _ => {
             let seeds = seeds(format);
-            let mut input = seeds[random.below(seeds.len())].as_bytes().to_vec();
-            if random.below(4) == 0 {
-                input.extend_from_slice(seeds[random.below(seeds.len())].as_bytes());
+            let mut input = seeds[random.index(seeds.len())].as_bytes().to_vec();
+            if random.index(4) == 0 {
+                input.extend_from_slice(seeds[random.index(seeds.len())].as_bytes());
             }
             mutate(&mut input, random);
             input
@@ -362,11 +339,13 @@ fn outcome(result: Result<(History, Format), trueline::history::Error>) -> Strin
 }
 
 fn fuzz(format: Format) {
-    let mut random = Random(0x9e37_79b9_7f4a_7c15 ^ format.name().len() as u64);
     let mut good = 0;
-    for case in 0..cases() {
+    let seeds = rng::seeds(2_000);
+    let cases = seeds.cases();
+    for case in seeds {
+        let mut random = Rng::new(case);
         let input = input(format, &mut random);
-        let keys = [Keys::Auto, Keys::Yes, Keys::No][random.below(3)];
+        let keys = [Keys::Auto, Keys::Yes, Keys::No][random.index(3)];
         let options = ReadOptions { format: Some(format), keys };
         let whole = read(&input[..], &options);
         let shown = || String::from_utf8_lossy(&input);
@@ -380,7 +359,7 @@ fn fuzz(format: Format) {
             assert!(!error.message().is_empty());
         }
         let whole = outcome(whole);
-        let step = 1 + random.below(5);
+        let step = 1 + random.index(5);
         for step in [1, step] {
             let cut = outcome(read(Cut(&input, step), &options));
             assert_eq!(cut, whole, "case {case}, chunks of {step}: {:?}", shown());
@@ -388,7 +367,7 @@ fn fuzz(format: Format) {
         let _ = detect(&input);
         let _ = read(&input[..], &ReadOptions::default());
     }
-    assert!(good > cases() / 100, "only {good} inputs were histories");
+    assert!(good > cases / 100, "only {good} inputs were histories");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 use trueline::formats::{self, Format, ReadOptions};
 use trueline::history::{Builder, Call, Position};
+use trueline::rng::{Rng, seeds};
 use trueline::spec::{self, Named};
 use trueline::stream::{self, Stopped};
 use trueline::verdict::Reason;
@@ -31,22 +32,6 @@ struct Story {
     events: Vec<Event>,
 }
 
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % end
-    }
-
-    fn chance(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Style {
     Simple,
@@ -59,7 +44,7 @@ enum Style {
 
 /// Processes call, take effect on a real object, and return; then some scans are spoilt. What has not returned at the
 /// end is pending.
-fn story(random: &mut Random, style: Style) -> Story {
+fn story(random: &mut Rng, style: Style) -> Story {
     let processes = 2 + random.below(3) as usize;
     let length = 2 + random.below(7) as usize;
     let mut story = Story::default();
@@ -74,13 +59,13 @@ fn story(random: &mut Random, style: Style) -> Story {
         let p = random.below(processes as u64) as usize;
         match open[p] {
             None if story.ops.len() < length => {
-                let op = if random.chance(50) {
+                let op = if random.percent(50) {
                     Op::Scan(Vec::new())
                 } else {
                     fresh += 1;
                     let value = match style {
                         Style::Simple => {
-                            has_changed[p] |= (p == pair.0 || p == pair.1) && random.chance(60);
+                            has_changed[p] |= (p == pair.0 || p == pair.1) && random.percent(60);
                             i64::from(has_changed[p])
                         }
                         Style::Differentiated => fresh,
@@ -109,11 +94,11 @@ fn story(random: &mut Random, style: Style) -> Story {
             }
             Some((i, true)) => {
                 if let Op::Scan(shown) = &mut story.ops[i].1
-                    && random.chance(70)
+                    && random.percent(70)
                 {
                     let then = random.below(past.len() as u64) as usize;
                     let at = random.below(processes as u64) as usize;
-                    match random.chance(50) {
+                    match random.percent(50) {
                         true => shown.clone_from(&past[then]),
                         false => shown[at] = past[then][at],
                     }
@@ -259,18 +244,14 @@ impl Story {
     }
 }
 
-fn cases(default: u64) -> u64 {
-    std::env::var("TRUELINE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(default)
-}
-
 #[test]
 fn monitors_agree_with_brute_force() {
     let spec = spec::named("snapshot").unwrap();
     let budget = Budget::unlimited();
-    let mut random = Random(9);
     // By style: linearizable, violations, those that the monitor left to the search.
     let mut tally = [[0u64; 3]; 4];
-    for case in 0..cases(8_000) {
+    for case in seeds(8_000) {
+        let mut random = Rng::new(case);
         let style = [Style::Simple, Style::Differentiated, Style::Repeated, Style::ManyWriters]
             [(case % 4) as usize];
         let story = story(&mut random, style);

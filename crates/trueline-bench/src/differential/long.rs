@@ -14,7 +14,8 @@ use trueline::spec::{self, Builtin};
 use trueline::{Algorithm, Budget, Check, History, Value, Verdict};
 
 use super::Arguments;
-use crate::oracle::random::{Random, Shape, random_history};
+use crate::oracle::random::{Shape, random_history};
+use trueline::rng::Rng;
 
 /// Steps that the search may spend on a history.
 const STEPS: u64 = 300_000;
@@ -112,7 +113,7 @@ fn compare<B: Builtin>(name: &str, spec: &B, seed: u64, counts: &Counts) -> anyh
 }
 
 fn long_history<B: Builtin>(name: &str, spec: &B, seed: u64) -> anyhow::Result<History> {
-    let mut random = Random::new(seed);
+    let mut random = Rng::new(seed);
     let operations = 200 + random.below(1801);
     let processes = 2 + random.below(5);
     let is_pending = random.below(3) == 0;

@@ -17,7 +17,6 @@ pub(crate) mod panics;
 mod parallel;
 mod races;
 pub(crate) mod report;
-mod rng;
 mod samplers;
 mod schedule;
 mod spare;

@@ -9,8 +9,9 @@
 //!
 //! The `i`th schedule of a seed is the same whoever draws it.
 
+use trueline::rng::Rng;
+
 use super::interface::{Access, Kind, NOWHERE};
-use super::rng::Rng;
 use super::strategy::{Decision, Strategy, View};
 use super::trace::Trace;
 

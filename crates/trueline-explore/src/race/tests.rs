@@ -1,6 +1,7 @@
 //! The detector against the definition: random sequences of events, happens-before as a closure of edges.
 
 use super::*;
+use trueline::rng::{self, Rng};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Step {
@@ -11,35 +12,22 @@ enum Step {
     Learn(u32),
 }
 
-struct Random(u64);
-
-impl Random {
-    /// A number below `n`, from a generator by Marsaglia.
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % n
-    }
-
-    fn of<T: Copy>(&mut self, all: &[T]) -> T {
-        all[self.below(all.len() as u64) as usize]
-    }
-}
-
-fn random_step(random: &mut Random, threads: u32) -> Step {
+fn random_step(random: &mut Rng, threads: u32) -> Step {
     use Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
     let location = 100 + random.below(2) as usize;
     match random.below(10) {
-        0..=1 => Step::Atomic(location, Atomic::Load, random.of(&[Relaxed, Acquire, SeqCst])),
-        2..=3 => Step::Atomic(location, Atomic::Store, random.of(&[Relaxed, Release, SeqCst])),
+        0..=1 => Step::Atomic(location, Atomic::Load, *random.choose(&[Relaxed, Acquire, SeqCst])),
+        2..=3 => Step::Atomic(location, Atomic::Store, *random.choose(&[Relaxed, Release, SeqCst])),
         4 => {
-            let order = random.of(&[Relaxed, Acquire, Release, AcqRel, SeqCst]);
+            let order = *random.choose(&[Relaxed, Acquire, Release, AcqRel, SeqCst]);
             Step::Atomic(location, Atomic::Update, order)
         }
-        5..=6 => Step::Fence(random.of(&[Acquire, Release, AcqRel, SeqCst])),
+        5..=6 => Step::Fence(*random.choose(&[Acquire, Release, AcqRel, SeqCst])),
         7 if random.below(4) == 0 => Step::Learn(random.below(u64::from(threads)) as u32),
-        _ => Step::Plain(200 + random.below(2) as usize, random.of(&[Plain::Read, Plain::Write])),
+        _ => Step::Plain(
+            200 + random.below(2) as usize,
+            *random.choose(&[Plain::Read, Plain::Write]),
+        ),
     }
 }
 
@@ -147,10 +135,11 @@ fn detector(steps: &[(u32, Step)], threads: u32) -> Option<usize> {
 
 #[test]
 fn races_are_those_of_the_definition() {
-    let cases = std::env::var("TRUELINE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(20_000);
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let seeds = rng::seeds(20_000);
+    let cases = seeds.cases();
     let (mut races, mut none) = (0, 0);
-    for _ in 0..cases {
+    for seed in seeds {
+        let mut random = Rng::new(seed);
         let threads = 2 + random.below(2) as u32;
         let length = 4 + random.below(12);
         let steps: Vec<(u32, Step)> = (0..length)

@@ -2,8 +2,6 @@
 
 #![allow(dead_code, unreachable_pub)]
 
-pub mod random;
-
 use trueline_explore::engine::interface::{
     Access, Condition, Effect, ThreadId, choose, ended, point, record, spawn, value,
 };

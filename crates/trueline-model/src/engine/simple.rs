@@ -20,6 +20,7 @@
 use std::sync::{Arc, Mutex};
 
 use trueline::Budget;
+use trueline::rng::Rng;
 
 use crate::program::{
     Binary, Expr, Place, Points, Program, Role, SnapshotShape, Stmt, Type, Unary, Variable,
@@ -33,7 +34,7 @@ use super::spec_sets::SpecSets;
 use super::step::{Machine, Outcome, Scratch};
 use super::trace::{Trace, TraceStep, written};
 use super::verify::{self, Counterexample, Options, Reason, Report, Verdict};
-use super::walks::{Random, walk};
+use super::walks::walk;
 
 /// How to look at simple executions.
 #[derive(Clone, Debug, Default)]
@@ -192,7 +193,7 @@ impl<'a> Restriction<'a> {
     /// Random runs.
     fn walks(&self, machine: &Machine, sets: &mut SpecSets, budget: &Budget) -> Walked {
         let Ok(initial) = machine.initial() else { return Walked::Fine };
-        let (mut random, mut scratch) = (Random(1), Scratch::default());
+        let (mut random, mut scratch) = (Rng::new(1), Scratch::default());
         for _ in 0..self.simple.walks {
             let mut changed = None;
             let mut see = |_: &Frame, outcome: Option<&Outcome>| {
@@ -365,7 +366,7 @@ fn guess(machine: &Machine) -> Result<Vec<bool>, Outcome> {
     let layout = &machine.layout;
     let end = layout.pools.first().map_or(layout.public, |pool| pool.base);
     let mut constants = vec![true; end];
-    let (mut random, mut scratch) = (Random(0), Scratch::default());
+    let (mut random, mut scratch) = (Rng::new(0), Scratch::default());
     for _ in 0..GUESSES {
         let mut see = |frame: &Frame, _: Option<&Outcome>| {
             for (slot, is_constant) in constants.iter_mut().enumerate() {

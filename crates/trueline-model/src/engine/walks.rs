@@ -6,6 +6,8 @@
 //! of its operation while others perform whole ones, which is what most violations need. A process draws
 //! a new priority when it returns. The same seeds give the same runs.
 
+use trueline::rng::Rng;
+
 use super::cartesian::Choices;
 use super::layout::Frame;
 use super::spec_sets::{EMPTY, SpecSets};
@@ -19,26 +21,13 @@ const CHANGES: u64 = 4;
 /// The steps of a run whose last one nothing explains.
 pub(super) type Steps = Vec<(usize, Choices)>;
 
-/// Splitmix64.
-pub(super) struct Random(pub(super) u64);
-
-impl Random {
-    pub(super) fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (z ^ (z >> 31)) % end
-    }
-}
-
 /// Makes one run; its steps, if it ends in a violation of `sets`, and otherwise the error says how many it took. `see` is shown every
 /// state, and every step that goes wrong in another way.
 pub(super) fn walk(
     machine: &Machine,
     mut sets: Option<&mut SpecSets>,
     initial: &Frame,
-    random: &mut Random,
+    random: &mut Rng,
     scratch: &mut Scratch,
     see: &mut dyn FnMut(&Frame, Option<&Outcome>),
 ) -> Result<Steps, u64> {
@@ -95,7 +84,7 @@ fn step(
     machine: &Machine,
     frame: &Frame,
     process: usize,
-    random: &mut Random,
+    random: &mut Rng,
     scratch: &mut Scratch,
     see: &mut dyn FnMut(&Frame, Option<&Outcome>),
 ) -> Option<Choices> {

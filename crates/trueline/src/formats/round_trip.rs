@@ -3,21 +3,10 @@
 use super::tests::show;
 use super::*;
 use crate::history::{Args, Builder, Call, Part, Position};
+use crate::rng::Rng;
 use crate::value::Value;
 
-/// Marsaglia's xorshift.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % n
-    }
-}
-
-fn random_value(random: &mut Random, depth: u32) -> Value {
+fn random_value(random: &mut Rng, depth: u32) -> Value {
     const TEXTS: [&str; 12] = [
         "a",
         "",
@@ -54,7 +43,7 @@ struct Means {
     spec: bool,
 }
 
-fn random_history(random: &mut Random, means: &Means) -> History {
+fn random_history(random: &mut Rng, means: &Means) -> History {
     let mut b = Builder::new();
     let at = Position { line: 1, column: 1 };
     let mut retired = [false; 4];
@@ -93,7 +82,7 @@ fn random_history(random: &mut Random, means: &Means) -> History {
 /// Writes random histories and reads them back; those that the format cannot express are errors. The number of
 /// histories that were compared.
 fn round_trips(format: Format, means: &Means, same: impl Fn(&History, &History)) -> usize {
-    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let mut random = Rng::new(0x2545_f491_4f6c_dd1d);
     let mut written = 0;
     for _ in 0..3_000 {
         let history = random_history(&mut random, means);

@@ -7,14 +7,10 @@ use super::monitor::{Event, Monitor, Stopped};
 use crate::check::{Algorithm, Check};
 use crate::generate::{Plan, generate};
 use crate::history::{History, Operation, PENDING, Part, Position};
-use crate::rng::Rng;
+use crate::rng::{Rng, seeds};
 use crate::spec::{self, Builtin, Kind};
 use crate::value::Value;
 use crate::verdict::Verdict;
-
-fn cases(default: u64) -> u64 {
-    std::env::var("TRUELINE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(default)
-}
 
 /// An operation without times, and whether it fails: is known not to have happened.
 type Done<Op> = (u32, Op, Option<Value>);
@@ -185,10 +181,11 @@ fn compare<B: Builtin>(name: &str, spec: &B, seed: u64, prompt: bool)
 where
     B::Op: std::fmt::Debug,
 {
-    let mut rng = Rng::new(seed);
     let (mut fine, mut violations, mut unknown, mut unchecked) = (0, 0, 0, 0);
-    let total = cases(1500);
-    for number in 0..total {
+    let seeds = seeds(1500);
+    let total = seeds.cases();
+    for number in seeds {
+        let mut rng = Rng::new(number ^ seed << 56);
         let Some(case) = Case::random(spec, &mut rng, true) else { continue };
         let offline =
             |events| Check::new(spec.clone()).algorithm(Algorithm::Auto).run(&case.history(events));
@@ -271,9 +268,9 @@ fn mutex() {
 
 /// As [`compare`], where explanations can not be checked again.
 fn compare_verdicts<B: Builtin>(name: &str, spec: &B, seed: u64) {
-    let mut rng = Rng::new(seed);
     let mut violations = 0;
-    for number in 0..cases(600) {
+    for number in seeds(600) {
+        let mut rng = Rng::new(number ^ seed << 56);
         let Some(case) = Case::random(spec, &mut rng, false) else { continue };
         let offline = |events| Check::new(spec.clone()).run(&case.history(events)).verdict;
         let told = || format!("{name}, case {number}:\n{}", case.show(spec));

@@ -4,10 +4,11 @@ use trueline::history::{Builder, Call, Position};
 use trueline::spec::{self, Builtin};
 use trueline::{History, Value};
 
-use super::cases;
+use super::seeds;
 use crate::oracle::compare::compare;
 use crate::oracle::every_spec::{Visit, every_spec};
-use crate::oracle::random::{Random, Shape, random_history};
+use crate::oracle::random::{Shape, random_history};
+use trueline::rng::Rng;
 
 struct Compare {
     seeds: u64,
@@ -17,8 +18,8 @@ struct Compare {
 impl Visit for Compare {
     fn visit<B: Builtin>(&mut self, name: &str, spec: B) {
         let mut good = 0;
-        for seed in 1..=self.seeds {
-            let mut random = Random::new(seed);
+        for seed in seeds() {
+            let mut random = Rng::new(seed);
             let shape = Shape::up_to(8, &mut random);
             let raw = random_history(&spec, shape, &mut random);
             let history = raw.decode(|m, args, result| spec.decode(m, args, result)).unwrap();
@@ -34,7 +35,7 @@ impl Visit for Compare {
 
 #[test]
 fn every_algorithm_agrees_with_the_oracle() {
-    let mut compare = Compare { seeds: cases(), names: Vec::new() };
+    let mut compare = Compare { seeds: seeds().cases(), names: Vec::new() };
     every_spec(&mut compare);
     let covers =
         |name: &str| compare.names.iter().any(|n| n == name || n.starts_with(&format!("{name}:")));
@@ -48,8 +49,8 @@ fn every_algorithm_agrees_with_the_oracle() {
 #[test]
 fn more_than_64_pending_operations() {
     let spec = spec::queue();
-    for seed in 1..=cases() / 5 + 1 {
-        let mut random = Random::new(seed);
+    for seed in seeds().one_in(5) {
+        let mut random = Rng::new(seed);
         let shape = Shape { operations: 5, processes: 3, wrong: 20, unknown: 10, values: 3 };
         let small = random_history(&spec, shape, &mut random);
         let decode = |h: &History| h.decode(|m, args, r| spec.decode(m, args, r)).unwrap();

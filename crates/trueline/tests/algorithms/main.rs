@@ -8,7 +8,9 @@ mod oracle;
 mod builtin;
 mod users_own;
 
-/// How many histories a test tries.
-fn cases() -> u64 {
-    std::env::var("TRUELINE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(1_500)
+use trueline::rng::{self, Seeds};
+
+/// A seed for each history that a test tries.
+fn seeds() -> Seeds {
+    rng::seeds(1_500)
 }

@@ -5,8 +5,8 @@
 use std::collections::VecDeque;
 
 use crate::oracle::compare::compare;
-use crate::oracle::random::Random;
 use trueline::history::{Builder, Call, Position};
+use trueline::rng::Rng;
 use trueline::{History, Sequential, Spec, Value};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
@@ -73,7 +73,7 @@ impl Spec for Bag {
 }
 
 /// A random history of pushes and pops: results are arbitrary, so about half are violations.
-fn random_history(random: &mut Random) -> History<Op, Option<i64>> {
+fn random_history(random: &mut Rng) -> History<Op, Option<i64>> {
     let mut builder = Builder::new();
     let processes = 2 + random.below(3);
     let operations = 2 + random.below(6);
@@ -116,28 +116,28 @@ fn random_history(random: &mut Random) -> History<Op, Option<i64>> {
     decoded.unwrap()
 }
 
-use super::cases;
+use super::seeds;
 
 #[test]
 fn a_plain_struct_is_decided_as_the_oracle_does() {
-    let mut random = Random::new(7);
-    let good = (0..cases())
-        .filter(|_| {
-            let history = random_history(&mut random);
+    let cases = seeds().cases();
+    let good = seeds()
+        .filter(|&seed| {
+            let history = random_history(&mut Rng::new(seed ^ 7 << 56));
             compare(&Fifo::default(), &history).unwrap_or_else(|e| panic!("{e}: {history:?}"))
         })
         .count() as u64;
-    assert!(good > cases() / 10 && good < cases() * 9 / 10, "one-sided: {good}");
+    assert!(good > cases / 10 && good < cases * 9 / 10, "one-sided: {good}");
 }
 
 #[test]
 fn a_nondeterministic_specification_is_decided_as_the_oracle_does() {
-    let mut random = Random::new(11);
-    let good = (0..cases())
-        .filter(|_| {
-            let history = random_history(&mut random);
+    let cases = seeds().cases();
+    let good = seeds()
+        .filter(|&seed| {
+            let history = random_history(&mut Rng::new(seed ^ 11 << 56));
             compare(&Bag, &history).unwrap_or_else(|e| panic!("{e}: {history:?}"))
         })
         .count() as u64;
-    assert!(good > cases() / 10 && good < cases() * 9 / 10, "one-sided: {good}");
+    assert!(good > cases / 10 && good < cases * 9 / 10, "one-sided: {good}");
 }

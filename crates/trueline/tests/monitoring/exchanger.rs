@@ -5,8 +5,8 @@ use trueline::symbolic::{Options, Symbolic};
 use trueline::theory::{Method, Object};
 use trueline::{Budget, Value};
 
-use crate::cases;
-use crate::oracle::random::Random;
+use crate::seeds;
+use trueline::rng::Rng;
 
 /// One operation: offer, result (0 is nil), call and return; no return where it is pending.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +33,7 @@ fn can_pair(operations: &[Exchange], until: u64) -> bool {
     })
 }
 
-fn some_history(random: &mut Random) -> Vec<Exchange> {
+fn some_history(random: &mut Rng) -> Vec<Exchange> {
     let n = 2 + random.below(4);
     let mut order: Vec<u64> = Vec::new();
     for i in 0..n {
@@ -92,8 +92,8 @@ fn seen_at(monitor: &mut dyn Online, operations: &[Exchange]) -> Option<u64> {
 fn exchangers_are_decided_as_by_trying_all_pairings() {
     let budget = Budget::unlimited();
     let (mut good, mut bad) = (0, 0);
-    for seed in 1..=cases() {
-        let mut random = Random::new(seed);
+    for seed in seeds() {
+        let mut random = Rng::new(seed);
         let operations = some_history(&mut random);
         let last = 2 * operations.len() as u64;
         let expected = (1..=last).find(|&until| !can_pair(&operations, until));
@@ -107,5 +107,5 @@ fn exchangers_are_decided_as_by_trying_all_pairings() {
         }
         if expected.is_some() { bad += 1 } else { good += 1 }
     }
-    assert!(good > cases() / 10 && bad > cases() / 10, "{good} good, {bad} bad");
+    assert!(good > seeds().cases() / 10 && bad > seeds().cases() / 10, "{good} good, {bad} bad");
 }

@@ -13,7 +13,9 @@ mod saturation;
 mod symbolic;
 mod tables;
 
-/// How many histories a test tries.
-fn cases() -> u64 {
-    std::env::var("TRUELINE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(400)
+use trueline::rng::{self, Seeds};
+
+/// A seed for each history that a test tries.
+fn seeds() -> Seeds {
+    rng::seeds(400)
 }

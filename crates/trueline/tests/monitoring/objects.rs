@@ -5,7 +5,7 @@ use trueline::spec::Spec;
 use trueline::theory::{Method, Object};
 use trueline::{History, Value};
 
-use crate::oracle::random::Random;
+use trueline::rng::Rng;
 
 /// What is called: method and argument.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -104,7 +104,7 @@ impl Spec for Paper {
 
 /// A random history of up to so many operations: processes call, take effect and return; then some results are
 /// spoiled and some intervals shrunk. Values are unique, as saturation needs them; a set has two keys.
-pub(crate) fn random_history(object: Object, most: u64, random: &mut Random) -> History<Op, Value> {
+pub(crate) fn random_history(object: Object, most: u64, random: &mut Rng) -> History<Op, Value> {
     let spec = Paper(object);
     let processes = 2 + random.below(3);
     let operations = 3 + random.below(most - 2);
@@ -175,7 +175,7 @@ pub(crate) fn random_history(object: Object, most: u64, random: &mut Random) -> 
     history.map(decode).unwrap()
 }
 
-fn some_op(object: Object, fresh: i64, random: &mut Random) -> Op {
+fn some_op(object: Object, fresh: i64, random: &mut Rng) -> Op {
     let value = Value::Int(fresh);
     let (method, argument) = match object {
         Object::Set => {
@@ -203,7 +203,7 @@ fn spoiled(
     result: Value,
     percent: u64,
     answers: &[Value],
-    random: &mut Random,
+    random: &mut Rng,
 ) -> Value {
     let answers_something = match op.method {
         Method::Remove | Method::Read | Method::Release | Method::Contains => true,

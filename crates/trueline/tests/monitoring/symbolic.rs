@@ -3,11 +3,11 @@
 use trueline::Budget;
 use trueline::symbolic::{Enumerate, Options, Symbolic};
 
-use crate::cases;
 use crate::objects::{OBJECTS, Paper, random_history};
 use crate::oracle::is_linearizable;
-use crate::oracle::random::Random;
 use crate::saturation::violation_at;
+use crate::seeds;
+use trueline::rng::Rng;
 
 /// The first step at which the oracle sees a violation: that of a return.
 fn first_bad_step(
@@ -26,8 +26,8 @@ fn symbolic_decides_as_the_oracle_does_and_at_the_same_step() {
     let budget = Budget::unlimited();
     for object in OBJECTS {
         let mut violations = 0;
-        for seed in 1..=cases() {
-            let mut random = Random::new(seed);
+        for seed in seeds() {
+            let mut random = Rng::new(seed);
             let history = random_history(object, 8, &mut random);
             let expected = first_bad_step(object, &history);
             violations += u64::from(expected.is_some());
@@ -50,8 +50,8 @@ fn symbolic_decides_as_the_oracle_does_and_at_the_same_step() {
 fn enumerate_decides_as_the_oracle_does_and_at_the_same_step() {
     let budget = Budget::unlimited();
     for object in OBJECTS {
-        for seed in 1..=cases() / 40 + 1 {
-            let mut random = Random::new(seed);
+        for seed in seeds().one_in(40) {
+            let mut random = Rng::new(seed);
             let history = random_history(object, 5, &mut random);
             let expected = first_bad_step(object, &history);
             for letters in ["", "c"] {

@@ -4,35 +4,11 @@
 use trueline::History;
 use trueline::Value;
 use trueline::history::{Builder, Call, Position};
+use trueline::rng::Rng;
 use trueline::spec::Builtin;
 
-/// A small generator of random numbers (xorshift).
-pub struct Random(u64);
-
-impl Random {
-    /// A generator whose sequence depends on every bit of the seed.
-    pub fn new(seed: u64) -> Random {
-        let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-        for _ in 0..4 {
-            random.below(2);
-        }
-        random
-    }
-
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % n
-    }
-
-    fn chance(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
-    }
-
-    fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
-        if items.is_empty() { None } else { items.get(self.below(items.len() as u64) as usize) }
-    }
+fn pick<'a, T>(random: &mut Rng, items: &'a [T]) -> Option<&'a T> {
+    items.get(random.index(items.len()))
 }
 
 /// What the histories look like.
@@ -50,7 +26,7 @@ pub struct Shape {
 
 impl Shape {
     /// A random shape for histories of two to so many operations.
-    pub fn up_to(most: u64, random: &mut Random) -> Shape {
+    pub fn up_to(most: u64, random: &mut Rng) -> Shape {
         Shape {
             operations: 2 + random.below(most - 1),
             processes: 2 + random.below(3),
@@ -68,7 +44,7 @@ enum Phase<B: Builtin> {
 }
 
 /// Simulates processes that call, take effect on one sequential object and return; then spoils some results.
-pub fn random_history<B: Builtin>(spec: &B, shape: Shape, random: &mut Random) -> History {
+pub fn random_history<B: Builtin>(spec: &B, shape: Shape, random: &mut Rng) -> History {
     let mut builder = Builder::new();
     let part = builder.part(Default::default());
     let at = Position::default();
@@ -87,7 +63,7 @@ pub fn random_history<B: Builtin>(spec: &B, shape: Shape, random: &mut Random) -
                 let value =
                     if shape.values == 0 { fresh } else { random.below(shape.values) as i64 };
                 // Types with keys draw them from eight; a small history needs fewer to be interesting.
-                let few = random.chance(70);
+                let few = random.percent(70);
                 let mut pick = |n| random.below(if few && n == 8 { 2 } else { n });
                 let op = spec.sample(&state, &mut pick, value);
                 let (method, args) = spec.encode(&op);
@@ -97,18 +73,18 @@ pub fn random_history<B: Builtin>(spec: &B, shape: Shape, random: &mut Random) -
                 Phase::Called(op)
             }
             Phase::Idle => Phase::Idle,
-            Phase::Called(_) if random.chance(shape.unknown) => {
+            Phase::Called(_) if random.percent(shape.unknown) => {
                 builder.unknown(process, at).expect("processes alternate");
                 Phase::Idle
             }
             Phase::Called(op) => {
                 let results = spec.results(&state, &op);
-                match random.pick(&results) {
+                match pick(random, &results) {
                     None => Phase::Called(op),
                     Some(result) => {
                         let mut next = Vec::new();
                         spec.step(&state, &op, Some(result), &mut next);
-                        if let Some(after) = random.pick(&next) {
+                        if let Some(after) = pick(random, &next) {
                             state = after.clone();
                             states.push(state.clone());
                         }
@@ -116,15 +92,15 @@ pub fn random_history<B: Builtin>(spec: &B, shape: Shape, random: &mut Random) -
                     }
                 }
             }
-            Phase::Done(..) if random.chance(shape.unknown) => {
+            Phase::Done(..) if random.percent(shape.unknown) => {
                 builder.unknown(process, at).expect("processes alternate");
                 Phase::Idle
             }
             Phase::Done(op, mut result) => {
-                if random.chance(shape.wrong) {
+                if random.percent(shape.wrong) {
                     // What the operation would have returned at another time.
-                    let then = random.pick(&states).unwrap_or(&state);
-                    result = random.pick(&spec.results(then, &op)).cloned().unwrap_or(result);
+                    let then = pick(random, &states).unwrap_or(&state);
+                    result = pick(random, &spec.results(then, &op)).cloned().unwrap_or(result);
                 }
                 builder.returns(process, result, at).expect("processes alternate");
                 Phase::Idle

@@ -1,7 +1,7 @@
 //! Queue, stack and priority queue against the oracle.
 
 use super::oracle::{self, Object};
-use super::{Random, Tally, cases, jitter, run, show, sometimes_sparse};
+use super::{Random, Tally, jitter, run, seeds, show, sometimes_sparse};
 use crate::monitor::container::{self, Action};
 use crate::monitor::{Answer, NEVER, Op, Why, pending, priority_queue, queue, stack};
 
@@ -188,10 +188,10 @@ fn is_minimal(object: &Container, ops: &[Op<Action>], operations: &[u32]) {
 }
 
 fn against_the_oracle(kind: Kind) {
-    let mut random = Random(kind as u64 + 1);
     let mut tally = Tally::default();
-    for case in 0..cases() {
-        let shape = small(&mut random, case % 2 == 0);
+    for seed in seeds() {
+        let mut random = Random::new(kind as u64 + 1, seed);
+        let shape = small(&mut random, seed % 2 == 0);
         let (object, mut ops) = random_history(&mut random, kind, shape);
         sometimes_sparse(&mut random, &mut ops);
         assert!(container::is_unambiguous(&ops, &object.initial));

@@ -1,7 +1,7 @@
 //! Register, set and mutex against the oracle.
 
 use super::oracle::{self, Object};
-use super::{Random, Tally, cases, jitter, run, sometimes_sparse};
+use super::{Random, Tally, jitter, run, seeds, sometimes_sparse};
 use crate::monitor::{Answer, NEVER, Op, Span, mutex, register, set};
 
 /// The value 0 is there at the start, if there is one.
@@ -29,9 +29,9 @@ impl Object for Register {
 
 #[test]
 fn register_against_the_oracle() {
-    let mut random = Random(4);
     let mut tally = Tally::default();
-    for _ in 0..cases() {
+    for seed in seeds() {
+        let mut random = Random::new(4, seed);
         let (length, processes) = (2 + random.below(11), 1 + random.below(6));
         let (noise, writes) = ([0, 30, 60][random.below(3) as usize], 30 + random.below(30));
         let initial = random.chance(80).then_some(0);
@@ -152,9 +152,9 @@ fn random_key(random: &mut Random, lookups: bool) -> (bool, Vec<Op<set::Action>>
 
 #[test]
 fn set_against_the_oracle() {
-    let mut random = Random(5);
     let mut tally = Tally::default();
-    for _ in 0..cases() {
+    for seed in seeds() {
+        let mut random = Random::new(5, seed);
         let (present, ops) = random_key(&mut random, true);
         tally.compare(&Key(present), &ops, &set::check(&ops, present));
     }
@@ -166,9 +166,9 @@ fn set_against_the_oracle() {
 
 #[test]
 fn mutex_against_the_oracle() {
-    let mut random = Random(6);
     let mut tally = Tally::default();
-    for _ in 0..cases() {
+    for seed in seeds() {
+        let mut random = Random::new(6, seed);
         let (held, ops) = random_key(&mut random, false);
         let lock = |o: &Op<set::Action>| Op {
             span: o.span,
@@ -248,7 +248,7 @@ fn locking(
 fn a_lock_that_two_hold_is_explained_by_few_operations() {
     let mut sizes = Vec::new();
     for seed in 0..100 {
-        let mut random = Random(seed);
+        let mut random = Random::new(0, seed);
         let good = locking(&mut random, 8, 4_000, 0);
         assert!(matches!(mutex::check(&good, false), Answer::Order(_)));
         let bad = locking(&mut random, 8, 40_000, 1);

@@ -10,28 +10,26 @@ mod oracle;
 use std::fmt::Debug;
 
 use super::{Answer, NEVER, Op, Span};
+use crate::rng::{Rng, Seeds};
 use oracle::Object;
 
-/// How many random histories a type.
-fn cases() -> u64 {
-    std::env::var("TRUELINE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(3_000)
+/// A seed for each random history of a type.
+fn seeds() -> Seeds {
+    crate::rng::seeds(3_000)
 }
 
-/// A small generator of random numbers: splitmix64.
-struct Random(u64);
+/// Random numbers as the tests count: in `u32`.
+struct Random(Rng);
 
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+    /// Each test has its own numbers.
+    fn new(test: u64, seed: u64) -> Random {
+        Random(Rng::new(seed ^ test << 56))
     }
 
     /// A number below `end`.
     fn below(&mut self, end: u32) -> u32 {
-        (self.next() % u64::from(end)) as u32
+        self.0.below(u64::from(end)) as u32
     }
 
     /// True in `percent` of 100 cases.
