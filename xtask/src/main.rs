@@ -1,5 +1,7 @@
-//! Chores of the repository: `cargo xtask ci`.
+//! Chores of the repository: `cargo xtask ci`, `cargo xtask soak`.
 #![forbid(unsafe_code)]
+
+mod soak;
 
 use std::env;
 use std::process::{Command, ExitCode};
@@ -7,12 +9,15 @@ use std::time::Instant;
 
 const HELP: &str = "\
 cargo xtask ci      formatting, lints, build, tests (the corpus among them), doc tests: all that must pass
+cargo xtask soak    the randomised tests with new seeds, until the time is over or one fails (--help says more)
 
 Where cargo-nextest is installed it runs the tests; otherwise cargo test does.";
 
 fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(2).collect();
     match env::args().nth(1).as_deref() {
         Some("ci") => ci(),
+        Some("soak") => soak::soak(&arguments),
         _ => {
             eprintln!("{HELP}");
             ExitCode::from(2)
