@@ -288,9 +288,9 @@ impl Watcher<'_> {
         let time = trueline_report::seconds(seconds);
         match why {
             Some(why) => {
-                format!("{name}: unknown from here on: {why}\n  fine until here: {seen}, {time}\n")
+                format!("unknown: {name}: from here on: {why}\n  fine until here: {seen}, {time}\n")
             }
-            None => format!("{name}: {verdict}, {seen}, {time}\n"),
+            None => format!("{verdict}: {name}: {seen}, {time}\n"),
         }
     }
 }
@@ -366,7 +366,7 @@ fn interrupted(name: &str, as_json: bool, tally: Tally, elapsed: f64) -> String 
         return format!("{object}\n");
     }
     let seen = describe(tally, 0);
-    format!("{name}: interrupted, no violation so far: {seen}, {}\n", seconds(elapsed))
+    format!("unknown: {name}: interrupted, no violation so far: {seen}, {}\n", seconds(elapsed))
 }
 
 /// True for standard input.

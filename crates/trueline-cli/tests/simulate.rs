@@ -2,7 +2,6 @@
 
 mod common;
 
-use std::path::Path;
 use std::process::Command;
 
 use common::Folder;
@@ -153,64 +152,4 @@ fn errors_say_what_was_expected() {
         treiber-stack-relaxed: its fault is undefined behaviour on real threads: it is explored only
         there are 509850594887712 programs of this size: expected at most 100000; --random 1000 takes some of them
     "#]].assert_eq(&all);
-}
-
-/// Each block of the page is what the binary prints, but for the times. With UPDATE_EXPECT set the page is written anew.
-#[test]
-fn the_page_shows_what_the_binary_prints() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/simulate.md");
-    let page = std::fs::read_to_string(&file).unwrap();
-    let mut written = String::new();
-    for (i, part) in page.split(BLOCK).enumerate() {
-        if i == 0 {
-            written += part;
-            continue;
-        }
-        let (command, rest) = part.split_once('\n').unwrap();
-        let (printed, rest) = rest.split_once("```").unwrap();
-        let arguments = words(command);
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let (stdout, stderr, _) = trueline(&arguments);
-        let now = stdout + &stderr;
-        let lines = |text: &str| text.lines().map(without_time).collect::<Vec<_>>();
-        if std::env::var_os("UPDATE_EXPECT").is_none() {
-            assert_eq!(lines(&now), lines(printed), "{command}");
-        }
-        written += &format!("{BLOCK}{command}\n{now}```{rest}");
-    }
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
-        std::fs::write(&file, written).unwrap();
-    }
-}
-
-const BLOCK: &str = "```console\n$ trueline ";
-
-/// The words of a command line, with single quotes.
-fn words(command: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    for (i, part) in command.split('\'').enumerate() {
-        if i % 2 == 1 {
-            *words.last_mut().unwrap() += part;
-            continue;
-        }
-        for (j, word) in part.split(' ').enumerate() {
-            if j > 0 {
-                words.push(String::new());
-            }
-            *words.last_mut().unwrap() += word;
-        }
-    }
-    words.retain(|word| !word.is_empty());
-    words
-}
-
-fn without_time(line: &str) -> String {
-    match line.rsplit_once(", ") {
-        Some((start, time))
-            if time.ends_with(" ms") || time.ends_with(" s") || time.ends_with(" µs") =>
-        {
-            start.to_string()
-        }
-        _ => line.to_string(),
-    }
 }

@@ -22,3 +22,8 @@ pub struct Exploring;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/testing-code.md")]
 pub struct TestingCode;
+
+/// The short page about testing code.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/quick-start-code.md")]
+pub struct QuickStart;

@@ -73,7 +73,7 @@ pub(crate) fn explain(case: &Case, explanation: &Explanation) -> Json {
             .map(|&i| operation(case, i, explanation))
             .collect::<Json>(),
         "clash": explanation.clash,
-        "until": explanation.until,
+        "until": (explanation.until != u32::MAX).then_some(explanation.until),
         "fine_until": explanation.fine_until,
         "minimal": explanation.minimal,
         "rechecked": explanation.rechecked,

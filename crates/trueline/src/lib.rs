@@ -29,3 +29,8 @@ pub use history::History;
 pub use spec::{Sequential, Spec};
 pub use value::Value;
 pub use verdict::Verdict;
+
+/// The page about specifications, whose example is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/specifications.md")]
+pub struct Specifications;
