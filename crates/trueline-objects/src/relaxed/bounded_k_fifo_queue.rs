@@ -9,6 +9,11 @@
 //! stands beside the number of the first segment, and the `deq` looks again. This is what makes EMPTY right: no `enq` into the segment ended
 //! while it was looked at.
 //!
+//! **Progress.** A `deq` leaves a segment only if it was not the last one *before* the look that found nothing. The published one leaves, too, if it
+//! ceased to be the last one meanwhile; then an `enq` that filled the segment takes its value back, the one that found it full and went on
+//! finds the next one filled by the first, and with the `deq` the three may go on so for ever: no search for all executions of
+//! `enq | enq | deq` with segments of one cell ends.
+//!
 //! **Full** is said where the ring has no further segment and a value is in the first one. So there may be up to k-1 free cells.
 
 use crate::shadowed::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -102,8 +107,10 @@ impl Queue {
                         return Some((held % VALUES) as i64);
                     }
                 }
-                None if is_last && self.last.load(Ordering::SeqCst) == last => return None,
-                None => self.leave(first),
+                None if !is_last => self.leave(first),
+                None if self.last.load(Ordering::SeqCst) == last => return None,
+                // Somebody found the segment full meanwhile.
+                None => {}
             }
         }
     }
