@@ -13,6 +13,8 @@ mod monitors;
 #[allow(unreachable_pub)]
 #[path = "../../trueline/tests/oracle/mod.rs"]
 mod oracle;
+mod plot;
+mod quasi;
 mod read;
 mod roundup;
 mod simulate;
@@ -42,9 +44,11 @@ enum Command {
     Monitoring(monitoring::Arguments),
     /// Long histories of the types that have exact monitors: deciding against reading.
     Monitors(monitors::Arguments),
+    /// Long recorded histories of relaxed queues: a factor decided, the least factor found.
+    Quasi(quasi::Arguments),
     /// How fast a long history is read, and with how much memory.
     Read(read::Arguments),
-    /// The experiments of the paper on quasi linearizability: Tables II, III and V beside ours.
+    /// The experiments of the paper on quasi linearizability: Tables II, III and V beside ours, and its Figures 8 and 9.
     Roundup(roundup::Arguments),
     /// Wing and Gong's simulator: their figures beside ours.
     Simulate(simulate::Arguments),
@@ -62,6 +66,7 @@ fn main() -> anyhow::Result<()> {
         Command::Growth(arguments) => growth::run(&arguments),
         Command::Monitoring(arguments) => monitoring::run(&arguments),
         Command::Monitors(arguments) => monitors::run(&arguments),
+        Command::Quasi(arguments) => quasi::run(&arguments),
         Command::Read(arguments) => read::run(&arguments),
         Command::Roundup(arguments) => roundup::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),

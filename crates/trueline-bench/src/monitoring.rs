@@ -6,8 +6,6 @@
 //! call or a return. Limits are shorter than theirs by default: machines are faster, and the slow algorithms are
 //! exponential.
 
-mod plot;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -23,6 +21,7 @@ use trueline::theory::{Event, Object};
 use trueline::{Algorithm, Budget, History, Value};
 
 use crate::measure;
+use crate::plot::{self, Axis, Chart, Scale, Series};
 
 /// How often a time is measured.
 const RUNS: usize = 5;
@@ -275,7 +274,18 @@ fn figure_12(arguments: &Arguments) -> anyhow::Result<Option<f64>> {
     }
     if let Some(file) = &arguments.svg {
         let title = "Steps processed within a time limit (Figure 12)";
-        fs::write(file, plot::svg(title, &lines)).with_context(|| file.display().to_string())?;
+        let series = lines.iter().map(|(name, points)| Series {
+            name: name.clone(),
+            points: points.clone(),
+            joined: true,
+        });
+        let chart = Chart {
+            right: Axis { name: "steps processed".into(), scale: Scale::Logarithmic },
+            up: Axis { name: "seconds".into(), scale: Scale::Linear },
+            series: series.collect(),
+            diagonal: false,
+        };
+        fs::write(file, plot::svg(title, &[chart])).with_context(|| file.display().to_string())?;
         println!("drawn in {}", file.display());
     }
     Ok(fastest)

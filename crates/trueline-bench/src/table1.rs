@@ -19,6 +19,7 @@ use trueline_model::{Model, Semantics, library};
 
 use crate::measure;
 use crate::memory;
+use crate::plot::{self, Axis, Chart, Scale, Series};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -410,78 +411,24 @@ fn line(row: &Row, whose: &str, cells: impl Iterator<Item = String>) -> String {
 
 /// Two charts, time and memory against processes, on logarithmic scales; one line a method.
 fn figure(number: usize, name: &str, rows: &[&(&Row, Vec<Cell>)]) -> String {
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"880\" height=\"340\" font-family=\"sans-serif\" font-size=\"12\">\n\
-         <rect width=\"880\" height=\"340\" fill=\"white\"/>\n\
-         <text x=\"20\" y=\"20\" font-size=\"14\">Figure {number}: {name}</text>\n"
-    );
-    let seconds = |c: &Cell| c.seconds.max(1e-3);
-    let megabytes = |c: &Cell| (c.bytes as f64 / 1e6).max(1e-2);
-    chart(&mut svg, 60.0, "seconds", rows, &seconds);
-    chart(&mut svg, 500.0, "megabytes", rows, &megabytes);
-    svg.push_str("</svg>\n");
-    svg
-}
-
-const COLOURS: [&str; 5] = ["#555555", "#1b6ca8", "#c1632b", "#3a8a4d", "#8a3a86"];
-
-fn chart(
-    svg: &mut String,
-    left: f64,
-    unit: &str,
-    rows: &[&(&Row, Vec<Cell>)],
-    value: &dyn Fn(&Cell) -> f64,
-) {
-    let (top, width, height) = (50.0, 300.0, 230.0);
-    let all = rows.iter().flat_map(|r| r.1.iter().filter(|c| c.decided)).map(value);
-    let (low, high) = all.fold((f64::MAX, f64::MIN), |(l, h), v| (l.min(v), h.max(v)));
-    let (low, high) = (low.log10().floor(), high.log10().ceil().max(low.log10().floor() + 1.0));
-    let first = f64::from(rows[0].0.processes);
-    let last = f64::from(rows[rows.len() - 1].0.processes).max(first + 1.0);
-    let x = |n: i32| left + (f64::from(n) - first) / (last - first) * width;
-    let y = |v: f64| top + height - (v.log10() - low) / (high - low) * height;
-    let mut power = low;
-    while power <= high {
-        let at = y(10f64.powf(power));
-        let _ = writeln!(
-            svg,
-            "<line x1=\"{left}\" x2=\"{}\" y1=\"{at:.1}\" y2=\"{at:.1}\" stroke=\"#dddddd\"/>\
-             <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-            left + width,
-            left - 6.0,
-            at + 4.0,
-            10f64.powf(power)
-        );
-        power += 1.0;
-    }
-    for row in rows {
-        let _ = writeln!(
-            svg,
-            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
-            x(row.0.processes),
-            top + height + 18.0,
-            row.0.processes
-        );
-    }
-    let _ = writeln!(
-        svg,
-        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">processes; {unit}</text>",
-        left + width / 2.0,
-        top + height + 40.0
-    );
-    for (method, (name, ..)) in METHODS.iter().enumerate() {
-        let decided = rows.iter().filter(|r| r.1[method].decided);
-        let points: Vec<String> = decided
-            .map(|r| format!("{:.1},{:.1}", x(r.0.processes), y(value(&r.1[method]))))
-            .collect();
-        let colour = COLOURS[method];
-        let _ = writeln!(
-            svg,
-            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>\
-             <text x=\"{:.1}\" y=\"{:.1}\" fill=\"{colour}\">{name}</text>",
-            points.join(" "),
-            left + width + 6.0,
-            top + 16.0 * method as f64 + 10.0
-        );
-    }
+    let chart = |unit: &str, value: &dyn Fn(&Cell) -> f64| {
+        let series = |method: usize| {
+            let decided = rows.iter().filter(|row| row.1[method].decided);
+            let point =
+                |row: &&(&Row, Vec<Cell>)| (f64::from(row.0.processes), value(&row.1[method]));
+            let points = decided.map(|row| point(row)).collect();
+            Series { name: METHODS[method].0.into(), points, joined: true }
+        };
+        Chart {
+            right: Axis { name: "processes".into(), scale: Scale::Whole },
+            up: Axis { name: unit.into(), scale: Scale::Logarithmic },
+            series: (0..METHODS.len()).map(series).collect(),
+            diagonal: false,
+        }
+    };
+    let charts = [
+        chart("seconds", &|cell| cell.seconds.max(1e-3)),
+        chart("megabytes", &|cell| (cell.bytes as f64 / 1e6).max(1e-2)),
+    ];
+    plot::svg(&format!("Figure {number}: {name}"), &charts)
 }

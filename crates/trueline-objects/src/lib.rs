@@ -31,6 +31,11 @@
     reason = "each object is compiled over std and over the shadow std"
 )]
 
+// Explorations of unit tests need names of memory that are the same in all executions.
+#[cfg(all(test, feature = "simulate"))]
+#[global_allocator]
+static ALLOC: trueline_explore::Alloc = trueline_explore::Alloc;
+
 mod sync;
 mod thread_index;
 

@@ -13,8 +13,9 @@ use super::judge::{Judge, Specified};
 use super::outcome::Outcome;
 use super::scenario::{Lane, Scenario};
 use super::serial::Serial;
-use super::setting::Watch;
+use super::setting::{Acts, Watch};
 use super::stressed::{self, Owned};
+use super::two_phase::{Act, TwoPhase};
 use super::{Invariant, Make, Operate, driver, explored, regressions};
 use crate::engine::{Exploration, Sampler};
 use crate::memory::Reuse;
@@ -36,6 +37,9 @@ pub struct Harness<T, O: Operate<T>, M = Explore> {
     pub(crate) well_formed: Option<(Box<Inserts<O>>, O)>,
     pub(crate) invariant: Option<Arc<Invariant<T>>>,
     pub(crate) watch: Option<Box<Watch<O, O::Ret>>>,
+    pub(crate) two_phase: Option<(TwoPhase, Box<Acts<O, O::Ret>>)>,
+    pub(crate) as_found: bool,
+    pub(crate) survey: bool,
     pub(crate) name: Option<String>,
     pub(crate) regressions: Option<PathBuf>,
     pub(crate) replay: Option<String>,
@@ -124,6 +128,9 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
             well_formed: None,
             invariant: None,
             watch: None,
+            two_phase: None,
+            as_found: false,
+            survey: false,
             name: None,
             regressions: None,
             replay: None,
@@ -136,6 +143,30 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
         S: Spec<Op = O, Ret = O::Ret> + 'static,
     {
         self.judge = Some(Box::new(|alphabet| Arc::new(Specified::new(spec, alphabet))));
+        self
+    }
+
+    /// Another object, run serially, as the specification: the same with its factor set to 0, say.
+    pub fn golden(mut self, make: impl Fn() -> T + Send + Sync + 'static) -> Self
+    where
+        T: Sync,
+    {
+        let make: Arc<Make<T>> = Arc::new(make);
+        self.judge = Some(Box::new(|alphabet: Vec<O>| {
+            let golden = Serial::new(make, alphabet.clone());
+            Arc::new(Specified::new(golden, alphabet))
+        }));
+        self
+    }
+
+    /// Asks for quasi linearizability in place of linearizability: removals may be out of order. The specification, or the golden model, is
+    /// the strict one, and programs remove as many values as they add. `acts` says what an operation did.
+    pub fn two_phase(
+        mut self,
+        how: TwoPhase,
+        acts: impl Fn(&O, &O::Ret) -> Act + Send + Sync + 'static,
+    ) -> Self {
+        self.two_phase = Some((how, Box::new(acts)));
         self
     }
 
@@ -242,6 +273,18 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
         watch: impl Fn(&History<O, O::Ret>) + Send + Sync + 'static,
     ) -> Self {
         self.watch = Some(Box::new(watch));
+        self
+    }
+
+    /// Judges no history: each is only shown, to [`Harness::each_history`]. That the test then holds says nothing about them.
+    pub fn survey(mut self) -> Self {
+        self.survey = true;
+        self
+    }
+
+    /// Reports the first failure as it was found, without looking for a smaller one.
+    pub fn as_found(mut self) -> Self {
+        self.as_found = true;
         self
     }
 

@@ -1,7 +1,7 @@
 //! Checks the histories of a scenario, identical ones once.
 
 use std::convert::Infallible;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
@@ -14,6 +14,7 @@ use super::numbered::Waiting;
 use super::outcome::Counts;
 use super::scenario::Scenario;
 use super::setting::{Drawn, Setting};
+use super::two_phase::{Act, Phases};
 
 /// The histories of a scenario so far, and what was found among them.
 pub(crate) struct Checking<'a, T, O: Operate<T>> {
@@ -22,11 +23,17 @@ pub(crate) struct Checking<'a, T, O: Operate<T>> {
     /// The alphabet's index of each call.
     calls: Vec<usize>,
     seen: Mutex<Seen>,
+    /// Where two-phase checking was asked for.
+    phases: Option<Mutex<Phases>>,
 }
 
 /// What is wrong with a history.
 pub(crate) enum Found<O, R> {
     NotLinearizable(Box<Drawn<O, R>>),
+    NotQuasiLinearizable {
+        drawn: Box<Drawn<O, R>>,
+        factor: u32,
+    },
     Stuck {
         drawn: Box<Drawn<O, R>>,
         /// All states that are possible at the end.
@@ -51,7 +58,8 @@ struct Seen {
 impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
     pub(crate) fn new(setting: &'a Setting<'a, T, O>, scenario: &'a Scenario) -> Self {
         let calls = scenario.calls().iter().map(|&(_, call)| call).collect();
-        Checking { setting, scenario, calls, seen: Mutex::default() }
+        let phases = setting.two_phase.map(|(how, _)| Mutex::new(Phases::new(how)));
+        Checking { setting, scenario, calls, seen: Mutex::default(), phases }
     }
 
     /// Looks at a history: operations, those before each as bits, results by number, and where threads wait for ever. None: it is fine.
@@ -63,9 +71,10 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
         waiting: impl FnOnce() -> Vec<String>,
     ) -> Option<Found<O, O::Ret>> {
         {
-            let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut seen = lock(&self.seen);
             seen.histories += 1;
-            if !seen.known.insert((Box::from(made), Box::from(before))) {
+            let is_new = seen.known.insert((Box::from(made), Box::from(before)));
+            if !is_new && self.setting.two_phase.is_none_or(|(how, _)| how.skips) {
                 return None;
             }
         }
@@ -97,9 +106,10 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
     }
 
     pub(crate) fn counts(&self) -> Counts {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = lock(&self.seen);
         let checks = seen.known.len() as u64;
-        Counts { scenarios: 1, histories: seen.histories, checks, ..Counts::default() }
+        let enumerated = self.phases.as_ref().map(|phases| lock(phases).effort).unwrap_or_default();
+        Counts { scenarios: 1, histories: seen.histories, checks, enumerated, ..Counts::default() }
     }
 
     fn judge(
@@ -110,6 +120,9 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
     ) -> Option<Found<O, O::Ret>> {
         if let Some(watch) = self.setting.watch {
             watch(&drawn.history);
+        }
+        if self.setting.survey {
+            return None;
         }
         if !waiting.is_empty() {
             let pending = made.iter().filter(|operation| operation.result.is_none());
@@ -133,6 +146,21 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
                 Err(what) => return Some(Found::Error(what)),
             }
         }
+        if let (Some(phases), Some((how, acts))) = (&self.phases, self.setting.two_phase) {
+            let act = |o: &Operation<O, O::Ret>| match &o.result {
+                Some(result) => acts(&o.op, result),
+                None => Act::Other,
+            };
+            let acts: Vec<Act> = drawn.history.operations().iter().map(act).collect();
+            return match lock(phases).check(self.setting.numbered, &drawn.numbers, &acts) {
+                Ok(true) => None,
+                Ok(false) => {
+                    let drawn = Box::new(drawn);
+                    Some(Found::NotQuasiLinearizable { drawn, factor: how.factor })
+                }
+                Err(what) => Some(Found::Error(what)),
+            };
+        }
         let outcome = match self.setting.numbered.check(&drawn.numbers) {
             Ok(outcome) => outcome,
             Err(what) => return Some(Found::Error(what)),
@@ -148,6 +176,15 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
             }
         }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Why a history is not quasi linearizable.
+pub(crate) fn quasi_sentence(factor: u32) -> String {
+    format!("No order of the operations has every removal within {factor} places of its turn")
 }
 
 /// Who waits, and why that is wrong; then where each thread waits, one line each.

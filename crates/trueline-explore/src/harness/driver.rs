@@ -26,6 +26,8 @@ struct Run<'a, T, O: Operate<T>> {
     scopes: BTreeSet<String>,
     /// Whether something was only sampled.
     sample: bool,
+    /// Whether a failure is reported as it was found.
+    as_found: bool,
     regressions: Option<Regressions>,
 }
 
@@ -48,6 +50,8 @@ where
         judge: &**judge,
         numbered: &numbered,
         watch: harness.watch.as_deref(),
+        survey: harness.survey,
+        two_phase: harness.two_phase.as_ref().map(|(how, acts)| (*how, &**acts)),
     };
     let name = harness.name.clone().or_else(replay::test_name);
     let mut run = Run {
@@ -57,6 +61,7 @@ where
         counts: Counts::default(),
         scopes: BTreeSet::new(),
         sample: harness.samples_scenarios(),
+        as_found: harness.as_found,
         regressions: harness
             .regressions
             .as_deref()
@@ -133,9 +138,10 @@ impl<T: Sync, O: Operate<T>> Run<'_, T, O> {
         effort: &Effort,
         test: Option<&str>,
     ) -> Outcome<O, O::Ret> {
-        // What is replayed is shown as it was asked for.
+        // What is replayed is shown as it was asked for. A program that removes less than it adds is no smaller one for two-phase checking.
         let failing = match effort {
             Effort::Replay(_) => failing,
+            _ if self.as_found || self.setting.two_phase.is_some() => failing,
             _ => minimise(&self.setting, failing, self.attempt),
         };
         let replay = Replay {

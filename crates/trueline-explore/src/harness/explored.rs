@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::body::{Body, Trouble};
-use super::checking::{Checking, Found, stuck_sentence};
+use super::checking::{Checking, Found, quasi_sentence, stuck_sentence};
 use super::histories::{self, Made};
 use super::outcome::{Counts, Kind};
 use super::scenario::Scenario;
@@ -100,6 +100,11 @@ fn ended<T: Sync, O: Operate<T>>(
         (Failure::Other { .. }, Some(Found::Error(what))) => return Ended::Error(what),
         (Failure::Other { .. }, Some(Found::NotLinearizable(drawn))) => {
             failing.kind = Kind::NotLinearizable;
+            failing.drawn = Some(*drawn);
+        }
+        (Failure::Other { .. }, Some(Found::NotQuasiLinearizable { drawn, factor })) => {
+            failing.kind = Kind::NotLinearizable;
+            failing.what = quasi_sentence(factor);
             failing.drawn = Some(*drawn);
         }
         (Failure::Other { .. }, Some(Found::Stuck { drawn, states, waiting, culprits })) => {

@@ -30,12 +30,14 @@ mod scenario;
 mod serial;
 mod setting;
 mod stressed;
+mod two_phase;
 
 pub use builder::{Explore, Harness, Holds, Stress, explore, stress};
 #[doc(hidden)]
 pub use macros::{call_on, handle_of, is_enabled, write_call};
 pub use operate::{Operate, Thread};
 pub use outcome::{Counts, Failure, Kind, Outcome, Verdict};
+pub use two_phase::{Act, Enumerated, TwoPhase};
 
 /// Makes the object.
 pub(crate) type Make<T> = dyn Fn() -> T + Send + Sync;

@@ -62,6 +62,23 @@ impl Numbered {
         guard(|| may_wait(&self.steps, history))
     }
 
+    /// Whether these operations with these results, one after the other, are what the specification does.
+    pub(crate) fn is_legal(&self, sequence: &[(u32, u32)]) -> Result<bool, String> {
+        guard(|| {
+            let mut states = vec![self.steps.initial()];
+            for (op, ret) in sequence {
+                let mut next = Vec::new();
+                for state in &states {
+                    self.steps.step(state, op, Some(ret), &mut next);
+                }
+                next.sort_unstable();
+                next.dedup();
+                states = next;
+            }
+            !states.is_empty()
+        })
+    }
+
     /// `push(1)`, `pop() -> 1`: without the result where there is none, or nothing in it.
     pub(crate) fn show(&self, op: u32, ret: Option<u32>) -> String {
         let text = self.steps.show(&op, ret.as_ref());

@@ -4,6 +4,7 @@ use std::fmt;
 
 use trueline::History;
 
+use super::two_phase::Enumerated;
 use crate::engine::report::grouped;
 
 /// What came of a test of operations `O` with results `R`.
@@ -82,15 +83,19 @@ pub struct Counts {
     pub histories: u64,
     /// Histories that were checked: identical ones once.
     pub checks: u64,
+    /// What two-phase checking went through, where it was asked for.
+    pub enumerated: Enumerated,
 }
 
 impl Counts {
-    pub(crate) fn add(&mut self, other: &Counts) {
+    /// Adds what was done elsewhere.
+    pub fn add(&mut self, other: &Counts) {
         self.scenarios += other.scenarios;
         self.executions += other.executions;
         self.blocked += other.blocked;
         self.histories += other.histories;
         self.checks += other.checks;
+        self.enumerated.add(&other.enumerated);
     }
 }
 
@@ -103,7 +108,18 @@ impl fmt::Display for Counts {
         let scenarios = count(self.scenarios, "scenario", "scenarios");
         let executions = count(self.executions, "execution", "executions");
         let histories = count(self.histories, "history", "histories");
-        write!(f, "{scenarios}, {executions}, {histories}, {} checked", grouped(self.checks))
+        write!(f, "{scenarios}, {executions}, {histories}, {} checked", grouped(self.checks))?;
+        let Enumerated { sequentializations, permutations, .. } = self.enumerated;
+        if sequentializations == 0 {
+            return Ok(());
+        }
+        let of = |n: u64, skipped: u64, one: &str| {
+            format!("{} and {} skipped", count(n, one, &format!("{one}s")), grouped(skipped))
+        };
+        let skipped = self.enumerated.skipped_sequentializations;
+        let sequentializations = of(sequentializations, skipped, "sequentialization");
+        let permutations = of(permutations, self.enumerated.skipped_permutations, "permutation");
+        write!(f, "; {sequentializations}, {permutations}")
     }
 }
 

@@ -6,6 +6,7 @@ use super::judge::Judge;
 use super::numbered::Numbered;
 use super::outcome::{Counts, Kind};
 use super::scenario::Scenario;
+use super::two_phase::{Act, TwoPhase};
 use super::{Invariant, Make, Operate};
 use crate::engine::{Schedule, Step};
 
@@ -19,7 +20,14 @@ pub(crate) struct Setting<'a, T, O: Operate<T>> {
     pub(crate) numbered: &'a Numbered,
     /// Shown each history that is checked.
     pub(crate) watch: Option<&'a Watch<O, O::Ret>>,
+    /// Whether histories are only shown, and none is judged.
+    pub(crate) survey: bool,
+    /// Quasi linearizability in place of linearizability: how, and what operations did.
+    pub(crate) two_phase: Option<(TwoPhase, &'a Acts<O, O::Ret>)>,
 }
+
+/// What an operation did.
+pub(crate) type Acts<O, R> = dyn Fn(&O, &R) -> Act + Send + Sync;
 
 /// Sees each history that is checked.
 pub(crate) type Watch<O, R> = dyn Fn(&History<O, R>) + Send + Sync;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::checking::{Checking, Found, stuck_sentence};
+use super::checking::{Checking, Found, quasi_sentence, stuck_sentence};
 use super::crew::{self, Done, Round};
 use super::histories::Made;
 use super::judge::Table;
@@ -118,6 +118,11 @@ fn look<T, O: Operate<T>>(
                 Found::Error(what) => return Some(Ended::Error(what)),
                 Found::NotLinearizable(drawn) => {
                     failing.kind = Kind::NotLinearizable;
+                    failing.drawn = Some(*drawn);
+                }
+                Found::NotQuasiLinearizable { drawn, factor } => {
+                    failing.kind = Kind::NotLinearizable;
+                    failing.what = quasi_sentence(factor);
                     failing.drawn = Some(*drawn);
                 }
                 Found::Stuck { drawn, states, waiting, culprits } => {

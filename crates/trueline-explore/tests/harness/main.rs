@@ -6,6 +6,7 @@ mod failures;
 mod papers;
 mod roles;
 mod stress;
+mod two_phase;
 mod vyukov;
 
 #[global_allocator]

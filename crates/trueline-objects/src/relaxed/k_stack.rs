@@ -2,27 +2,44 @@
 //! cell of the uppermost segment and then makes sure that the segment is not being removed (`committed`); `pop` takes any
 //! value of the uppermost segment, and removes the segment when it is empty.
 //!
-//! `top` holds the number of the uppermost segment and a version. A `pop` that removes a segment marks it, looks whether it is empty, and
-//! replaces `top`. A `push` that finds its segment marked raises the version: then the `pop` fails. If that fails itself, the
-//! segment may be gone, and the value is taken back, unless somebody popped it.
+//! `top` holds the number of the uppermost segment and a version. A `pop` that removes a segment is counted there first, looks whether it is
+//! empty, and replaces `top`. A `push` that finds somebody counted raises the version: then the `pop` fails. If that fails itself, the
+//! segment may be gone, and the value is taken back, unless somebody popped it. It is a count rather than a mark: with a mark, one `pop`
+//! that gives up would take away that of another, and a `push` in between would believe that its segment stays.
 //!
-//! **The bug** that Round-Up found in the Scal suite (section VI-D of the paper): `committed` reads the mark *twice*. If it is set at the first look and
-//! gone at the second, because the `pop` that set it found the segment in use, `push` believes that its value is lost and
-//! pushes it again. [`KStack::new`] takes whether to read twice.
+//! **The bug** that Round-Up found in the Scal suite (section VI-D of the paper, [`Fault::ReadsTwice`]): `committed` reads the count *twice*.
+//! If somebody is counted at the first look and nobody at the second, because the `pop` found the segment in use, `push` believes that its
+//! value is lost and pushes it again.
+//!
+//! **Progress.** Where the uppermost segment is full, the published `push` puts an empty one above it and starts again
+//! ([`Fault::AddsEmptySegments`]). A `pop` may remove that one before it is filled, and both may go on so for ever without any operation
+//! coming to an end: the stack is not lock-free, and a search for all executions of `push | pop` does not end, as each round
+//! makes a longer one. Here the new segment holds the value when it comes in. Then every change of `top` ends an operation, or removes a
+//! segment that an ended one put there, and a program has finitely many executions.
 //!
 //! **EMPTY.** The lowest segment is never removed. It is empty if no cell holds a value and no `push` ended meanwhile, which a number of
 //! pushes tells: one that is under way may be ordered behind.
 
 use crate::shadowed::growing_array::GrowingArray;
-use crate::shadowed::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
+use crate::shadowed::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
 const FREE: i64 = 0;
 /// Versions are below this.
 const VERSIONS: usize = 1 << 16;
 
+/// What is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    None,
+    /// `push` inserts its value twice: `committed` looks twice who removes.
+    ReadsTwice,
+    /// `push` and `pop` may keep each other busy for ever: new segments come in empty.
+    AddsEmptySegments,
+}
+
 /// The stack.
 pub(crate) struct KStack {
-    reads_twice: bool,
+    fault: Fault,
     size: usize,
     /// The number of the uppermost segment times [`VERSIONS`], and its version.
     top: AtomicUsize,
@@ -32,23 +49,23 @@ pub(crate) struct KStack {
     made: AtomicUsize,
     /// The cells of all segments.
     cells: GrowingArray<AtomicI64>,
-    /// Set while a `pop` tries to remove the segment, and for good once it did.
-    marked: GrowingArray<AtomicBool>,
+    /// How many `pop`s are about to remove the segment; one that did stays counted.
+    removers: GrowingArray<AtomicUsize>,
     /// The segment below; written before the segment is in the stack.
     below: GrowingArray<AtomicUsize>,
 }
 
 impl KStack {
-    /// A stack with segments of so many cells; as published, `committed` reads the mark twice.
-    pub(crate) fn new(size: usize, reads_twice: bool) -> KStack {
+    /// A stack with segments of so many cells.
+    pub(crate) fn new(size: usize, fault: Fault) -> KStack {
         KStack {
-            reads_twice,
+            fault,
             size,
             top: AtomicUsize::new(0),
             pushes: AtomicUsize::new(0),
             made: AtomicUsize::new(1),
             cells: GrowingArray::new(),
-            marked: GrowingArray::new(),
+            removers: GrowingArray::new(),
             below: GrowingArray::new(),
         }
     }
@@ -66,23 +83,31 @@ impl KStack {
                         return;
                     }
                 }
-                None => {
-                    let above = self.made.fetch_add(1, Ordering::SeqCst);
-                    self.below.get(above).store(segment, Ordering::SeqCst);
-                    self.replace_top(top, above);
-                }
+                None if self.add_segment(top, value) => return,
+                None => {}
             }
         }
     }
 
+    /// Puts a segment above the uppermost one; whether the value is in it.
+    fn add_segment(&self, top: usize, value: i64) -> bool {
+        let above = self.made.fetch_add(1, Ordering::SeqCst);
+        self.below.get(above).store(top / VERSIONS, Ordering::SeqCst);
+        let filled = self.fault != Fault::AddsEmptySegments;
+        if filled {
+            self.cells.get(above * self.size).store(value, Ordering::SeqCst);
+        }
+        self.replace_top(top, above) && filled
+    }
+
     /// Whether the value is in the stack, or was and is popped already.
     fn committed(&self, top: usize, cell: usize, value: i64) -> bool {
-        let marked = self.marked.get(top / VERSIONS);
-        if !marked.load(Ordering::SeqCst) {
+        let removers = self.removers.get(top / VERSIONS);
+        if removers.load(Ordering::SeqCst) == 0 {
             return true;
         }
         // Here the published code looks again.
-        if self.reads_twice && !marked.load(Ordering::SeqCst) {
+        if self.fault == Fault::ReadsTwice && removers.load(Ordering::SeqCst) == 0 {
             return false;
         }
         self.replace_top(top, top / VERSIONS) || !self.change(cell, value, FREE)
@@ -117,23 +142,13 @@ impl KStack {
     /// Removes the uppermost segment if it is empty.
     fn try_to_remove(&self, top: usize) {
         let segment = top / VERSIONS;
-        let marked = self.marked.get(segment);
-        marked.store(true, Ordering::SeqCst);
+        let removers = self.removers.get(segment);
+        removers.fetch_add(1, Ordering::SeqCst);
         let is_empty = self.cells_of(segment).all(|cell| self.look(cell) == FREE);
         let below = self.below.get(segment).load(Ordering::SeqCst);
-        let removed = is_empty && self.replace_top(top, below);
-        if !removed && self.is_there(segment) {
-            marked.store(false, Ordering::SeqCst);
+        if !(is_empty && self.replace_top(top, below)) {
+            removers.fetch_sub(1, Ordering::SeqCst);
         }
-    }
-
-    /// True where the segment is in the stack.
-    fn is_there(&self, segment: usize) -> bool {
-        let mut at = self.top.load(Ordering::SeqCst) / VERSIONS;
-        while at > segment {
-            at = self.below.get(at).load(Ordering::SeqCst);
-        }
-        at == segment
     }
 
     fn replace_top(&self, top: usize, segment: usize) -> bool {

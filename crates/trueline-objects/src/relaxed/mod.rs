@@ -4,6 +4,7 @@
 //! object, so that a fault is the one it says and no other. Where the published algorithm draws a random number these look at the
 //! *newest* candidate first: the schedule is the only thing left to chance, and values come out of order as often as they can.
 
+pub(crate) mod bounded_k_fifo_queue;
 pub(crate) mod cells;
 pub(crate) mod incorrect_queue;
 pub(crate) mod k_fifo_queue;

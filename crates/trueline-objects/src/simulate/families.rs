@@ -67,6 +67,7 @@ queues! {
     shadowed::MichaelScottQueue<i64>,
     mutants::michael_scott_queue::Queue,
     mutants::michael_scott_queue::HastyQueue,
+    relaxed::bounded_k_fifo_queue::Patient,
     relaxed::incorrect_queue::Queue,
     relaxed::k_fifo_queue::Queue,
     relaxed::random_dequeue_queue::Queue,
@@ -148,6 +149,7 @@ bounded_queues! {
     shadowed::VyukovQueue<i64>,
     mutants::array_queue::Queue,
     mutants::array_queue::RelaxedQueue,
+    relaxed::bounded_k_fifo_queue::Queue,
 }
 
 macro_rules! snapshots {

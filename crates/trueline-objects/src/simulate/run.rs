@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use trueline::spec::{self, Dynamic, Invocation};
 use trueline::{History, Value};
-use trueline_explore::harness::{self, Counts, Kind};
+use trueline_explore::harness::{self, Act, Counts, Harness, Kind, TwoPhase};
 
 use super::matrices;
 use super::notation;
 use super::program::{self, Argument, Call, Case, Error};
-use super::subject::Waiting;
+use super::subject::{Subject, Waiting};
 use super::{Entry, Standing};
 
 /// What to run, and how much of it.
@@ -33,6 +33,13 @@ pub struct Request {
     pub replay: Option<String>,
     /// The specification to judge by, in place of the object's own; one with the same methods.
     pub spec: Option<String>,
+    /// Quasi linearizability by the enumeration of Round-Up, in place of linearizability; the specification to judge by is then the
+    /// strict one, and programs remove as many values as they add.
+    pub two_phase: Option<TwoPhase>,
+    /// Whether a failure is reported as it was found, and no smaller one is looked for.
+    pub as_found: bool,
+    /// Whether histories are only shown to [`Request::watch`], and none is judged.
+    pub survey: bool,
     /// Sees each history before it is checked.
     pub watch: Option<Watch>,
 }
@@ -130,7 +137,7 @@ impl Entry {
                 }
                 Mode::Stress => self.stress(request, &decoded, left),
             };
-            add(&mut counts, &done);
+            counts.add(&done);
             if request.replay.is_some() && request.mode == Mode::Explore && done.executions > 1 {
                 return Err(wrong("the schedule is one of another program"));
             }
@@ -301,14 +308,32 @@ impl Entry {
         if let Some(most) = time {
             harness = harness.time(most);
         }
+        self.prepared(harness, request).run()
+    }
+
+    /// What both modes have in common.
+    fn prepared<M>(
+        &self,
+        mut harness: Harness<Subject, Invocation, M>,
+        request: &Request,
+    ) -> Harness<Subject, Invocation, M> {
         if let Some(replay) = &request.replay {
             harness = harness.replay(replay);
+        }
+        if let Some(how) = request.two_phase {
+            harness = harness.two_phase(how, act);
+        }
+        if request.survey {
+            harness = harness.survey();
+        }
+        if request.as_found {
+            harness = harness.as_found();
         }
         if let Some(watch) = request.watch.clone() {
             let letter = self.letter;
             harness = harness.each_history(move |history| watch(&notation::named(letter, history)));
         }
-        harness.run()
+        harness
     }
 
     /// Runs one case on real threads, many times; a few rounds at once, so that time can be kept, and so that what fails is made smaller
@@ -326,7 +351,7 @@ impl Entry {
             let rounds = left.min(ROUNDS_AT_ONCE);
             left -= rounds;
             let outcome = self.stress_once(request, case, rounds);
-            add(&mut counts, &outcome.counts);
+            counts.add(&outcome.counts);
             counts.scenarios = 1;
             let over = time.is_some_and(|time| start.elapsed() >= time);
             if left == 0 || over || !matches!(outcome.verdict, harness::Verdict::NothingFound) {
@@ -336,25 +361,27 @@ impl Entry {
     }
 
     fn stress_once(&self, request: &Request, case: &Decoded, rounds: u64) -> Outcome {
-        let mut harness = harness::stress(self.production.unwrap_or(self.shadowed))
+        let harness = harness::stress(self.production.unwrap_or(self.shadowed))
             .spec(self.judged_by(request))
             .before(case.before.clone())
             .program(case.program.clone())
             .after(case.after.clone())
             .rounds(rounds)
             .patience(PATIENCE);
-        if let Some(replay) = &request.replay {
-            harness = harness.replay(replay);
-        }
-        if let Some(watch) = request.watch.clone() {
-            let letter = self.letter;
-            harness = harness.each_history(move |history| watch(&notation::named(letter, history)));
-        }
-        harness.run()
+        self.prepared(harness, request).run()
     }
 }
 
 type Outcome = harness::Outcome<Invocation, Value>;
+
+/// What a call did with a value, for quasi linearizability.
+fn act(call: &Invocation, result: &Value) -> Act {
+    match (&*call.method, call.args.as_slice(), result) {
+        ("enq" | "push" | "insert", [Value::Int(value)], _) => Act::Adds(*value as u64),
+        ("deq" | "pop" | "poll", [], Value::Int(value)) => Act::Removes(*value as u64),
+        _ => Act::Other,
+    }
+}
 
 /// Rounds on real threads if not told otherwise.
 const ROUNDS: u64 = 20_000;
@@ -380,12 +407,4 @@ struct Decoded {
     before: Vec<Invocation>,
     program: Vec<Vec<Invocation>>,
     after: Vec<Invocation>,
-}
-
-fn add(counts: &mut Counts, more: &Counts) {
-    counts.scenarios += more.scenarios;
-    counts.executions += more.executions;
-    counts.blocked += more.blocked;
-    counts.histories += more.histories;
-    counts.checks += more.checks;
 }

@@ -185,26 +185,58 @@ fn over_pairs(kind: Kind, ops: &[Op], orders: &[Vec<usize>]) -> Least {
     legal_orders(kind, ops, &mut Vec::new(), &[], &mut legal);
     let removes = |i: &usize| matches!(ops[*i].does, Does::Remove(Some(_)));
     let adds = |i: &usize| matches!(ops[*i].does, Does::Add(_));
+    let legal: Vec<Places> = legal.into_iter().map(|order| Places::new(ops, order)).collect();
     let mut least: Least = [None; 3];
     let mut better = |reading: usize, distance: usize| {
         least[reading] = Some(least[reading].map_or(distance, |d: usize| d.min(distance)));
     };
     for order in orders {
         let causal = is_causal(ops, order);
+        let places = Places::new(ops, order.clone());
         for other in &legal {
-            better(1, distance(order, other, |_| true));
-            let removals = distance(order, other, removes);
-            if distance(order, other, adds) == 0 {
+            better(1, furthest(&places.whole, &other.whole, |_| true));
+            let removals = furthest(&places.of_class, &other.of_class, removes);
+            if furthest(&places.of_class, &other.of_class, adds) == 0 {
                 better(2, removals);
             }
             let only_removals_move =
-                order.iter().zip(other).all(|(a, b)| a == b || (removes(a) && removes(b)));
+                order.iter().zip(&other.order).all(|(a, b)| a == b || (removes(a) && removes(b)));
             if causal && only_removals_move {
                 better(0, removals);
             }
         }
     }
     least
+}
+
+/// An order, and the place of each operation in it: among all, and among those that do the same (add, remove, find nothing).
+struct Places {
+    order: Vec<usize>,
+    whole: Vec<usize>,
+    of_class: Vec<usize>,
+}
+
+impl Places {
+    fn new(ops: &[Op], order: Vec<usize>) -> Places {
+        let (mut whole, mut of_class) = (vec![0; ops.len()], vec![0; ops.len()]);
+        let mut counts = [0; 3];
+        for (place, &i) in order.iter().enumerate() {
+            let class = match ops[i].does {
+                Does::Add(_) => 0,
+                Does::Remove(Some(_)) => 1,
+                Does::Remove(None) => 2,
+            };
+            whole[i] = place;
+            of_class[i] = counts[class];
+            counts[class] += 1;
+        }
+        Places { order, whole, of_class }
+    }
+}
+
+/// The largest difference between the places of an operation.
+fn furthest(a: &[usize], b: &[usize], of: impl Fn(&usize) -> bool) -> usize {
+    (0..a.len()).filter(of).map(|i| a[i].abs_diff(b[i])).max().unwrap_or(0)
 }
 
 fn is_causal(ops: &[Op], order: &[usize]) -> bool {
@@ -220,11 +252,4 @@ fn is_causal(ops: &[Op], order: &[usize]) -> bool {
         }
     }
     true
-}
-
-fn distance(a: &[usize], b: &[usize], of_class: impl Fn(&usize) -> bool) -> usize {
-    let a: Vec<usize> = a.iter().copied().filter(&of_class).collect();
-    let b: Vec<usize> = b.iter().copied().filter(&of_class).collect();
-    let place = |x: usize| a.iter().position(|&y| y == x).unwrap();
-    b.iter().enumerate().map(|(at, &x)| place(x).abs_diff(at)).max().unwrap_or(0)
 }

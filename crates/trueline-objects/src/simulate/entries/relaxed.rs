@@ -1,9 +1,10 @@
 //! The relaxed objects of the paper on Round-Up, and their mutants.
 
 use super::{Entry, Standing, mutant};
+use crate::relaxed::bounded_k_fifo_queue::{Patient, Queue as BoundedKFifoQueue};
 use crate::relaxed::incorrect_queue::Queue as IncorrectQueue;
 use crate::relaxed::k_fifo_queue::Queue as KFifoQueue;
-use crate::relaxed::k_stack::KStack;
+use crate::relaxed::k_stack::{self, KStack};
 use crate::relaxed::quasi_priority_queue::Queue as QuasiPriorityQueue;
 use crate::relaxed::quasi_stack::{self, Stack};
 use crate::relaxed::random_dequeue_queue::Queue as RandomDequeueQueue;
@@ -72,17 +73,32 @@ pub(super) const ENTRIES: &[Entry] = &[
         || Box::new(RandomDequeueQueue::new(2, false)),
     ),
     K_FIFO_QUEUE,
+    BOUNDED_K_FIFO_QUEUE,
+    Entry {
+        name: "bounded-k-fifo-queue-of-one",
+        summary: "the same with two segments of one cell: a strict bounded queue",
+        spec: "bounded-queue:capacity=2",
+        progress: "lock-free",
+        shadowed: || Box::new(BoundedKFifoQueue::new(2, 1)),
+        ..BOUNDED_K_FIFO_QUEUE
+    },
     K_STACK,
-    K_STACK_OF_ONE,
+    Entry {
+        name: "k-stack-of-one",
+        summary: "the same with segments of one cell: a strict stack",
+        spec: "stack",
+        shadowed: || Box::new(KStack::new(1, k_stack::Fault::None)),
+        ..K_STACK
+    },
     Entry {
         name: "k-stack-as-published",
-        summary: "push looks twice whether its segment is being removed, and inserts its value twice (Round-Up, section VI-D); segments of one cell",
+        summary: "push looks twice whether its segment is being removed, and inserts its value twice (Round-Up, section VI-D)",
         standing: Standing::Flawed {
-            repaired: "k-stack-of-one",
-            shown_by: "before push(1) push(2) pop(); push(3) | pop(); after pop() pop() pop()",
+            repaired: "k-stack",
+            shown_by: "before push(1) push(2) push(3) pop(); push(4) | pop(); after pop() pop() pop()",
         },
-        shadowed: || Box::new(KStack::new(1, true)),
-        ..K_STACK_OF_ONE
+        shadowed: || Box::new(KStack::new(2, k_stack::Fault::ReadsTwice)),
+        ..K_STACK
     },
     Entry {
         name: "incorrect-queue",
@@ -140,8 +156,8 @@ const QUASI_STACK: Entry = Entry {
 
 const QUASI_PRIORITY_QUEUE: Entry = Entry {
     name: "quasi-priority-queue",
-    summary: "the smallest value first, out of order by up to two: windows of three values",
-    spec: "relaxed-priority-queue:displacement=2,order=min",
+    summary: "takes one of the three smallest values: windows of three values",
+    spec: "relaxed-priority-queue:out-of-order=2,order=min",
     alphabet: "insert(*) poll()",
     source: "Zhang, Chattopadhyay, Wang, Round-Up, 2015, Table I",
     progress: "blocking: one thread at a time removes",
@@ -167,6 +183,14 @@ const K_FIFO_QUEUE: Entry = Entry {
     ..QUASI_QUEUE
 };
 
+const BOUNDED_K_FIFO_QUEUE: Entry = Entry {
+    name: "bounded-k-fifo-queue",
+    summary: "a queue out of order by up to one: a ring of four segments of two cells; enq waits for room",
+    progress: "enq waits for room, else lock-free",
+    shadowed: || Box::new(Patient(BoundedKFifoQueue::new(4, 2))),
+    ..K_FIFO_QUEUE
+};
+
 const K_STACK: Entry = Entry {
     name: "k-stack",
     summary: "a stack out of order by up to one: a stack of segments of two cells, repaired",
@@ -174,14 +198,54 @@ const K_STACK: Entry = Entry {
     alphabet: "push(*) pop()",
     source: "Henzinger, Kirsch, Payer, Sezgin, Sokolova, Quantitative relaxation of concurrent data structures, 2013",
     letter: "S",
-    shadowed: || Box::new(KStack::new(2, false)),
+    shadowed: || Box::new(KStack::new(2, k_stack::Fault::None)),
     ..QUASI_QUEUE
 };
 
-const K_STACK_OF_ONE: Entry = Entry {
-    name: "k-stack-of-one",
-    summary: "the same with segments of one cell: a strict stack",
-    spec: "stack",
-    shadowed: || Box::new(KStack::new(1, false)),
-    ..K_STACK
-};
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::{Request, Simulated, Verdict, program};
+
+    #[track_caller]
+    fn explore(entry: Entry, case: &str, limit: Option<u64>) -> Simulated {
+        let cases = vec![program::case(case).unwrap()];
+        entry.run(&Request { cases, limit, ..Request::default() }).unwrap()
+    }
+
+    /// The full search of a k-stack did not end: where the published `push` puts an empty segment on the stack, a `pop` may remove it
+    /// before it is filled, again and again, in executions that have no end.
+    #[test]
+    fn empty_segments_make_executions_endless() {
+        let case = "before push(1); push(2) | pop(); after pop() pop()";
+        let of_one = |fault: fn() -> crate::simulate::subject::Subject| Entry {
+            spec: "stack",
+            shadowed: fault,
+            ..K_STACK
+        };
+        let sound = of_one(|| Box::new(KStack::new(1, k_stack::Fault::None)));
+        let sound = explore(sound, case, None);
+        assert!(matches!(sound.verdict, Verdict::Holds), "{sound:?}");
+        assert!(sound.scope.contains("complete"), "{}", sound.scope);
+        let endless = of_one(|| Box::new(KStack::new(1, k_stack::Fault::AddsEmptySegments)));
+        let endless = explore(endless, case, Some(100 * sound.counts.executions));
+        assert!(matches!(endless.verdict, Verdict::Undecided(_)), "{endless:?}");
+    }
+
+    /// The segmented queue's EMPTY after one look at each cell: wrong with two cells in a segment, right with one.
+    #[test]
+    fn the_racy_empty_needs_two_slots() {
+        let racy =
+            |shadowed| Entry { spec: "relaxed-queue:displacement=2", shadowed, ..QUASI_QUEUE };
+        let two = racy(|| Box::new(SegmentedQueue::new(2, segmented_queue::Fault::RacyEmpty)));
+        let found = explore(two, "before enq(1); enq(2) deq() | deq()", None);
+        let Verdict::Violation(found) = found.verdict else { panic!("{found:?}") };
+        assert!(found.sentence.contains("deq() -> nil"), "{}", found.sentence);
+        let one = racy(|| Box::new(SegmentedQueue::new(1, segmented_queue::Fault::RacyEmpty)));
+        for (processes, operations) in [(2, 3), (3, 1)] {
+            let cases = one.matrices(processes, operations);
+            let found = one.run(&Request { cases, ..Request::default() }).unwrap();
+            assert!(matches!(found.verdict, Verdict::Holds), "{found:?}");
+        }
+    }
+}
