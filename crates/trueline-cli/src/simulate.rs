@@ -46,6 +46,7 @@ pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<Exit> {
             seen.add(history);
             measured.iter().for_each(|measured| measured.add(history));
         })),
+        ..Request::default()
     };
     let say = || {
         let seen = histories.seen.load(Ordering::Relaxed);

@@ -133,10 +133,10 @@ fn masked(text: &str) -> Vec<String> {
         .map(|line| {
             let mut words: Vec<String> = line.split(' ').map(str::to_string).collect();
             for i in 1..words.len() {
-                let unit = words[i].trim_end_matches([',', ';', '.', ')']);
-                if UNITS.contains(&unit) && number(&words[i - 1]) {
+                let unit = words[i].trim_end_matches([',', ';', '.', ')']).to_string();
+                if UNITS.contains(&unit.as_str()) && number(&words[i - 1]) {
                     words[i - 1] = "SOME".into();
-                    words[i] = words[i].replacen(unit, "TIME", 1);
+                    words[i] = words[i].replacen(&unit, "TIME", 1);
                 }
             }
             words.join(" ")

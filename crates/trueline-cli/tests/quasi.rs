@@ -1,39 +1,9 @@
-//! Quasi linearizability on the command line, and the example of its page.
+//! Quasi linearizability on the command line.
 
 mod common;
 
-use std::fs;
-use std::path::PathBuf;
-
 use common::{Folder, example};
 use expect_test::expect;
-
-/// The block of the page that starts with this line of backticks.
-fn block(page: &str, start: &str) -> String {
-    let from = page.find(start).unwrap_or_else(|| panic!("no block {start}")) + start.len();
-    let rest = page[from..].trim_start_matches('\n');
-    rest[..rest.find("```").unwrap()].to_string()
-}
-
-#[test]
-fn the_example_of_the_page() {
-    let path =
-        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/quasi-linearizability.md");
-    let page = fs::read_to_string(path).unwrap();
-    let folder = Folder::new().with("relaxed.jsonl", block(&page, "```json"));
-    let command = block(&page, "```console\n$ trueline ");
-    let run = folder.run(command.trim());
-    assert_eq!(run.code, 0, "{run:?}");
-    assert_eq!(without_counts(&run.stdout), without_counts(&block(&page, "```text")));
-}
-
-/// The text without the line that tells algorithm, states and time.
-fn without_counts(text: &str) -> String {
-    text.lines()
-        .filter(|line| !line.contains(" partition, "))
-        .map(|line| format!("{line}\n"))
-        .collect()
-}
 
 fn folder() -> Folder {
     Folder::new().with("queue-violation.jsonl", example("queue-violation.jsonl"))

@@ -6,14 +6,10 @@ mod oracle;
 use oracle::{Does, Kind, Op};
 use trueline::history::{Builder, Call, Position};
 use trueline::quasi::{Algorithm, End, Factor, Factors, Finding, Permutations, Quasi, Reading};
-use trueline::rng::Rng;
+use trueline::rng::{Rng, seeds};
 use trueline::{Budget, History, Value, Verdict, spec};
 
 const READINGS: [Reading; 3] = [Reading::Slots, Reading::Uniform, Reading::Literal];
-
-fn cases(default: usize) -> usize {
-    std::env::var("TRUELINE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(default)
-}
 
 fn spec_of(kind: Kind) -> &'static str {
     match kind {
@@ -127,10 +123,11 @@ fn shuffle(rng: &mut Rng, values: &mut [i64]) {
 
 #[test]
 fn random_histories_agree_with_the_definition() {
-    let mut rng = Rng::new(11);
     let mut accepted = [[0; 2]; 3];
-    let total = cases(250);
-    for case in 0..total {
+    let seeds = seeds(250);
+    let total = seeds.cases();
+    for case in seeds {
+        let mut rng = Rng::new(case);
         let kind = *rng.choose(&[Kind::Queue, Kind::Stack, Kind::Priority]);
         let ops = random(&mut rng, kind);
         let (history, index) = history(&ops);
@@ -178,7 +175,7 @@ fn random_histories_agree_with_the_definition() {
                             );
                         }
                     }
-                    accepted[r][usize::from(end == End::Open)] += usize::from(expected);
+                    accepted[r][usize::from(end == End::Open)] += u64::from(expected);
                 }
                 if reading == Reading::Slots && end == End::Open {
                     by_name(kind, &history, least[r], &context);
