@@ -5,9 +5,10 @@
 //! programs use the machine.
 //!
 //! **Histories.** A second, untimed search goes on after violations and counts: histories that are one, and all. They differ
-//! from the paper's, for three reasons. Our objects are written anew and have other steps, so that other results are possible. One of our histories
-//! stands for all executions with these results and this order in real time, and of the orders in real time that one execution shows only the weakest are
-//! taken, since a stronger one is explained by what explains a weaker one; the paper has one for each order of calls and returns. And its tool bounds context switches, as section V-D says, which we do not.
+//! from the paper's, for three reasons. Our objects are written anew and have other steps, so that other results are possible. One of our
+//! histories stands for all executions with these results and this order in real time, and of the orders that schedules of the same steps
+//! show only those are taken that demand most; the paper has one for each order of calls and returns. And its tool
+//! bounds context switches, as section V-D says, which we do not.
 //!
 //! **Figures.** Two-phase checking (all sequentializations, all quasi permutations of each) of the rows of Table V, with what was seen before
 //! skipped and without: how many permutations, and how long.

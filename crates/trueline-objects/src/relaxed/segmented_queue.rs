@@ -5,7 +5,7 @@
 //! **EMPTY.** A `deq` that sees no value must not conclude that there is none: while it looks at one cell after another, a value may
 //! come into a cell that it has passed and one leave a cell before it gets there. Cells are filled in ascending order and taken
 //! for good, so a second look in ascending order settles it: at the first free cell behind taken ones the queue is empty.
-//! The mutant [`Fault::RacyEmpty`] trusts the first look.
+//! The mutant [`Fault::RacyEmpty`] trusts the first look. With one cell in a segment that is right.
 
 use super::cells::{Cells, Held};
 use crate::shadowed::sync::atomic::{AtomicUsize, Ordering};
@@ -21,7 +21,7 @@ pub(crate) enum Fault {
     TakesTwice,
     /// b3: `deq` finds nothing where the last cell of the segment was never filled.
     FindsNothing,
-    /// `deq` finds nothing after one look at each cell.
+    /// `deq` finds nothing after one look at each cell, whatever the order of its looks.
     RacyEmpty,
 }
 
@@ -58,7 +58,7 @@ impl Queue {
         loop {
             let segment = self.first.load(Ordering::SeqCst);
             if self.fault == Fault::TakesTooFar
-                && let Some(value) = self.take_from(segment + 1)
+                && let Ok(value) = self.take_from(segment + 1)
             {
                 return Some(value);
             }
@@ -67,10 +67,15 @@ impl Queue {
             {
                 return None;
             }
-            if let Some(value) = self.take_from(segment) {
-                return Some(value);
-            }
-            match self.settle(segment) {
+            let seen = match self.take_from(segment) {
+                Ok(value) => return Some(value),
+                Err(seen) => seen,
+            };
+            let settled = match self.fault {
+                Fault::RacyEmpty => seen,
+                _ => self.settle(segment),
+            };
+            match settled {
                 Some(Held::Free) => return None,
                 Some(_) => {}
                 None => advance(&self.first, segment),
@@ -78,27 +83,29 @@ impl Queue {
         }
     }
 
-    /// Takes a value of a segment: threads with even numbers look from the newest on, others from the oldest.
-    fn take_from(&self, segment: usize) -> Option<i64> {
+    /// Takes a value of a segment: threads with even numbers look from the newest on, others from the oldest. Else tells whether a cell was
+    /// free when it was looked at; all others are taken.
+    fn take_from(&self, segment: usize) -> Result<i64, Option<Held>> {
+        let mut seen = None;
         let newest_first = with_thread_index(|index| index % 2 == 0);
         for place in 0..self.size {
             let place = if newest_first { self.size - 1 - place } else { place };
             let cell = segment * self.size + place;
-            if let Held::Value(value) = self.cells.look(cell)
-                && (self.fault == Fault::TakesTwice || self.cells.take(cell, value))
-            {
-                return Some(value);
+            match self.cells.look(cell) {
+                Held::Value(value) => {
+                    if self.fault == Fault::TakesTwice || self.cells.take(cell, value) {
+                        return Ok(value);
+                    }
+                }
+                Held::Free => seen = Some(Held::Free),
+                Held::Taken => {}
             }
         }
-        None
+        Err(seen)
     }
 
     /// The first cell of the segment that is not taken, if there is one.
     fn settle(&self, segment: usize) -> Option<Held> {
-        if self.fault == Fault::RacyEmpty {
-            let last = segment * self.size + self.size - 1;
-            return (self.cells.look(last) == Held::Free).then_some(Held::Free);
-        }
         self.cells_of(segment).map(|cell| self.cells.look(cell)).find(|held| *held != Held::Taken)
     }
 
