@@ -21,7 +21,7 @@ impl BuiltIn {
 
 macro_rules! built_in {
     ($($name:literal),* $(,)?) => {
-        &[$(BuiltIn { name: $name, source: include_str!(concat!("../../../models/", $name, ".tl")) }),*]
+        &[$(BuiltIn { name: $name, source: include_str!(concat!("../models/", $name, ".tl")) }),*]
     };
 }
 
