@@ -128,7 +128,8 @@ fn type_in(folder: &Folder, command: &str) -> String {
 /// Lines, with times and sizes in memory blotted out.
 fn masked(text: &str) -> Vec<String> {
     const UNITS: [&str; 9] = ["ns", "µs", "ms", "s", "min", "kB", "MB", "GB", "B"];
-    let number = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_digit() || c == '.');
+    let number =
+        |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_digit() || c == '.');
     text.lines()
         .map(|line| {
             let mut words: Vec<String> = line.split(' ').map(str::to_string).collect();

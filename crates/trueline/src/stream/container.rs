@@ -17,11 +17,6 @@
 //! **Forgetting.** Covers are needed by promises that are yet to be made, by removals that are open: one that ended
 //! before the earliest open removal was called is dropped. Values that left are known no more: a removal that returns
 //! such a value, or one that nobody inserted, is a violation at once.
-//!
-//! **The end.** Removals that stay open may have taken anything. [`Container::finish`] searches for a slot for each
-//! waiting promise such that the deadlines that follow, and those of the queue, can all be met. Only the first slot, and
-//! those right behind the call of an open removal, have to be tried: in between nothing is gained by waiting. The
-//! search is exact and small, and gives up honestly at [`SEARCH`] steps.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
@@ -30,11 +25,11 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
-use super::{Clash, Id, NEVER, NONE, Stop, Time, ambiguous};
+mod ending;
+
+use super::{Action, Clash, Id, NEVER, NONE, Stop, Time, ambiguous};
 use crate::value::Value;
 
-/// Steps of the search at the end.
-const SEARCH: u32 = 200_000;
 /// Values that have left and are remembered to tell 'twice' from 'never'.
 const RECENT: usize = 256;
 /// Operations that explain something.
@@ -213,7 +208,7 @@ impl Container {
     }
 
     /// The insert never returns, or it did not happen.
-    pub(super) fn insert_lost(&mut self, value: &Value, happened: bool) -> Result<(), Stop> {
+    fn insert_lost(&mut self, value: &Value, happened: bool) -> Result<(), Stop> {
         let Some(&place) = self.by_value.get(value) else { return Ok(()) };
         if let Some(remove) = self.entries[place as usize].removed {
             self.forget(place);
@@ -240,13 +235,6 @@ impl Container {
     /// The open operations that may have taken something, by call.
     fn takers(&self) -> impl Iterator<Item = &Open> {
         self.open.iter().filter(|open| open.takes)
-    }
-
-    pub(super) fn removal_unknown(&mut self, id: Id) {
-        if let Some(open) = self.open.iter_mut().find(|open| open.id == id) {
-            open.unknown = true;
-            self.unknown += 1;
-        }
     }
 
     /// A removal returned, or did not happen: its call.
@@ -497,68 +485,30 @@ impl Container {
         Ok(())
     }
 
-    /// True iff each deadline, ascending, gets an open removal of its own.
-    pub(super) fn can_meet(&self, deadlines: impl IntoIterator<Item = Time>) -> bool {
-        let mut open = self.takers();
-        deadlines.into_iter().all(|deadline| open.next().is_some_and(|open| open.call < deadline))
-    }
-
-    /// The stream is over: is there a way to deal the open removals out? Entries have their deadlines.
-    pub(super) fn finish(&mut self) -> Result<(), Stop> {
-        let mut deadlines: HashMap<Time, Time, FixedState> = HashMap::default();
-        deadlines.extend(self.late.keys().map(|&(deadline, call)| (call, deadline)));
-        let mut steps = SEARCH;
-        match self.deal(0, &mut deadlines, &mut steps) {
-            Some(true) => Ok(()),
-            Some(false) => {
-                let mut ids: Vec<Id> = self.open.iter().map(|open| open.id).collect();
-                let waiting = || self.waiting.iter();
-                ids.extend(waiting().flat_map(|p| [p.id, p.insert]));
-                ids.extend(waiting().flat_map(|p| p.covers.iter().copied()));
-                for entry in self.inside(None) {
-                    let concerned = |p: &Promise| self.concerns(p.above.as_ref(), &entry.value);
-                    if entry.deadline != NEVER || waiting().any(concerned) {
-                        ids.extend(entry.because.iter().copied().chain([entry.insert]));
-                    }
+    /// An operation whose outcome is not known: what it may have done.
+    pub(super) fn unknown(&mut self, id: Id, may: Option<&Action>) -> Result<(), Stop> {
+        match may {
+            Some(Action::Insert(value)) => self.insert_lost(value, true),
+            Some(_) => {
+                if let Some(open) = self.open.iter_mut().find(|open| open.id == id) {
+                    open.unknown = true;
+                    self.unknown += 1;
                 }
-                Err(Clash::new(ids).into())
+                Ok(())
             }
-            None => Err(Stop::Unfit(
-                "too many removals never returned to tell what each of them took".into(),
-            )),
+            None => self.fails(id, may),
         }
     }
 
-    /// Tries the slots of the promises from this one on. Deadlines are by (unique) call of the insert.
-    fn deal(
-        &self,
-        number: usize,
-        deadlines: &mut HashMap<Time, Time, FixedState>,
-        steps: &mut u32,
-    ) -> Option<bool> {
-        *steps = steps.checked_sub(1)?;
-        let mut sorted: Vec<Time> = deadlines.values().copied().collect();
-        sorted.sort_unstable();
-        if !self.can_meet(sorted) {
-            return Some(false);
-        }
-        let Some(promise) = self.waiting.get(number) else { return Some(true) };
-        for &(from, to) in &promise.slots {
-            let calls = self.takers().map(|open| open.call).filter(|c| *c > from && *c < to);
-            for slot in std::iter::once(from).chain(calls) {
-                let before = deadlines.clone();
-                let above = promise.above.as_ref();
-                for entry in self.inside(above).filter(|entry| entry.returned <= slot) {
-                    let deadline = deadlines.entry(entry.call).or_insert(NEVER);
-                    *deadline = (*deadline).min(slot + 1);
-                }
-                if self.deal(number + 1, deadlines, steps)? {
-                    return Some(true);
-                }
-                *deadlines = before;
+    /// An operation that did not happen.
+    pub(super) fn fails(&mut self, id: Id, may: Option<&Action>) -> Result<(), Stop> {
+        match may {
+            Some(Action::Insert(value)) => self.insert_lost(value, false),
+            _ => {
+                self.removal_closed(id);
+                Ok(self.look_again()?)
             }
         }
-        Some(false)
     }
 
     pub(super) fn mark(&self, keep: &mut dyn FnMut(Id)) {

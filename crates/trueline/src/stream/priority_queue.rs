@@ -70,24 +70,11 @@ impl Engine for PriorityQueue {
     }
 
     fn unknown(&mut self, id: Id, may: Option<&Action>) -> Result<(), Stop> {
-        match may {
-            Some(Action::Insert(value)) => self.container.insert_lost(value, true),
-            Some(_) => {
-                self.container.removal_unknown(id);
-                Ok(())
-            }
-            None => self.fails(id, may),
-        }
+        self.container.unknown(id, may)
     }
 
     fn fails(&mut self, id: Id, may: Option<&Action>) -> Result<(), Stop> {
-        match may {
-            Some(Action::Insert(value)) => self.container.insert_lost(value, false),
-            _ => {
-                self.container.removal_closed(id);
-                Ok(self.container.look_again()?)
-            }
-        }
+        self.container.fails(id, may)
     }
 
     fn finish(&mut self) -> Result<(), Stop> {

@@ -4,6 +4,7 @@ mod arc;
 pub mod atomic;
 mod barrier;
 mod condvar;
+mod guards;
 mod identity;
 mod lazy;
 pub mod mpsc;

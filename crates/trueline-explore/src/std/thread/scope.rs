@@ -1,7 +1,7 @@
 //! As `std::thread::scope`.
 
 use super::handle::{Thread, Which};
-use super::spawn::{Builder, Result, Started, wait_for};
+use super::spawn::{Builder, Handle, OutsideHandle, Result, Started, wait_for};
 use crate::engine::interface;
 use crate::front;
 use ::std::fmt;
@@ -106,46 +106,39 @@ impl Builder {
 }
 
 /// As `std::thread::ScopedJoinHandle`.
-pub struct ScopedJoinHandle<'scope, T>(Handle<'scope, T>);
+pub struct ScopedJoinHandle<'scope, T>(Handle<::std::thread::ScopedJoinHandle<'scope, T>, T>);
 
-enum Handle<'scope, T> {
-    Outside(::std::thread::ScopedJoinHandle<'scope, T>, Thread),
-    Inside(Started<T>),
+impl<T> OutsideHandle<T> for ::std::thread::ScopedJoinHandle<'_, T> {
+    fn join(self) -> Result<T> {
+        self.join()
+    }
+
+    fn is_finished(&self) -> bool {
+        self.is_finished()
+    }
 }
 
 impl<T> ScopedJoinHandle<'_, T> {
-    /// As std's `join`. In an exploration a thread that panics ends the execution, so it always succeeds there.
+    /// As std's `join`; see [`JoinHandle::join`](super::JoinHandle::join).
     ///
     /// # Errors
     /// What the thread panicked with.
     #[track_caller]
     pub fn join(self) -> Result<T> {
-        match self.0 {
-            Handle::Outside(handle, _) => handle.join(),
-            Handle::Inside(started) => {
-                started.wait("ScopedJoinHandle::join", Location::caller());
-                Ok(started.result())
-            }
-        }
+        self.0.join("ScopedJoinHandle::join", Location::caller())
     }
 
     /// As std's `thread`.
     #[must_use]
     pub fn thread(&self) -> &Thread {
-        match &self.0 {
-            Handle::Outside(_, thread) => thread,
-            Handle::Inside(started) => &started.thread,
-        }
+        self.0.thread()
     }
 
     /// As std's `is_finished`.
     #[track_caller]
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        match &self.0 {
-            Handle::Outside(handle, _) => handle.is_finished(),
-            Handle::Inside(started) => started.is_finished(Location::caller()),
-        }
+        self.0.is_finished(Location::caller())
     }
 }
 

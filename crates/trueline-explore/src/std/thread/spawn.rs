@@ -82,12 +82,7 @@ impl Builder {
 }
 
 /// As `std::thread::JoinHandle`.
-pub struct JoinHandle<T>(Handle<T>);
-
-enum Handle<T> {
-    Outside(::std::thread::JoinHandle<T>, Thread),
-    Inside(Started<T>),
-}
+pub struct JoinHandle<T>(Handle<::std::thread::JoinHandle<T>, T>);
 
 impl<T> JoinHandle<T> {
     /// As std's `join`. In an exploration a thread that panics ends the execution, so it always succeeds there.
@@ -96,31 +91,67 @@ impl<T> JoinHandle<T> {
     /// What the thread panicked with.
     #[track_caller]
     pub fn join(self) -> Result<T> {
-        match self.0 {
-            Handle::Outside(handle, _) => handle.join(),
-            Handle::Inside(started) => {
-                started.wait("JoinHandle::join", Location::caller());
-                Ok(started.result())
-            }
-        }
+        self.0.join("JoinHandle::join", Location::caller())
     }
 
     /// As std's `thread`.
     #[must_use]
     pub fn thread(&self) -> &Thread {
-        match &self.0 {
-            Handle::Outside(_, thread) => thread,
-            Handle::Inside(started) => &started.thread,
-        }
+        self.0.thread()
     }
 
     /// As std's `is_finished`.
     #[track_caller]
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        match &self.0 {
+        self.0.is_finished(Location::caller())
+    }
+}
+
+/// A handle of std's.
+pub(super) trait OutsideHandle<T> {
+    fn join(self) -> Result<T>;
+    fn is_finished(&self) -> bool;
+}
+
+impl<T> OutsideHandle<T> for ::std::thread::JoinHandle<T> {
+    fn join(self) -> Result<T> {
+        self.join()
+    }
+
+    fn is_finished(&self) -> bool {
+        self.is_finished()
+    }
+}
+
+/// What a handle of ours stands for: a thread of the OS, or one of an exploration.
+pub(super) enum Handle<H, T> {
+    Outside(H, Thread),
+    Inside(Started<T>),
+}
+
+impl<H: OutsideHandle<T>, T> Handle<H, T> {
+    pub(super) fn join(self, name: &'static str, caller: Caller) -> Result<T> {
+        match self {
+            Handle::Outside(handle, _) => handle.join(),
+            Handle::Inside(started) => {
+                started.wait(name, caller);
+                Ok(started.result())
+            }
+        }
+    }
+
+    pub(super) fn thread(&self) -> &Thread {
+        match self {
+            Handle::Outside(_, thread) => thread,
+            Handle::Inside(started) => &started.thread,
+        }
+    }
+
+    pub(super) fn is_finished(&self, caller: Caller) -> bool {
+        match self {
             Handle::Outside(handle, _) => handle.is_finished(),
-            Handle::Inside(started) => started.is_finished(Location::caller()),
+            Handle::Inside(started) => started.is_finished(caller),
         }
     }
 }
