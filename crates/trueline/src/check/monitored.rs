@@ -115,13 +115,12 @@ pub(crate) fn name(kind: Kind) -> &'static str {
 /// Why the kind's monitor may decide what it decides.
 pub(super) fn permission(kind: Kind) -> String {
     match kind {
-        Kind::Register => "it is a register and where operations overlap no value is written twice".into(),
         Kind::Set => "it is a set, and each key is decided on its own".into(),
         Kind::Mutex => "it is a lock without owners".into(),
         Kind::Snapshot => {
             "it is a snapshot, updates of a segment do not overlap, and it is clear which ones scans show".into()
         }
-        _ => format!("it is a {kind} and where operations overlap no value is inserted twice"),
+        _ => format!("it is a {kind} and values differ where operations overlap"),
     }
 }
 
