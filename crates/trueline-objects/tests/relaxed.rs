@@ -129,8 +129,7 @@ fn the_k_stack_repaired_inserts_it_once() {
 #[test]
 fn two_pops_that_remove_a_segment_do_not_take_away_each_others_mark() {
     let entry = simulate::find("k-stack-of-one").unwrap();
-    let case =
-        "before push(1) push(2) pop(); pop() | push(3) pop() pop() | push(4); after pop()";
+    let case = "before push(1) push(2) pop(); pop() | push(3) pop() pop() | push(4); after pop()";
     let cases = vec![program::case(case).unwrap()];
     let request = Request { cases, preemptions: Some(3), ..Request::default() };
     let simulated = entry.run(&request).unwrap();
