@@ -47,7 +47,8 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let asked = |row: &&Row| {
-        let text = format!("{:?} {} {} {}", row.table, row.class, row.shape.name, row.object);
+        let text =
+            format!("{} {} {} {}", row.table.number(), row.class, row.shape.name, row.object);
         text.contains(&arguments.only)
     };
     println!(
@@ -79,7 +80,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         slow += usize::from(faster < TARGET);
         println!(
             "{:<5} {:<25} {:<7} {:<24} | {:>9} {:>9} {:>8.2} | {:<9} {:>10} {:>10} {:>10.3} {:>7.0}x{}{}",
-            format!("{:?}", row.table),
+            row.table.number(),
             row.class,
             row.shape.name,
             row.object,
@@ -177,7 +178,7 @@ fn figures(folder: &Path, asked: &dyn Fn(&&Row) -> bool) -> anyhow::Result<()> {
         "ms"
     );
     let (mut permutations, mut times) = (Vec::new(), Vec::new());
-    for row in ROWS.iter().filter(|row| row.table == Table::V).filter(asked) {
+    for row in ROWS.iter().filter(|row| row.table == Table::Five).filter(asked) {
         let (entry, request) = question(row)?;
         let factor = row.factor.unwrap_or(0);
         let both = [true, false].map(|skips| {

@@ -416,7 +416,7 @@ fn figure(number: usize, name: &str, rows: &[&(&Row, Vec<Cell>)]) -> String {
             let decided = rows.iter().filter(|row| row.1[method].decided);
             let point =
                 |row: &&(&Row, Vec<Cell>)| (f64::from(row.0.processes), value(&row.1[method]));
-            let points = decided.map(|row| point(row)).collect();
+            let points = decided.map(point).collect();
             Series { name: METHODS[method].0.into(), points, joined: true }
         };
         Chart {

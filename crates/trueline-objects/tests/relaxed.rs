@@ -124,14 +124,14 @@ fn the_k_stack_repaired_inserts_it_once() {
     }
 }
 
-/// With a mark in place of a count, a pop that gives up took away the mark of another one, and a push in between was lost.
+/// With a mark in place of a count, a pop that gives up took away the mark of another one, and a push in between was lost. It takes three threads and
+/// three preemptions.
 #[test]
 fn two_pops_that_remove_a_segment_do_not_take_away_each_others_mark() {
     let entry = simulate::find("k-stack-of-one").unwrap();
-    let case =
-        "before push(1) push(2) pop(); pop() | push(3) pop() pop() | push(4); after pop() pop()";
+    let case = "before push(1) push(2) pop(); pop() | push(3) pop() pop() | push(4); after pop()";
     let cases = vec![program::case(case).unwrap()];
-    let request = Request { cases, preemptions: Some(2), ..Request::default() };
+    let request = Request { cases, preemptions: Some(3), ..Request::default() };
     let simulated = entry.run(&request).unwrap();
     assert!(matches!(simulated.verdict, Verdict::Holds), "{simulated:?}");
 }

@@ -17,11 +17,22 @@ pub(super) struct Row {
     pub(super) seconds: f64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Table {
-    II,
-    III,
-    V,
+    Two,
+    Three,
+    Five,
+}
+
+impl Table {
+    /// As the paper counts them.
+    pub(super) fn number(self) -> &'static str {
+        match self {
+            Table::Two => "II",
+            Table::Three => "III",
+            Table::Five => "V",
+        }
+    }
 }
 
 /// What a program looks like.
@@ -90,19 +101,19 @@ const fn row(
 }
 
 const fn ii(of: Of, shape: Shape, histories: (u32, u32), seconds: f64) -> Row {
-    row(Table::II, of, shape, None, histories, seconds)
+    row(Table::Two, of, shape, None, histories, seconds)
 }
 
 const fn iii(of: Of, shape: Shape, histories: (u32, u32), seconds: f64) -> Row {
-    row(Table::III, of, shape, Some(2), histories, seconds)
+    row(Table::Three, of, shape, Some(2), histories, seconds)
 }
 
 const fn iii_3(of: Of, shape: Shape, histories: (u32, u32), seconds: f64) -> Row {
-    row(Table::III, of, shape, Some(3), histories, seconds)
+    row(Table::Three, of, shape, Some(3), histories, seconds)
 }
 
 const fn v(of: Of, shape: Shape, histories: (u32, u32), seconds: f64) -> Row {
-    row(Table::V, of, shape, Some(2), histories, seconds)
+    row(Table::Five, of, shape, Some(2), histories, seconds)
 }
 
 /// What the paper calls an object, and what we call it.

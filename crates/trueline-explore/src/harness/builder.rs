@@ -37,7 +37,7 @@ pub struct Harness<T, O: Operate<T>, M = Explore> {
     pub(crate) well_formed: Option<(Box<Inserts<O>>, O)>,
     pub(crate) invariant: Option<Arc<Invariant<T>>>,
     pub(crate) watch: Option<Box<Watch<O, O::Ret>>>,
-    pub(crate) two_phase: Option<(TwoPhase, Box<Acts<O, O::Ret>>)>,
+    pub(crate) two_phase: Option<Phased<O, O::Ret>>,
     pub(crate) as_found: bool,
     pub(crate) survey: bool,
     pub(crate) name: Option<String>,
@@ -47,6 +47,9 @@ pub struct Harness<T, O: Operate<T>, M = Explore> {
 
 /// Numbers a specification's operations as they are in the alphabet of the test.
 type MakeJudge<O, R> = dyn FnOnce(Vec<O>) -> Arc<dyn Judge<R>> + Send + Sync;
+
+/// How two-phase checking is done, and what operations did.
+type Phased<O, R> = (TwoPhase, Box<Acts<O, R>>);
 
 /// Whether an operation inserts.
 type Inserts<O> = dyn Fn(&O) -> bool + Send + Sync;

@@ -74,17 +74,16 @@ impl KStack {
         loop {
             let top = self.top.load(Ordering::SeqCst);
             let segment = top / VERSIONS;
-            match self.cells_of(segment).find(|&cell| self.look(cell) == FREE) {
-                Some(cell) => {
-                    if self.change(cell, FREE, value) && self.committed(top, cell, value) {
-                        if segment == 0 {
-                            self.pushes.fetch_add(1, Ordering::SeqCst);
-                        }
-                        return;
-                    }
+            let free = self.cells_of(segment).find(|&cell| self.look(cell) == FREE);
+            let inserted = match free {
+                Some(cell) => self.change(cell, FREE, value) && self.committed(top, cell, value),
+                None => self.add_segment(top, value),
+            };
+            if inserted {
+                if segment == 0 && free.is_some() {
+                    self.pushes.fetch_add(1, Ordering::SeqCst);
                 }
-                None if self.add_segment(top, value) => return,
-                None => {}
+                return;
             }
         }
     }
