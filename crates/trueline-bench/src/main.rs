@@ -10,6 +10,7 @@ mod measure;
 mod memory;
 mod monitoring;
 mod monitors;
+mod objects;
 #[allow(unreachable_pub)]
 #[path = "../../trueline/tests/oracle/mod.rs"]
 mod oracle;
@@ -42,6 +43,8 @@ enum Command {
     Monitoring(monitoring::Arguments),
     /// Long histories of the types that have exact monitors: deciding against reading.
     Monitors(monitors::Arguments),
+    /// Throughput of our objects beside those of other crates.
+    Objects(objects::Arguments),
     /// How fast a long history is read, and with how much memory.
     Read(read::Arguments),
     /// The experiments of the paper on quasi linearizability: Tables II, III and V beside ours.
@@ -62,6 +65,7 @@ fn main() -> anyhow::Result<()> {
         Command::Growth(arguments) => growth::run(&arguments),
         Command::Monitoring(arguments) => monitoring::run(&arguments),
         Command::Monitors(arguments) => monitors::run(&arguments),
+        Command::Objects(arguments) => objects::run(&arguments),
         Command::Read(arguments) => read::run(&arguments),
         Command::Roundup(arguments) => roundup::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),

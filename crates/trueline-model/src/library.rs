@@ -40,11 +40,16 @@ pub const ALL: &[BuiltIn] = built_in![
     "ms-queue",
     "register",
     "riany-snapshot",
+    "semiqueue",
     "shann-queue",
     "snzi",
+    "striped-counter",
+    "stuttering-queue",
     "treiber",
     "treiber-reuse",
     "two-lock-queue",
+    "wing-gong-semiqueue",
+    "wing-gong-stuttering-queue",
 ];
 
 /// The one with this name.

@@ -21,6 +21,10 @@ pub(crate) mod sync {
 
 #[path = "../objects/array_queue.rs"]
 pub mod array_queue;
+#[path = "../objects/counter.rs"]
+pub mod counter;
+#[path = "../objects/fetch_add_queue.rs"]
+pub mod fetch_add_queue;
 #[path = "../objects/grace.rs"]
 mod grace;
 #[path = "../objects/growing_array.rs"]
@@ -31,19 +35,33 @@ pub mod herlihy_wing_queue;
 pub mod michael_scott_queue;
 #[path = "../objects/padded.rs"]
 mod padded;
+#[path = "../objects/semiqueue.rs"]
+pub mod semiqueue;
 #[path = "../objects/snapshot.rs"]
 pub mod snapshot;
+#[path = "../objects/snzi.rs"]
+pub mod snzi;
+#[path = "../objects/stuttering_queue.rs"]
+pub mod stuttering_queue;
 #[path = "../objects/ticket_lock.rs"]
 pub mod ticket_lock;
 #[path = "../objects/treiber_stack.rs"]
 pub mod treiber_stack;
 #[path = "../objects/vyukov_queue.rs"]
 pub mod vyukov_queue;
+#[path = "../objects/wide_register.rs"]
+pub mod wide_register;
 
 pub use array_queue::ArrayQueue;
+pub use counter::Counter;
+pub use fetch_add_queue::FetchAddQueue;
 pub use herlihy_wing_queue::HerlihyWingQueue;
 pub use michael_scott_queue::MichaelScottQueue;
+pub use semiqueue::Semiqueue;
 pub use snapshot::Snapshot;
+pub use snzi::Snzi;
+pub use stuttering_queue::StutteringQueue;
 pub use ticket_lock::TicketLock;
 pub use treiber_stack::TreiberStack;
 pub use vyukov_queue::VyukovQueue;
+pub use wide_register::WideRegister;

@@ -8,6 +8,8 @@ use trueline::Value;
 use trueline_explore::memory::untracked;
 
 use super::subject::Concurrent;
+use crate::shadowed::sync::with_thread_index;
+use crate::thread_index::with_thread_index as with_own_index;
 use crate::{mutants, relaxed, shadowed};
 
 fn value(number: Option<i64>) -> Value {
@@ -67,6 +69,16 @@ queues! {
     shadowed::MichaelScottQueue<i64>,
     mutants::michael_scott_queue::Queue,
     mutants::michael_scott_queue::HastyQueue,
+    crate::FetchAddQueue<i64>,
+    shadowed::FetchAddQueue<i64>,
+    mutants::fetch_add_queue::Queue,
+    mutants::fetch_add_queue::RelaxedQueue,
+    crate::Semiqueue<i64>,
+    shadowed::Semiqueue<i64>,
+    mutants::semiqueue::Queue,
+    crate::StutteringQueue<i64>,
+    shadowed::StutteringQueue<i64>,
+    mutants::stuttering_queue::Queue,
     relaxed::incorrect_queue::Queue,
     relaxed::k_fifo_queue::Queue,
     relaxed::random_dequeue_queue::Queue,
@@ -175,6 +187,85 @@ snapshots! {
     crate::Snapshot<i64>,
     shadowed::Snapshot<i64>,
     mutants::snapshot::Snapshot,
+}
+
+macro_rules! registers {
+    ($($register:ty),* $(,)?) => { $(
+        impl Concurrent for $register {
+            fn call(&self, method: &str, args: &[Value], _: &mut bool) -> Value {
+                match (method, args) {
+                    ("write", [Value::Int(value)]) => {
+                        self.write([*value; 2]);
+                        Value::Nil
+                    }
+                    ("read", []) => match self.read() {
+                        [one, other] if one == other => Value::Int(one),
+                        // Words of two writes: what nobody has written.
+                        torn => untracked(|| Value::list(torn.map(Value::Int))),
+                    },
+                    _ => absent(method, args),
+                }
+            }
+        }
+    )* };
+}
+
+registers! {
+    crate::WideRegister<[i64; 2]>,
+    shadowed::WideRegister<[i64; 2]>,
+    mutants::wide_register::Register,
+    mutants::wide_register::HastyRegister,
+}
+
+macro_rules! counters {
+    ($($counter:ty),* $(,)?) => { $(
+        impl Concurrent for $counter {
+            fn call(&self, method: &str, args: &[Value], _: &mut bool) -> Value {
+                match (method, args) {
+                    ("inc", []) => {
+                        self.inc();
+                        Value::Nil
+                    }
+                    ("read", []) => Value::Int(self.read() as i64),
+                    _ => absent(method, args),
+                }
+            }
+        }
+    )* };
+}
+
+counters! {
+    crate::Counter,
+    shadowed::Counter,
+    mutants::counter::Counter,
+}
+
+macro_rules! indicators {
+    ($($indicator:ty: $arrive:expr, $depart:expr);* $(;)?) => { $(
+        impl Concurrent for $indicator {
+            fn call(&self, method: &str, args: &[Value], _: &mut bool) -> Value {
+                match (method, args) {
+                    ("arrive", []) => {
+                        $arrive(self);
+                        Value::Nil
+                    }
+                    ("depart", []) => {
+                        $depart(self);
+                        Value::Nil
+                    }
+                    ("query", []) => Value::Bool(self.query()),
+                    _ => absent(method, args),
+                }
+            }
+        }
+    )* };
+}
+
+// A thread departs from where it arrived.
+indicators! {
+    crate::Snzi: |it: &Self| with_own_index(|i| it.arrive_at(i)), |it: &Self| with_own_index(|i| it.depart_from(i));
+    shadowed::Snzi: |it: &Self| with_thread_index(|i| it.arrive_at(i)), |it: &Self| with_thread_index(|i| it.depart_from(i));
+    mutants::snzi::Snzi: Self::arrive, Self::depart;
 }
 
 /// A lock in the hands of threads that know whether they hold it.
