@@ -105,7 +105,7 @@ fn unbounded_queues() -> Family {
         contender(
             "concurrent-queue, unbounded",
             concurrent_queue::ConcurrentQueue::unbounded,
-            |queue, value| drop(queue.push(value)),
+            |queue, value| _ = queue.push(value),
             |queue| queue.pop().ok(),
         ),
         contender(
@@ -148,19 +148,19 @@ fn bounded_queues() -> Family {
         contender(
             "ArrayQueue",
             || trueline_objects::ArrayQueue::new(CAPACITY),
-            |queue, value| drop(queue.enq(value)),
+            |queue, value| _ = queue.enq(value),
             |queue| queue.deq(),
         ),
         contender(
             "crossbeam ArrayQueue",
             || crossbeam_queue::ArrayQueue::new(CAPACITY),
-            |queue, value| drop(queue.push(value)),
+            |queue, value| _ = queue.push(value),
             |queue| queue.pop(),
         ),
         contender(
             "concurrent-queue, bounded",
             || concurrent_queue::ConcurrentQueue::bounded(CAPACITY),
-            |queue, value| drop(queue.push(value)),
+            |queue, value| _ = queue.push(value),
             |queue| queue.pop().ok(),
         ),
         contender(

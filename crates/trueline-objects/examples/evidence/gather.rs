@@ -85,10 +85,9 @@ pub(crate) fn all(quick: bool, names: &[String], tell: &(dyn Fn(&str) + Sync)) -
         for _ in 0..thread::available_parallelism().map_or(1, usize::from).min(objects.len()) {
             s.spawn(|| {
                 while let Some(&entry) = objects.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let start = Instant::now();
                     let number = objects.iter().position(|other| other.name == entry.name);
-                    let evidence = without_stress(entry, &plan::of(entry, quick), quick);
-                    tell(&format!("{}: {:.1} s", entry.name, start.elapsed().as_secs_f64()));
+                    let (evidence, stages) = without_stress(entry, &plan::of(entry, quick), quick);
+                    tell(&stages);
                     let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
                     done.push((number.unwrap_or_default(), evidence));
                 }
@@ -137,17 +136,36 @@ pub(crate) fn wrong(all: &[Evidence]) -> Vec<String> {
     wrong
 }
 
-fn without_stress(entry: &'static Entry, plan: &Plan, quick: bool) -> Evidence {
+fn without_stress(entry: &'static Entry, plan: &Plan, quick: bool) -> (Evidence, String) {
+    let mut stages = Stages { last: Instant::now(), text: format!("{}:", entry.name) };
     let model = plan.model.map(|(name, further)| check_model(name, further, quick));
+    stages.ends("model");
     let explored = plan.sizes.iter().map(|&size| explore(entry, size)).collect();
+    stages.ends("explored");
     let mutants = simulate::all().filter(|mutant| match mutant.standing {
         Standing::Correct => false,
         Standing::Mutant { of, .. } => of == entry.name,
         Standing::Flawed { repaired, .. } => repaired == entry.name,
     });
     let mutants = mutants.map(find_fault).collect();
+    stages.ends("mutants");
     let strict = entry.relaxes().map(|spec| shortest(entry, spec));
-    Evidence { entry, model, explored, stressed: None, mutants, strict }
+    stages.ends("strict");
+    (Evidence { entry, model, explored, stressed: None, mutants, strict }, stages.text)
+}
+
+/// How long each part took, for those who wait.
+struct Stages {
+    last: Instant,
+    text: String,
+}
+
+impl Stages {
+    fn ends(&mut self, what: &str) {
+        let took = self.last.elapsed().as_secs_f64();
+        self.text += &format!(" {what} {took:.1} s");
+        self.last = Instant::now();
+    }
 }
 
 fn check_model(name: &'static str, further: &[&[(&'static str, i32)]], quick: bool) -> Checked {

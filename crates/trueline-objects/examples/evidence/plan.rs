@@ -33,16 +33,25 @@ pub(crate) fn preemptions(name: &str) -> Option<u32> {
     name.starts_with("k-stack").then_some(2)
 }
 
+/// A search without a bound where it takes no more than a minute, otherwise with as high a bound as fits.
 fn sizes(name: &str) -> Vec<(usize, usize, Option<u32>)> {
+    let all = None;
     match name {
         "treiber-stack"
         | "michael-scott-queue"
-        | "fetch-add-queue"
         | "herlihy-wing-queue"
         | "array-queue"
-        | "ticket-lock" => vec![(2, 3, None), (3, 2, None)],
+        | "semiqueue"
+        | "wide-register"
+        | "counter"
+        | "ticket-lock" => {
+            vec![(2, 3, all), (3, 2, all)]
+        }
+        "stuttering-queue" => vec![(2, 3, all), (3, 1, all), (3, 2, Some(3))],
+        "fetch-add-queue" => vec![(2, 3, all), (3, 1, Some(4)), (3, 2, Some(2))],
+        "snapshot" | "snzi" => vec![(2, 3, all), (3, 1, all), (3, 2, Some(2))],
         name if preemptions(name).is_some() => vec![(2, 2, Some(2)), (3, 1, Some(2))],
-        _ => vec![(2, 2, None), (3, 1, None), (2, 3, Some(3)), (3, 2, Some(2))],
+        _ => vec![(2, 2, all), (3, 1, all), (2, 3, Some(3)), (3, 2, Some(2))],
     }
 }
 

@@ -1,4 +1,4 @@
-//! The queue of segments with cells by fetch-and-add, with a fault: segments of two cells in an array without an end.
+//! The queue of segments with cells by fetch-and-add, with a fault: one segment without an end.
 
 use crate::shadowed::growing_array::GrowingArray;
 use crate::shadowed::sync::atomic::{AtomicI64, AtomicU8, AtomicUsize, Ordering};
@@ -18,7 +18,7 @@ pub(crate) enum Fault {
     GivesUp,
 }
 
-/// A queue with a fault. There is one segment without an end: faults are those of a segment.
+/// A queue with a fault.
 pub(crate) struct Queue {
     fault: Fault,
     enqueuers: AtomicUsize,
@@ -74,6 +74,13 @@ impl Queue {
             }
             let cell = self.cells.get(self.dequeuers.fetch_add(1, Ordering::SeqCst));
             let full = match self.fault {
+                // It waits: in a segment without an end an `enq` and a `deq` could thwart each other for ever.
+                Fault::CountsBackwards => {
+                    while cell.state.load(Ordering::SeqCst) != FULL {
+                        hint::spin_loop();
+                    }
+                    true
+                }
                 Fault::LeavesCell => cell.state.load(Ordering::SeqCst) == FULL,
                 _ => cell.state.swap(DONE, Ordering::SeqCst) == FULL,
             };
