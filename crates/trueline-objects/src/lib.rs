@@ -36,16 +36,30 @@ mod thread_index;
 
 #[path = "objects/array_queue.rs"]
 pub mod array_queue;
+#[path = "objects/b_link_tree.rs"]
+pub mod b_link_tree;
+#[path = "objects/bounded_priority_queue.rs"]
+pub mod bounded_priority_queue;
 #[path = "objects/grace.rs"]
 mod grace;
 #[path = "objects/growing_array.rs"]
 mod growing_array;
 #[path = "objects/herlihy_wing_queue.rs"]
 pub mod herlihy_wing_queue;
+#[path = "objects/list_set.rs"]
+pub mod list_set;
+#[path = "objects/mark.rs"]
+mod mark;
+#[path = "objects/marked_list.rs"]
+mod marked_list;
 #[path = "objects/michael_scott_queue.rs"]
 pub mod michael_scott_queue;
+#[path = "objects/multiset.rs"]
+pub mod multiset;
 #[path = "objects/padded.rs"]
 mod padded;
+#[path = "objects/priority_queue.rs"]
+pub mod priority_queue;
 #[path = "objects/snapshot.rs"]
 pub mod snapshot;
 #[path = "objects/ticket_lock.rs"]
@@ -65,8 +79,13 @@ pub mod shadowed;
 pub mod simulate;
 
 pub use array_queue::ArrayQueue;
+pub use b_link_tree::BLinkTree;
+pub use bounded_priority_queue::BoundedPriorityQueue;
 pub use herlihy_wing_queue::HerlihyWingQueue;
+pub use list_set::ListSet;
 pub use michael_scott_queue::MichaelScottQueue;
+pub use multiset::Multiset;
+pub use priority_queue::PriorityQueue;
 pub use snapshot::Snapshot;
 pub use ticket_lock::TicketLock;
 pub use treiber_stack::TreiberStack;

@@ -1,8 +1,13 @@
 //! What can be simulated, by name: one file for each object with its mutants.
 
 mod array_queue;
+mod b_link_tree;
+mod bounded_priority_queue;
 mod herlihy_wing_queue;
+mod list_set;
 mod michael_scott_queue;
+mod multiset;
+mod priority_queue;
 mod relaxed;
 mod snapshot;
 mod ticket_lock;
@@ -19,6 +24,11 @@ const ALL: &[&[Entry]] = &[
     michael_scott_queue::ENTRIES,
     herlihy_wing_queue::ENTRIES,
     array_queue::ENTRIES,
+    list_set::ENTRIES,
+    multiset::ENTRIES,
+    priority_queue::ENTRIES,
+    bounded_priority_queue::ENTRIES,
+    b_link_tree::ENTRIES,
     snapshot::ENTRIES,
     ticket_lock::ENTRIES,
     relaxed::ENTRIES,
