@@ -10,7 +10,7 @@
 //! number at some odd value since before the node was unreachable: it reads pointers only while it is inside, and one that enters later
 //! does not find the node. The fence of [`Domain::enter`] and the one of [`Garbage::unused`] make 'later' meaningful: either
 //! the collector sees the odd number, or the reads of the thread that enters see that the node is gone. So once each number that
-//! was odd when the collector looked has changed, nobody has the pointer; and having read the changed number, which was
+//! was odd when the collector looked has changed, nobody has the pointer; and having read the changed number, which like all of them was
 //! written with release, the collector comes after all that its thread did with the node.
 //!
 //! Cost: two stores and a fence for each operation, no access that other threads contend for, a look at the numbers of all
@@ -90,7 +90,8 @@ impl<N> Domain<N> {
                 return operation(&inside);
             }
             record.own_passes.set(before.wrapping_add(1));
-            record.passes.store(before.wrapping_add(1), Ordering::Relaxed);
+            // Release: a collector that was waiting for the end of the operation before may see this number in place of the one before it.
+            record.passes.store(before.wrapping_add(1), Ordering::Release);
             fence(Ordering::SeqCst);
             let leaving = Leaving { record, after: before.wrapping_add(2) };
             let result = operation(&inside);

@@ -3,6 +3,7 @@
 use super::{Entry, Standing, mutant};
 use crate::mutants::priority_queue::{Fault, Queue as Mutant};
 use crate::shadowed;
+use crate::shadowed::priority_queue::Tuning;
 
 pub(super) const ENTRIES: &[Entry] = &[
     PRIORITY_QUEUE,
@@ -53,6 +54,6 @@ const PRIORITY_QUEUE: Entry = Entry {
     production: Some(|| Box::new(crate::PriorityQueue::<i64, i64>::new())),
 };
 
-/// Two levels, with nodes on both, and cuts as soon as there is something to cut off: so that all of it is met in small programs.
-const TUNING: shadowed::priority_queue::Tuning =
-    shadowed::priority_queue::Tuning { prefix: 1, batch: 64, levels: 2, seed: 0 };
+/// Two levels, and cuts as soon as there is something to cut off, so that all of it is met in small programs. The seed gives the first nodes of
+/// processes 0 and 1 the heights 2, 1, 2, those of process 2 the heights 2, 2, 1 and those of process 3 the heights 1, 2.
+const TUNING: Tuning = Tuning { prefix: 1, batch: 64, levels: 2, seed: 10161 };
