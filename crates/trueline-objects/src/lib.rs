@@ -11,6 +11,11 @@
 //! | [`HerlihyWingQueue`] | `queue`, `deq` waits | `enq` wait-free, `deq` lock-free on a queue that is not empty |
 //! | [`ArrayQueue`] | `bounded-queue` | blocking: waits for an operation that is half done |
 //! | [`VyukovQueue`] | none: **not linearizable**, as published | never waits for another thread |
+//! | [`ListSet`] | `set` | lock-free |
+//! | [`Multiset`] | `multiset` | lock-free |
+//! | [`PriorityQueue`] | `priority-queue` | lock-free |
+//! | [`BoundedPriorityQueue`] | `bounded-priority-queue` | blocking: waits for an operation that is half done |
+//! | [`BLinkTree`] | `map` | readers take no lock, writers block each other |
 //! | [`Snapshot`] | `snapshot` | wait-free for a fixed number of threads |
 //! | [`TicketLock`] | `mutex` | blocking, first come first served |
 //!

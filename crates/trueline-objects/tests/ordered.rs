@@ -126,7 +126,8 @@ fn a_priority_queue_in_sequence() {
                 model.insert((priority, Reverse(number)));
             } else {
                 assert_eq!(queue.peek(), model.last().map(|last| last.0));
-                let expected = model.pop_last().map(|(priority, Reverse(number))| (priority, number));
+                let expected =
+                    model.pop_last().map(|(priority, Reverse(number))| (priority, number));
                 assert_eq!(queue.pop(), expected);
             }
         }
@@ -150,7 +151,8 @@ fn a_bounded_priority_queue_in_sequence() {
                 }
             } else {
                 assert_eq!(queue.peek(), model.last().map(|last| last.0));
-                let expected = model.pop_last().map(|(priority, Reverse(number))| (priority, number));
+                let expected =
+                    model.pop_last().map(|(priority, Reverse(number))| (priority, number));
                 assert_eq!(queue.pop(), expected);
             }
         }
@@ -160,7 +162,8 @@ fn a_bounded_priority_queue_in_sequence() {
 #[test]
 fn the_counts_of_a_bounded_priority_queue_fit_into_a_word() {
     type Queue = BoundedPriorityQueue<u8>;
-    for (priorities, most) in [(2, (1 << 32) - 1), (4, (1 << 16) - 1), (8, 255), (16, 15), (64, 1)] {
+    for (priorities, most) in [(2, (1 << 32) - 1), (4, (1 << 16) - 1), (8, 255), (16, 15), (64, 1)]
+    {
         assert!(Queue::fits(priorities, most), "{priorities} x {most}");
         assert!(priorities == 2 || !Queue::fits(priorities, most + 1), "{priorities} x {most} + 1");
     }
@@ -269,7 +272,9 @@ fn priority_queues_lose_nothing_on_threads() {
     };
     for tuning in TUNINGS {
         let queue = PriorityQueue::with_tuning(tuning);
-        run(&|priority, value| queue.push(priority, value), &|| queue.pop().map(|(_, value)| value));
+        run(&|priority, value| queue.push(priority, value), &|| {
+            queue.pop().map(|(_, value)| value)
+        });
     }
     let queue = BoundedPriorityQueue::new(4, (THREADS * EACH) as usize);
     let push = |priority: u64, value| assert!(queue.push(priority as usize / 2, value).is_ok());
@@ -452,7 +457,8 @@ fn a_comparison_that_panics_leaves_a_sound_object() {
             }
         });
     });
-    let rest: Vec<Fragile> = std::iter::from_fn(|| queue.pop()).map(|(number, ())| number).collect();
+    let rest: Vec<Fragile> =
+        std::iter::from_fn(|| queue.pop()).map(|(number, ())| number).collect();
     assert!(rest.is_sorted_by(|a, b| a.0 >= b.0), "{rest:?}");
 }
 

@@ -21,6 +21,9 @@
 //! **Order.** The changes of a key are totally ordered by the locks of the leaves that cover it, one after the other, in the order in which their pages were put in place;
 //! operations on different keys commute, whatever the order in which the levels above learn of splits.
 //!
+//! **Orderings.** Pages are read with acquire and put in place with release; each operation begins with the sequentially consistent fence of `grace.rs`, so that two threads
+//! cannot see changes of two leaves in opposite orders.
+//!
 //! **Progress.** `get` and `contains` take no lock and never start over: each step is down, or right to a node that was split off meanwhile. Writers block each other on a leaf,
 //! and do not block readers. **Cost.** O(log n) comparisons; a change copies a page of up to `CAPACITY` keys and values, so that they should be cheap
 //! to clone. Limit: as in the paper, `remove` neither merges nor frees nodes, so that a tree which was large stays as large. The

@@ -56,10 +56,7 @@ pub(crate) struct Place<'a, E> {
 
 impl<E> Node<E> {
     pub(crate) fn new(entry: E) -> Box<Node<E>> {
-        Box::new(Node {
-            entry: UnsafeCell::new(entry),
-            next: AtomicPtr::new(ptr::null_mut()),
-        })
+        Box::new(Node { entry: UnsafeCell::new(entry), next: AtomicPtr::new(ptr::null_mut()) })
     }
 
     #[inline]

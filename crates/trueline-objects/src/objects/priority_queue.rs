@@ -27,6 +27,9 @@
 //! order of the compare-exchanges that linked them. A `pop` takes the first in this order, so that of equal priorities the one that was pushed first comes
 //! first.
 //!
+//! **Orderings.** Links are read with acquire and written with release; each operation begins with the sequentially consistent fence of `grace.rs`, as in
+//! `marked_list.rs`.
+//!
 //! **Progress.** Lock-free. A thread that is stopped while its node is busy holds up the cutting of nodes, not the others. **Cost.** `push` O(log n)
 //! comparisons expected; `pop` O(1) expected and as many taken nodes as are in front, which is [`Tuning::prefix`] if nobody is stopped.
 
@@ -220,7 +223,8 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
                 }
             };
             // SAFETY: this thread alone has taken the node, so the value is its own; nobody reads it again.
-            let value = taken.value.with(|value| ManuallyDrop::into_inner(unsafe { ptr::read(value) }));
+            let value =
+                taken.value.with(|value| ManuallyDrop::into_inner(unsafe { ptr::read(value) }));
             self.take_down(inside, taken);
             let priority = taken.priority().clone();
             if passed >= self.prefix {
@@ -372,12 +376,7 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
     }
 
     /// Cuts off the nodes before `stays`, if `first` is still the first one: all of them are taken, and none is busy.
-    fn cut(
-        &self,
-        inside: &Inside<'_, Node<P, T>>,
-        first: *mut Node<P, T>,
-        stays: *mut Node<P, T>,
-    ) {
+    fn cut(&self, inside: &Inside<'_, Node<P, T>>, first: *mut Node<P, T>, stays: *mut Node<P, T>) {
         let mut node = unmarked(first);
         if node == stays {
             return;
