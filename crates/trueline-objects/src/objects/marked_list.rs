@@ -65,7 +65,7 @@ impl<E> Node<E> {
         self.entry.with(|entry| unsafe { &*entry })
     }
 
-    pub(crate) fn into_entry(self: Box<Node<E>>) -> E {
+    pub(crate) fn into_entry(self) -> E {
         self.entry.into_inner()
     }
 

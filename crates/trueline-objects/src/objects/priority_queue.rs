@@ -144,6 +144,9 @@ impl<P, T> Node<P, T> {
     }
 }
 
+/// A tower, and what its link on some level led to.
+type Gap<'a, P, T> = (&'a Tower<P, T>, *mut Node<P, T>);
+
 /// Where a node belongs: on each level the tower before it, and what that led to.
 struct Place<'a, P, T> {
     towers: [&'a Tower<P, T>; MOST_LEVELS],
@@ -288,7 +291,7 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
         level: usize,
         mut tower: &'a Tower<P, T>,
         pass: impl Fn(&Node<P, T>) -> bool,
-    ) -> Option<(&'a Tower<P, T>, *mut Node<P, T>)> {
+    ) -> Option<Gap<'a, P, T>> {
         let mut next = tower.link(level).load(Ordering::Acquire);
         loop {
             if is_marked(next) {
