@@ -4,7 +4,7 @@
 //! Each thread inserts and removes in turn, a fixed number of times. The contenders of a family take turns within a round, so that whatever
 //! else the machine does hits all of them; a figure is the median over the rounds, and so is the ratio to the reference in the same round.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -33,7 +33,7 @@ struct Contender {
     run: Box<dyn Fn(usize, usize) -> Duration>,
 }
 
-/// Objects that can be used in each other's place; the first is ours, the second the one to be measured by.
+/// Objects that can be used in each other's place; the first is ours, the second the one to be measured by. Further ones may be ours, too.
 struct Family {
     name: &'static str,
     contenders: Vec<Contender>,
@@ -85,34 +85,48 @@ fn median(mut figures: Vec<f64>) -> f64 {
 }
 
 fn families() -> Vec<Family> {
-    vec![unbounded_queues(), stacks(), bounded_queues()]
+    vec![
+        unbounded_queues(),
+        stacks(),
+        bounded_queues(),
+        priority_queues(),
+        bounded_priority_queues(),
+        sets(),
+        maps(),
+    ]
 }
 
 fn unbounded_queues() -> Family {
     let contenders = vec![
         contender(
-            "MichaelScottQueue",
-            trueline_objects::MichaelScottQueue::new,
+            "FetchAddQueue",
+            trueline_objects::FetchAddQueue::new,
             |queue, value| queue.enq(value),
-            |queue| queue.deq(),
+            |queue, _| queue.deq(),
         ),
         contender(
             "crossbeam SegQueue",
             crossbeam_queue::SegQueue::new,
             |queue, value| queue.push(value),
-            |queue| queue.pop(),
+            |queue, _| queue.pop(),
+        ),
+        contender(
+            "MichaelScottQueue",
+            trueline_objects::MichaelScottQueue::new,
+            |queue, value| queue.enq(value),
+            |queue, _| queue.deq(),
         ),
         contender(
             "concurrent-queue, unbounded",
             concurrent_queue::ConcurrentQueue::unbounded,
             |queue, value| _ = queue.push(value),
-            |queue| queue.pop().ok(),
+            |queue, _| queue.pop().ok(),
         ),
         contender(
             "parking_lot Mutex<VecDeque>",
             || Mutex::new(VecDeque::new()),
             |queue, value| queue.lock().push_back(value),
-            |queue| queue.lock().pop_front(),
+            |queue, _| queue.lock().pop_front(),
         ),
     ];
     Family { name: "unbounded FIFO queue", contenders }
@@ -124,19 +138,19 @@ fn stacks() -> Family {
             "TreiberStack",
             trueline_objects::TreiberStack::new,
             |stack, value| stack.push(value),
-            |stack| stack.pop(),
+            |stack, _| stack.pop(),
         ),
         contender(
             "crossbeam SegQueue (a queue)",
             crossbeam_queue::SegQueue::new,
             |queue, value| queue.push(value),
-            |queue| queue.pop(),
+            |queue, _| queue.pop(),
         ),
         contender(
             "parking_lot Mutex<Vec>",
             || Mutex::new(Vec::new()),
             |stack, value| stack.lock().push(value),
-            |stack| stack.lock().pop(),
+            |stack, _| stack.lock().pop(),
         ),
     ];
     Family { name: "stack", contenders }
@@ -149,19 +163,19 @@ fn bounded_queues() -> Family {
             "ArrayQueue",
             || trueline_objects::ArrayQueue::new(CAPACITY),
             |queue, value| _ = queue.enq(value),
-            |queue| queue.deq(),
+            |queue, _| queue.deq(),
         ),
         contender(
             "crossbeam ArrayQueue",
             || crossbeam_queue::ArrayQueue::new(CAPACITY),
             |queue, value| _ = queue.push(value),
-            |queue| queue.pop(),
+            |queue, _| queue.pop(),
         ),
         contender(
             "concurrent-queue, bounded",
             || concurrent_queue::ConcurrentQueue::bounded(CAPACITY),
             |queue, value| _ = queue.push(value),
-            |queue| queue.pop().ok(),
+            |queue, _| queue.pop().ok(),
         ),
         contender(
             "parking_lot Mutex<VecDeque>",
@@ -172,17 +186,123 @@ fn bounded_queues() -> Family {
                     queue.push_back(value);
                 }
             },
-            |queue| queue.lock().pop_front(),
+            |queue, _| queue.lock().pop_front(),
         ),
     ];
     Family { name: "bounded FIFO queue", contenders }
 }
 
-fn contender<O: Sync + 'static>(
+fn priority_queues() -> Family {
+    const PRIORITIES: u64 = 1 << 20;
+    let contenders = vec![
+        contender(
+            "PriorityQueue",
+            trueline_objects::PriorityQueue::new,
+            |queue, number| queue.push(scrambled(number, PRIORITIES), number),
+            |queue, _| queue.pop(),
+        ),
+        contender(
+            "crossbeam SkipMap",
+            crossbeam_skiplist::SkipMap::new,
+            |map, number| drop(map.insert((scrambled(number, PRIORITIES), number), ())),
+            |map, _| map.pop_back().is_some(),
+        ),
+        contender(
+            "parking_lot Mutex<BinaryHeap>",
+            || Mutex::new(BinaryHeap::new()),
+            |heap, number| heap.lock().push((scrambled(number, PRIORITIES), number)),
+            |heap, _| heap.lock().pop(),
+        ),
+    ];
+    Family { name: "priority queue", contenders }
+}
+
+fn bounded_priority_queues() -> Family {
+    const PRIORITIES: u64 = 64;
+    const CAPACITY: usize = 1024;
+    let contenders = vec![
+        contender(
+            "BoundedPriorityQueue",
+            || trueline_objects::BoundedPriorityQueue::new(PRIORITIES as usize, CAPACITY),
+            |queue, number| _ = queue.push(scrambled(number, PRIORITIES) as usize, number),
+            |queue, _| queue.pop(),
+        ),
+        contender(
+            "parking_lot Mutex<BinaryHeap>",
+            || Mutex::new(BinaryHeap::new()),
+            |heap, number| {
+                let mut heap = heap.lock();
+                if heap.len() < CAPACITY {
+                    heap.push((scrambled(number, PRIORITIES), number));
+                }
+            },
+            |heap, _| heap.lock().pop(),
+        ),
+    ];
+    Family { name: "bounded priority queue, 64 priorities", contenders }
+}
+
+fn sets() -> Family {
+    const KEYS: u64 = 128;
+    let contenders = vec![
+        contender(
+            "ListSet",
+            trueline_objects::ListSet::new,
+            |set, number| _ = set.insert(scrambled(number, KEYS)),
+            |set, number| set.remove(&scrambled(number, KEYS)),
+        ),
+        contender(
+            "crossbeam SkipSet",
+            crossbeam_skiplist::SkipSet::new,
+            |set, number| drop(set.insert(scrambled(number, KEYS))),
+            |set, number| set.remove(&scrambled(number, KEYS)).is_some(),
+        ),
+        contender(
+            "parking_lot Mutex<BTreeSet>",
+            || Mutex::new(BTreeSet::new()),
+            |set, number| _ = set.lock().insert(scrambled(number, KEYS)),
+            |set, number| set.lock().remove(&scrambled(number, KEYS)),
+        ),
+    ];
+    Family { name: "set of up to 128 keys", contenders }
+}
+
+fn maps() -> Family {
+    const KEYS: u64 = 1 << 16;
+    let contenders = vec![
+        contender(
+            "BLinkTree",
+            trueline_objects::BLinkTree::<u64, u64>::new,
+            |map, number| _ = map.insert(scrambled(number, KEYS), number),
+            |map, number| map.remove(&scrambled(number, KEYS)),
+        ),
+        contender(
+            "crossbeam SkipMap",
+            crossbeam_skiplist::SkipMap::new,
+            |map, number| drop(map.insert(scrambled(number, KEYS), number)),
+            |map, number| map.remove(&scrambled(number, KEYS)).is_some(),
+        ),
+        contender(
+            "parking_lot Mutex<BTreeMap>",
+            || Mutex::new(BTreeMap::new()),
+            |map, number| _ = map.lock().insert(scrambled(number, KEYS), number),
+            |map, number| map.lock().remove(&scrambled(number, KEYS)),
+        ),
+    ];
+    Family { name: "map of up to 65,536 keys", contenders }
+}
+
+/// Numbers in no order, below this.
+fn scrambled(number: u64, below: u64) -> u64 {
+    (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % below
+}
+
+/// What is removed is told the number of a later insertion: where keys are removed, it is one that may be there for some time.
+fn contender<O: Sync + 'static, R>(
     name: &'static str,
     make: impl Fn() -> O + 'static,
     insert: impl Fn(&O, u64) + Sync + 'static,
-    remove: impl Fn(&O) -> Option<u64> + Sync + 'static,
+    remove: impl Fn(&O, u64) -> R + Sync + 'static,
 ) -> Contender {
     let run = move |threads, pairs| {
         let object = make();
@@ -193,8 +313,9 @@ fn contender<O: Sync + 'static>(
                 s.spawn(move || {
                     barrier.wait();
                     for i in 0..pairs {
-                        insert(object, (thread * pairs + i) as u64);
-                        std::hint::black_box(remove(object));
+                        let number = (thread * pairs + i) as u64;
+                        insert(object, number);
+                        std::hint::black_box(remove(object, number + 1000));
                     }
                     barrier.wait();
                 });

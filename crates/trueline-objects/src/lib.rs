@@ -17,6 +17,11 @@
 //! | [`WideRegister`] | `register`, of any size | wait-free |
 //! | [`Counter`] | `counter` | wait-free |
 //! | [`Snzi`] | `snzi` | `query` wait-free, others lock-free |
+//! | [`ListSet`] | `set` | lock-free |
+//! | [`Multiset`] | `multiset` | lock-free |
+//! | [`PriorityQueue`] | `priority-queue` | lock-free |
+//! | [`BoundedPriorityQueue`] | `bounded-priority-queue` | blocking: waits for an operation that is half done |
+//! | [`BLinkTree`] | `map` | readers take no lock, writers block each other |
 //! | [`Snapshot`] | `snapshot` | wait-free for a fixed number of threads |
 //! | [`TicketLock`] | `mutex` | blocking, first come first served |
 //!
@@ -42,6 +47,10 @@ mod thread_index;
 
 #[path = "objects/array_queue.rs"]
 pub mod array_queue;
+#[path = "objects/b_link_tree.rs"]
+pub mod b_link_tree;
+#[path = "objects/bounded_priority_queue.rs"]
+pub mod bounded_priority_queue;
 #[path = "objects/counter.rs"]
 pub mod counter;
 #[path = "objects/fetch_add_queue.rs"]
@@ -52,10 +61,20 @@ mod grace;
 mod growing_array;
 #[path = "objects/herlihy_wing_queue.rs"]
 pub mod herlihy_wing_queue;
+#[path = "objects/list_set.rs"]
+pub mod list_set;
+#[path = "objects/mark.rs"]
+mod mark;
+#[path = "objects/marked_list.rs"]
+mod marked_list;
 #[path = "objects/michael_scott_queue.rs"]
 pub mod michael_scott_queue;
+#[path = "objects/multiset.rs"]
+pub mod multiset;
 #[path = "objects/padded.rs"]
 mod padded;
+#[path = "objects/priority_queue.rs"]
+pub mod priority_queue;
 #[path = "objects/semiqueue.rs"]
 pub mod semiqueue;
 #[path = "objects/snapshot.rs"]
@@ -88,10 +107,15 @@ pub mod shadowed;
 pub mod simulate;
 
 pub use array_queue::ArrayQueue;
+pub use b_link_tree::BLinkTree;
+pub use bounded_priority_queue::BoundedPriorityQueue;
 pub use counter::Counter;
 pub use fetch_add_queue::FetchAddQueue;
 pub use herlihy_wing_queue::HerlihyWingQueue;
+pub use list_set::ListSet;
 pub use michael_scott_queue::MichaelScottQueue;
+pub use multiset::Multiset;
+pub use priority_queue::PriorityQueue;
 pub use semiqueue::Semiqueue;
 pub use snapshot::Snapshot;
 pub use snzi::Snzi;

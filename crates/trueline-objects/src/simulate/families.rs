@@ -162,6 +162,154 @@ bounded_queues! {
     mutants::array_queue::RelaxedQueue,
 }
 
+macro_rules! sets {
+    ($($set:ty),* $(,)?) => { $(
+        impl Concurrent for $set {
+            fn call(&self, method: &str, args: &[Value], _: &mut bool) -> Value {
+                match (method, args) {
+                    ("add", [Value::Int(item)]) => Value::Bool(self.insert(*item)),
+                    ("remove", [Value::Int(item)]) => Value::Bool(self.remove(item)),
+                    ("contains", [Value::Int(item)]) => Value::Bool(self.contains(item)),
+                    _ => absent(method, args),
+                }
+            }
+        }
+    )* };
+}
+
+sets! {
+    crate::ListSet<i64>,
+    shadowed::ListSet<i64>,
+    mutants::list_set::Set,
+}
+
+macro_rules! multisets {
+    ($($multiset:ty),* $(,)?) => { $(
+        impl Concurrent for $multiset {
+            fn call(&self, method: &str, args: &[Value], _: &mut bool) -> Value {
+                match (method, args) {
+                    ("add", [Value::Int(item)]) => {
+                        self.add(*item);
+                        Value::Nil
+                    }
+                    ("remove", [Value::Int(item)]) => Value::Bool(self.remove(item)),
+                    ("contains", [Value::Int(item)]) => Value::Bool(self.contains(item)),
+                    ("count", [Value::Int(item)]) => Value::Int(self.count(item) as i64),
+                    _ => absent(method, args),
+                }
+            }
+        }
+    )* };
+}
+
+multisets! {
+    crate::Multiset<i64>,
+    shadowed::Multiset<i64>,
+    mutants::multiset::Multiset,
+}
+
+macro_rules! priority_queues {
+    ($($queue:ty),* $(,)?) => { $(
+        impl Concurrent for $queue {
+            fn call(&self, method: &str, args: &[Value], _: &mut bool) -> Value {
+                match (method, args) {
+                    ("insert", [Value::Int(item)]) => {
+                        self.push(*item, *item);
+                        Value::Nil
+                    }
+                    ("poll", []) => value(self.pop().map(|(priority, item)| {
+                        assert_eq!(priority, item, "a value with the priority of another one");
+                        item
+                    })),
+                    ("peek", []) => value(self.peek()),
+                    _ => absent(method, args),
+                }
+            }
+        }
+    )* };
+}
+
+priority_queues! {
+    crate::PriorityQueue<i64, i64>,
+    shadowed::PriorityQueue<i64, i64>,
+}
+
+impl Concurrent for mutants::priority_queue::Queue {
+    fn call(&self, method: &str, args: &[Value], _: &mut bool) -> Value {
+        match (method, args) {
+            ("insert", [Value::Int(item)]) => {
+                self.insert(*item);
+                Value::Nil
+            }
+            ("poll", []) => value(self.poll()),
+            ("peek", []) => value(self.peek()),
+            _ => absent(method, args),
+        }
+    }
+}
+
+macro_rules! bounded_priority_queues {
+    ($($queue:ty),* $(,)?) => { $(
+        impl Concurrent for $queue {
+            fn call(&self, method: &str, args: &[Value], _: &mut bool) -> Value {
+                match (method, args) {
+                    ("insert", [Value::Int(item)]) => {
+                        Value::Bool(self.push(*item as usize, *item).is_ok())
+                    }
+                    ("poll", []) => value(self.pop().map(|(priority, item)| {
+                        assert_eq!(priority as i64, item, "a value from another bin");
+                        item
+                    })),
+                    ("peek", []) => value(self.peek().map(|priority| priority as i64)),
+                    _ => absent(method, args),
+                }
+            }
+        }
+    )* };
+}
+
+bounded_priority_queues! {
+    crate::BoundedPriorityQueue<i64>,
+    shadowed::BoundedPriorityQueue<i64>,
+}
+
+impl Concurrent for mutants::bounded_priority_queue::Queue {
+    fn call(&self, method: &str, args: &[Value], _: &mut bool) -> Value {
+        match (method, args) {
+            ("insert", [Value::Int(item)]) => Value::Bool(self.insert(*item)),
+            ("poll", []) => value(self.poll()),
+            ("peek", []) => value(self.peek()),
+            _ => absent(method, args),
+        }
+    }
+}
+
+macro_rules! maps {
+    ($($map:ty),* $(,)?) => { $(
+        impl Concurrent for $map {
+            fn call(&self, method: &str, args: &[Value], _: &mut bool) -> Value {
+                match (method, args) {
+                    ("put", [Value::Int(key), Value::Int(item)]) => {
+                        self.insert(*key, *item);
+                        Value::Nil
+                    }
+                    ("swap", [Value::Int(key), Value::Int(item)]) => value(self.insert(*key, *item)),
+                    ("get", [Value::Int(key)]) => value(self.get(key)),
+                    ("remove", [Value::Int(key)]) => Value::Bool(self.remove(key).is_some()),
+                    ("contains", [Value::Int(key)]) => Value::Bool(self.contains(key)),
+                    _ => absent(method, args),
+                }
+            }
+        }
+    )* };
+}
+
+maps! {
+    crate::BLinkTree<i64, i64, 2>,
+    shadowed::BLinkTree<i64, i64, 2>,
+    mutants::b_link_tree::Tree,
+}
+
 macro_rules! snapshots {
     ($($snapshot:ty),* $(,)?) => { $(
         impl Concurrent for $snapshot {

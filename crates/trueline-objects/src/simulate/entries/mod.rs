@@ -1,10 +1,15 @@
 //! What can be simulated, by name: one file for each object with its mutants.
 
 mod array_queue;
+mod b_link_tree;
+mod bounded_priority_queue;
 mod counter;
 mod fetch_add_queue;
 mod herlihy_wing_queue;
+mod list_set;
 mod michael_scott_queue;
+mod multiset;
+mod priority_queue;
 mod relaxed;
 mod semiqueue;
 mod snapshot;
@@ -31,6 +36,11 @@ const ALL: &[&[Entry]] = &[
     wide_register::ENTRIES,
     counter::ENTRIES,
     snzi::ENTRIES,
+    list_set::ENTRIES,
+    multiset::ENTRIES,
+    priority_queue::ENTRIES,
+    bounded_priority_queue::ENTRIES,
+    b_link_tree::ENTRIES,
     snapshot::ENTRIES,
     ticket_lock::ENTRIES,
     relaxed::ENTRIES,
