@@ -63,6 +63,7 @@ fn model(name: &str) -> Option<(&'static str, &'static [&'static [(&'static str,
         "snapshot" => ("afek-unbounded-snapshot", &[&[("procs", 2), ("ops", 2)]]),
         "counter" => ("striped-counter", &[&[("procs", 3), ("ops", 3)]]),
         "snzi" => ("snzi", &[&[("procs", 3), ("ops", 3)]]),
+        "list-set" => ("harris-list", &[&[("procs", 3), ("ops", 2)]]),
         "semiqueue" => ("semiqueue", &[&[("procs", 3), ("ops", 2)]]),
         "stuttering-queue" => ("stuttering-queue", &[&[("procs", 3), ("ops", 2)]]),
         // A model with the name of the object is one of it.
