@@ -1,4 +1,4 @@
-//! Chores of the repository: `cargo xtask ci`, `cargo xtask soak`.
+//! Chores of the repository: `cargo xtask ci`, `cargo xtask evidence`, `cargo xtask soak`.
 #![forbid(unsafe_code)]
 
 mod soak;
@@ -10,6 +10,10 @@ use std::time::Instant;
 const HELP: &str = "\
 cargo xtask ci      formatting, lints, build, tests (the corpus among them), doc tests: all that must pass
 cargo xtask soak    the randomised tests with new seeds, until the time is over or one fails (--help says more)
+cargo xtask evidence [--quick] [OBJECT...]
+                    models, explorations, stress and mutants of every object of trueline-objects; writes docs/evidence.md, and fails
+                    unless every object is clean and every mutant is found. With --quick, or for some objects alone, it prints the
+                    page and writes nothing.
 
 Where cargo-nextest is installed it runs the tests; otherwise cargo test does.";
 
@@ -18,6 +22,7 @@ fn main() -> ExitCode {
     match env::args().nth(1).as_deref() {
         Some("ci") => ci(),
         Some("soak") => soak::soak(&arguments),
+        Some("evidence") => evidence(arguments),
         _ => {
             eprintln!("{HELP}");
             ExitCode::from(2)
@@ -37,7 +42,7 @@ fn ci() -> ExitCode {
         &["test", "--lib", "--bins", "--tests"]
     };
     // One set of features for all, so that nothing is built twice.
-    let workspace = ["--workspace", "--exclude", "trueline-bench", "--features", "trueline/live"];
+    let workspace = ["--workspace", "--exclude", "trueline-bench", "--features", FEATURES];
     let tests = [tests, &workspace].concat();
     let doc_tests = [&["test", "--doc", "--quiet"], &workspace[..]].concat();
     let steps: &[&[&str]] = &[
@@ -47,7 +52,7 @@ fn ci() -> ExitCode {
             "--workspace",
             "--all-targets",
             "--features",
-            "trueline/live",
+            FEATURES,
             "--quiet",
             "--",
             "-D",
@@ -65,6 +70,32 @@ fn ci() -> ExitCode {
     }
     ExitCode::SUCCESS
 }
+
+/// The work is done by an example of trueline-objects, in release: what it measures is what ships.
+fn evidence(arguments: Vec<String>) -> ExitCode {
+    let mut command: Vec<&str> = EVIDENCE.to_vec();
+    command.extend(arguments.iter().map(String::as_str));
+    if arguments.is_empty() {
+        command.extend(["--write", concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/evidence.md")]);
+    }
+    if run("cargo", &command) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+const EVIDENCE: [&str; 10] = [
+    "run",
+    "--release",
+    "--quiet",
+    "--package",
+    "trueline-objects",
+    "--features",
+    "evidence",
+    "--example",
+    "evidence",
+    "--",
+];
+
+/// What the tests need beyond the default.
+const FEATURES: &str = "trueline/live,trueline-objects/evidence";
 
 fn run(program: &str, arguments: &[&str]) -> bool {
     println!("> {program} {}", arguments.join(" "));

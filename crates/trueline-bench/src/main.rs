@@ -10,6 +10,7 @@ mod measure;
 mod memory;
 mod monitoring;
 mod monitors;
+mod objects;
 #[allow(unreachable_pub)]
 #[path = "../../trueline/tests/oracle/mod.rs"]
 mod oracle;
@@ -46,6 +47,8 @@ enum Command {
     Monitors(monitors::Arguments),
     /// Long recorded histories of relaxed queues: a factor decided, the least factor found.
     Quasi(quasi::Arguments),
+    /// Throughput of our objects beside those of other crates.
+    Objects(objects::Arguments),
     /// How fast a long history is read, and with how much memory.
     Read(read::Arguments),
     /// The experiments of the paper on quasi linearizability: Tables II, III and V beside ours, and its Figures 8 and 9.
@@ -67,6 +70,7 @@ fn main() -> anyhow::Result<()> {
         Command::Monitoring(arguments) => monitoring::run(&arguments),
         Command::Monitors(arguments) => monitors::run(&arguments),
         Command::Quasi(arguments) => quasi::run(&arguments),
+        Command::Objects(arguments) => objects::run(&arguments),
         Command::Read(arguments) => read::run(&arguments),
         Command::Roundup(arguments) => roundup::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),

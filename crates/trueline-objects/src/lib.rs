@@ -8,9 +8,20 @@
 //! |---|---|---|
 //! | [`TreiberStack`] | `stack` | lock-free |
 //! | [`MichaelScottQueue`] | `queue` | lock-free |
+//! | [`FetchAddQueue`] | `queue` | lock-free; the quick one |
 //! | [`HerlihyWingQueue`] | `queue`, `deq` waits | `enq` wait-free, `deq` lock-free on a queue that is not empty |
 //! | [`ArrayQueue`] | `bounded-queue` | blocking: waits for an operation that is half done |
 //! | [`VyukovQueue`] | none: **not linearizable**, as published | never waits for another thread |
+//! | [`Semiqueue`] | `semiqueue`: one of the first k | lock-free |
+//! | [`StutteringQueue`] | `stuttering-queue`: told up to j times | lock-free |
+//! | [`WideRegister`] | `register`, of any size | wait-free |
+//! | [`Counter`] | `counter` | wait-free |
+//! | [`Snzi`] | `snzi` | `query` wait-free, others lock-free |
+//! | [`ListSet`] | `set` | lock-free |
+//! | [`Multiset`] | `multiset` | lock-free |
+//! | [`PriorityQueue`] | `priority-queue` | lock-free |
+//! | [`BoundedPriorityQueue`] | `bounded-priority-queue` | blocking: waits for an operation that is half done |
+//! | [`BLinkTree`] | `map` | readers take no lock, writers block each other |
 //! | [`Snapshot`] | `snapshot` | wait-free for a fixed number of threads |
 //! | [`TicketLock`] | `mutex` | blocking, first come first served |
 //!
@@ -41,24 +52,55 @@ mod thread_index;
 
 #[path = "objects/array_queue.rs"]
 pub mod array_queue;
+#[path = "objects/b_link_tree.rs"]
+pub mod b_link_tree;
+#[path = "objects/bounded_priority_queue.rs"]
+pub mod bounded_priority_queue;
+#[path = "objects/counter.rs"]
+pub mod counter;
+#[path = "objects/fetch_add_queue.rs"]
+pub mod fetch_add_queue;
 #[path = "objects/grace.rs"]
 mod grace;
 #[path = "objects/growing_array.rs"]
 mod growing_array;
 #[path = "objects/herlihy_wing_queue.rs"]
 pub mod herlihy_wing_queue;
+#[path = "objects/list_set.rs"]
+pub mod list_set;
+#[path = "objects/mark.rs"]
+mod mark;
+#[path = "objects/marked_list.rs"]
+mod marked_list;
 #[path = "objects/michael_scott_queue.rs"]
 pub mod michael_scott_queue;
+#[path = "objects/multiset.rs"]
+pub mod multiset;
 #[path = "objects/padded.rs"]
 mod padded;
+#[path = "objects/priority_queue.rs"]
+pub mod priority_queue;
+#[path = "objects/semiqueue.rs"]
+pub mod semiqueue;
 #[path = "objects/snapshot.rs"]
 pub mod snapshot;
+#[path = "objects/snzi.rs"]
+pub mod snzi;
+#[path = "objects/stuttering_queue.rs"]
+pub mod stuttering_queue;
 #[path = "objects/ticket_lock.rs"]
 pub mod ticket_lock;
 #[path = "objects/treiber_stack.rs"]
 pub mod treiber_stack;
 #[path = "objects/vyukov_queue.rs"]
 pub mod vyukov_queue;
+#[path = "objects/wide_register.rs"]
+pub mod wide_register;
+
+/// The examples of the page on objects.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/objects.md")]
+struct Page;
 
 #[cfg(feature = "simulate")]
 mod mutants;
@@ -70,9 +112,20 @@ pub mod shadowed;
 pub mod simulate;
 
 pub use array_queue::ArrayQueue;
+pub use b_link_tree::BLinkTree;
+pub use bounded_priority_queue::BoundedPriorityQueue;
+pub use counter::Counter;
+pub use fetch_add_queue::FetchAddQueue;
 pub use herlihy_wing_queue::HerlihyWingQueue;
+pub use list_set::ListSet;
 pub use michael_scott_queue::MichaelScottQueue;
+pub use multiset::Multiset;
+pub use priority_queue::PriorityQueue;
+pub use semiqueue::Semiqueue;
 pub use snapshot::Snapshot;
+pub use snzi::Snzi;
+pub use stuttering_queue::StutteringQueue;
 pub use ticket_lock::TicketLock;
 pub use treiber_stack::TreiberStack;
 pub use vyukov_queue::VyukovQueue;
+pub use wide_register::WideRegister;

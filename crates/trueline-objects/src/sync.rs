@@ -1,7 +1,7 @@
 //! What the objects share between threads, over std. `shadowed::sync` is the same over the shadow std.
 
 pub(crate) use std::hint;
-pub(crate) use std::sync::atomic;
+pub(crate) use std::sync::{Mutex, MutexGuard, atomic};
 
 pub(crate) use crate::thread_index::with_thread_index;
 

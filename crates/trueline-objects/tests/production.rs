@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use trueline_objects::{
-    ArrayQueue, HerlihyWingQueue, MichaelScottQueue, Snapshot, TicketLock, TreiberStack,
-    VyukovQueue,
+    ArrayQueue, Counter, FetchAddQueue, HerlihyWingQueue, MichaelScottQueue, Semiqueue, Snapshot,
+    Snzi, StutteringQueue, TicketLock, TreiberStack, VyukovQueue, WideRegister,
 };
 
 /// Counts how many of it there are.
@@ -64,6 +64,17 @@ fn queues_in_sequence() {
     for batch in [1, 2, 64] {
         in_sequence(
             &MichaelScottQueue::with_batch(batch),
+            Model::new(),
+            |queue, model, value| {
+                queue.enq(value);
+                model.push_back(value);
+            },
+            |queue, model| assert_eq!(queue.deq(), model.pop_front()),
+        );
+    }
+    for cells in [1, 3, 128] {
+        in_sequence(
+            &FetchAddQueue::with_segments_of(cells),
             Model::new(),
             |queue, model, value| {
                 queue.enq(value);
@@ -150,6 +161,13 @@ fn nothing_is_lost_on_threads() {
             thread::yield_now();
         }
     }
+    for cells in [1, 2, 128] {
+        let queue = FetchAddQueue::with_segments_of(cells);
+        on_threads(&queue, |q, v| q.enq(v), |q| q.deq(), &alive);
+    }
+    for k in [1, 3, 16] {
+        on_threads(&Semiqueue::with_batch(k, 1), |q, v| q.enq(v), |q| q.deq(), &alive);
+    }
     let insert = |q: &ArrayQueue<_>, v| until_there_is_room(v, |v| q.enq(v));
     on_threads(&ArrayQueue::new(8), insert, |q| q.deq(), &alive);
     let insert = |q: &VyukovQueue<_>, v| until_there_is_room(v, |v| q.enq(v));
@@ -178,7 +196,10 @@ fn what_is_left_is_dropped_with_the_object() {
     let stack = TreiberStack::new();
     let (ms, hw) = (MichaelScottQueue::new(), HerlihyWingQueue::new());
     let (array, vyukov) = (ArrayQueue::new(4), VyukovQueue::new(4));
+    let (semiqueue, fetch_add) = (Semiqueue::new(2), FetchAddQueue::with_segments_of(2));
     for _ in 0..3 {
+        semiqueue.enq(Counted::new(&alive));
+        fetch_add.enq(Counted::new(&alive));
         stack.push(Counted::new(&alive));
         ms.enq(Counted::new(&alive));
         hw.enq(Counted::new(&alive));
@@ -186,8 +207,9 @@ fn what_is_left_is_dropped_with_the_object() {
         assert!(vyukov.enq(Counted::new(&alive)).is_ok());
     }
     drop((stack.pop(), ms.deq(), hw.deq(), array.deq(), vyukov.deq()));
-    assert_eq!(alive.load(Ordering::SeqCst), 10);
-    drop((stack, ms, hw, array, vyukov));
+    drop((semiqueue.deq(), fetch_add.deq()));
+    assert_eq!(alive.load(Ordering::SeqCst), 14);
+    drop((stack, ms, hw, array, vyukov, semiqueue, fetch_add));
     assert_eq!(alive.load(Ordering::SeqCst), 0);
 }
 
@@ -219,6 +241,12 @@ fn objects_go_where_their_values_may() {
     crosses::<HerlihyWingQueue<Moves>>();
     crosses::<ArrayQueue<Moves>>();
     crosses::<VyukovQueue<Moves>>();
+    crosses::<FetchAddQueue<Moves>>();
+    crosses::<Semiqueue<Moves>>();
+    crosses::<StutteringQueue<u64>>();
+    crosses::<WideRegister<[u64; 4]>>();
+    crosses::<Counter>();
+    crosses::<Snzi>();
     crosses::<TicketLock<Moves>>();
 }
 
@@ -246,4 +274,128 @@ fn scans_of_a_snapshot_are_in_a_row() {
         "two scans that no order explains"
     );
     assert_eq!(snapshot.scan(), [2000, 2000, 0]);
+}
+
+/// What is taken is one of the first k that are there.
+#[test]
+fn a_semiqueue_in_sequence() {
+    for k in [1, 2, 5] {
+        in_sequence(
+            &Semiqueue::with_batch(k, 2),
+            VecDeque::new(),
+            |queue, model, value| {
+                queue.enq(value);
+                model.push_back(value);
+            },
+            |queue, model: &mut VecDeque<u64>| match queue.deq() {
+                None => assert!(model.is_empty()),
+                Some(value) => {
+                    let place = model.iter().position(|other| *other == value);
+                    assert!(place.is_some_and(|place| place < k), "{value} of {model:?}");
+                    model.retain(|other| *other != value);
+                }
+            },
+        );
+    }
+}
+
+/// A box without a size has no address of its own.
+#[test]
+fn a_semiqueue_of_nothing() {
+    let queue = Semiqueue::new(2);
+    (0..3).for_each(|_| queue.enq(()));
+    assert_eq!([(); 4].map(|()| queue.deq()), [Some(()), Some(()), Some(()), None]);
+}
+
+/// Each value is told, in order, at most as often as it may be, and no thread is told an older one after a newer one.
+#[test]
+fn a_stuttering_queue_tells_each_value_up_to_j_times() {
+    const VALUES: usize = 4000;
+    for j in [1, 2, 4] {
+        let queue = StutteringQueue::with_batch(j, 2);
+        let all_there = AtomicBool::new(false);
+        let told: Vec<Vec<usize>> = thread::scope(|s| {
+            s.spawn(|| {
+                (0..VALUES).for_each(|value| queue.enq(value));
+                all_there.store(true, Ordering::SeqCst);
+            });
+            let take = || {
+                let mut told = Vec::new();
+                loop {
+                    let last = all_there.load(Ordering::SeqCst);
+                    match queue.deq() {
+                        Some(value) => told.push(value),
+                        None if last => return told,
+                        None => thread::yield_now(),
+                    }
+                }
+            };
+            let takers = [s.spawn(take), s.spawn(take), s.spawn(take)];
+            takers.map(|taker| taker.join().unwrap()).into()
+        });
+        assert!(told.iter().all(|own| own.is_sorted()));
+        let mut times = vec![0; VALUES];
+        told.iter().flatten().for_each(|value| times[*value] += 1);
+        assert!(times.iter().all(|times| (1..=j).contains(times)), "{j}");
+    }
+}
+
+/// All words of what is read were written by one write, and reads of a thread do not go back.
+#[test]
+fn a_wide_register_is_never_torn() {
+    let register = WideRegister::with_batch([0u64; 8], 2);
+    thread::scope(|s| {
+        s.spawn(|| (1..=4000).for_each(|n| register.write([n; 8])));
+        for _ in 0..2 {
+            s.spawn(|| {
+                let reads: Vec<[u64; 8]> = (0..4000).map(|_| register.read()).collect();
+                assert!(reads.iter().all(|read| read.iter().all(|word| *word == read[0])));
+                assert!(reads.is_sorted());
+            });
+        }
+    });
+    assert_eq!(register.read(), [4000; 8]);
+}
+
+#[test]
+fn a_counter_counts_all_and_never_goes_back() {
+    let counter = Counter::new();
+    thread::scope(|s| {
+        for _ in 0..3 {
+            s.spawn(|| (0..4000).for_each(|_| counter.inc()));
+        }
+        s.spawn(|| {
+            let reads: Vec<u64> = (0..4000).map(|_| counter.read()).collect();
+            assert!(reads.is_sorted());
+        });
+    });
+    assert_eq!(counter.read(), 12_000);
+}
+
+/// While a thread is there, it sees that somebody is; when all have gone, nobody is.
+#[test]
+fn an_indicator_tells_whether_anybody_is_there() {
+    for depth in [0, 1, 3] {
+        let indicator = Snzi::new(depth);
+        thread::scope(|s| {
+            for _ in 0..4 {
+                s.spawn(|| {
+                    for i in 0..2000 {
+                        let arrival = indicator.arrive();
+                        let again = (i % 3 == 0).then(|| indicator.arrive());
+                        assert!(indicator.query());
+                        drop(arrival);
+                        assert!(again.is_none() || indicator.query());
+                    }
+                });
+            }
+        });
+        assert!(!indicator.query());
+    }
+}
+
+#[test]
+#[should_panic(expected = "has arrived at it")]
+fn nobody_departs_who_has_not_arrived() {
+    Snzi::new(2).depart_from(1);
 }

@@ -45,6 +45,7 @@ fn faults_that_need_no_rare_schedule_are_found() {
             "enq(1) enq(2) deq() deq() | enq(3) enq(4) deq() deq()",
         ),
         ("array-queue-claims-blindly", "enq(1) deq() enq(2) deq() | enq(3) deq() enq(4) deq()"),
+        ("b-link-tree-takes-no-lock", "put(1, 1) put(3, 2) get(1) | put(2, 3) put(4, 4) get(2)"),
         ("ticket-lock-tries-twice", "try_acquire() | try_acquire()"),
     ] {
         let entry = simulate::find(name).unwrap();

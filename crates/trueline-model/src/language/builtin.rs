@@ -55,6 +55,7 @@ pub(super) fn named(
         "counter" => make.bridge(spec::counter().with_init(init.unwrap_or(0))),
         "semaphore" => make.bridge(spec::semaphore(init.unwrap_or(0).max(0) as u64)),
         "log" => make.bridge(spec::log()),
+        "snzi" => make.bridge(spec::snzi(init.unwrap_or(0).max(0) as u64)),
         "semiqueue" => {
             let k = sized("k", given.number("k")?)?;
             make.bridge(spec::semiqueue(k as usize))
@@ -74,7 +75,7 @@ pub(super) fn named(
     Ok(machine)
 }
 
-const NAMES: [&str; 16] = [
+const NAMES: [&str; 17] = [
     "queue",
     "bounded-queue",
     "stack",
@@ -89,6 +90,7 @@ const NAMES: [&str; 16] = [
     "semaphore",
     "log",
     "snapshot",
+    "snzi",
     "semiqueue",
     "stuttering-queue",
 ];

@@ -8,8 +8,19 @@
 pub(crate) mod nursery;
 
 pub(crate) mod array_queue;
+pub(crate) mod b_link_tree;
+pub(crate) mod bounded_priority_queue;
+pub(crate) mod counter;
+pub(crate) mod fetch_add_queue;
 pub(crate) mod herlihy_wing_queue;
+pub(crate) mod list_set;
 pub(crate) mod michael_scott_queue;
+pub(crate) mod multiset;
+pub(crate) mod priority_queue;
+pub(crate) mod semiqueue;
 pub(crate) mod snapshot;
+pub(crate) mod snzi;
+pub(crate) mod stuttering_queue;
 pub(crate) mod ticket_lock;
 pub(crate) mod treiber_stack;
+pub(crate) mod wide_register;

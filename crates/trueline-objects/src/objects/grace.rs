@@ -8,9 +8,9 @@
 //!
 //! Why it is sound. Let a node be retired after it was made unreachable. A thread that has a pointer to it has had its
 //! number at some odd value since before the node was unreachable: it reads pointers only while it is inside, and one that enters later
-//! does not find the node. The fence of [`Domain::enter`] and the one of [`Garbage::collect`] make 'later' meaningful: either
+//! does not find the node. The fence of [`Domain::enter`] and the one of [`Garbage::unused`] make 'later' meaningful: either
 //! the collector sees the odd number, or the reads of the thread that enters see that the node is gone. So once each number that
-//! was odd when the collector looked has changed, nobody has the pointer; and having read the changed number, which was
+//! was odd when the collector looked has changed, nobody has the pointer; and having read the changed number, which like all of them was
 //! written with release, the collector comes after all that its thread did with the node.
 //!
 //! Cost: two stores and a fence for each operation, no access that other threads contend for, a look at the numbers of all
@@ -23,6 +23,7 @@ use super::sync::atomic::{AtomicUsize, Ordering, fence};
 use super::sync::cell::UnsafeCell;
 use super::sync::with_thread_index;
 use std::cell::Cell;
+use std::mem;
 
 /// The batch if not told otherwise.
 pub(crate) const BATCH: usize = 64;
@@ -39,6 +40,8 @@ struct Record<N> {
     passes: AtomicUsize,
     /// The same for the thread itself, which need not ask.
     own_passes: Cell<usize>,
+    /// Whether it is time to look around, once the thread is outside.
+    due: Cell<bool>,
     /// Touched by the thread with the number of this record alone.
     garbage: UnsafeCell<Garbage<N>>,
 }
@@ -54,7 +57,7 @@ struct Garbage<N> {
 }
 
 // SAFETY: the raw pointers are owned nodes, dropped by whoever has the domain or, while it is shared, by any thread that uses
-// it; `passes` is atomic; `own_passes` and `garbage` are touched by one thread at a time, see `with_thread_index`.
+// it; `passes` is atomic; `own_passes`, `due` and `garbage` are touched by one thread at a time, see `with_thread_index`.
 unsafe impl<N: Send> Send for Record<N> {}
 // SAFETY: as above.
 unsafe impl<N: Send> Sync for Record<N> {}
@@ -62,8 +65,8 @@ unsafe impl<N: Send> Sync for Record<N> {}
 impl<N> Default for Record<N> {
     fn default() -> Record<N> {
         let garbage = Garbage { fresh: Vec::new(), waiting: Vec::new(), guests: Vec::new() };
-        let (passes, own_passes) = (AtomicUsize::new(0), Cell::new(0));
-        Record { passes, own_passes, garbage: UnsafeCell::new(garbage) }
+        let (passes, own_passes, due) = (AtomicUsize::new(0), Cell::new(0), Cell::new(false));
+        Record { passes, own_passes, due, garbage: UnsafeCell::new(garbage) }
     }
 }
 
@@ -75,22 +78,56 @@ impl<N> Domain<N> {
 
     /// Runs an operation of the object. The pointers that it reads stay good while it runs.
     ///
-    /// The function must not enter the same domain again: so it runs no code of the user's.
+    /// It may run code of the user's, such as comparisons, which may panic or call the object again: the operation inside is
+    /// under the protection of the one outside. Nodes are freed after the outer one, so that destructors may call the object, too.
     #[inline]
     pub(crate) fn enter<R>(&self, operation: impl FnOnce(&Inside<'_, N>) -> R) -> R {
         with_thread_index(|index| {
             let record = self.records.get(index);
             let before = record.own_passes.get();
-            debug_assert!(before.is_multiple_of(2), "an operation inside of an operation");
+            let inside = Inside { domain: self, record };
+            if !before.is_multiple_of(2) {
+                return operation(&inside);
+            }
             record.own_passes.set(before.wrapping_add(1));
-            record.passes.store(before.wrapping_add(1), Ordering::Relaxed);
+            // Release: a collector that was waiting for the end of the operation before may see this number in place of the one before it.
+            record.passes.store(before.wrapping_add(1), Ordering::Release);
             fence(Ordering::SeqCst);
-            let result = operation(&Inside { domain: self, record, index });
-            // Release: what was read inside was read before a collector sees that it is over.
-            record.passes.store(before.wrapping_add(2), Ordering::Release);
-            record.own_passes.set(before.wrapping_add(2));
+            let leaving = Leaving { record, after: before.wrapping_add(2) };
+            let result = operation(&inside);
+            drop(leaving);
+            if record.due.replace(false) {
+                self.collect(record);
+            }
             result
         })
+    }
+
+    #[cold]
+    fn collect(&self, record: &Record<N>) {
+        let freed = record.garbage.with_mut(|garbage| {
+            // SAFETY: the record is this thread's own, and nobody borrows the garbage: `unused` runs no code of the user's.
+            unsafe { &mut *garbage }.unused(self)
+        });
+        for node in freed {
+            // SAFETY: the promise of `retire`, and nobody has a pointer to the node: see the module's text.
+            drop(unsafe { Box::from_raw(node) });
+        }
+    }
+}
+
+/// Says that the operation is over, also where it panics.
+struct Leaving<'a, N> {
+    record: &'a Record<N>,
+    after: usize,
+}
+
+impl<N> Drop for Leaving<'_, N> {
+    #[inline]
+    fn drop(&mut self) {
+        // Release: what was read inside was read before a collector sees that it is over.
+        self.record.passes.store(self.after, Ordering::Release);
+        self.record.own_passes.set(self.after);
     }
 }
 
@@ -98,15 +135,14 @@ impl<N> Domain<N> {
 pub(crate) struct Inside<'a, N> {
     domain: &'a Domain<N>,
     record: &'a Record<N>,
-    index: usize,
 }
 
 impl<N> Inside<'_, N> {
     /// Frees a node when nobody can have a pointer to it any more.
     ///
     /// # Safety
-    /// The node was made by `Box::into_raw`, is retired once, and cannot be reached from the object any more; the caller does not use
-    /// it again. Dropping it may happen on any thread, and runs no code of the user's.
+    /// The node was made by `Box::into_raw`, is retired once, and cannot be reached from the object any more. Dropping it may happen on
+    /// any thread.
     #[inline]
     pub(crate) unsafe fn retire(&self, node: *mut N) {
         self.record.garbage.with_mut(|garbage| {
@@ -114,40 +150,33 @@ impl<N> Inside<'_, N> {
             let garbage = unsafe { &mut *garbage };
             garbage.fresh.push(node);
             if garbage.fresh.len().is_multiple_of(self.domain.batch) {
-                garbage.collect(self.domain, self.index);
+                self.record.due.set(true);
             }
         });
     }
 }
 
 impl<N> Garbage<N> {
-    #[cold]
-    fn collect(&mut self, domain: &Domain<N>, own: usize) {
+    /// What can be freed now. The thread that asks is not inside an operation.
+    fn unused(&mut self, domain: &Domain<N>) -> Vec<*mut N> {
         // Acquire, here and below: see the module's text.
         let passes = |index: usize| domain.records.get(index).passes.load(Ordering::Acquire);
         self.guests.retain(|&(guest, inside)| passes(guest) == inside);
         if !self.guests.is_empty() {
-            return;
+            return Vec::new();
         }
-        self.free_waiting();
-        std::mem::swap(&mut self.fresh, &mut self.waiting);
+        let mut unused = mem::replace(&mut self.waiting, mem::take(&mut self.fresh));
         fence(Ordering::SeqCst);
         for (index, record) in domain.records.iter() {
             let passes = record.passes.load(Ordering::Acquire);
-            if !passes.is_multiple_of(2) && index != own {
+            if !passes.is_multiple_of(2) {
                 self.guests.push((index, passes));
             }
         }
         if self.guests.is_empty() {
-            self.free_waiting();
+            unused.append(&mut self.waiting);
         }
-    }
-
-    fn free_waiting(&mut self) {
-        for node in self.waiting.drain(..) {
-            // SAFETY: the promise of `retire`, and nobody has a pointer to the node: see the module's text.
-            drop(unsafe { Box::from_raw(node) });
-        }
+        unused
     }
 }
 

@@ -4,7 +4,7 @@
 pub(crate) mod sync {
     pub(crate) use trueline_explore::std::cell;
     pub(crate) use trueline_explore::std::hint;
-    pub(crate) use trueline_explore::std::sync::atomic;
+    pub(crate) use trueline_explore::std::sync::{Mutex, MutexGuard, atomic};
 
     use trueline_explore::engine::interface;
 
@@ -21,29 +21,66 @@ pub(crate) mod sync {
 
 #[path = "../objects/array_queue.rs"]
 pub mod array_queue;
+#[path = "../objects/b_link_tree.rs"]
+pub mod b_link_tree;
+#[path = "../objects/bounded_priority_queue.rs"]
+pub mod bounded_priority_queue;
+#[path = "../objects/counter.rs"]
+pub mod counter;
+#[path = "../objects/fetch_add_queue.rs"]
+pub mod fetch_add_queue;
 #[path = "../objects/grace.rs"]
-mod grace;
+pub(crate) mod grace;
 #[path = "../objects/growing_array.rs"]
 pub(crate) mod growing_array;
 #[path = "../objects/herlihy_wing_queue.rs"]
 pub mod herlihy_wing_queue;
+#[path = "../objects/list_set.rs"]
+pub mod list_set;
+#[path = "../objects/mark.rs"]
+pub(crate) mod mark;
+#[path = "../objects/marked_list.rs"]
+pub(crate) mod marked_list;
 #[path = "../objects/michael_scott_queue.rs"]
 pub mod michael_scott_queue;
+#[path = "../objects/multiset.rs"]
+pub mod multiset;
 #[path = "../objects/padded.rs"]
 mod padded;
+#[path = "../objects/priority_queue.rs"]
+pub mod priority_queue;
+#[path = "../objects/semiqueue.rs"]
+pub mod semiqueue;
 #[path = "../objects/snapshot.rs"]
 pub mod snapshot;
+#[path = "../objects/snzi.rs"]
+pub mod snzi;
+#[path = "../objects/stuttering_queue.rs"]
+pub mod stuttering_queue;
 #[path = "../objects/ticket_lock.rs"]
 pub mod ticket_lock;
 #[path = "../objects/treiber_stack.rs"]
 pub mod treiber_stack;
 #[path = "../objects/vyukov_queue.rs"]
 pub mod vyukov_queue;
+#[path = "../objects/wide_register.rs"]
+pub mod wide_register;
 
 pub use array_queue::ArrayQueue;
+pub use b_link_tree::BLinkTree;
+pub use bounded_priority_queue::BoundedPriorityQueue;
+pub use counter::Counter;
+pub use fetch_add_queue::FetchAddQueue;
 pub use herlihy_wing_queue::HerlihyWingQueue;
+pub use list_set::ListSet;
 pub use michael_scott_queue::MichaelScottQueue;
+pub use multiset::Multiset;
+pub use priority_queue::PriorityQueue;
+pub use semiqueue::Semiqueue;
 pub use snapshot::Snapshot;
+pub use snzi::Snzi;
+pub use stuttering_queue::StutteringQueue;
 pub use ticket_lock::TicketLock;
 pub use treiber_stack::TreiberStack;
 pub use vyukov_queue::VyukovQueue;
+pub use wide_register::WideRegister;

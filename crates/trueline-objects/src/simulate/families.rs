@@ -8,6 +8,8 @@ use trueline::Value;
 use trueline_explore::memory::untracked;
 
 use super::subject::Concurrent;
+use crate::shadowed::sync::with_thread_index;
+use crate::thread_index::with_thread_index as with_own_index;
 use crate::{mutants, relaxed, shadowed};
 
 fn value(number: Option<i64>) -> Value {
@@ -68,6 +70,16 @@ queues! {
     mutants::michael_scott_queue::Queue,
     mutants::michael_scott_queue::HastyQueue,
     relaxed::bounded_k_fifo_queue::Patient,
+    crate::FetchAddQueue<i64>,
+    shadowed::FetchAddQueue<i64>,
+    mutants::fetch_add_queue::Queue,
+    mutants::fetch_add_queue::RelaxedQueue,
+    crate::Semiqueue<i64>,
+    shadowed::Semiqueue<i64>,
+    mutants::semiqueue::Queue,
+    crate::StutteringQueue<i64>,
+    shadowed::StutteringQueue<i64>,
+    mutants::stuttering_queue::Queue,
     relaxed::incorrect_queue::Queue,
     relaxed::k_fifo_queue::Queue,
     relaxed::random_dequeue_queue::Queue,
@@ -152,6 +164,154 @@ bounded_queues! {
     relaxed::bounded_k_fifo_queue::Queue,
 }
 
+macro_rules! sets {
+    ($($set:ty),* $(,)?) => { $(
+        impl Concurrent for $set {
+            fn call(&self, method: &str, args: &[Value], _: &mut bool) -> Value {
+                match (method, args) {
+                    ("add", [Value::Int(item)]) => Value::Bool(self.insert(*item)),
+                    ("remove", [Value::Int(item)]) => Value::Bool(self.remove(item)),
+                    ("contains", [Value::Int(item)]) => Value::Bool(self.contains(item)),
+                    _ => absent(method, args),
+                }
+            }
+        }
+    )* };
+}
+
+sets! {
+    crate::ListSet<i64>,
+    shadowed::ListSet<i64>,
+    mutants::list_set::Set,
+}
+
+macro_rules! multisets {
+    ($($multiset:ty),* $(,)?) => { $(
+        impl Concurrent for $multiset {
+            fn call(&self, method: &str, args: &[Value], _: &mut bool) -> Value {
+                match (method, args) {
+                    ("add", [Value::Int(item)]) => {
+                        self.add(*item);
+                        Value::Nil
+                    }
+                    ("remove", [Value::Int(item)]) => Value::Bool(self.remove(item)),
+                    ("contains", [Value::Int(item)]) => Value::Bool(self.contains(item)),
+                    ("count", [Value::Int(item)]) => Value::Int(self.count(item) as i64),
+                    _ => absent(method, args),
+                }
+            }
+        }
+    )* };
+}
+
+multisets! {
+    crate::Multiset<i64>,
+    shadowed::Multiset<i64>,
+    mutants::multiset::Multiset,
+}
+
+macro_rules! priority_queues {
+    ($($queue:ty),* $(,)?) => { $(
+        impl Concurrent for $queue {
+            fn call(&self, method: &str, args: &[Value], _: &mut bool) -> Value {
+                match (method, args) {
+                    ("insert", [Value::Int(item)]) => {
+                        self.push(*item, *item);
+                        Value::Nil
+                    }
+                    ("poll", []) => value(self.pop().map(|(priority, item)| {
+                        assert_eq!(priority, item, "a value with the priority of another one");
+                        item
+                    })),
+                    ("peek", []) => value(self.peek()),
+                    _ => absent(method, args),
+                }
+            }
+        }
+    )* };
+}
+
+priority_queues! {
+    crate::PriorityQueue<i64, i64>,
+    shadowed::PriorityQueue<i64, i64>,
+}
+
+impl Concurrent for mutants::priority_queue::Queue {
+    fn call(&self, method: &str, args: &[Value], _: &mut bool) -> Value {
+        match (method, args) {
+            ("insert", [Value::Int(item)]) => {
+                self.insert(*item);
+                Value::Nil
+            }
+            ("poll", []) => value(self.poll()),
+            ("peek", []) => value(self.peek()),
+            _ => absent(method, args),
+        }
+    }
+}
+
+macro_rules! bounded_priority_queues {
+    ($($queue:ty),* $(,)?) => { $(
+        impl Concurrent for $queue {
+            fn call(&self, method: &str, args: &[Value], _: &mut bool) -> Value {
+                match (method, args) {
+                    ("insert", [Value::Int(item)]) => {
+                        Value::Bool(self.push(*item as usize, *item).is_ok())
+                    }
+                    ("poll", []) => value(self.pop().map(|(priority, item)| {
+                        assert_eq!(priority as i64, item, "a value from another bin");
+                        item
+                    })),
+                    ("peek", []) => value(self.peek().map(|priority| priority as i64)),
+                    _ => absent(method, args),
+                }
+            }
+        }
+    )* };
+}
+
+bounded_priority_queues! {
+    crate::BoundedPriorityQueue<i64>,
+    shadowed::BoundedPriorityQueue<i64>,
+}
+
+impl Concurrent for mutants::bounded_priority_queue::Queue {
+    fn call(&self, method: &str, args: &[Value], _: &mut bool) -> Value {
+        match (method, args) {
+            ("insert", [Value::Int(item)]) => Value::Bool(self.insert(*item)),
+            ("poll", []) => value(self.poll()),
+            ("peek", []) => value(self.peek()),
+            _ => absent(method, args),
+        }
+    }
+}
+
+macro_rules! maps {
+    ($($map:ty),* $(,)?) => { $(
+        impl Concurrent for $map {
+            fn call(&self, method: &str, args: &[Value], _: &mut bool) -> Value {
+                match (method, args) {
+                    ("put", [Value::Int(key), Value::Int(item)]) => {
+                        self.insert(*key, *item);
+                        Value::Nil
+                    }
+                    ("swap", [Value::Int(key), Value::Int(item)]) => value(self.insert(*key, *item)),
+                    ("get", [Value::Int(key)]) => value(self.get(key)),
+                    ("remove", [Value::Int(key)]) => Value::Bool(self.remove(key).is_some()),
+                    ("contains", [Value::Int(key)]) => Value::Bool(self.contains(key)),
+                    _ => absent(method, args),
+                }
+            }
+        }
+    )* };
+}
+
+maps! {
+    crate::BLinkTree<i64, i64, 2>,
+    shadowed::BLinkTree<i64, i64, 2>,
+    mutants::b_link_tree::Tree,
+}
+
 macro_rules! snapshots {
     ($($snapshot:ty),* $(,)?) => { $(
         impl Concurrent for $snapshot {
@@ -177,6 +337,85 @@ snapshots! {
     crate::Snapshot<i64>,
     shadowed::Snapshot<i64>,
     mutants::snapshot::Snapshot,
+}
+
+macro_rules! registers {
+    ($($register:ty),* $(,)?) => { $(
+        impl Concurrent for $register {
+            fn call(&self, method: &str, args: &[Value], _: &mut bool) -> Value {
+                match (method, args) {
+                    ("write", [Value::Int(value)]) => {
+                        self.write([*value; 2]);
+                        Value::Nil
+                    }
+                    ("read", []) => match self.read() {
+                        [one, other] if one == other => Value::Int(one),
+                        // Words of two writes: what nobody has written.
+                        torn => untracked(|| Value::list(torn.map(Value::Int))),
+                    },
+                    _ => absent(method, args),
+                }
+            }
+        }
+    )* };
+}
+
+registers! {
+    crate::WideRegister<[i64; 2]>,
+    shadowed::WideRegister<[i64; 2]>,
+    mutants::wide_register::Register,
+    mutants::wide_register::HastyRegister,
+}
+
+macro_rules! counters {
+    ($($counter:ty),* $(,)?) => { $(
+        impl Concurrent for $counter {
+            fn call(&self, method: &str, args: &[Value], _: &mut bool) -> Value {
+                match (method, args) {
+                    ("inc", []) => {
+                        self.inc();
+                        Value::Nil
+                    }
+                    ("read", []) => Value::Int(self.read() as i64),
+                    _ => absent(method, args),
+                }
+            }
+        }
+    )* };
+}
+
+counters! {
+    crate::Counter,
+    shadowed::Counter,
+    mutants::counter::Counter,
+}
+
+macro_rules! indicators {
+    ($($indicator:ty: $arrive:expr, $depart:expr);* $(;)?) => { $(
+        impl Concurrent for $indicator {
+            fn call(&self, method: &str, args: &[Value], _: &mut bool) -> Value {
+                match (method, args) {
+                    ("arrive", []) => {
+                        $arrive(self);
+                        Value::Nil
+                    }
+                    ("depart", []) => {
+                        $depart(self);
+                        Value::Nil
+                    }
+                    ("query", []) => Value::Bool(self.query()),
+                    _ => absent(method, args),
+                }
+            }
+        }
+    )* };
+}
+
+// A thread departs from where it arrived.
+indicators! {
+    crate::Snzi: |it: &Self| with_own_index(|i| it.arrive_at(i)), |it: &Self| with_own_index(|i| it.depart_from(i));
+    shadowed::Snzi: |it: &Self| with_thread_index(|i| it.arrive_at(i)), |it: &Self| with_thread_index(|i| it.depart_from(i));
+    mutants::snzi::Snzi: Self::arrive, Self::depart;
 }
 
 /// A lock in the hands of threads that know whether they hold it.

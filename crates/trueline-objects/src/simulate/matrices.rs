@@ -38,6 +38,39 @@ pub(crate) fn all(
     }
 }
 
+/// All programs with so many operations in all, whatever the number of processes, up to the names of the processes. Longer processes come
+/// first; there are about `2^total * alphabet^total` of them.
+pub(crate) fn of_total(alphabet: &[Call], rule: Option<Rule>, total: usize) -> Vec<Program> {
+    let mut programs = Vec::new();
+    let mut begun: Vec<Vec<Call>> = Vec::new();
+    complete(alphabet, rule, total, (total, 0), &mut begun, &mut programs);
+    programs
+}
+
+/// Adds processes with so many operations in all, none of which comes before the last one: it is no longer than that, and if as long, its
+/// row has no lower number.
+fn complete(
+    alphabet: &[Call],
+    rule: Option<Rule>,
+    left: usize,
+    (longest, least): (usize, usize),
+    begun: &mut Vec<Vec<Call>>,
+    programs: &mut Vec<Program>,
+) {
+    if left == 0 {
+        return programs.push(with_fresh_numbers(begun.clone()));
+    }
+    for length in (1..=longest.min(left)).rev() {
+        let rows = rows(alphabet, rule, length).unwrap_or_default();
+        let first = if length == longest { least } else { 0 };
+        for (number, row) in rows.into_iter().enumerate().skip(first) {
+            begun.push(row);
+            complete(alphabet, rule, left - length, (length, number), begun, programs);
+            begun.pop();
+        }
+    }
+}
+
 /// How many programs [`all`] yields.
 pub(crate) fn number(
     alphabet: &[Call],
@@ -167,6 +200,25 @@ mod tests {
         );
         let no_deq_first: Rule = |row| if row[0] == "deq" { Err(String::new()) } else { Ok(()) };
         assert_eq!(all(&alphabet, Some(no_deq_first), 2, 2).len(), 3);
+    }
+
+    #[test]
+    fn programs_of_a_number_of_operations_are_enumerated_up_to_the_names_of_processes() {
+        let alphabet = calls("enq(*) deq()").unwrap();
+        assert_eq!(
+            show(of_total(&alphabet, None, 2)),
+            [
+                "enq(1) enq(2)",
+                "enq(1) deq()",
+                "deq() enq(1)",
+                "deq() deq()",
+                "enq(1) | enq(2)",
+                "enq(1) | deq()",
+                "deq() | deq()"
+            ]
+        );
+        // Of three: 8 of one process, 4 * 2 of two, 4 multisets of three.
+        assert_eq!(of_total(&alphabet, None, 3).len(), 20);
     }
 
     #[test]

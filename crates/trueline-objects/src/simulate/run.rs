@@ -182,6 +182,12 @@ impl Entry {
         programs.into_iter().map(|program| Case { program, ..Case::default() }).collect()
     }
 
+    /// All programs with so many operations in all, up to the names of the processes.
+    pub fn programs_of(&self, operations: usize) -> Vec<Case> {
+        let programs = matrices::of_total(&self.calls(), self.rule, operations);
+        programs.into_iter().map(|program| Case { program, ..Case::default() }).collect()
+    }
+
     /// How many programs [`Entry::matrices`] has; the largest number for more than anybody wants.
     pub fn number_of_matrices(&self, processes: usize, operations: usize) -> u128 {
         matrices::number(&self.calls(), self.rule, processes, operations)
@@ -231,6 +237,14 @@ impl Entry {
         let order = if relaxed.contains("order=min") { ":order=min" } else { "" };
         let name = relaxed.split_once(':').map_or("", |(name, _)| name);
         Some(format!("{}{order}", name.trim_start_matches("relaxed-")))
+    }
+
+    /// The specification that it promises less than on purpose; `None` where it promises all.
+    pub fn relaxes(&self) -> Option<String> {
+        match self.spec.split_once(':').map_or(self.spec, |(name, _)| name) {
+            "semiqueue" | "stuttering-queue" => Some("queue".to_string()),
+            name => self.strict().filter(|_| name.starts_with("relaxed-")),
+        }
     }
 
     fn specification(&self) -> Dynamic {

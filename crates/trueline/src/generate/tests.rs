@@ -108,6 +108,7 @@ fn registers() {
     check(counter());
     check(mutex());
     check(semaphore(1));
+    check(snzi(1));
 }
 
 #[test]

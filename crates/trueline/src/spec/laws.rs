@@ -321,6 +321,8 @@ fn counters_and_locks() {
     laws(mutex(), lock::MUTEX, strict);
     laws(semaphore(0), lock::SEMAPHORE, strict);
     laws(semaphore(2), lock::SEMAPHORE, strict);
+    laws(snzi(0), snzi::SNZI, strict);
+    laws(snzi(2), snzi::SNZI, strict);
 }
 
 #[test]

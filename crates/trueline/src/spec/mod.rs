@@ -25,6 +25,7 @@ mod relaxed;
 mod rmw;
 mod set;
 mod snapshot;
+mod snzi;
 #[cfg(test)]
 mod spellings;
 mod stack;
@@ -50,6 +51,7 @@ pub use relaxed::{Semiqueue, StutteringQueue, StutteringState, semiqueue, stutte
 pub use rmw::{Rmw, RmwOp, rmw};
 pub use set::{Multiset, MultisetOp, Set, SetOp, multiset, set};
 pub use snapshot::{Snapshot, SnapshotOp, snapshot};
+pub use snzi::{Snzi, SnziOp, snzi};
 pub use stack::{Stack, StackOp, stack};
 
 /// What states, operations and results must be able to do. Implemented for everything that can.

@@ -10,7 +10,8 @@ use super::params::Params;
 use super::{
     Dynamic, Relaxed, Spec, Turn, bounded_priority_queue, bounded_queue, cas_register, counter,
     deque, kv, lock, log, map, multiset, mutex, priority_queue, queue, register, relaxations,
-    relaxed, rmw, semaphore, semiqueue, set, snapshot, stack, stuttering_queue, unknown_register,
+    relaxed, rmw, semaphore, semiqueue, set, snapshot, snzi, stack, stuttering_queue,
+    unknown_register,
 };
 use crate::Budget;
 use crate::check::{Algorithm, Check, Outcome, decide_directly};
@@ -272,7 +273,7 @@ impl<B: Builtin> Erased for B {
 type Make = fn(&mut Params) -> Result<Box<dyn Erased>, String>;
 
 /// Every built-in specification, and how its parameters make it.
-const BUILTIN: [(Info, Make); 23] = [
+const BUILTIN: [(Info, Make); 24] = [
     (register::REGISTER, |p| {
         Ok(Box::new(match p.unless_unknown("init", Value::Nil)? {
             Some(init) => register(init),
@@ -316,6 +317,7 @@ const BUILTIN: [(Info, Make); 23] = [
         let init = p.value("init", Value::Int(0))?;
         Ok(Box::new(snapshot(segments).with_init(init)))
     }),
+    (snzi::SNZI, |p| Ok(Box::new(snzi(p.count("init", 0)? as u64)))),
     (relaxed::SEMIQUEUE, |p| {
         Ok(Box::new(semiqueue(p.positive("k", 2)?).with_init(p.list("init")?)))
     }),
@@ -470,7 +472,7 @@ mod tests {
             "no specification is called \"priority\": did you mean priority-queue or bounded-priority-queue or relaxed-priority-queue?",
         );
         let all = "expected one of register, cas-register, rmw, counter, kv, map, queue, bounded-queue, stack, deque, \
-            priority-queue, bounded-priority-queue, set, multiset, mutex, semaphore, log, snapshot, semiqueue, stuttering-queue, \
+            priority-queue, bounded-priority-queue, set, multiset, mutex, semaphore, log, snapshot, snzi, semiqueue, stuttering-queue, \
             relaxed-queue, relaxed-stack, relaxed-priority-queue";
         wrong("xylophone-42", &format!("no specification is called \"xylophone-42\": {all}"));
         wrong("queue:size=3", "queue has no parameter size: expected init=[]");

@@ -31,6 +31,7 @@ pub fn every_spec(visitor: &mut impl Visit) {
     visitor.visit("multiset", spec::multiset());
     visitor.visit("mutex", spec::mutex());
     visitor.visit("semaphore", spec::semaphore(0));
+    visitor.visit("snzi", spec::snzi(0));
     visitor.visit("log", spec::log());
     visitor.visit("snapshot", spec::snapshot(None));
     visitor.visit("semiqueue:k=2", spec::semiqueue(2));

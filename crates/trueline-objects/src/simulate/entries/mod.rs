@@ -1,12 +1,23 @@
 //! What can be simulated, by name: one file for each object with its mutants.
 
 mod array_queue;
+mod b_link_tree;
+mod bounded_priority_queue;
+mod counter;
+mod fetch_add_queue;
 mod herlihy_wing_queue;
+mod list_set;
 mod michael_scott_queue;
+mod multiset;
+mod priority_queue;
 mod relaxed;
+mod semiqueue;
 mod snapshot;
+mod snzi;
+mod stuttering_queue;
 mod ticket_lock;
 mod treiber_stack;
+mod wide_register;
 
 use std::fmt;
 
@@ -17,8 +28,19 @@ use super::subject::Subject;
 const ALL: &[&[Entry]] = &[
     treiber_stack::ENTRIES,
     michael_scott_queue::ENTRIES,
+    fetch_add_queue::ENTRIES,
     herlihy_wing_queue::ENTRIES,
     array_queue::ENTRIES,
+    semiqueue::ENTRIES,
+    stuttering_queue::ENTRIES,
+    wide_register::ENTRIES,
+    counter::ENTRIES,
+    snzi::ENTRIES,
+    list_set::ENTRIES,
+    multiset::ENTRIES,
+    priority_queue::ENTRIES,
+    bounded_priority_queue::ENTRIES,
+    b_link_tree::ENTRIES,
     snapshot::ENTRIES,
     ticket_lock::ENTRIES,
     relaxed::ENTRIES,

@@ -1,0 +1,271 @@
+//! A queue in segments whose cells are handed out by fetch-and-add: the quick one for many threads.
+//!
+//! A. Morrison, Y. Afek: Fast concurrent queues for x86 processors. PPoPP 2013, take fetch-and-add in place of compare-exchange loops, so that no
+//! thread's step is in vain because another was quicker; P. Ramalhete and A. Correia (FAAArrayQueue, 2016) do so in a list of plain arrays.
+//! Here values lie in the cells: an operation allocates nothing but a segment now and then.
+//!
+//! A segment counts its enqueuers and its dequeuers; each gets a cell of its own number. `enq` writes its value into the cell and marks it
+//! full; `deq` marks its cell as done and has the value if it was full. Where a `deq` was first, the `enq` takes its value back and goes on
+//! with the next number, and so does the `deq`. **Invariants:** a cell is empty, then full or not, then done for good; no two enqueuers
+//! and no two dequeuers have the same cell; `head` leaves a segment when all its cells were handed out to dequeuers, and not while `tail` is there.
+//!
+//! **Ordering argument.** Let x <_r y if the number of x's cell is below that of y's, segments in the order of their links. An `enq` that ended
+//! before another began has the lower number. `deq` takes cells in ascending order: a cell that it leaves behind is done, or another
+//! `deq` has it, which is under way and can have its place first. **Linearization.** It has no fixed points: which of two values that are
+//! enqueued at the same time is first may be decided by a later `deq`, as in Herlihy and Wing's queue. `deq` finds nothing where it
+//! reads that as many enqueuers as dequeuers had come by then, or that all cells are handed out and there is no next segment.
+//!
+//! **Progress.** Lock-free: an `enq` and a `deq` may thwart each other as often as a segment has cells; then the `enq` links a segment that has
+//! its value in it. **Cost.** O(1) without contention.
+//! Segments are freed as `grace.rs` says.
+
+use super::grace::Domain;
+use super::padded::Padded;
+use super::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering};
+use super::sync::cell::UnsafeCell;
+use std::mem::MaybeUninit;
+use std::ptr;
+
+/// Cells of a segment if not told otherwise.
+const CELLS: usize = 128;
+
+/// Segments that a thread passes before it tries to free some: each has many cells.
+const BATCH: usize = 4;
+
+/// A lock-free queue without a bound.
+///
+/// ```
+/// let queue = trueline_objects::FetchAddQueue::new();
+/// queue.enq("first");
+/// queue.enq("second");
+/// assert_eq!(queue.deq(), Some("first"));
+/// ```
+pub struct FetchAddQueue<T> {
+    head: Padded<AtomicPtr<Segment<T>>>,
+    tail: Padded<AtomicPtr<Segment<T>>>,
+    cells: usize,
+    domain: Domain<Segment<T>>,
+}
+
+struct Segment<T> {
+    /// How many enqueuers have asked for a cell.
+    enqueuers: Padded<AtomicUsize>,
+    /// How many dequeuers have.
+    dequeuers: Padded<AtomicUsize>,
+    next: AtomicPtr<Segment<T>>,
+    cells: Box<[Cell<T>]>,
+}
+
+struct Cell<T> {
+    state: AtomicU8,
+    /// The enqueuer's own until it is full; then there for the dequeuer.
+    value: UnsafeCell<MaybeUninit<T>>,
+}
+
+const EMPTY: u8 = 0;
+const FULL: u8 = 1;
+const DONE: u8 = 2;
+
+// SAFETY: values move from the thread that enqueues to the one that dequeues or drops; no two threads have one at a time.
+unsafe impl<T: Send> Send for FetchAddQueue<T> {}
+// SAFETY: as above: no `&T` is given out.
+unsafe impl<T: Send> Sync for FetchAddQueue<T> {}
+
+impl<T> Segment<T> {
+    fn new(cells: usize) -> Segment<T> {
+        let cell =
+            |_| Cell { state: AtomicU8::new(EMPTY), value: UnsafeCell::new(MaybeUninit::uninit()) };
+        Segment {
+            enqueuers: Padded(AtomicUsize::new(0)),
+            dequeuers: Padded(AtomicUsize::new(0)),
+            next: AtomicPtr::new(ptr::null_mut()),
+            cells: (0..cells).map(cell).collect(),
+        }
+    }
+
+    /// A segment with a value in the first cell.
+    fn with_first(cells: usize, value: T) -> *mut Segment<T> {
+        let mut segment = Segment::new(cells);
+        *segment.enqueuers.get_mut() = 1;
+        let first = &mut segment.cells[0];
+        *first.state.get_mut() = FULL;
+        first.value.get_mut().write(value);
+        Box::into_raw(Box::new(segment))
+    }
+}
+
+impl<T> Cell<T> {
+    /// Puts the value in; gives it back where the dequeuer was first.
+    ///
+    /// # Safety
+    /// The caller is the only enqueuer of this cell.
+    #[inline]
+    unsafe fn fill(&self, value: T) -> Result<(), T> {
+        // SAFETY: until the cell is full nobody else touches the value.
+        self.value.with_mut(|place| unsafe { (*place).write(value) });
+        // Release: the dequeuer sees the value.
+        let (yes, no) = (Ordering::Release, Ordering::Relaxed);
+        match self.state.compare_exchange(EMPTY, FULL, yes, no) {
+            Ok(_) => Ok(()),
+            // SAFETY: the dequeuer has found the cell empty, and does not touch the value; it was written just now.
+            Err(_) => Err(self.value.with(|place| unsafe { ptr::read(place).assume_init() })),
+        }
+    }
+
+    /// Takes the value; `None` where the enqueuer was not there yet, which then goes elsewhere.
+    ///
+    /// # Safety
+    /// The caller is the only dequeuer of this cell.
+    #[inline]
+    unsafe fn take(&self) -> Option<T> {
+        // Acquire: see `fill`.
+        let full = self.state.swap(DONE, Ordering::Acquire) == FULL;
+        // SAFETY: a full cell has a value, which is the dequeuer's alone.
+        full.then(|| self.value.with(|place| unsafe { ptr::read(place).assume_init() }))
+    }
+}
+
+impl<T> FetchAddQueue<T> {
+    /// An empty queue.
+    pub fn new() -> FetchAddQueue<T> {
+        FetchAddQueue::with_segments_of(CELLS)
+    }
+
+    /// An empty queue with so many cells in a segment (128 if not told otherwise).
+    ///
+    /// # Panics
+    /// If there are none.
+    pub fn with_segments_of(cells: usize) -> FetchAddQueue<T> {
+        assert!(cells > 0, "a segment has a cell at least");
+        let segment = Box::into_raw(Box::new(Segment::new(cells)));
+        FetchAddQueue {
+            head: Padded(AtomicPtr::new(segment)),
+            tail: Padded(AtomicPtr::new(segment)),
+            cells,
+            domain: Domain::new(BATCH),
+        }
+    }
+
+    /// Puts a value at the end.
+    pub fn enq(&self, mut value: T) {
+        self.domain.enter(|_| {
+            let mut tail = self.tail.load(Ordering::Acquire);
+            loop {
+                // SAFETY: `tail` was in the list since this operation began, so it is not freed before it ends.
+                let segment = unsafe { &*tail };
+                let number = segment.enqueuers.fetch_add(1, Ordering::SeqCst);
+                if let Some(cell) = segment.cells.get(number) {
+                    // SAFETY: no other enqueuer has this number.
+                    match unsafe { cell.fill(value) } {
+                        Ok(()) => return,
+                        Err(back) => value = back,
+                    }
+                    continue;
+                }
+                let mut next = segment.next.load(Ordering::Acquire);
+                if next.is_null() {
+                    let new = Segment::with_first(self.cells, value);
+                    // Release: who follows the link sees what is in the segment.
+                    let (yes, no) = (Ordering::Release, Ordering::Acquire);
+                    match segment.next.compare_exchange(ptr::null_mut(), new, yes, no) {
+                        Ok(_) => {
+                            self.advance_tail(tail, new);
+                            return;
+                        }
+                        Err(other) => {
+                            // SAFETY: nobody else has seen the segment, whose first cell has the value.
+                            let mut new = unsafe { Box::from_raw(new) };
+                            let first = std::mem::replace(
+                                new.cells[0].value.get_mut(),
+                                MaybeUninit::uninit(),
+                            );
+                            // SAFETY: as above.
+                            value = unsafe { first.assume_init() };
+                            next = other;
+                        }
+                    }
+                }
+                tail = self.advance_tail(tail, next);
+            }
+        });
+    }
+
+    /// Takes the oldest value; `None` where there is none.
+    pub fn deq(&self) -> Option<T> {
+        self.domain.enter(|inside| {
+            let mut head = self.head.load(Ordering::Acquire);
+            loop {
+                // SAFETY: `head` was in the list since this operation began, so it is not freed before it ends.
+                let segment = unsafe { &*head };
+                // In this order: dequeuers may come later, but not be fewer than they were.
+                let dequeuers = segment.dequeuers.load(Ordering::SeqCst);
+                if dequeuers >= segment.enqueuers.load(Ordering::SeqCst)
+                    && segment.next.load(Ordering::Acquire).is_null()
+                {
+                    return None;
+                }
+                let number = segment.dequeuers.fetch_add(1, Ordering::SeqCst);
+                if let Some(cell) = segment.cells.get(number) {
+                    // SAFETY: no other dequeuer has this number.
+                    if let Some(value) = unsafe { cell.take() } {
+                        return Some(value);
+                    }
+                    continue;
+                }
+                let next = segment.next.load(Ordering::Acquire);
+                if next.is_null() {
+                    return None;
+                }
+                if self.tail.load(Ordering::Acquire) == head {
+                    self.advance_tail(head, next);
+                }
+                let (yes, no) = (Ordering::Release, Ordering::Acquire);
+                match self.head.compare_exchange(head, next, yes, no) {
+                    Ok(_) => {
+                        // SAFETY: `head` has passed the segment, for good and by this thread alone, and `tail` was further.
+                        unsafe { inside.retire(head) };
+                        head = next;
+                    }
+                    Err(found) => head = found,
+                }
+            }
+        })
+    }
+
+    /// Moves `tail` on by one segment, unless another thread has done so; yields where it is then, or was since.
+    fn advance_tail(&self, from: *mut Segment<T>, to: *mut Segment<T>) -> *mut Segment<T> {
+        match self.tail.compare_exchange(from, to, Ordering::Release, Ordering::Acquire) {
+            Ok(_) => to,
+            Err(found) => found,
+        }
+    }
+}
+
+impl<T> Default for FetchAddQueue<T> {
+    fn default() -> FetchAddQueue<T> {
+        FetchAddQueue::new()
+    }
+}
+
+impl<T> Drop for FetchAddQueue<T> {
+    fn drop(&mut self) {
+        let mut head = *self.head.get_mut();
+        while !head.is_null() {
+            // SAFETY: nobody else has the queue, and each segment is in the list once.
+            let mut segment = unsafe { Box::from_raw(head) };
+            for cell in &mut segment.cells {
+                if *cell.state.get_mut() == FULL {
+                    // SAFETY: a full cell has a value, which nobody has taken.
+                    unsafe { cell.value.get_mut().assume_init_drop() };
+                }
+            }
+            head = *segment.next.get_mut();
+        }
+    }
+}
+
+impl<T> std::fmt::Debug for FetchAddQueue<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FetchAddQueue").finish_non_exhaustive()
+    }
+}

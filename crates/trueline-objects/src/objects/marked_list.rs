@@ -1,0 +1,205 @@
+//! A sorted list from which nodes are taken out in two steps: marked, then unlinked. What [`ListSet`](super::ListSet) and
+//! [`Multiset`](super::Multiset) are made of.
+//!
+//! T. L. Harris: A pragmatic implementation of non-blocking linked-lists. DISC 2001; M. M. Michael: High performance dynamic lock-free
+//! hash tables and list-based sets. SPAA 2002.
+//!
+//! The mark of a node is a bit of its own link to the next node, so that whoever marks it also keeps others from changing that link: nothing
+//! can be linked behind a node that is going.
+//!
+//! **Invariants.** (1) The nodes that can be reached by links from the head ascend. (2) The link of a marked node does not change any more. (3) A
+//! node that is not marked and has been linked can be reached. (4) At most one node of a key is not marked.
+//!
+//! **What a search may read.** A pointer that an operation finds leads to a node that could be reached at some time since the operation
+//! began, so that it is not freed before it ends (`grace.rs`). This is plain if the pointer was found in a node that is linked. If it was found
+//! in a marked node that has been unlinked since the operation began, then the node behind it took its place at that time, by (2).
+//!
+//! **Orderings.** Links are read with acquire and written with release, so that who finds a node sees what is in it. Each operation begins with the
+//! sequentially consistent fence of `grace.rs`: of two operations of a thread the second does not read less than the first, whatever
+//! the processor, and two threads cannot see two changes in opposite orders.
+
+use super::grace::{Domain, Inside};
+use super::mark::{is_marked, marked, unmarked};
+use super::sync::atomic::{AtomicPtr, Ordering};
+use super::sync::cell::UnsafeCell;
+use std::cmp;
+use std::ptr;
+
+/// A sorted list.
+pub(crate) struct MarkedList<E> {
+    head: AtomicPtr<Node<E>>,
+    domain: Domain<Node<E>>,
+}
+
+/// What is in the list.
+pub(crate) struct Node<E> {
+    /// Written before the node is in the list, and not after.
+    entry: UnsafeCell<E>,
+    /// Marked: the node is going, or gone.
+    next: AtomicPtr<Node<E>>,
+}
+
+// SAFETY: threads share the entries and drop those that others have made; links are atomic, and entries are not written.
+unsafe impl<E: Send + Sync> Send for MarkedList<E> {}
+// SAFETY: as above.
+unsafe impl<E: Send + Sync> Sync for MarkedList<E> {}
+
+/// A place in the list, and what was there when it was found.
+pub(crate) struct Place<'a, E> {
+    /// The link of a node that was not marked, or the head.
+    link: &'a AtomicPtr<Node<E>>,
+    /// What it led to: the first node whose entry is not less.
+    next: *mut Node<E>,
+    /// That node, if its entry is the one that was looked for. It was not marked.
+    pub(crate) found: Option<&'a Node<E>>,
+}
+
+impl<E> Node<E> {
+    pub(crate) fn new(entry: E) -> Box<Node<E>> {
+        Box::new(Node { entry: UnsafeCell::new(entry), next: AtomicPtr::new(ptr::null_mut()) })
+    }
+
+    #[inline]
+    pub(crate) fn entry(&self) -> &E {
+        // SAFETY: it is not written while the node is shared.
+        self.entry.with(|entry| unsafe { &*entry })
+    }
+
+    pub(crate) fn into_entry(self) -> E {
+        self.entry.into_inner()
+    }
+
+    pub(crate) fn is_marked(&self) -> bool {
+        is_marked(self.next.load(Ordering::Acquire))
+    }
+
+    /// Marks the node; tells whether it was this call that did.
+    pub(crate) fn mark(&self) -> bool {
+        let mut next = self.next.load(Ordering::Acquire);
+        while !is_marked(next) {
+            let (yes, no) = (Ordering::AcqRel, Ordering::Acquire);
+            match self.next.compare_exchange_weak(next, marked(next), yes, no) {
+                Ok(_) => return true,
+                Err(found) => next = found,
+            }
+        }
+        false
+    }
+}
+
+impl<E> MarkedList<E> {
+    pub(crate) fn new(batch: usize) -> MarkedList<E> {
+        MarkedList { head: AtomicPtr::new(ptr::null_mut()), domain: Domain::new(batch) }
+    }
+
+    /// Runs an operation.
+    #[inline]
+    pub(crate) fn enter<R>(&self, operation: impl FnOnce(&Search<'_, E>) -> R) -> R {
+        self.domain.enter(|inside| operation(&Search { list: self, inside }))
+    }
+}
+
+/// The list in the hands of one operation.
+pub(crate) struct Search<'a, E> {
+    list: &'a MarkedList<E>,
+    inside: &'a Inside<'a, Node<E>>,
+}
+
+impl<E> Search<'_, E> {
+    /// The place of an entry, of which `order` says how others compare with it. Unlinks the marked nodes that it comes across.
+    pub(crate) fn find(&self, order: impl Fn(&E) -> cmp::Ordering) -> Place<'_, E> {
+        'anew: loop {
+            let mut link = &self.list.head;
+            let mut next = link.load(Ordering::Acquire);
+            loop {
+                // SAFETY: see the module's text.
+                let Some(node) = (unsafe { next.as_ref() }) else {
+                    return Place { link, next, found: None };
+                };
+                let after = node.next.load(Ordering::Acquire);
+                if is_marked(after) {
+                    match self.unlink(link, node, unmarked(after)) {
+                        Ok(()) => next = unmarked(after),
+                        // The node before is going, too, and this link does not count any more.
+                        Err(found) if is_marked(found) => continue 'anew,
+                        Err(found) => next = found,
+                    }
+                    continue;
+                }
+                match order(node.entry()) {
+                    cmp::Ordering::Less => (link, next) = (&node.next, after),
+                    cmp::Ordering::Equal => return Place { link, next, found: Some(node) },
+                    cmp::Ordering::Greater => return Place { link, next, found: None },
+                }
+            }
+        }
+    }
+
+    /// The node of an entry, marked or not, without helping anybody. It could be reached at some time since the operation began; and if
+    /// there is none, there was a time since then at which the list had no such entry.
+    pub(crate) fn look_up(&self, order: impl Fn(&E) -> cmp::Ordering) -> Option<&Node<E>> {
+        let mut next = self.list.head.load(Ordering::Acquire);
+        loop {
+            // SAFETY: see the module's text.
+            let node = unsafe { next.as_ref() }?;
+            match order(node.entry()) {
+                cmp::Ordering::Less => next = unmarked(node.next.load(Ordering::Acquire)),
+                cmp::Ordering::Equal => return Some(node),
+                cmp::Ordering::Greater => return None,
+            }
+        }
+    }
+
+    /// Links a new node at a place where its entry was not found; gives it back if the place has changed.
+    pub(crate) fn link(
+        &self,
+        place: &Place<'_, E>,
+        mut node: Box<Node<E>>,
+    ) -> Result<(), Box<Node<E>>> {
+        *node.next.get_mut() = place.next;
+        let node = Box::into_raw(node);
+        // Release: who follows the link sees what is in the node.
+        let (yes, no) = (Ordering::Release, Ordering::Relaxed);
+        match place.link.compare_exchange(place.next, node, yes, no) {
+            Ok(_) => Ok(()),
+            // SAFETY: the node was made from a box, and nobody else has seen it.
+            Err(_) => Err(unsafe { Box::from_raw(node) }),
+        }
+    }
+
+    /// Unlinks a node that was found and has been marked, here or by the next search that comes across it.
+    pub(crate) fn clean_up(&self, place: &Place<'_, E>, order: impl Fn(&E) -> cmp::Ordering) {
+        let Some(node) = place.found else { return };
+        let after = unmarked(node.next.load(Ordering::Acquire));
+        if self.unlink(place.link, node, after).is_err() {
+            // Another one has unlinked it, or something was linked before it: a search comes across it.
+            self.find(order);
+        }
+    }
+
+    /// Unlinks a marked node, with the node behind it; if that fails, yields what the link is now.
+    fn unlink(
+        &self,
+        link: &AtomicPtr<Node<E>>,
+        node: &Node<E>,
+        after: *mut Node<E>,
+    ) -> Result<(), *mut Node<E>> {
+        let node = ptr::from_ref(node).cast_mut();
+        // Release: who reads the link sees the node behind as this thread does.
+        link.compare_exchange(node, after, Ordering::Release, Ordering::Acquire)?;
+        // SAFETY: the link was the only one that led to the node from nodes that can be reached, and nobody links a marked node again.
+        unsafe { self.inside.retire(node) };
+        Ok(())
+    }
+}
+
+impl<E> Drop for MarkedList<E> {
+    fn drop(&mut self) {
+        let mut next = *self.head.get_mut();
+        while !next.is_null() {
+            // SAFETY: nobody else has the list, and each node is in it once; those that were unlinked are the domain's.
+            let mut node = unsafe { Box::from_raw(next) };
+            next = unmarked(*node.next.get_mut());
+        }
+    }
+}

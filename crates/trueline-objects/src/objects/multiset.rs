@@ -1,0 +1,147 @@
+//! A lock-free multiset: a sorted list with a count in each node.
+//!
+//! The 'multiple set' of the library of Wing and Gong (Testing and verifying concurrent objects. JPDC 17, 1993), as a list of Harris
+//! and Michael (`marked_list.rs`) whose nodes have counts.
+//!
+//! A value is there as often as the count of its node says, and not at all if it has no node. **Invariant:** a count that is 0 stays 0: its node is
+//! going, and who needs the value again helps it go and links a new one. So at most one node of a value has a count above 0, and that node
+//! is not marked.
+//!
+//! **Linearization.** `add` where it raises a count, or links its node, whose count is 1. `remove` where it lowers a count. `count` where it reads a
+//! count above 0. `remove` and `count` that find no node, or a count of 0: at a time since they began at which the value was absent.
+//! For the node could be reached at some time since then: if its count was 0 by that time, the value was absent then, since a new node is linked
+//! only after the old one is unlinked; else it was absent when the count became 0. Where there is no node, as in `list_set.rs`.
+//!
+//! **Order.** The changes of a value are ordered by the modification order of the count that they change, and those of a count come before
+//! those of the node that is linked after it; changes of different values commute.
+//!
+//! **Progress.** `add` and `remove` are lock-free; `count` and `contains` never start over and write nothing. **Cost.** O(n) comparisons for n different
+//! values. Nodes are freed as `grace.rs` says.
+
+use super::grace;
+use super::marked_list::{MarkedList, Node};
+use super::sync::atomic::{AtomicUsize, Ordering};
+use std::borrow::Borrow;
+
+/// A lock-free multiset.
+///
+/// ```
+/// let bag = trueline_objects::Multiset::new();
+/// bag.add("screw");
+/// bag.add("screw");
+/// assert_eq!(bag.count("screw"), 2);
+/// assert!(bag.remove("screw"));
+/// assert!(bag.contains("screw") && !bag.contains("nail"));
+/// ```
+pub struct Multiset<T> {
+    list: MarkedList<Counted<T>>,
+}
+
+struct Counted<T> {
+    value: T,
+    /// Stays 0 once it is.
+    count: AtomicUsize,
+}
+
+impl<T> Counted<T> {
+    /// Adds to the count, or takes from it, if it is not 0; yields what it was then.
+    fn change(&self, to: impl Fn(usize) -> usize) -> Option<usize> {
+        let mut count = self.count.load(Ordering::Acquire);
+        while count > 0 {
+            let (yes, no) = (Ordering::AcqRel, Ordering::Acquire);
+            match self.count.compare_exchange_weak(count, to(count), yes, no) {
+                Ok(_) => return Some(count),
+                Err(found) => count = found,
+            }
+        }
+        None
+    }
+}
+
+impl<T: Ord> Multiset<T> {
+    /// An empty multiset.
+    pub fn new() -> Multiset<T> {
+        Multiset::with_batch(grace::BATCH)
+    }
+
+    /// An empty multiset in which a thread tries to free nodes after it has unlinked so many (64 if not told otherwise).
+    pub fn with_batch(batch: usize) -> Multiset<T> {
+        Multiset { list: MarkedList::new(batch) }
+    }
+
+    /// Adds a value once more.
+    ///
+    /// # Panics
+    /// If it is there `usize::MAX` times.
+    pub fn add(&self, value: T) {
+        let more = |count: usize| count.checked_add(1).expect("more than can be counted");
+        self.list.enter(|search| {
+            let mut value = value;
+            loop {
+                let place = search.find(|other| other.value.cmp(&value));
+                if let Some(node) = place.found {
+                    if node.entry().change(more).is_some() {
+                        return;
+                    }
+                    // The node is going. Once it is marked, the search unlinks it.
+                    node.mark();
+                    continue;
+                }
+                let node = Node::new(Counted { value, count: AtomicUsize::new(1) });
+                match search.link(&place, node) {
+                    Ok(()) => return,
+                    Err(back) => value = back.into_entry().value,
+                }
+            }
+        });
+    }
+
+    /// Removes a value once; tells whether it was there.
+    pub fn remove<Q: Ord + ?Sized>(&self, value: &Q) -> bool
+    where
+        T: Borrow<Q>,
+    {
+        let order = |other: &Counted<T>| other.value.borrow().cmp(value);
+        self.list.enter(|search| {
+            let place = search.find(order);
+            let Some(node) = place.found else { return false };
+            let before = node.entry().change(|count| count - 1);
+            if before == Some(1) {
+                node.mark();
+                search.clean_up(&place, order);
+            }
+            before.is_some()
+        })
+    }
+
+    /// How many times the value is there.
+    pub fn count<Q: Ord + ?Sized>(&self, value: &Q) -> usize
+    where
+        T: Borrow<Q>,
+    {
+        self.list.enter(|search| {
+            let node = search.look_up(|other| other.value.borrow().cmp(value));
+            node.map_or(0, |node| node.entry().count.load(Ordering::Acquire))
+        })
+    }
+
+    /// Whether the value is there.
+    pub fn contains<Q: Ord + ?Sized>(&self, value: &Q) -> bool
+    where
+        T: Borrow<Q>,
+    {
+        self.count(value) > 0
+    }
+}
+
+impl<T: Ord> Default for Multiset<T> {
+    fn default() -> Multiset<T> {
+        Multiset::new()
+    }
+}
+
+impl<T> std::fmt::Debug for Multiset<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Multiset").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,450 @@
+//! A lock-free priority queue without a bound: a skip list whose first nodes are taken by marking the links to them.
+//!
+//! J. Lindén, B. Jonsson: A skiplist-based concurrent priority queue with minimal memory contention. OPODIS 2013, for the lowest level; for those above
+//! it K. Fraser: Practical lock-freedom. 2004. That nodes are freed, and when, is our own.
+//!
+//! **The lowest level** is a list of all nodes, the best first, and of equal ones the oldest first. A node is taken by a mark in the link that leads *to* it,
+//! which is the one of the node before it. Nodes are taken from the front only: those that are taken are a prefix of the list, whose last one has a link
+//! without a mark, to the best node that is left. So whoever takes a node and whoever links a better one change the same link, and one of
+//! the two fails. (Where a mark says that the node itself is taken, as in I. Lotan, N. Shavit: Skiplist-based concurrent priority queues. IPDPS 2000,
+//! a better node can be linked behind the back of a `pop`, which then takes a worse one that came even later: the mutant `-marks-nodes`.) The taken
+//! nodes in front are cut off, some at a time, by moving the head's link to one that stays.
+//!
+//! **The levels above** are sorted lists of some of the nodes that tell where to begin, and nothing else: whether a node is in them has no
+//! bearing on what the queue holds. There a node is taken out as in `marked_list.rs`, by a mark in its own link: who pops a node marks it on all its levels and
+//! unlinks it there, and so does who pushes it, if it finds the mark after it has linked the node. Where two threads get into each other's way, a tower
+//! just stays lower.
+//!
+//! **When nodes are freed.** A node is *busy* while the thread that pushes it or the one that pops it may still have to do with its upper levels.
+//! A cut ends before the first node that is busy. **Invariant:** a node that was cut off, and so all before it, is not linked on any upper level, and will not be. An
+//! operation that begins after that finds neither the node nor, since cuts are at the front, any other way to it: it is retired (`grace.rs`).
+//!
+//! **Linearization.** `push` where it links its node on the lowest level, after the taken ones and before the first one that is worse. `pop` where it
+//! marks a link; if there is nothing, where it reads a link to nothing. `peek` where it reads a link without a mark. Each such link is that of the last taken
+//! node: for the links of the taken nodes before it, and of those that were cut off, are marked.
+//!
+//! **Order.** The values that are in the queue are totally ordered, at each moment, by their places in the list: by priority first, then by the
+//! order of the compare-exchanges that linked them. A `pop` takes the first in this order, so that of equal priorities the one that was pushed first comes
+//! first.
+//!
+//! **Orderings.** Links are read with acquire and written with release; each operation begins with the sequentially consistent fence of `grace.rs`, as in
+//! `marked_list.rs`.
+//!
+//! **Progress.** Lock-free. A thread that is stopped while its node is busy holds up the cutting of nodes, not the others. **Cost.** `push` O(log n)
+//! comparisons expected; `pop` O(1) expected and as many taken nodes as are in front, which is [`Tuning::prefix`] if nobody is stopped.
+
+use super::grace::{self, Domain, Inside};
+use super::growing_array::GrowingArray;
+use super::mark::{is_marked, marked, unmarked};
+use super::padded::Padded;
+use super::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, fence};
+use super::sync::cell::UnsafeCell;
+use super::sync::with_thread_index;
+use std::mem::ManuallyDrop;
+use std::ptr;
+// Not of `sync`: threads do not speak to each other through these.
+use std::sync::atomic::AtomicU64;
+
+/// A lock-free priority queue without a bound: the largest priority first, and of equal ones the oldest first.
+///
+/// ```
+/// use std::cmp::Reverse;
+///
+/// let queue = trueline_objects::PriorityQueue::new();
+/// queue.push(Reverse(7), "later");
+/// queue.push(Reverse(1), "soon");
+/// assert_eq!(queue.peek(), Some(Reverse(1)));
+/// assert_eq!(queue.pop(), Some((Reverse(1), "soon")));
+/// ```
+pub struct PriorityQueue<P, T> {
+    head: Tower<P, T>,
+    domain: Domain<Node<P, T>>,
+    /// For each thread how many heights it has drawn.
+    drawn: GrowingArray<Padded<AtomicU64>>,
+    seed: u64,
+    prefix: usize,
+}
+
+/// What does not change what a queue does, but how fast it is and how much memory it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tuning {
+    /// After how many taken nodes in front they are cut off; at least 1.
+    pub prefix: usize,
+    /// After how many nodes that it has cut off a thread tries to free them; at least 1.
+    pub batch: usize,
+    /// The number of levels, from 1 to 16; each has a quarter of the nodes of the one below.
+    pub levels: usize,
+    /// Where the heights of nodes come from.
+    pub seed: u64,
+}
+
+impl Default for Tuning {
+    fn default() -> Tuning {
+        Tuning { prefix: 32, batch: grace::BATCH, levels: MOST_LEVELS, seed: 0x9e37_79b9_7f4a_7c15 }
+    }
+}
+
+/// The most levels that there can be: enough for 4^15 nodes.
+const MOST_LEVELS: usize = 16;
+
+struct Node<P, T> {
+    /// Written before the node is in the list, and not after.
+    priority: UnsafeCell<P>,
+    /// Moved out by the thread that takes the node.
+    value: UnsafeCell<ManuallyDrop<T>>,
+    /// How many threads may have to do with the upper levels of this node: the one that pushes it, the one that pops it.
+    busy: AtomicUsize,
+    /// On how many upper levels the node is linked, or is about to be, or has just been.
+    linked: AtomicUsize,
+    tower: Tower<P, T>,
+}
+
+/// The links of a node.
+struct Tower<P, T> {
+    /// Marked: what it leads to is taken, and so is this node.
+    next: AtomicPtr<Node<P, T>>,
+    /// From level 1 on. Marked: this node is not on that level any more, or will not be.
+    upper: Box<[AtomicPtr<Node<P, T>>]>,
+}
+
+// SAFETY: values move from the thread that pushes to the one that pops or drops. Priorities are shared: they are compared, cloned
+// and dropped by any thread.
+unsafe impl<P: Send + Sync, T: Send> Send for PriorityQueue<P, T> {}
+// SAFETY: as above: no `&T` is given out.
+unsafe impl<P: Send + Sync, T: Send> Sync for PriorityQueue<P, T> {}
+
+impl<P, T> Tower<P, T> {
+    fn new(height: usize) -> Tower<P, T> {
+        let null = || AtomicPtr::new(ptr::null_mut());
+        Tower { next: null(), upper: (1..height).map(|_| null()).collect() }
+    }
+
+    /// The link on an upper level, which the tower reaches.
+    #[inline]
+    fn link(&self, level: usize) -> &AtomicPtr<Node<P, T>> {
+        &self.upper[level - 1]
+    }
+}
+
+impl<P, T> Node<P, T> {
+    #[inline]
+    fn priority(&self) -> &P {
+        // SAFETY: it is not written while the node is shared.
+        self.priority.with(|priority| unsafe { &*priority })
+    }
+
+    /// Says that a thread has no more to do with the upper levels of the node. Where a comparison panics it is not said, and the node stays.
+    fn is_done_with(&self) {
+        // Release: see `pop`.
+        self.busy.fetch_sub(1, Ordering::Release);
+    }
+
+    fn height(&self) -> usize {
+        self.tower.upper.len() + 1
+    }
+}
+
+/// A tower, and what its link on some level led to.
+type Gap<'a, P, T> = (&'a Tower<P, T>, *mut Node<P, T>);
+
+/// Where a node belongs: on each level the tower before it, and what that led to.
+struct Place<'a, P, T> {
+    towers: [&'a Tower<P, T>; MOST_LEVELS],
+    nexts: [*mut Node<P, T>; MOST_LEVELS],
+}
+
+impl<P: Ord + Clone, T> PriorityQueue<P, T> {
+    /// An empty queue.
+    pub fn new() -> PriorityQueue<P, T> {
+        PriorityQueue::with_tuning(Tuning::default())
+    }
+
+    /// An empty queue, tuned. Numbers that are out of range are taken for the nearest ones that are not.
+    pub fn with_tuning(tuning: Tuning) -> PriorityQueue<P, T> {
+        PriorityQueue {
+            head: Tower::new(tuning.levels.clamp(1, MOST_LEVELS)),
+            domain: Domain::new(tuning.batch),
+            drawn: GrowingArray::new(),
+            seed: tuning.seed,
+            prefix: tuning.prefix.max(1),
+        }
+    }
+
+    /// Puts a value in.
+    pub fn push(&self, priority: P, value: T) {
+        let height = self.draw_height();
+        let mut node = Box::new(Node {
+            priority: UnsafeCell::new(priority),
+            value: UnsafeCell::new(ManuallyDrop::new(value)),
+            busy: AtomicUsize::new(if height > 1 { 2 } else { 0 }),
+            linked: AtomicUsize::new(0),
+            tower: Tower::new(height),
+        });
+        self.domain.enter(|inside| {
+            loop {
+                // If a comparison panics, the value is forgotten with the node: neither is in the queue.
+                let place = self.locate(inside, node.priority());
+                *node.tower.next.get_mut() = place.nexts[0];
+                let pointer = Box::into_raw(node);
+                // Release: who follows the link sees what is in the node.
+                let (yes, no) = (Ordering::Release, Ordering::Relaxed);
+                match place.towers[0].next.compare_exchange(place.nexts[0], pointer, yes, no) {
+                    // SAFETY: the node was in the list since this operation began, so it is not freed before it ends.
+                    Ok(_) => return self.raise(inside, unsafe { &*pointer }, &place),
+                    // SAFETY: the node was made from a box, and nobody else has seen it.
+                    Err(_) => node = unsafe { Box::from_raw(pointer) },
+                }
+            }
+        });
+    }
+
+    /// Takes the value of the highest priority, with its priority; `None` where there is none.
+    pub fn pop(&self) -> Option<(P, T)> {
+        self.domain.enter(|inside| {
+            let first = self.head.next.load(Ordering::Acquire);
+            let (mut tower, mut next) = (&self.head, first);
+            let mut passed = 0;
+            // The node that is to be the first one after a cut.
+            let mut stays: *mut Node<P, T> = ptr::null_mut();
+            let taken = loop {
+                // SAFETY: here and below: nodes that are found on the way could be reached since this operation began.
+                let node = unsafe { unmarked(next).as_ref() }?;
+                if is_marked(next) {
+                    passed += 1;
+                    // Acquire: what was done while it was busy comes before it is freed.
+                    if stays.is_null() && node.busy.load(Ordering::Acquire) > 0 {
+                        stays = unmarked(next);
+                    }
+                    tower = &node.tower;
+                    next = tower.next.load(Ordering::Acquire);
+                    continue;
+                }
+                let (yes, no) = (Ordering::AcqRel, Ordering::Acquire);
+                match tower.next.compare_exchange(next, marked(next), yes, no) {
+                    Ok(_) => break node,
+                    Err(found) => next = found,
+                }
+            };
+            // SAFETY: this thread alone has taken the node, so the value is its own; nobody reads it again.
+            let value =
+                taken.value.with(|value| ManuallyDrop::into_inner(unsafe { ptr::read(value) }));
+            self.take_down(inside, taken);
+            let priority = taken.priority().clone();
+            if passed >= self.prefix {
+                if stays.is_null() {
+                    stays = ptr::from_ref(taken).cast_mut();
+                }
+                self.cut(inside, first, stays);
+            }
+            Some((priority, value))
+        })
+    }
+
+    /// The highest priority; `None` where there is none.
+    pub fn peek(&self) -> Option<P> {
+        self.domain.enter(|_| {
+            let mut next = self.head.next.load(Ordering::Acquire);
+            loop {
+                // SAFETY: as in `pop`.
+                let node = unsafe { unmarked(next).as_ref() }?;
+                if !is_marked(next) {
+                    return Some(node.priority().clone());
+                }
+                next = node.tower.next.load(Ordering::Acquire);
+            }
+        })
+    }
+
+    /// Where a node of this priority belongs: behind all that are taken, and all that are as good or better.
+    fn locate<'a>(&'a self, inside: &'a Inside<'_, Node<P, T>>, priority: &P) -> Place<'a, P, T> {
+        let as_good = |other: &Node<P, T>| other.priority() >= priority;
+        'anew: loop {
+            let mut tower = &self.head;
+            let (towers, nexts) = ([tower; MOST_LEVELS], [ptr::null_mut(); MOST_LEVELS]);
+            let mut place = Place { towers, nexts };
+            for level in (1..=self.head.upper.len()).rev() {
+                let Some((before, next)) = self.advance(inside, level, tower, as_good) else {
+                    continue 'anew;
+                };
+                (place.towers[level], place.nexts[level]) = (before, next);
+                tower = before;
+            }
+            loop {
+                let next = tower.next.load(Ordering::Acquire);
+                // SAFETY: see `advance`.
+                match unsafe { unmarked(next).as_ref() } {
+                    Some(node) if is_marked(next) || as_good(node) => tower = &node.tower,
+                    _ => {
+                        (place.towers[0], place.nexts[0]) = (tower, next);
+                        return place;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Goes on from a tower on an upper level as long as nodes are to be passed; unlinks the marked ones that it comes across. `None`: the tower that
+    /// it stands on is itself not on this level any more.
+    fn advance<'a>(
+        &'a self,
+        _: &'a Inside<'_, Node<P, T>>,
+        level: usize,
+        mut tower: &'a Tower<P, T>,
+        pass: impl Fn(&Node<P, T>) -> bool,
+    ) -> Option<Gap<'a, P, T>> {
+        let mut next = tower.link(level).load(Ordering::Acquire);
+        loop {
+            if is_marked(next) {
+                return None;
+            }
+            // SAFETY: the node was linked on this level at some time since the operation began: see `marked_list.rs`. So it was not cut off
+            // then, and the nodes behind it on the lowest level neither: all of them are freed only after the operation has ended.
+            let Some(node) = (unsafe { next.as_ref() }) else { return Some((tower, next)) };
+            let after = node.tower.link(level).load(Ordering::Acquire);
+            if is_marked(after) {
+                // Release: who reads the link sees the node behind as this thread does.
+                let (yes, no) = (Ordering::Release, Ordering::Acquire);
+                match tower.link(level).compare_exchange(next, unmarked(after), yes, no) {
+                    Ok(_) => {
+                        node.linked.fetch_sub(1, Ordering::Release);
+                        next = unmarked(after);
+                    }
+                    Err(found) => next = found,
+                }
+            } else if pass(node) {
+                (tower, next) = (&node.tower, after);
+            } else {
+                return Some((tower, next));
+            }
+        }
+    }
+
+    /// Links a node on its upper levels, as far as nobody is in the way.
+    fn raise(&self, inside: &Inside<'_, Node<P, T>>, node: &Node<P, T>, place: &Place<'_, P, T>) {
+        if node.height() == 1 {
+            return;
+        }
+        let pointer = ptr::from_ref(node).cast_mut();
+        let (yes, no) = (Ordering::AcqRel, Ordering::Acquire);
+        for level in 1..node.height() {
+            let (link, next) = (node.tower.link(level), place.nexts[level]);
+            // It fails if the node has been popped and its links are marked.
+            if link.compare_exchange(ptr::null_mut(), next, yes, no).is_err() {
+                break;
+            }
+            node.linked.fetch_add(1, Ordering::Relaxed);
+            if place.towers[level].link(level).compare_exchange(next, pointer, yes, no).is_err() {
+                node.linked.fetch_sub(1, Ordering::Relaxed);
+                break;
+            }
+            // With the fence of `take_down`: either this thread sees the mark, or who has made it finds the node on this level.
+            fence(Ordering::SeqCst);
+            if is_marked(link.load(Ordering::Acquire)) {
+                self.sweep(inside, node, level);
+                break;
+            }
+        }
+        node.is_done_with();
+    }
+
+    /// Takes a node that was popped off its upper levels.
+    fn take_down(&self, inside: &Inside<'_, Node<P, T>>, node: &Node<P, T>) {
+        if node.height() == 1 {
+            return;
+        }
+        for level in (1..node.height()).rev() {
+            let link = node.tower.link(level);
+            let mut next = link.load(Ordering::Acquire);
+            // Nobody else marks the links of this node.
+            while let Err(found) =
+                link.compare_exchange(next, marked(next), Ordering::AcqRel, Ordering::Acquire)
+            {
+                next = found;
+            }
+        }
+        fence(Ordering::SeqCst);
+        for level in (1..node.height()).rev() {
+            self.sweep(inside, node, level);
+        }
+        node.is_done_with();
+    }
+
+    /// Unlinks a node that is marked from an upper level, if it is linked there. It is before the first node that is worse.
+    fn sweep(&self, inside: &Inside<'_, Node<P, T>>, node: &Node<P, T>, level: usize) {
+        let may_be_before = |other: &Node<P, T>| {
+            // Acquire: what was read while it was linked was read before. Where it is not linked there is nothing to look for.
+            node.linked.load(Ordering::Acquire) > 0 && other.priority() >= node.priority()
+        };
+        while self.advance(inside, level, &self.head, may_be_before).is_none() {}
+    }
+
+    /// Cuts off the nodes before `stays`, if `first` is still the first one: all of them are taken, and none is busy.
+    fn cut(&self, inside: &Inside<'_, Node<P, T>>, first: *mut Node<P, T>, stays: *mut Node<P, T>) {
+        let mut node = unmarked(first);
+        if node == stays {
+            return;
+        }
+        let (yes, no) = (Ordering::Release, Ordering::Relaxed);
+        let moved = self.head.next.compare_exchange(first, marked(stays), yes, no);
+        if moved.is_err() {
+            return;
+        }
+        while node != stays {
+            // SAFETY: the links of taken nodes do not change, and lead to `stays`. That nobody finds the node any more is the module's invariant.
+            let next = unmarked(unsafe { &*node }.tower.next.load(Ordering::Acquire));
+            // SAFETY: one thread alone has cut the node off; see above.
+            unsafe { inside.retire(node) };
+            node = next;
+        }
+    }
+
+    /// The height of a new node.
+    fn draw_height(&self) -> usize {
+        let levels = self.head.upper.len() + 1;
+        if levels == 1 {
+            return 1;
+        }
+        let (thread, drawn) = with_thread_index(|thread| {
+            let drawn = self.drawn.get(thread);
+            let number = drawn.load(Ordering::Relaxed);
+            drawn.store(number.wrapping_add(1), Ordering::Relaxed);
+            (thread as u64, number)
+        });
+        let mixed = mix(self.seed ^ mix(thread.wrapping_add(1)).wrapping_add(drawn));
+        levels.min(1 + mixed.trailing_zeros() as usize / 2)
+    }
+}
+
+/// The finalizer of splitmix64 (G. L. Steele, D. Lea, C. H. Flood: Fast splittable pseudorandom number generators. OOPSLA 2014).
+fn mix(number: u64) -> u64 {
+    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
+}
+
+impl<P: Ord + Clone, T> Default for PriorityQueue<P, T> {
+    fn default() -> PriorityQueue<P, T> {
+        PriorityQueue::new()
+    }
+}
+
+impl<P, T> Drop for PriorityQueue<P, T> {
+    fn drop(&mut self) {
+        let mut next = *self.head.next.get_mut();
+        while !unmarked(next).is_null() {
+            // SAFETY: nobody else has the queue, and each node is in the list once; those that were cut off are the domain's.
+            let Node { value, mut tower, .. } = *unsafe { Box::from_raw(unmarked(next)) };
+            if !is_marked(next) {
+                drop(ManuallyDrop::into_inner(value.into_inner()));
+            }
+            next = *tower.next.get_mut();
+        }
+    }
+}
+
+impl<P, T> std::fmt::Debug for PriorityQueue<P, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PriorityQueue").finish_non_exhaustive()
+    }
+}

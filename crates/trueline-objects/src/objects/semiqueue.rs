@@ -1,0 +1,230 @@
+//! A semiqueue: a queue whose `deq` takes one of the first k values, so that those who remove need not fight for one place.
+//!
+//! The type is that of J. M. Wing, C. Gong: Testing and verifying concurrent objects. JPDC 17, 1993, section 7. The algorithm is the
+//! segmented queue of Y. Afek, G. Korland, E. Yanovsky: Quasi-linearizability. OPODIS 2010, which, unlike theirs, finds out that
+//! it is empty and frees what it does not need: a list of segments of k cells. `enq` fills the first free cell of the last segment;
+//! `deq` takes any value of the first one, each thread from another cell on.
+//!
+//! A cell is free, then holds a value, then is taken for good. **Invariants:** the cells of a segment are filled in ascending
+//! order, since who fills a cell has seen those before it filled; a segment gets a next one only when all its cells are filled; `head`
+//! leaves a segment when all its cells are taken, and not while `tail` is there.
+//!
+//! **Ordering argument.** Let x <_r y if the cell of x was filled before that of y: a total order, and `enq` adds a value that is
+//! maximal. All values of a segment come before those of the next one, and the first segment never holds more than k: so what `deq` takes
+//! from it is one of the k minimal ones.
+//!
+//! **Linearization.** `enq` where it fills its cell, or links a segment that has its value in the first cell. `deq` where it takes a
+//! cell; if it finds nothing, where it reads in a second look, in ascending order, that the first cell which is not taken is free (then
+//! all behind it are free), or, if all are taken, that there is no next segment. One look is not enough: while it goes on, a
+//! value may come into a cell that it has passed and one leave a cell before it gets there.
+//!
+//! **Progress.** Lock-free. **Cost.** O(k) without contention, and one allocation for each value. Segments are freed as `grace.rs` says.
+
+use super::grace::{self, Domain};
+use super::padded::Padded;
+use super::sync::atomic::{AtomicPtr, Ordering};
+use super::sync::with_thread_index;
+use std::ptr;
+
+/// A lock-free queue without a bound whose `deq` takes one of the first k values.
+///
+/// ```
+/// let queue = trueline_objects::Semiqueue::new(2);
+/// queue.enq("first");
+/// queue.enq("second");
+/// let (one, other) = (queue.deq().unwrap(), queue.deq().unwrap());
+/// assert!((one, other) == ("first", "second") || (one, other) == ("second", "first"));
+/// assert_eq!(queue.deq(), None);
+/// ```
+pub struct Semiqueue<T> {
+    k: usize,
+    head: Padded<AtomicPtr<Segment<T>>>,
+    tail: Padded<AtomicPtr<Segment<T>>>,
+    domain: Domain<Segment<T>>,
+}
+
+struct Segment<T> {
+    /// Null while it is free; [`taken`] when its value is gone; otherwise a value of its own.
+    cells: Box<[AtomicPtr<T>]>,
+    next: AtomicPtr<Segment<T>>,
+}
+
+// SAFETY: values move from the thread that enqueues to the one that dequeues or drops; no two threads have one at a time.
+unsafe impl<T: Send> Send for Semiqueue<T> {}
+// SAFETY: as above: no `&T` is given out.
+unsafe impl<T: Send> Sync for Semiqueue<T> {}
+
+/// What a cell holds when its value is gone: no address of a box, not even of one without a size.
+fn taken<T>() -> *mut T {
+    ptr::without_provenance_mut(usize::MAX)
+}
+
+impl<T> Segment<T> {
+    /// A segment with this in its first cell.
+    fn allocate(k: usize, first: *mut T) -> *mut Segment<T> {
+        let pointers = std::iter::once(first).chain(std::iter::repeat_n(ptr::null_mut(), k - 1));
+        let cells = pointers.map(AtomicPtr::new).collect();
+        Box::into_raw(Box::new(Segment { cells, next: AtomicPtr::new(ptr::null_mut()) }))
+    }
+
+    /// Puts a value into the first free cell; false where there is none.
+    fn fill(&self, value: *mut T) -> bool {
+        // Acquire: a cell is filled only after those before it were seen filled, and who sees this one sees those.
+        self.cells.iter().any(|cell| {
+            let (yes, no) = (Ordering::AcqRel, Ordering::Acquire);
+            cell.load(Ordering::Acquire).is_null()
+                && cell.compare_exchange(ptr::null_mut(), value, yes, no).is_ok()
+        })
+    }
+
+    /// Takes a value out of any cell, this one first.
+    fn take(&self, start: usize) -> Option<T> {
+        let (before, from) = self.cells.split_at(start);
+        from.iter().chain(before).find_map(|cell| {
+            let value = cell.load(Ordering::Acquire);
+            if value.is_null() || value == taken() {
+                return None;
+            }
+            let (yes, no) = (Ordering::AcqRel, Ordering::Relaxed);
+            cell.compare_exchange(value, taken(), yes, no).ok()?;
+            // SAFETY: who takes a cell has its value alone; it was made by `Box::into_raw`.
+            Some(*unsafe { Box::from_raw(value) })
+        })
+    }
+
+    /// What is in the first cell that is not taken; `None` where all are.
+    fn first(&self) -> Option<*mut T> {
+        self.cells.iter().map(|cell| cell.load(Ordering::Acquire)).find(|value| *value != taken())
+    }
+}
+
+impl<T> Semiqueue<T> {
+    /// An empty semiqueue whose `deq` takes one of the first k values.
+    ///
+    /// # Panics
+    /// If k is 0.
+    pub fn new(k: usize) -> Semiqueue<T> {
+        Semiqueue::with_batch(k, grace::BATCH)
+    }
+
+    /// The same, in which a thread tries to free segments after it has passed so many (64 if not told otherwise).
+    ///
+    /// # Panics
+    /// If k is 0.
+    pub fn with_batch(k: usize, batch: usize) -> Semiqueue<T> {
+        assert!(k > 0, "one of the first k values is taken: k is at least 1");
+        let segment = Segment::allocate(k, ptr::null_mut());
+        Semiqueue {
+            k,
+            head: Padded(AtomicPtr::new(segment)),
+            tail: Padded(AtomicPtr::new(segment)),
+            domain: Domain::new(batch),
+        }
+    }
+
+    /// How far out of order values may be taken.
+    pub fn k(&self) -> usize {
+        self.k
+    }
+
+    /// Puts a value at the end.
+    pub fn enq(&self, value: T) {
+        let value = Box::into_raw(Box::new(value));
+        self.domain.enter(|_| {
+            let mut tail = self.tail.load(Ordering::Acquire);
+            loop {
+                // SAFETY: `tail` was in the list since this operation began, so it is not freed before it ends.
+                let segment = unsafe { &*tail };
+                if segment.fill(value) {
+                    return;
+                }
+                let mut next = segment.next.load(Ordering::Acquire);
+                if next.is_null() {
+                    let new = Segment::allocate(self.k, value);
+                    let (yes, no) = (Ordering::AcqRel, Ordering::Acquire);
+                    match segment.next.compare_exchange(ptr::null_mut(), new, yes, no) {
+                        Ok(_) => {
+                            self.advance_tail(tail, new);
+                            return;
+                        }
+                        Err(other) => {
+                            // SAFETY: nobody else has seen the segment; its value is not dropped with it.
+                            drop(unsafe { Box::from_raw(new) });
+                            next = other;
+                        }
+                    }
+                }
+                tail = self.advance_tail(tail, next);
+            }
+        });
+    }
+
+    /// Takes one of the first k values; `None` where there is none.
+    pub fn deq(&self) -> Option<T> {
+        let start = with_thread_index(|index| index % self.k);
+        self.domain.enter(|inside| {
+            let mut head = self.head.load(Ordering::Acquire);
+            loop {
+                // SAFETY: `head` was in the list since this operation began, so it is not freed before it ends.
+                let segment = unsafe { &*head };
+                if let Some(value) = segment.take(start) {
+                    return Some(value);
+                }
+                match segment.first() {
+                    Some(value) if value.is_null() => return None,
+                    // It came in meanwhile.
+                    Some(_) => continue,
+                    None => {}
+                }
+                let next = segment.next.load(Ordering::Acquire);
+                if next.is_null() {
+                    return None;
+                }
+                if self.tail.load(Ordering::Acquire) == head {
+                    self.advance_tail(head, next);
+                }
+                let (yes, no) = (Ordering::AcqRel, Ordering::Acquire);
+                match self.head.compare_exchange(head, next, yes, no) {
+                    Ok(_) => {
+                        // SAFETY: `head` has passed the segment, for good and by this thread alone, and `tail` was further.
+                        unsafe { inside.retire(head) };
+                        head = next;
+                    }
+                    Err(found) => head = found,
+                }
+            }
+        })
+    }
+
+    /// Moves `tail` on by one segment, unless another thread has done so; yields where it is then, or was since.
+    fn advance_tail(&self, from: *mut Segment<T>, to: *mut Segment<T>) -> *mut Segment<T> {
+        match self.tail.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => to,
+            Err(found) => found,
+        }
+    }
+}
+
+impl<T> Drop for Semiqueue<T> {
+    fn drop(&mut self) {
+        let mut head = *self.head.get_mut();
+        while !head.is_null() {
+            // SAFETY: nobody else has the queue, and each segment is in the list once.
+            let mut segment = unsafe { Box::from_raw(head) };
+            for cell in &mut segment.cells {
+                let value = *cell.get_mut();
+                if !value.is_null() && value != taken() {
+                    // SAFETY: the value is in this cell alone; it was made by `Box::into_raw`.
+                    drop(unsafe { Box::from_raw(value) });
+                }
+            }
+            head = *segment.next.get_mut();
+        }
+    }
+}
+
+impl<T> std::fmt::Debug for Semiqueue<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Semiqueue").field("k", &self.k).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,236 @@
+//! A scalable nonzero indicator: tells whether more have arrived than departed, without counting at one place.
+//!
+//! F. Ellen, Y. Lev, V. Luchangco, M. Moir: SNZI: scalable nonzero indicators. PODC 2007. A tree of nodes; a node tells its parent only that
+//! it is no longer empty, and that it is again. The root has an indicator beside its count, which is all that a query reads.
+//!
+//! **A node below the root** counts in halves: it goes from 0 to one half, then its parent is told, then it goes to 1. Who finds one half
+//! helps, and tells the parent too; of those who told it, all but one take it back at the end. **The root** announces with its
+//! first arrival that the indicator must be set; every arrival that sees the announcement sets it. The departure that leaves the root
+//! empty clears the indicator, unless the root's version shows that somebody has arrived since. `models/snzi.tl` is the root.
+//!
+//! **Ordering argument.** Arrivals and departures are ordered by their changes of a node that let the root know, or need not: while
+//! a node has a surplus, its parent has one on its behalf. **Linearization.** `query` at its read; arrivals and departures that let the
+//! surplus of the root begin or end, where the indicator is written for it; others where they change their node.
+//!
+//! **Progress.** `query` is wait-free: one read. Arrivals and departures are lock-free. **Cost.** O(depth) at worst, O(1) where others are at the
+//! same place. **Limits.** At most 2^30 arrivals at a place that have not departed; versions have 32 bits: a departure that is stopped while its
+//! place goes from empty to not empty 2^32 times could be wrong.
+//!
+//! All accesses are sequentially consistent: the version is read after the indicator, the indicator written after the count.
+
+use super::padded::Padded;
+use super::sync::atomic::{AtomicU64, Ordering};
+use super::sync::with_thread_index;
+
+/// Whether anybody is there.
+///
+/// ```
+/// let indicator = trueline_objects::Snzi::new(2);
+/// assert!(!indicator.query());
+/// let arrival = indicator.arrive();
+/// assert!(indicator.query());
+/// drop(arrival);
+/// assert!(!indicator.query());
+/// ```
+pub struct Snzi {
+    /// In the order of a heap: the root first, the children of `i` at `2i + 1` and `2i + 2`, the places last.
+    nodes: Box<[Padded<AtomicU64>]>,
+    /// Twice the number of times that it was written, and one if somebody is there.
+    indicator: Padded<AtomicU64>,
+}
+
+/// Somebody who is there, until it is dropped.
+#[must_use]
+#[derive(Debug)]
+pub struct Arrival<'a> {
+    indicator: &'a Snzi,
+    place: usize,
+}
+
+/// A node as it was read: twice the count, whether the indicator must be set (the root's), a version.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Word {
+    halves: u32,
+    announces: bool,
+    version: u32,
+}
+
+impl Word {
+    fn read(word: u64) -> Word {
+        let low = word as u32;
+        Word { halves: low >> 1, announces: low & 1 == 1, version: (word >> 32) as u32 }
+    }
+
+    fn word(self) -> u64 {
+        u64::from(self.version) << 32 | u64::from(self.halves << 1) | u64::from(self.announces)
+    }
+}
+
+impl Snzi {
+    /// An indicator with `2^depth` places to arrive at. With the depth 0 all arrive at the root.
+    ///
+    /// # Panics
+    /// If the depth is more than 16.
+    pub fn new(depth: u32) -> Snzi {
+        assert!(depth <= 16, "a tree for more threads than there are: the depth is at most 16");
+        let nodes = (0..(2 << depth) - 1).map(|_| Padded(AtomicU64::new(0))).collect();
+        Snzi { nodes, indicator: Padded(AtomicU64::new(0)) }
+    }
+
+    /// Arrives, at the place of this thread.
+    pub fn arrive(&self) -> Arrival<'_> {
+        let place = with_thread_index(|index| index);
+        self.arrive_at(place);
+        Arrival { indicator: self, place }
+    }
+
+    /// Arrives at a place, for good or until somebody departs from it. Places have any numbers: a few share one.
+    pub fn arrive_at(&self, place: usize) {
+        self.arrive_node(self.leaf(place));
+    }
+
+    /// Departs from a place at which somebody has arrived.
+    ///
+    /// # Panics
+    /// Where nobody is at this place: one who departs has arrived there before.
+    pub fn depart_from(&self, place: usize) {
+        self.depart_node(self.leaf(place));
+    }
+
+    /// Whether anybody is there.
+    #[inline]
+    pub fn query(&self) -> bool {
+        self.indicator.load(Ordering::SeqCst) & 1 == 1
+    }
+
+    fn leaf(&self, place: usize) -> usize {
+        let leaves = self.nodes.len().div_ceil(2);
+        leaves - 1 + place % leaves
+    }
+
+    fn arrive_node(&self, node: usize) {
+        if node == 0 {
+            return self.arrive_root();
+        }
+        let (word, parent) = (&self.nodes[node], (node - 1) / 2);
+        // How often the parent was told in vain.
+        let mut vain = 0;
+        loop {
+            let seen = Word::read(word.load(Ordering::SeqCst));
+            if seen.halves > 1 {
+                if change(word, seen, Word { halves: more(seen.halves), ..seen }) {
+                    break;
+                }
+                continue;
+            }
+            let mut half = seen;
+            if seen.halves == 0 {
+                half = Word { halves: 1, version: seen.version.wrapping_add(1), ..seen };
+                if !change(word, seen, half) {
+                    continue;
+                }
+            }
+            self.arrive_node(parent);
+            vain += u32::from(!change(word, half, Word { halves: 2, ..half }));
+            if seen.halves == 0 {
+                // The half was this one's, whoever has made it whole.
+                break;
+            }
+        }
+        for _ in 0..vain {
+            self.depart_node(parent);
+        }
+    }
+
+    fn depart_node(&self, node: usize) {
+        if node == 0 {
+            return self.depart_root();
+        }
+        let word = &self.nodes[node];
+        loop {
+            let seen = Word::read(word.load(Ordering::SeqCst));
+            if change(word, seen, Word { halves: less(seen.halves), ..seen }) {
+                if seen.halves == 2 {
+                    self.depart_node((node - 1) / 2);
+                }
+                return;
+            }
+        }
+    }
+
+    fn arrive_root(&self) {
+        let root = &self.nodes[0];
+        let now = loop {
+            let seen = Word::read(root.load(Ordering::SeqCst));
+            let now = match seen.halves {
+                0 => Word { halves: 2, announces: true, version: seen.version.wrapping_add(1) },
+                halves => Word { halves: more(halves), ..seen },
+            };
+            if change(root, seen, now) {
+                break now;
+            }
+        };
+        if now.announces {
+            let mut seen = self.indicator.load(Ordering::SeqCst);
+            while let Err(other) = self.indicate(seen, true) {
+                seen = other;
+            }
+            // It need not be set again for those who come later. Where this fails, others have come and see to it.
+            change(root, now, Word { announces: false, ..now });
+        }
+    }
+
+    fn depart_root(&self) {
+        let root = &self.nodes[0];
+        let seen = loop {
+            let seen = Word::read(root.load(Ordering::SeqCst));
+            let now = Word { halves: less(seen.halves), announces: false, ..seen };
+            if change(root, seen, now) {
+                break seen;
+            }
+        };
+        if seen.halves > 2 {
+            return;
+        }
+        loop {
+            let indicator = self.indicator.load(Ordering::SeqCst);
+            let now = Word::read(root.load(Ordering::SeqCst));
+            if now.version != seen.version || self.indicate(indicator, false).is_ok() {
+                return;
+            }
+        }
+    }
+
+    /// Writes the indicator if nobody has written it since it was read as this.
+    fn indicate(&self, seen: u64, present: bool) -> Result<u64, u64> {
+        let now = ((seen >> 1).wrapping_add(1) << 1) | u64::from(present);
+        self.indicator.compare_exchange(seen, now, Ordering::SeqCst, Ordering::SeqCst)
+    }
+}
+
+fn more(halves: u32) -> u32 {
+    let more = halves + 2;
+    assert!(more < 1 << 31, "at most 2^30 are at a place");
+    more
+}
+
+fn less(halves: u32) -> u32 {
+    assert!(halves >= 2, "one who departs from a place has arrived at it");
+    halves - 2
+}
+
+fn change(word: &AtomicU64, from: Word, to: Word) -> bool {
+    word.compare_exchange(from.word(), to.word(), Ordering::SeqCst, Ordering::SeqCst).is_ok()
+}
+
+impl Drop for Arrival<'_> {
+    fn drop(&mut self) {
+        self.indicator.depart_from(self.place);
+    }
+}
+
+impl std::fmt::Debug for Snzi {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Snzi").finish_non_exhaustive()
+    }
+}

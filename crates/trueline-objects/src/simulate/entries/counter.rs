@@ -1,0 +1,47 @@
+//! The striped counter and its mutants.
+
+use super::{Entry, Standing, mutant};
+use crate::mutants::counter::{Counter as Mutant, Fault};
+use crate::shadowed;
+
+pub(super) const ENTRIES: &[Entry] = &[
+    COUNTER,
+    mutant(
+        COUNTER,
+        "counter-adds-in-two-steps",
+        "inc adds with a read and a write",
+        "inc() | inc() read()",
+        || Box::new(Mutant::new(Fault::AddsInTwoSteps)),
+    ),
+    mutant(
+        COUNTER,
+        "counter-carries",
+        "inc carries what its stripe has reached to a common total, in two steps",
+        "inc() inc() | read()",
+        || Box::new(Mutant::new(Fault::Carries)),
+    ),
+    mutant(
+        COUNTER,
+        "counter-shares-sum",
+        "read tells the sum that was left last in a common place, which may be an older one",
+        "inc() read() | read()",
+        || Box::new(Mutant::new(Fault::SharesSum)),
+    ),
+];
+
+const COUNTER: Entry = Entry {
+    name: "counter",
+    summary: "a counter that goes up by one: a stripe for each thread, added up by read",
+    standing: Standing::Correct,
+    spec: "counter",
+    note: "it has no add and no dec, with which a sum of stripes would not be linearizable",
+    alphabet: "inc() read()",
+    source: "folklore; see counter.rs for why this one is linearizable",
+    progress: "wait-free",
+    letter: "C",
+    waiting: &[],
+    rule: None,
+    stress_rule: None,
+    shadowed: || Box::new(shadowed::Counter::new()),
+    production: Some(|| Box::new(crate::Counter::new())),
+};

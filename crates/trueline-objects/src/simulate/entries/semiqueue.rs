@@ -1,0 +1,54 @@
+//! The semiqueue and its mutants.
+
+use super::{Entry, Standing, mutant};
+use crate::mutants::semiqueue::{Fault, Queue as Mutant};
+use crate::shadowed;
+
+pub(super) const ENTRIES: &[Entry] = &[
+    SEMIQUEUE,
+    mutant(
+        SEMIQUEUE,
+        "semiqueue-looks-once",
+        "deq says that nothing is there after one look at each cell, while values come and go behind it",
+        "before enq(1); enq(2) deq() | deq()",
+        || Box::new(Mutant::new(2, Fault::LooksOnce)),
+    ),
+    mutant(
+        SEMIQUEUE,
+        "semiqueue-leaves-early",
+        "deq leaves the first segment for good when no value is there, though cells are free",
+        "deq() | enq(1) deq()",
+        || Box::new(Mutant::new(2, Fault::LeavesEarly)),
+    ),
+    mutant(
+        SEMIQUEUE,
+        "semiqueue-too-far",
+        "deq looks into the second segment first: a value overtakes more than one",
+        "before enq(1) enq(2) enq(3); deq() | enq(4)",
+        || Box::new(Mutant::new(2, Fault::TakesTooFar)),
+    ),
+    mutant(
+        SEMIQUEUE,
+        "semiqueue-takes-twice",
+        "deq does not mark what it takes: values are removed again",
+        "before enq(1); deq() | deq()",
+        || Box::new(Mutant::new(2, Fault::TakesTwice)),
+    ),
+];
+
+const SEMIQUEUE: Entry = Entry {
+    name: "semiqueue",
+    summary: "a queue whose deq takes one of the first two values: a list of segments of two cells",
+    standing: Standing::Correct,
+    spec: "semiqueue:k=2",
+    note: "",
+    alphabet: "enq(*) deq()",
+    source: "Wing, Gong, Testing and verifying concurrent objects, 1993; Afek, Korland, Yanovsky, Quasi-linearizability, 2010",
+    progress: "lock-free",
+    letter: "Q",
+    waiting: &[],
+    rule: None,
+    stress_rule: None,
+    shadowed: || Box::new(shadowed::Semiqueue::new(2)),
+    production: Some(|| Box::new(crate::Semiqueue::new(2))),
+};
