@@ -43,7 +43,7 @@ const PRIORITY_QUEUE: Entry = Entry {
     standing: Standing::Correct,
     spec: "priority-queue",
     note: "",
-    alphabet: "insert(*) poll()",
+    alphabet: "insert(1) insert(2) poll()",
     source: "Linden, Jonsson, A skiplist-based concurrent priority queue with minimal memory contention, 2013",
     progress: "lock-free",
     letter: "P",
