@@ -112,6 +112,7 @@ fn faults_are_of_the_kind_that_they_say() {
     assert_eq!(kind("treiber-stack-reuses-nodes"), Kind::NotLinearizable);
     assert_eq!(kind("treiber-stack-relaxed"), Kind::Race);
     assert_eq!(kind("michael-scott-queue-hasty"), Kind::Memory);
+    assert_eq!(kind("list-set-hasty"), Kind::Memory);
     assert_eq!(kind("array-queue-relaxed"), Kind::Race);
     assert_eq!(kind("ticket-lock-relaxed"), Kind::Race);
     assert_eq!(kind("ticket-lock-skips"), Kind::Stuck);
