@@ -129,3 +129,8 @@ pub use ticket_lock::TicketLock;
 pub use treiber_stack::TreiberStack;
 pub use vyukov_queue::VyukovQueue;
 pub use wide_register::WideRegister;
+
+/// The page about the ordered objects, whose example is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/objects/ordered.md")]
+pub struct Ordered;

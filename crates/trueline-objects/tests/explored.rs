@@ -86,6 +86,10 @@ fn ordered_objects_hold_for_programs_with_contents() {
             "b-link-tree",
             "before put(1, 1) put(2, 2) put(3, 3) put(4, 4); put(5, 5) get(4) | put(6, 6) remove(4)",
         ),
+        (
+            "bounded-priority-queue",
+            "before insert(1); poll() insert(3) | insert(2) peek() | poll()",
+        ),
         ("b-link-tree", "before put(1, 1) put(2, 2); put(3, 3) | put(0, 4) get(2) | remove(2)"),
     ] {
         let found = run_text(name, case);
@@ -106,6 +110,7 @@ fn faults_are_of_the_kind_that_they_say() {
     assert_eq!(kind("treiber-stack-reuses-nodes"), Kind::NotLinearizable);
     assert_eq!(kind("treiber-stack-relaxed"), Kind::Race);
     assert_eq!(kind("michael-scott-queue-hasty"), Kind::Memory);
+    assert_eq!(kind("list-set-hasty"), Kind::Memory);
     assert_eq!(kind("array-queue-relaxed"), Kind::Race);
     assert_eq!(kind("ticket-lock-relaxed"), Kind::Race);
     assert_eq!(kind("ticket-lock-skips"), Kind::Stuck);
@@ -247,6 +252,33 @@ fn towers_are_gone_before_their_nodes_are_freed() {
     let thorough = std::env::var("TRUELINE_CASES").is_ok_and(|cases| cases.len() > 3);
     let preemptions = if thorough { 3 } else { 2 };
     explore(all_tall, Some(preemptions), &[3, 2, 1], &[&[pop], &[pop, pop], &[Some(0)]]);
+}
+
+/// What comes first does not get worse while others only push; and who alone pops sees what it then takes, unless something better came.
+#[test]
+fn a_peek_tells_what_is_first() {
+    let report = Exploration::new().run(|| {
+        let tuning = Tuning { prefix: 1, batch: 64, levels: 2, seed: 1312 };
+        let queue = PriorityQueue::with_tuning(tuning);
+        queue.push(2, ());
+        thread::scope(|s| {
+            s.spawn(|| {
+                queue.push(1, ());
+                queue.push(3, ());
+            });
+            s.spawn(|| {
+                let (first, second) = (queue.peek(), queue.peek());
+                assert!(first >= Some(2) && second >= first);
+                let taken = queue.pop().map(|(priority, ())| priority);
+                assert!(
+                    taken >= second
+                        && queue.peek().is_none_or(|left| left == 3 || Some(left) < taken)
+                );
+            });
+        });
+        assert!(queue.peek().is_some());
+    });
+    assert!(report.holds(), "{report}");
 }
 
 #[test]

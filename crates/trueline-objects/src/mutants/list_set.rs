@@ -119,3 +119,90 @@ impl Set {
         }
     }
 }
+
+/// Frees a node as soon as it is unlinked, while others may still stand on it.
+pub(crate) struct HastySet {
+    head: AtomicPtr<Node>,
+}
+
+impl HastySet {
+    pub(crate) fn new() -> HastySet {
+        HastySet { head: AtomicPtr::new(ptr::null_mut()) }
+    }
+
+    pub(crate) fn insert(&self, value: i64) -> bool {
+        loop {
+            let (link, next, found) = self.find(value);
+            if found {
+                return false;
+            }
+            let (next_link, removed) = (AtomicPtr::new(next), AtomicBool::new(false));
+            let node = Box::into_raw(Box::new(Node { value, next: next_link, removed }));
+            if link.compare_exchange(next, node, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+                return true;
+            }
+            // SAFETY: nobody else has seen the node.
+            drop(unsafe { Box::from_raw(node) });
+        }
+    }
+
+    pub(crate) fn remove(&self, value: &i64) -> bool {
+        loop {
+            let (_, pointer, found) = self.find(*value);
+            if !found {
+                return false;
+            }
+            // SAFETY: it is not, here and below: this is the fault, which the explorer finds at the access. There the memory of freed nodes
+            // is kept.
+            let node = unsafe { &*pointer };
+            let next = node.next.load(Ordering::Acquire);
+            let (yes, no) = (Ordering::AcqRel, Ordering::Acquire);
+            if !is_marked(next) && node.next.compare_exchange(next, marked(next), yes, no).is_ok() {
+                self.find(*value);
+                return true;
+            }
+        }
+    }
+
+    pub(crate) fn contains(&self, value: &i64) -> bool {
+        self.find(*value).2
+    }
+
+    fn find(&self, value: i64) -> Place<'_> {
+        'anew: loop {
+            let mut link = &self.head;
+            let mut next = link.load(Ordering::Acquire);
+            loop {
+                // SAFETY: see `remove`.
+                let Some(node) = (unsafe { unmarked(next).as_ref() }) else {
+                    return (link, next, false);
+                };
+                let after = node.next.load(Ordering::Acquire);
+                if is_marked(after) {
+                    let (yes, no) = (Ordering::AcqRel, Ordering::Acquire);
+                    if link.compare_exchange(next, unmarked(after), yes, no).is_err() {
+                        continue 'anew;
+                    }
+                    // SAFETY: this thread alone has unlinked the node; that others still use it is the fault.
+                    drop(unsafe { Box::from_raw(next) });
+                    next = unmarked(after);
+                } else if node.value < value {
+                    (link, next) = (&node.next, after);
+                } else {
+                    return (link, next, node.value == value);
+                }
+            }
+        }
+    }
+}
+
+impl Drop for HastySet {
+    fn drop(&mut self) {
+        let mut next = *self.head.get_mut();
+        while !next.is_null() {
+            // SAFETY: nobody else has the set, and each node is in the list once.
+            let mut node = unsafe { Box::from_raw(unmarked(next)) };
+            next = unmarked(*node.next.get_mut());
+        }
+    }
+}

@@ -182,6 +182,7 @@ macro_rules! sets {
 sets! {
     crate::ListSet<i64>,
     shadowed::ListSet<i64>,
+    mutants::list_set::HastySet,
     mutants::list_set::Set,
 }
 

@@ -42,7 +42,7 @@ const BOUNDED_PRIORITY_QUEUE: Entry = Entry {
     standing: Standing::Correct,
     spec: "bounded-priority-queue:capacity=2",
     note: "values are their own priorities, from 0 to 15",
-    alphabet: "insert(*) poll()",
+    alphabet: "insert(1) insert(2) poll() peek()",
     source: "Shavit, Zemach, Scalable concurrent priority queue algorithms, 1999, made linearizable",
     progress: "waits for an operation on the same priority that is half done",
     letter: "P",

@@ -1,7 +1,7 @@
 //! The list of Harris and Michael, and its mutants.
 
-use super::{Entry, Standing, mutant};
-use crate::mutants::list_set::{Fault, Set as Mutant};
+use super::{Entry, Standing, explored_only, mutant};
+use crate::mutants::list_set::{Fault, HastySet, Set as Mutant};
 use crate::shadowed;
 
 pub(super) const ENTRIES: &[Entry] = &[
@@ -34,6 +34,13 @@ pub(super) const ENTRIES: &[Entry] = &[
         "add(1) contains(1) | add(2)",
         || Box::new(Mutant::new(Fault::LinksWithoutComparing)),
     ),
+    explored_only(mutant(
+        LIST_SET,
+        "list-set-hasty",
+        "frees a node as soon as it is unlinked, while others may still stand on it",
+        "before add(1); remove(1) | contains(2)",
+        || Box::new(HastySet::new()),
+    )),
 ];
 
 const LIST_SET: Entry = Entry {
