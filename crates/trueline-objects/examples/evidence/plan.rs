@@ -3,12 +3,15 @@
 
 use trueline_objects::simulate::Entry;
 
+/// The parameters of a model, one list for each of its runs.
+pub(crate) type Settings = &'static [&'static [(&'static str, i32)]];
+
 /// How far an object is explored, and which model stands for its algorithm.
 pub(crate) struct Plan {
     /// Processes, operations each, and at most so many preemptions.
     pub(crate) sizes: Vec<(usize, usize, Option<u32>)>,
     /// A model of `models/`, and settings beyond those that its header expects.
-    pub(crate) model: Option<(&'static str, &'static [&'static [(&'static str, i32)]])>,
+    pub(crate) model: Option<(&'static str, Settings)>,
     /// Rounds on real threads.
     pub(crate) rounds: u64,
 }
@@ -55,7 +58,7 @@ fn sizes(name: &str) -> Vec<(usize, usize, Option<u32>)> {
     }
 }
 
-fn model(name: &str) -> Option<(&'static str, &'static [&'static [(&'static str, i32)]])> {
+fn model(name: &str) -> Option<(&'static str, Settings)> {
     Some(match name {
         "treiber-stack" => ("treiber", &[&[("procs", 3), ("ops", 2)]]),
         "michael-scott-queue" => ("ms-queue", &[&[("procs", 3), ("ops", 2)]]),
