@@ -116,8 +116,8 @@ fn general(
     ticker: &mut Ticker<'_>,
 ) -> Result<Found, Exhausted> {
     let by = "quasi-search";
-    let spec = Displaced::new(words, bounds.removals);
-    let history = spec.history(question.end == End::Closed);
+    let spec = Displaced::new(words, bounds.removals, question.end);
+    let history = spec.history();
     let all: Vec<u32> = (0..history.len() as u32).collect();
     let problem = Problem::new(&spec, &history, &all, Window::ALL);
     let found = search(&problem, ticker, Which::Both, u64::MAX);
@@ -146,7 +146,7 @@ fn complete(
     mut order: Vec<u32>,
 ) -> Certificate {
     if end == End::Open {
-        let spec = Displaced::new(words, bounds.removals);
+        let spec = Displaced::new(words, bounds.removals, end);
         for value in spec.remainder(&acts, &order) {
             order.push(acts.len() as u32);
             acts.push(Act::Take(value));

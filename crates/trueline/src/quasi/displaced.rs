@@ -8,13 +8,15 @@
 //!
 //! **The open end is an invariant.** An early value that is `r` removals away from its turn in p'' will be `r` + age
 //! places early, whatever follows: additions can only put it back, and each removal that brings it nearer makes it older.
-//! So the bound is tested at every step, and a prefix of a good history is good. The closed end asks in addition
-//! that nothing waits when all is over; [`Op::End`] is an operation that returns last and is legal only then.
+//! So the bound is tested at every step, and a prefix of a good history is good. There is one exception: a stack that is given the same
+//! value again, whose turn comes first then; with repeated values a stack is asked at the end alone. The closed end asks in addition
+//! that nothing waits when all is over. [`Op::End`] is an operation that returns last and asks.
 //!
 //! Cost of a step: O(contents). Checked against brute force over Definition 4 in `tests/quasi`.
 
 use smallvec::SmallVec;
 
+use super::End;
 use super::words::{Act, Contents, Discipline, Words};
 use crate::history::{History, Operation, PENDING};
 use crate::spec::{Spec, Touches};
@@ -24,7 +26,7 @@ use crate::spec::{Spec, Touches};
 pub(super) enum Op {
     Add(u32),
     Take,
-    /// The end of a history with a closed end.
+    /// The end of a history, where something is asked then.
     End,
 }
 
@@ -41,15 +43,20 @@ pub(super) struct State {
 pub(super) struct Displaced<'a> {
     words: &'a Words,
     factor: u32,
+    /// Whether an early value that is too far from its turn stays so, whatever is added.
+    settled: bool,
+    /// Whether nothing may wait at the end.
+    closed: bool,
 }
 
 impl<'a> Displaced<'a> {
-    pub(super) fn new(words: &'a Words, factor: u32) -> Displaced<'a> {
-        Displaced { words, factor }
+    pub(super) fn new(words: &'a Words, factor: u32, end: End) -> Displaced<'a> {
+        let settled = words.discipline != Discipline::Stack || !words.repeats();
+        Displaced { words, factor, settled, closed: end == End::Closed }
     }
 
-    /// The operations as the search wants them, with their end where that is closed.
-    pub(super) fn history(&self, closed: bool) -> History<Op, Option<u32>> {
+    /// The operations as the search wants them, with their end where something is asked then.
+    pub(super) fn history(&self) -> History<Op, Option<u32>> {
         let mut last = 0;
         let mut operations: Vec<Operation<Op, Option<u32>>> = Vec::new();
         for word in &self.words.words {
@@ -66,7 +73,7 @@ impl<'a> Displaced<'a> {
             }
             operations.push(operation(word.call, word.returned, op, result));
         }
-        if closed {
+        if self.closed || !self.settled {
             operations.push(operation(last + 1, last + 2, Op::End, Some(None)));
         }
         History::assemble(operations, Vec::new(), Vec::new(), vec![Default::default()])
@@ -92,8 +99,7 @@ impl<'a> Displaced<'a> {
             }
             levels.push(level);
         }
-        let is_done =
-            |(state, ..): &(State, usize, Act)| state.early.is_empty() && state.late.is_empty();
+        let is_done = |(state, ..): &(State, usize, Act)| self.is_over(state);
         let last = &levels[levels.len() - 1];
         let mut at = last.iter().position(is_done).unwrap_or(0);
         for (level, &o) in levels[1..].iter().zip(order).rev() {
@@ -176,7 +182,13 @@ impl<'a> Displaced<'a> {
                 return None;
             }
         }
-        self.may_end(&after).then_some(after)
+        (!self.settled || self.may_end(&after)).then_some(after)
+    }
+
+    /// True where a history may end so.
+    fn is_over(&self, state: &State) -> bool {
+        let nothing_waits = state.early.is_empty() && state.late.is_empty();
+        nothing_waits || (!self.closed && self.may_end(state))
     }
 
     /// True where some removal of all that remains keeps the bound.
@@ -236,7 +248,7 @@ impl Spec for Displaced<'_> {
                 let mut after = state.clone();
                 after.strict.add(self.words.discipline, *value);
                 // A stack and a priority queue may put an early value back.
-                let put_back = self.words.discipline != Discipline::Queue;
+                let put_back = self.settled && self.words.discipline != Discipline::Queue;
                 if !put_back || after.early.is_empty() || self.may_end(&after) {
                     next.push(after);
                 }
@@ -255,7 +267,7 @@ impl Spec for Displaced<'_> {
                 next.extend(values.filter_map(|value| self.remove(state, value)));
             }
             (Op::End, _) => {
-                if state.early.is_empty() && state.late.is_empty() {
+                if self.is_over(state) {
                     next.push(state.clone());
                 }
             }

@@ -13,8 +13,12 @@
 //! - *Removals first.* A removal that was possible before the addition just made goes before it.
 //! - *Windows.* A value never takes a rank from which its removal is out of reach.
 //!
-//! With a *width* only the most promising configurations go on from return to return. An order found so is an order; only
-//! a search that never had to drop one refutes. Cost: O(n w (p + c)) for width w, p open operations and contents c.
+//! With a *width* only the most promising configurations go on from return to return. Where none is left although some were dropped, the
+//! search goes some returns back, to a mark that it left there, and carries more for a while ([`Retry`]): what is far out of order is so for
+//! reasons that lie near. An order found so is an order; only a search that never had to drop one refutes. Cost: O(n w (p + c)) for width w,
+//! p open operations and contents c.
+
+use std::collections::VecDeque;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
@@ -214,6 +218,28 @@ struct Configuration {
     ancestor: u32,
 }
 
+/// Returns between two marks, and how many marks are kept.
+const STRIDE: usize = 16;
+const MARKS: usize = 128;
+/// How often the search goes back for one return, each time four times as far and as wide.
+const TRIES: u32 = 4;
+
+/// Where the search can begin again: before the return of this number.
+struct Mark {
+    at: usize,
+    called: usize,
+    open: Vec<u32>,
+    alive: Vec<Configuration>,
+    dropped: bool,
+}
+
+/// Up to which return more configurations are carried, and how often the search went back for it.
+#[derive(Clone, Copy, Default)]
+struct Retry {
+    until: usize,
+    tries: u32,
+}
+
 struct Search<'q, 'a> {
     queue: &'q Queue<'a>,
     factor: u32,
@@ -230,6 +256,7 @@ struct Search<'q, 'a> {
     family: Vec<(u32, u32)>,
     prune_at: usize,
     dropped: bool,
+    marks: VecDeque<Mark>,
 }
 
 impl<'q, 'a> Search<'q, 'a> {
@@ -261,6 +288,7 @@ impl<'q, 'a> Search<'q, 'a> {
             family: Vec::new(),
             prune_at: 1 << 18,
             dropped: false,
+            marks: VecDeque::new(),
         })
     }
 
@@ -280,7 +308,21 @@ impl<'q, 'a> Search<'q, 'a> {
             ancestor: ROOT,
         }];
         let mut called = 0;
-        for &returning in &queue.returns {
+        let mut retry = Retry::default();
+        let mut at = 0;
+        while at < queue.returns.len() {
+            let returning = queue.returns[at];
+            if at.is_multiple_of(STRIDE) && self.marks.back().is_none_or(|mark| mark.at < at) {
+                let (open, alive) = (self.open.clone(), alive.clone());
+                self.marks.push_back(Mark { at, called, open, alive, dropped: self.dropped });
+                if self.marks.len() > MARKS {
+                    self.marks.pop_front();
+                }
+            }
+            let width = match at < retry.until {
+                true => self.width.saturating_mul(4usize.pow(retry.tries)),
+                false => self.width,
+            };
             while called < words.len() && words[called].call < words[returning as usize].returned {
                 self.open.push(called as u32);
                 called += 1;
@@ -291,7 +333,7 @@ impl<'q, 'a> Search<'q, 'a> {
                 configuration.last = NONE;
                 self.admit(configuration, bit);
             }
-            let most = self.width.saturating_mul(64);
+            let most = width.saturating_mul(64);
             let mut expanded = 0;
             while let Some(configuration) = self.todo.pop() {
                 expanded += 1;
@@ -304,14 +346,21 @@ impl<'q, 'a> Search<'q, 'a> {
                 self.expand(&configuration, bit);
             }
             if self.ready.is_empty() {
-                return Ok(match self.dropped {
-                    true => Found::Dropped,
-                    false => Found::Refuted(Some(returning)),
-                });
+                if !self.dropped {
+                    return Ok(Found::Refuted(Some(returning)));
+                }
+                match self.back(at, &mut retry) {
+                    Some(mark) => {
+                        (at, called, alive) = (mark.at, mark.called, mark.alive);
+                        (self.open, self.dropped) = (mark.open, mark.dropped);
+                        continue;
+                    }
+                    None => return Ok(Found::Dropped),
+                }
             }
-            if self.ready.len() > self.width {
+            if self.ready.len() > width {
                 self.ready.sort_by_key(|c| c.cost);
-                self.ready.truncate(self.width);
+                self.ready.truncate(width);
                 self.dropped = true;
             }
             alive = std::mem::take(&mut self.ready);
@@ -320,6 +369,7 @@ impl<'q, 'a> Search<'q, 'a> {
             if self.family.len() > self.prune_at {
                 self.prune(&mut alive);
             }
+            at += 1;
         }
         let met = |c: &&Configuration| {
             // p'' removed the ranks below the number of removals: with a closed end p' must have, too.
@@ -330,6 +380,20 @@ impl<'q, 'a> Search<'q, 'a> {
             None if self.dropped => Ok(Found::Dropped),
             None => Ok(Found::Refuted(None)),
         }
+    }
+
+    /// The mark to begin again at after no configuration survived this return; none where that was tried often enough.
+    fn back(&mut self, at: usize, retry: &mut Retry) -> Option<Mark> {
+        retry.tries = if at < retry.until { retry.tries + 1 } else { 1 };
+        if retry.tries > TRIES {
+            return None;
+        }
+        let far = STRIDE * 4usize.pow(retry.tries - 1);
+        retry.until = retry.until.max(at + STRIDE);
+        while self.marks.len() > 1 && self.marks.back().is_some_and(|mark| mark.at + far > at) {
+            self.marks.pop_back();
+        }
+        self.marks.pop_back()
     }
 
     /// Takes the removals that found nothing where they fit, then files the configuration unless it is known.
@@ -492,7 +556,8 @@ impl<'q, 'a> Search<'q, 'a> {
     /// Forgets how configurations came about that are gone.
     fn prune(&mut self, alive: &mut [Configuration]) {
         let mut wanted = vec![false; self.family.len()];
-        for configuration in alive.iter() {
+        let marked = self.marks.iter().flat_map(|mark| &mark.alive);
+        for configuration in alive.iter().chain(marked) {
             let mut at = configuration.ancestor;
             while at != ROOT && !std::mem::replace(&mut wanted[at as usize], true) {
                 at = self.family[at as usize].0;
@@ -510,7 +575,8 @@ impl<'q, 'a> Search<'q, 'a> {
             }
         }
         self.family.truncate(kept);
-        for configuration in alive {
+        let marked = self.marks.iter_mut().flat_map(|mark| &mut mark.alive);
+        for configuration in alive.iter_mut().chain(marked) {
             if configuration.ancestor != ROOT {
                 configuration.ancestor = places[configuration.ancestor as usize];
             }

@@ -107,6 +107,17 @@ impl Words {
         Ok(Words { discipline, initial, words, values })
     }
 
+    /// Whether a value is added twice.
+    pub(crate) fn repeats(&self) -> bool {
+        let mut added = vec![false; self.values.len()];
+        let added_later = self.words.iter().filter_map(|word| match word.act {
+            Act::Add(value) => Some(value),
+            _ => None,
+        });
+        let mut all = self.initial.iter().copied().chain(added_later);
+        all.any(|value| std::mem::replace(&mut added[value as usize], true))
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.words.len()
     }

@@ -10,7 +10,8 @@
 //!   it is empty: the segmented queue, the k-FIFO queue. In a stack, windows are segments of W values: values are
 //!   pushed into the uppermost that has room and popped from the uppermost.
 //! - `displacement=K`: quasi linearizability in the reading `slots` with an open end ([`crate::quasi`]): a removal is within K
-//!   removals of the one in which a strict container would have removed its value.
+//!   removals of the one in which a strict container would have removed its value. A stack is asked at every step, so that a
+//!   value that left too early is not excused by the same value being pushed again; `--quasi` is exact there.
 //!
 //! A correct k-stack promises no bound on displacement, so these are what it is checked against.
 
