@@ -36,6 +36,11 @@
     reason = "each object is compiled over std and over the shadow std"
 )]
 
+/// The page about the ordered objects, whose example is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/objects/ordered.md")]
+pub struct Ordered;
+
 mod sync;
 mod thread_index;
 
@@ -95,8 +100,3 @@ pub use snapshot::Snapshot;
 pub use ticket_lock::TicketLock;
 pub use treiber_stack::TreiberStack;
 pub use vyukov_queue::VyukovQueue;
-
-/// The page about the ordered objects, whose example is compiled and run.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/objects/ordered.md")]
-pub struct Ordered;
