@@ -81,12 +81,13 @@ impl<T> BoundedPriorityQueue<T> {
         }
     }
 
-    /// Whether there can be a queue of so many priorities with room for so many values: `capacity < 2^(64 / priorities)`, rounded down.
+    /// Whether there can be a queue of so many priorities with room for so many values: `capacity < 2^(64 / priorities)`, rounded down, and less
+    /// than 2^32.
     pub fn fits(priorities: usize, capacity: usize) -> bool {
-        let one_or_more = |number: usize| (1..=1 << 32).contains(&number);
-        one_or_more(capacity)
-            && (1..=64).contains(&priorities)
-            && (capacity as u128) < 1 << (64 / priorities)
+        let (capacity, most) = (capacity as u64, u64::from(u32::MAX));
+        (1..=64).contains(&priorities)
+            && (1..=most).contains(&capacity)
+            && u128::from(capacity) < 1 << (64 / priorities)
     }
 
     /// Puts a value in; gives it back where there is no room.
