@@ -21,7 +21,10 @@ pub(crate) fn of(entry: &Entry, quick: bool) -> Plan {
     if quick {
         plan.model = plan.model.map(|(name, _)| (name, &[][..]));
         // They are the slowest by far; the test of all objects covers more of them.
-        if matches!(entry.name, "snapshot" | "k-stack" | "k-stack-of-one" | "snzi") {
+        if matches!(
+            entry.name,
+            "snapshot" | "k-stack" | "k-stack-of-one" | "snzi" | "b-link-tree" | "priority-queue"
+        ) {
             plan.sizes = vec![(2, 1, preemptions(entry.name))];
         }
     }
@@ -51,7 +54,10 @@ fn sizes(name: &str) -> Vec<(usize, usize, Option<u32>)> {
         "fetch-add-queue" => vec![(2, 3, all), (3, 1, Some(4)), (3, 2, Some(2))],
         "snapshot" | "snzi" => vec![(2, 3, all), (3, 1, all), (3, 2, Some(2))],
         name if preemptions(name).is_some() => vec![(2, 2, Some(2)), (3, 1, Some(2))],
-        _ => vec![(2, 2, all), (3, 1, all), (2, 3, Some(3)), (3, 2, Some(2))],
+        // With keys to choose there are thousands of larger programs.
+        "list-set" | "multiset" | "b-link-tree" => vec![(2, 2, all), (3, 1, Some(3))],
+        "priority-queue" | "bounded-priority-queue" => vec![(2, 2, all), (3, 1, Some(3))],
+        _ => vec![(2, 2, all), (3, 1, Some(3)), (2, 3, Some(2)), (3, 2, Some(1))],
     }
 }
 
