@@ -12,7 +12,7 @@ use trueline_objects::simulate::{
     self, Case, Entry, Mode, Request, Simulated, Standing, Verdict, program,
 };
 
-use crate::plan::{self, Plan};
+use crate::plan::{self, Plan, Settings};
 
 /// All that speaks for one object.
 pub(crate) struct Evidence {
@@ -168,7 +168,7 @@ impl Stages {
     }
 }
 
-fn check_model(name: &'static str, further: &[&[(&'static str, i32)]], quick: bool) -> Checked {
+fn check_model(name: &'static str, further: &[Settings], quick: bool) -> Checked {
     let source = library::find(name).expect("a model that is built in").source;
     let model = Model::parse(source).expect("a model that is read by a test");
     let mut runs = Vec::new();

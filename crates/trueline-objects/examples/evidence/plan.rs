@@ -8,10 +8,13 @@ pub(crate) struct Plan {
     /// Processes, operations each, and at most so many preemptions.
     pub(crate) sizes: Vec<(usize, usize, Option<u32>)>,
     /// A model of `models/`, and settings beyond those that its header expects.
-    pub(crate) model: Option<(&'static str, &'static [&'static [(&'static str, i32)]])>,
+    pub(crate) model: Option<(&'static str, &'static [Settings])>,
     /// Rounds on real threads.
     pub(crate) rounds: u64,
 }
+
+/// Parameters of a model.
+pub(crate) type Settings = &'static [(&'static str, i32)];
 
 pub(crate) fn of(entry: &Entry, quick: bool) -> Plan {
     let mut plan = match quick {
@@ -61,7 +64,7 @@ fn sizes(name: &str) -> Vec<(usize, usize, Option<u32>)> {
     }
 }
 
-fn model(name: &str) -> Option<(&'static str, &'static [&'static [(&'static str, i32)]])> {
+fn model(name: &str) -> Option<(&'static str, &'static [Settings])> {
     Some(match name {
         "treiber-stack" => ("treiber", &[&[("procs", 3), ("ops", 2)]]),
         "michael-scott-queue" => ("ms-queue", &[&[("procs", 3), ("ops", 2)]]),
