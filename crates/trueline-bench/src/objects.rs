@@ -17,7 +17,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 15)]
     rounds: usize,
     /// Pairs of an insertion and a removal that each thread makes in a round.
-    #[arg(long, default_value_t = 50_000)]
+    #[arg(long, default_value_t = 20_000)]
     pairs: usize,
     /// Numbers of threads.
     #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 4])]
@@ -48,7 +48,11 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         if arguments.family.as_ref().is_some_and(|wanted| !family.name.contains(wanted)) {
             continue;
         }
-        let heads: String = arguments.threads.iter().map(|n| format!(" {n} threads |")).collect();
+        let heads: String = arguments
+            .threads
+            .iter()
+            .map(|n| format!(" {n} {} |", if n == &1 { "thread" } else { "threads" }))
+            .collect();
         println!("| {} |{heads}", family.name);
         println!("|---|{}", "---|".repeat(arguments.threads.len()));
         let columns: Vec<Vec<String>> =

@@ -6,7 +6,8 @@ use trueline_explore::harness::Kind;
 use trueline_explore::std::thread;
 use trueline_objects::shadowed::priority_queue::Tuning;
 use trueline_objects::shadowed::{
-    BLinkTree, ListSet, MichaelScottQueue, Multiset, PriorityQueue, TreiberStack,
+    BLinkTree, ListSet, MichaelScottQueue, Multiset, PriorityQueue, Semiqueue, StutteringQueue,
+    TreiberStack, WideRegister,
 };
 use trueline_objects::simulate::{
     self, Case, Entry, Request, Simulated, Standing, Verdict, program,
@@ -170,6 +171,37 @@ fn nodes_are_freed_in_the_midst_of_other_operations() {
         queue.deq();
     });
     assert!(queue.holds(), "{queue}");
+}
+
+/// The same where what is freed is a segment, a value that several were told, or words that others read.
+#[test]
+fn segments_and_values_are_freed_in_the_midst_of_other_operations() {
+    let segments = Exploration::new().run(|| {
+        let queue = Semiqueue::with_batch(1, 1);
+        (1..=2).for_each(|value| queue.enq(value));
+        thread::scope(|s| {
+            s.spawn(|| (queue.deq(), queue.deq()));
+            s.spawn(|| queue.deq());
+        });
+    });
+    assert!(segments.holds(), "{segments}");
+    let told = Exploration::new().run(|| {
+        let queue = StutteringQueue::with_batch(2, 1);
+        (1..=2).for_each(|value| queue.enq(value));
+        thread::scope(|s| {
+            s.spawn(|| (queue.deq(), queue.deq()));
+            s.spawn(|| queue.deq());
+        });
+    });
+    assert!(told.holds(), "{told}");
+    let words = Exploration::new().run(|| {
+        let register = WideRegister::with_batch([0; 2], 1);
+        thread::scope(|s| {
+            s.spawn(|| (register.write([1; 2]), register.read()));
+            s.spawn(|| (register.read(), register.write([2; 2])));
+        });
+    });
+    assert!(words.holds(), "{words}");
 }
 
 /// The same for the objects whose operations read what others take out, and go on from there.

@@ -3,18 +3,18 @@
 
 use trueline_objects::simulate::Entry;
 
-/// The parameters of a model, one list for each of its runs.
-pub(crate) type Settings = &'static [&'static [(&'static str, i32)]];
-
 /// How far an object is explored, and which model stands for its algorithm.
 pub(crate) struct Plan {
     /// Processes, operations each, and at most so many preemptions.
     pub(crate) sizes: Vec<(usize, usize, Option<u32>)>,
     /// A model of `models/`, and settings beyond those that its header expects.
-    pub(crate) model: Option<(&'static str, Settings)>,
+    pub(crate) model: Option<(&'static str, &'static [Settings])>,
     /// Rounds on real threads.
     pub(crate) rounds: u64,
 }
+
+/// Parameters of a model.
+pub(crate) type Settings = &'static [(&'static str, i32)];
 
 pub(crate) fn of(entry: &Entry, quick: bool) -> Plan {
     let mut plan = match quick {
@@ -24,7 +24,10 @@ pub(crate) fn of(entry: &Entry, quick: bool) -> Plan {
     if quick {
         plan.model = plan.model.map(|(name, _)| (name, &[][..]));
         // They are the slowest by far; the test of all objects covers more of them.
-        if matches!(entry.name, "snapshot" | "k-stack" | "k-stack-of-one" | "snzi") {
+        if matches!(
+            entry.name,
+            "snapshot" | "k-stack" | "k-stack-of-one" | "snzi" | "b-link-tree" | "priority-queue"
+        ) {
             plan.sizes = vec![(2, 1, preemptions(entry.name))];
         }
     }
@@ -54,11 +57,14 @@ fn sizes(name: &str) -> Vec<(usize, usize, Option<u32>)> {
         "fetch-add-queue" => vec![(2, 3, all), (3, 1, Some(4)), (3, 2, Some(2))],
         "snapshot" | "snzi" => vec![(2, 3, all), (3, 1, all), (3, 2, Some(2))],
         name if preemptions(name).is_some() => vec![(2, 2, Some(2)), (3, 1, Some(2))],
-        _ => vec![(2, 2, all), (3, 1, all), (2, 3, Some(3)), (3, 2, Some(2))],
+        // With keys to choose there are thousands of larger programs.
+        "list-set" | "multiset" | "b-link-tree" => vec![(2, 2, all), (3, 1, Some(3))],
+        "priority-queue" | "bounded-priority-queue" => vec![(2, 2, all), (3, 1, Some(3))],
+        _ => vec![(2, 2, all), (3, 1, Some(3)), (2, 3, Some(2)), (3, 2, Some(1))],
     }
 }
 
-fn model(name: &str) -> Option<(&'static str, Settings)> {
+fn model(name: &str) -> Option<(&'static str, &'static [Settings])> {
     Some(match name {
         "treiber-stack" => ("treiber", &[&[("procs", 3), ("ops", 2)]]),
         "michael-scott-queue" => ("ms-queue", &[&[("procs", 3), ("ops", 2)]]),

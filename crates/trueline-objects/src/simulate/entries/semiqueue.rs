@@ -10,7 +10,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         SEMIQUEUE,
         "semiqueue-looks-once",
         "deq says that nothing is there after one look at each cell, while values come and go behind it",
-        "before enq(1); enq(2) deq() | deq()",
+        "before enq(1); deq() | enq(2) deq()",
         || Box::new(Mutant::new(2, Fault::LooksOnce)),
     ),
     mutant(
