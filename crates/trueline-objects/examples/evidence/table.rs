@@ -85,9 +85,10 @@ fn model(checked: &Checked) -> String {
         verified.map(|run| format!("{}: {}, {}", run.settings, run.verdict, grouped(run.states)));
     let wrong = checked.runs.iter().filter(|run| run.expected == "violation");
     let caught = wrong.clone().filter(|run| run.verdict == "violation").count();
-    let mutants = format!("its mutants: {caught} of {}", wrong.count());
+    let wrong = wrong.count();
+    let mutants = (wrong > 0).then(|| format!("its mutants: {caught} of {wrong}"));
     let name = format!("`{}`", checked.name);
-    lines(std::iter::once(name).chain(verified).chain(std::iter::once(mutants)))
+    lines(std::iter::once(name).chain(verified).chain(mutants))
 }
 
 fn explored(size: &Explored) -> String {
