@@ -14,10 +14,10 @@ use parking_lot::Mutex;
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Rounds.
-    #[arg(long, default_value_t = 15)]
+    #[arg(long, default_value_t = 9)]
     rounds: usize,
-    /// Pairs of an insertion and a removal that each thread makes in a round.
-    #[arg(long, default_value_t = 20_000)]
+    /// Pairs of an insertion and a removal that each thread makes in a round: so many that threads do meet.
+    #[arg(long, default_value_t = 200_000)]
     pairs: usize,
     /// Numbers of threads.
     #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 4])]

@@ -5,6 +5,75 @@ pub(crate) use std::sync::{Mutex, MutexGuard, atomic};
 
 pub(crate) use crate::thread_index::with_thread_index;
 
+use std::cell::Cell;
+
+/// Lets the thread that was quicker go on for a while: each turn waits twice as long as the one before, up to a limit. While one waits the
+/// others have the cache line to themselves, so that together they do more than if all tried all the time.
+#[derive(Default)]
+pub(crate) struct Backoff {
+    turns: Cell<u32>,
+}
+
+impl Backoff {
+    const MOST: u32 = 8;
+
+    /// To be called where a step was in vain because another thread was quicker.
+    #[inline]
+    pub(crate) fn wait(&self) {
+        let turns = self.turns.get();
+        for _ in 0..1_u32 << turns {
+            hint::spin_loop();
+        }
+        self.turns.set(Self::MOST.min(turns + 1));
+    }
+}
+
+/// As `fetch_add(1, SeqCst)`, but gives way to threads that were quicker for a while before it insists.
+#[inline]
+pub(crate) fn take_number(counter: &atomic::AtomicUsize) -> usize {
+    const TRIES: usize = 32;
+    let (yes, no) = (atomic::Ordering::SeqCst, atomic::Ordering::Relaxed);
+    let backoff = Backoff::default();
+    let mut next = counter.load(no);
+    for _ in 0..TRIES {
+        match counter.compare_exchange_weak(next, next.wrapping_add(1), yes, no) {
+            Ok(number) => return number,
+            Err(found) => next = found,
+        }
+        backoff.wait();
+    }
+    counter.fetch_add(1, yes)
+}
+
+/// Waits until something is so, but not for long.
+#[inline]
+pub(crate) fn await_a_while(is_so: impl Fn() -> bool) {
+    const TURNS: usize = 6;
+    let backoff = Backoff::default();
+    for _ in 0..TURNS {
+        if is_so() {
+            return;
+        }
+        backoff.wait();
+    }
+}
+
+/// Freed nodes of one thread and object whose memory is kept for the next ones.
+pub(crate) const SPARE_NODES: usize = 128;
+
+/// Stores a value, and lets no later access of this thread come before it: a store with release and a sequentially consistent fence.
+#[inline]
+pub(crate) fn store_and_fence(place: &atomic::AtomicUsize, value: usize) {
+    if cfg!(any(target_arch = "x86", target_arch = "x86_64")) {
+        // An exchange is a full barrier there, and takes half the time of the instruction that a fence becomes.
+        place.swap(value, atomic::Ordering::SeqCst);
+        atomic::compiler_fence(atomic::Ordering::SeqCst);
+    } else {
+        place.store(value, atomic::Ordering::Release);
+        atomic::fence(atomic::Ordering::SeqCst);
+    }
+}
+
 /// As `std::cell`, with a cell that is told whether it is read or written: what explorations look for races by.
 pub(crate) mod cell {
     /// As `std::cell::UnsafeCell`.

@@ -12,6 +12,7 @@
 //! **Progress.** Blocking: an operation waits for one that has claimed its slot and is not done. Cost: O(1) without contention.
 
 use super::padded::Padded;
+use super::sync::Backoff;
 use super::sync::atomic::{AtomicUsize, Ordering};
 use super::sync::cell::UnsafeCell;
 use super::sync::hint;
@@ -75,6 +76,7 @@ impl<T> ArrayQueue<T> {
 
     /// Puts a value at the end; gives it back where there is no room.
     pub fn enq(&self, value: T) -> Result<(), T> {
+        let backoff = Backoff::default();
         let mut number = self.tail.load(Ordering::SeqCst);
         loop {
             let slot = self.slot(number);
@@ -90,6 +92,7 @@ impl<T> ArrayQueue<T> {
                     }
                     Err(other) => number = other,
                 }
+                backoff.wait();
                 continue;
             }
             if sequence.wrapping_sub(number).cast_signed() < 0 {
@@ -105,6 +108,7 @@ impl<T> ArrayQueue<T> {
 
     /// Takes the oldest value; `None` where there is none.
     pub fn deq(&self) -> Option<T> {
+        let backoff = Backoff::default();
         let mut number = self.head.load(Ordering::SeqCst);
         loop {
             let slot = self.slot(number);
@@ -123,6 +127,7 @@ impl<T> ArrayQueue<T> {
                     }
                     Err(other) => number = other,
                 }
+                backoff.wait();
                 continue;
             }
             if sequence.wrapping_sub(filled).cast_signed() < 0 {

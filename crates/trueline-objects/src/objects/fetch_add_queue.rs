@@ -15,6 +15,9 @@
 //! enqueued at the same time is first may be decided by a later `deq`, as in Herlihy and Wing's queue. `deq` finds nothing where it
 //! reads that as many enqueuers as dequeuers had come by then, or that all cells are handed out and there is no next segment.
 //!
+//! Numbers are taken by a compare-exchange that gives way to quicker threads before the fetch-and-add insists (`sync.rs`), and a `deq` is
+//! patient with an `enq` that has the same cell: neither matters for what is true, both for how often threads wait for a cache line.
+//!
 //! **Progress.** Lock-free: an `enq` and a `deq` may thwart each other as often as a segment has cells; then the `enq` links a segment that has
 //! its value in it. **Cost.** O(1) without contention.
 //! Segments are freed as `grace.rs` says.
@@ -23,6 +26,7 @@ use super::grace::Domain;
 use super::padded::Padded;
 use super::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering};
 use super::sync::cell::UnsafeCell;
+use super::sync::{Backoff, await_a_while, take_number};
 use std::mem::MaybeUninit;
 use std::ptr;
 
@@ -118,6 +122,7 @@ impl<T> Cell<T> {
     /// The caller is the only dequeuer of this cell.
     #[inline]
     unsafe fn take(&self) -> Option<T> {
+        await_a_while(|| self.state.load(Ordering::Relaxed) == FULL);
         // Acquire: see `fill`.
         let full = self.state.swap(DONE, Ordering::Acquire) == FULL;
         // SAFETY: a full cell has a value, which is the dequeuer's alone.
@@ -148,18 +153,20 @@ impl<T> FetchAddQueue<T> {
 
     /// Puts a value at the end.
     pub fn enq(&self, mut value: T) {
+        let backoff = Backoff::default();
         self.domain.enter(|_| {
             let mut tail = self.tail.load(Ordering::Acquire);
             loop {
                 // SAFETY: `tail` was in the list since this operation began, so it is not freed before it ends.
                 let segment = unsafe { &*tail };
-                let number = segment.enqueuers.fetch_add(1, Ordering::SeqCst);
+                let number = take_number(&segment.enqueuers);
                 if let Some(cell) = segment.cells.get(number) {
                     // SAFETY: no other enqueuer has this number.
                     match unsafe { cell.fill(value) } {
                         Ok(()) => return,
                         Err(back) => value = back,
                     }
+                    backoff.wait();
                     continue;
                 }
                 let mut next = segment.next.load(Ordering::Acquire);
@@ -192,6 +199,7 @@ impl<T> FetchAddQueue<T> {
 
     /// Takes the oldest value; `None` where there is none.
     pub fn deq(&self) -> Option<T> {
+        let backoff = Backoff::default();
         self.domain.enter(|inside| {
             let mut head = self.head.load(Ordering::Acquire);
             loop {
@@ -204,12 +212,13 @@ impl<T> FetchAddQueue<T> {
                 {
                     return None;
                 }
-                let number = segment.dequeuers.fetch_add(1, Ordering::SeqCst);
+                let number = take_number(&segment.dequeuers);
                 if let Some(cell) = segment.cells.get(number) {
                     // SAFETY: no other dequeuer has this number.
                     if let Some(value) = unsafe { cell.take() } {
                         return Some(value);
                     }
+                    backoff.wait();
                     continue;
                 }
                 let next = segment.next.load(Ordering::Acquire);

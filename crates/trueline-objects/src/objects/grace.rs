@@ -14,16 +14,19 @@
 //! written with release, the collector comes after all that its thread did with the node.
 //!
 //! Cost: two stores and a fence for each operation, no access that other threads contend for, a look at the numbers of all
-//! threads for each [`Domain::batch`] retired nodes. Limit: while a thread is stopped inside an operation, what is retired is not
+//! threads for each [`Domain::batch`] retired nodes. The memory of some of the nodes that were freed is kept for the next ones of the
+//! same thread ([`Domain::allocate`]): a general allocator has to find out whose memory it is that a thread frees, and to lock it where it
+//! is another's. Limit: while a thread is stopped inside an operation, what is retired is not
 //! freed. It does not keep others from going on: what is lock-free stays so.
 
 use super::growing_array::GrowingArray;
 use super::padded::Padded;
 use super::sync::atomic::{AtomicUsize, Ordering, fence};
 use super::sync::cell::UnsafeCell;
-use super::sync::with_thread_index;
+use super::sync::{SPARE_NODES, store_and_fence, with_thread_index};
 use std::cell::Cell;
-use std::mem;
+use std::mem::{self, MaybeUninit};
+use std::ptr;
 
 /// The batch if not told otherwise.
 pub(crate) const BATCH: usize = 64;
@@ -54,6 +57,8 @@ struct Garbage<N> {
     waiting: Vec<*mut N>,
     /// Who was inside when the thread looked around: the record and its number.
     guests: Vec<(usize, usize)>,
+    /// Memory for nodes, of nodes that were dropped: at most [`SPARE_NODES`].
+    spare: Vec<Box<MaybeUninit<N>>>,
 }
 
 // SAFETY: the raw pointers are owned nodes, dropped by whoever has the domain or, while it is shared, by any thread that uses
@@ -64,7 +69,8 @@ unsafe impl<N: Send> Sync for Record<N> {}
 
 impl<N> Default for Record<N> {
     fn default() -> Record<N> {
-        let garbage = Garbage { fresh: Vec::new(), waiting: Vec::new(), guests: Vec::new() };
+        let (fresh, waiting, guests, spare) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let garbage = Garbage { fresh, waiting, guests, spare };
         let (passes, own_passes, due) = (AtomicUsize::new(0), Cell::new(0), Cell::new(false));
         Record { passes, own_passes, due, garbage: UnsafeCell::new(garbage) }
     }
@@ -91,8 +97,7 @@ impl<N> Domain<N> {
             }
             record.own_passes.set(before.wrapping_add(1));
             // Release: a collector that was waiting for the end of the operation before may see this number in place of the one before it.
-            record.passes.store(before.wrapping_add(1), Ordering::Release);
-            fence(Ordering::SeqCst);
+            store_and_fence(&record.passes, before.wrapping_add(1));
             let leaving = Leaving { record, after: before.wrapping_add(2) };
             let result = operation(&inside);
             drop(leaving);
@@ -103,16 +108,44 @@ impl<N> Domain<N> {
         })
     }
 
+    /// A node on the heap, as if by `Box::into_raw`.
+    #[inline]
+    pub(crate) fn allocate(&self, node: N) -> *mut N {
+        let spare = with_thread_index(|index| {
+            // SAFETY: the record is this thread's own, and nobody borrows the garbage: see `collect`.
+            self.records.get(index).garbage.with_mut(|garbage| unsafe { (*garbage).spare.pop() })
+        });
+        let memory = spare.unwrap_or_else(Box::new_uninit);
+        Box::into_raw(Box::write(memory, node))
+    }
+
     #[cold]
     fn collect(&self, record: &Record<N>) {
-        let freed = record.garbage.with_mut(|garbage| {
-            // SAFETY: the record is this thread's own, and nobody borrows the garbage: `unused` runs no code of the user's.
-            unsafe { &mut *garbage }.unused(self)
-        });
-        for node in freed {
-            // SAFETY: the promise of `retire`, and nobody has a pointer to the node: see the module's text.
-            drop(unsafe { Box::from_raw(node) });
+        // SAFETY: the record is this thread's own, and nobody borrows the garbage: what is done with it runs no code of the user's.
+        let garbage = |run: &mut dyn FnMut(&mut Garbage<N>)| {
+            record.garbage.with_mut(|garbage| run(unsafe { &mut *garbage }));
+        };
+        let mut freed = Vec::new();
+        garbage(&mut |garbage| freed = garbage.unused(self));
+        for node in freed.drain(..) {
+            // SAFETY: the promise of `retire`, and nobody has a pointer to the node: see the module's text. Its memory was a box's.
+            let memory = unsafe {
+                ptr::drop_in_place(node);
+                Box::from_raw(node.cast::<MaybeUninit<N>>())
+            };
+            let mut memory = Some(memory);
+            garbage(&mut |garbage| {
+                if garbage.spare.len() < SPARE_NODES {
+                    garbage.spare.extend(memory.take());
+                }
+            });
         }
+        garbage(&mut |garbage| {
+            // It has room for as many as come next.
+            if garbage.fresh.capacity() == 0 {
+                garbage.fresh = mem::take(&mut freed);
+            }
+        });
     }
 }
 
@@ -141,7 +174,7 @@ impl<N> Inside<'_, N> {
     /// Frees a node when nobody can have a pointer to it any more.
     ///
     /// # Safety
-    /// The node was made by `Box::into_raw`, is retired once, and cannot be reached from the object any more. Dropping it may happen on
+    /// The node was made by `Box::into_raw` or [`Domain::allocate`], is retired once, and cannot be reached from the object any more. Dropping it may happen on
     /// any thread.
     #[inline]
     pub(crate) unsafe fn retire(&self, node: *mut N) {
@@ -189,5 +222,32 @@ impl<N> Drop for Domain<N> {
                 drop(unsafe { Box::from_raw(node) });
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Domain, SPARE_NODES};
+
+    #[test]
+    fn a_thread_keeps_the_memory_of_some_freed_nodes_and_uses_it_again() {
+        let domain = Domain::<u64>::new(1);
+        let spare = || {
+            let record = domain.records.get(super::with_thread_index(|index| index));
+            // SAFETY: nobody else has the domain.
+            record.garbage.with(|garbage| unsafe { (*garbage).spare.len() })
+        };
+        for value in 0..2 * SPARE_NODES as u64 + 8 {
+            domain.enter(|inside| {
+                let node = Box::into_raw(Box::new(value));
+                // SAFETY: nobody else has the node.
+                unsafe { inside.retire(node) };
+            });
+        }
+        assert_eq!(spare(), SPARE_NODES);
+        let node = domain.allocate(7);
+        assert_eq!(spare(), SPARE_NODES.saturating_sub(1));
+        // SAFETY: `allocate` says that it is a box's.
+        assert_eq!(*unsafe { Box::from_raw(node) }, 7);
     }
 }

@@ -13,6 +13,7 @@
 
 use super::grace::{self, Domain};
 use super::padded::Padded;
+use super::sync::Backoff;
 use super::sync::atomic::{AtomicPtr, Ordering};
 use super::sync::cell::UnsafeCell;
 use std::mem::MaybeUninit;
@@ -44,10 +45,8 @@ unsafe impl<T: Send> Send for MichaelScottQueue<T> {}
 unsafe impl<T: Send> Sync for MichaelScottQueue<T> {}
 
 impl<T> Node<T> {
-    /// A node without a value.
-    fn allocate() -> *mut Node<T> {
-        let value = UnsafeCell::new(MaybeUninit::uninit());
-        Box::into_raw(Box::new(Node { value, next: AtomicPtr::new(ptr::null_mut()) }))
+    fn new(value: MaybeUninit<T>) -> Node<T> {
+        Node { value: UnsafeCell::new(value), next: AtomicPtr::new(ptr::null_mut()) }
     }
 }
 
@@ -59,7 +58,7 @@ impl<T> MichaelScottQueue<T> {
 
     /// An empty queue in which a thread tries to free nodes after it has dequeued so many values (64 if not told otherwise).
     pub fn with_batch(batch: usize) -> MichaelScottQueue<T> {
-        let dummy = Node::allocate();
+        let dummy = Box::into_raw(Box::new(Node::new(MaybeUninit::uninit())));
         MichaelScottQueue {
             head: Padded(AtomicPtr::new(dummy)),
             tail: Padded(AtomicPtr::new(dummy)),
@@ -69,9 +68,8 @@ impl<T> MichaelScottQueue<T> {
 
     /// Puts a value at the end.
     pub fn enq(&self, value: T) {
-        let node = Node::allocate();
-        // SAFETY: the node is this thread's own until it is in the list.
-        unsafe { (*node).value.with_mut(|place| (*place).write(value)) };
+        let node = self.domain.allocate(Node::new(MaybeUninit::new(value)));
+        let backoff = Backoff::default();
         self.domain.enter(|_| {
             let mut tail = self.tail.load(Ordering::Acquire);
             loop {
@@ -87,12 +85,14 @@ impl<T> MichaelScottQueue<T> {
                     // Another `enq` is between its two steps, or was when `tail` was read.
                     Err(last) => tail = self.advance_tail(tail, last),
                 }
+                backoff.wait();
             }
         });
     }
 
     /// Takes the oldest value; `None` where there is none.
     pub fn deq(&self) -> Option<T> {
+        let backoff = Backoff::default();
         self.domain.enter(|inside| {
             let mut head = self.head.load(Ordering::Acquire);
             loop {
@@ -122,6 +122,7 @@ impl<T> MichaelScottQueue<T> {
                     }
                     Err(found) => head = found,
                 }
+                backoff.wait();
             }
         })
     }

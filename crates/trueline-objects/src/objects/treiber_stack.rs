@@ -9,6 +9,7 @@
 //! **Progress.** Lock-free: a compare-exchange fails only because another one succeeded. Cost: O(1) without contention.
 
 use super::grace::{self, Domain};
+use super::sync::Backoff;
 use super::sync::atomic::{AtomicPtr, Ordering};
 use super::sync::cell::UnsafeCell;
 use std::mem::ManuallyDrop;
@@ -56,8 +57,9 @@ impl<T> TreiberStack<T> {
     pub fn push(&self, value: T) {
         let value = UnsafeCell::new(ManuallyDrop::new(value));
         let next = UnsafeCell::new(ptr::null_mut());
-        let node = Box::into_raw(Box::new(Node { value, next }));
+        let node = self.domain.allocate(Node { value, next });
         let mut head = self.head.load(Ordering::Relaxed);
+        let backoff = Backoff::default();
         loop {
             // SAFETY: the node is this thread's own until it is in the list.
             unsafe { (*node).next.with_mut(|next| *next = head) };
@@ -68,6 +70,7 @@ impl<T> TreiberStack<T> {
                 Ok(_) => return,
                 Err(found) => head = found,
             }
+            backoff.wait();
         }
     }
 
@@ -75,6 +78,7 @@ impl<T> TreiberStack<T> {
     pub fn pop(&self) -> Option<T> {
         self.domain.enter(|inside| {
             let mut head = self.head.load(Ordering::Acquire);
+            let backoff = Backoff::default();
             loop {
                 if head.is_null() {
                     return None;
@@ -86,6 +90,7 @@ impl<T> TreiberStack<T> {
                     Ok(_) => break,
                     Err(found) => head = found,
                 }
+                backoff.wait();
             }
             // SAFETY: this thread alone has taken the node off, so the value is its own; nobody reads it again.
             let value = unsafe { (*head).value.with(|value| ptr::read(value)) };

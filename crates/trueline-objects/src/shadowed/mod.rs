@@ -8,6 +8,35 @@ pub(crate) mod sync {
 
     use trueline_explore::engine::interface;
 
+    /// In an exploration nobody is quicker: the scheduler decides.
+    #[derive(Default)]
+    pub(crate) struct Backoff;
+
+    impl Backoff {
+        #[inline]
+        pub(crate) fn wait(&self) {}
+    }
+
+    /// As `crate::sync::take_number`, which may try before it does this.
+    #[inline]
+    pub(crate) fn take_number(counter: &atomic::AtomicUsize) -> usize {
+        counter.fetch_add(1, atomic::Ordering::SeqCst)
+    }
+
+    /// To wait changes nothing that an exploration would see.
+    #[inline]
+    pub(crate) fn await_a_while(_is_so: impl Fn() -> bool) {}
+
+    /// In an exploration memory that was freed is the allocator's, which knows it then as freed.
+    pub(crate) const SPARE_NODES: usize = 0;
+
+    /// As `crate::sync::store_and_fence`, for which it is written.
+    #[inline]
+    pub(crate) fn store_and_fence(place: &atomic::AtomicUsize, value: usize) {
+        place.store(value, atomic::Ordering::Release);
+        atomic::fence(atomic::Ordering::SeqCst);
+    }
+
     /// In an exploration the number of the virtual thread, which is the same in each execution.
     #[inline]
     pub(crate) fn with_thread_index<R>(function: impl FnOnce(usize) -> R) -> R {
