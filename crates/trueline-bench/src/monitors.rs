@@ -16,7 +16,7 @@ use trueline::spec::{self, Named};
 use crate::measure::{self, Decision, TempFile, large, seconds};
 
 const SPECS: [&str; 5] = ["queue", "stack", "priority-queue", "register", "set"];
-const RUNS: usize = 3;
+const RUNS: usize = 7;
 /// Once the decisions of a history took this long together, they are not repeated.
 const ENOUGH: Duration = Duration::from_secs(5);
 /// Where the violation is: just before the end.

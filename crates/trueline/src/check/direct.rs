@@ -72,7 +72,7 @@ pub(crate) fn decide_directly<B: Builtin>(
             let order = if partitions == 1 {
                 stretches.pop().map(|stretch| stretch.order).unwrap_or_default()
             } else {
-                merge(history, stretches.iter().flat_map(Stretch::orders))
+                merge(history.len(), stretches.iter().flat_map(Stretch::orders))
             };
             Verdict::Linearizable(Witness { order })
         }
@@ -114,7 +114,7 @@ enum Stop {
 }
 
 impl Stretch {
-    fn orders(&self) -> impl Iterator<Item = &[u32]> {
+    fn orders(&self) -> impl Iterator<Item = &[u32]> + Clone {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, &end)| &self.order[start as usize..end as usize])
     }

@@ -501,26 +501,38 @@ fn join<Op, Ret>(history: &History<Op, Ret>, answers: Vec<Option<PartAnswer>>) -
     }
     let verdict = match unknown {
         Some(unknown) => Verdict::Unknown(unknown),
-        None => Verdict::Linearizable(Witness { order: merge(history, orders) }),
+        None => Verdict::Linearizable(Witness { order: merge(history.len(), &orders) }),
     };
     Outcome { verdict, algorithm, because, partitions, states: 0 }
 }
 
 /// One order of the whole from an order of each part: every operation gets a moment inside its interval, the
 /// latest call up to and including it in its part's order; moments are compared across parts. Operations of one
-/// moment are of one part and stay as they are.
-pub(crate) fn merge<Op, Ret>(
-    history: &History<Op, Ret>,
-    orders: impl IntoIterator<Item = impl AsRef<[u32]>>,
+/// moment are of one part and stay as they are. Operations are numbered by their calls, so a moment is a number, and
+/// counting sorts them: O(n).
+pub(crate) fn merge(
+    operations: usize,
+    orders: impl IntoIterator<Item = impl AsRef<[u32]>> + Clone,
 ) -> Vec<u32> {
-    let mut placed: Vec<(u32, u32)> = Vec::with_capacity(history.len());
+    // How many have a moment; then where the next one of that moment goes.
+    let mut places = vec![0u32; operations];
+    let moment = |latest: &mut u32, &index: &u32| {
+        *latest = index.max(*latest);
+        Some((*latest as usize, index))
+    };
+    for order in orders.clone() {
+        order.as_ref().iter().scan(0, moment).for_each(|(moment, _)| places[moment] += 1);
+    }
+    let mut count = 0;
+    for place in &mut places {
+        count += std::mem::replace(place, count);
+    }
+    let mut merged = vec![0; count as usize];
     for order in orders {
-        let mut moment = 0;
-        for &index in order.as_ref() {
-            moment = moment.max(history.operations()[index as usize].call);
-            placed.push((moment, index));
+        for (moment, index) in order.as_ref().iter().scan(0, moment) {
+            merged[places[moment] as usize] = index;
+            places[moment] += 1;
         }
     }
-    placed.par_sort_by_key(|&(moment, _)| moment);
-    placed.into_iter().map(|(_, index)| index).collect()
+    merged
 }

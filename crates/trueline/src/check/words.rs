@@ -3,6 +3,7 @@
 //! Knows no specification, so it is compiled once. An order that a monitor gives is replayed against the [`Model`] of
 //! the kind before anybody sees it. Cost: O(n log n); 16 bytes an operation besides what the monitor needs.
 
+use std::hint;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -173,10 +174,10 @@ impl Words {
             },
             value => self.others.entry_ref(value).or_insert(u32::MAX),
         };
-        if *place == u32::MAX {
-            *place = self.count;
-            self.count += 1;
-        }
+        // Which of the two it is cannot be foretold, so no branch: a wrong guess would wait for the memory each time.
+        let fresh = *place == u32::MAX;
+        *place = hint::select_unpredictable(fresh, self.count, *place);
+        self.count += u32::from(fresh);
         *place
     }
 

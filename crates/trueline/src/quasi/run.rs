@@ -90,7 +90,7 @@ pub(crate) fn run<B: Builtin>(
             return Ok(whole.finding(verdict, &asked, budget.steps_spent() - steps));
         }
     }
-    let order = merge(history, std::mem::take(&mut whole.orders));
+    let order = merge(history.len(), &whole.orders);
     let verdict = Verdict::Linearizable(Witness { order });
     Ok(whole.finding(verdict, &asked, budget.steps_spent() - steps))
 }
