@@ -8,7 +8,7 @@ mod under_shuttle;
 mod under_trueline;
 
 use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::ensure;
@@ -18,8 +18,6 @@ use crate::measure;
 /// The goals: how many times the executions a second of each.
 const OVER_LOOM: f64 = 10.0;
 const OVER_SHUTTLE: f64 = 3.0;
-/// A program is explored again until this much time has passed, at most this often.
-const REPEATS: usize = 20;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -36,12 +34,11 @@ pub(crate) type Body = fn() -> u64;
 
 /// Takes notes while a program is explored.
 pub(crate) struct Notes {
-    start: Instant,
     inner: Mutex<Inner>,
 }
 
-#[derive(Default)]
 struct Inner {
+    start: Instant,
     executions: u64,
     outcomes: HashSet<u64, foldhash::fast::FixedState>,
     covered: Duration,
@@ -49,15 +46,29 @@ struct Inner {
 
 impl Notes {
     fn new() -> Notes {
-        Notes { start: Instant::now(), inner: Mutex::default() }
+        let (start, outcomes) = (Instant::now(), HashSet::default());
+        let inner = Inner { start, executions: 0, outcomes, covered: Duration::ZERO };
+        Notes { inner: Mutex::new(inner) }
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forgets what was noted.
+    fn restart(&self) {
+        let mut inner = self.inner();
+        inner.executions = 0;
+        inner.outcomes.clear();
+        inner.start = Instant::now();
     }
 
     /// An execution has ended with this outcome.
     pub(crate) fn note(&self, outcome: u64) {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.inner();
         inner.executions += 1;
         if inner.outcomes.insert(outcome) {
-            inner.covered = self.start.elapsed();
+            inner.covered = inner.start.elapsed();
         }
     }
 }
@@ -79,16 +90,18 @@ fn measure_tool(tool: Tool, body: Body, timeout: Duration) -> Measured {
     let started = Instant::now();
     let (mut executions, mut seconds, mut covered) = (0, 0.0, 0.0);
     let mut runs = 0;
+    // Loom and shuttle want bodies that live for ever; a few bytes are not given back.
+    let notes: &'static Notes = Box::leak(Box::new(Notes::new()));
+    // Few programs have enough executions to be timed once: they are explored again and again.
     loop {
-        // Loom and shuttle want bodies that live for ever; a few bytes a run are not given back.
-        let notes: &'static Notes = Box::leak(Box::new(Notes::new()));
+        notes.restart();
         let complete = tool(body, timeout, notes);
-        seconds += notes.start.elapsed().as_secs_f64();
-        let inner = notes.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let inner = notes.inner();
+        seconds += inner.start.elapsed().as_secs_f64();
         executions += inner.executions;
         covered += inner.covered.as_secs_f64();
         runs += 1;
-        if !complete || runs == REPEATS || started.elapsed() > timeout {
+        if !complete || started.elapsed() > timeout {
             return Measured {
                 executions: inner.executions,
                 outcomes: inner.outcomes.len(),
@@ -102,8 +115,8 @@ fn measure_tool(tool: Tool, body: Body, timeout: Duration) -> Measured {
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     println!(
-        "Executions of one exploration ('+': stopped after {:?}); executions a second over up to {REPEATS} explorations;\n\
-         outcomes seen, and the time until the last of them appeared first.\n",
+        "Executions of one exploration ('+': stopped after {:?}); executions a second over all explorations\n\
+         of that time; outcomes seen, and the time until the last of them appeared first.\n",
         arguments.timeout
     );
     println!(
