@@ -1,6 +1,7 @@
 //! Chores of the repository: `cargo xtask ci`, `cargo xtask evidence`, `cargo xtask soak`.
 #![forbid(unsafe_code)]
 
+mod licences;
 mod soak;
 
 use std::env;
@@ -8,7 +9,7 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 const HELP: &str = "\
-cargo xtask ci      formatting, lints, build, tests (the corpus among them), doc tests: all that must pass
+cargo xtask ci      formatting, licences, lints, documentation, build, tests (the corpus among them), doc tests: all that must pass
 cargo xtask soak    the randomised tests with new seeds, until the time is over or one fails (--help says more)
 cargo xtask evidence [--quick] [OBJECT...]
                     models, explorations, stress and mutants of every object of trueline-objects; writes docs/evidence.md, and fails
@@ -60,9 +61,13 @@ fn ci() -> ExitCode {
         ],
         // The objects as they ship, without the feature that others need: nothing of the explorer is compiled then.
         &["clippy", "-p", "trueline-objects", "--all-targets", "--quiet", "--", "-D", "warnings"],
+        &["doc", "--workspace", "--no-deps", "--quiet"],
         &tests,
         &doc_tests,
     ];
+    if !licences::check() {
+        return ExitCode::FAILURE;
+    }
     for step in steps {
         if !run("cargo", step) {
             return ExitCode::FAILURE;
@@ -102,7 +107,7 @@ fn run(program: &str, arguments: &[&str]) -> bool {
     let started = Instant::now();
     // What is built once gains nothing from being prepared for the next time.
     let mut command = Command::new(program);
-    command.args(arguments).env("CARGO_INCREMENTAL", "0");
+    command.args(arguments).env("CARGO_INCREMENTAL", "0").env("RUSTDOCFLAGS", "-D warnings");
     let ok = command.status().is_ok_and(|status| status.success());
     println!("  {:.1} s{}", started.elapsed().as_secs_f64(), if ok { "" } else { ": failed" });
     ok
