@@ -10,7 +10,7 @@ pub(crate) mod sync {
 
     /// In an exploration nobody is quicker: the scheduler decides.
     #[derive(Default)]
-    pub(crate) struct Backoff;
+    pub(crate) struct Backoff(());
 
     impl Backoff {
         #[inline]
