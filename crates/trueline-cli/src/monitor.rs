@@ -240,10 +240,11 @@ impl Watcher<'_> {
         }
         let look = Look {
             width: output::width(None),
-            ascii: output::wants_ascii(self.args.ascii),
+            ascii: output::wants_ascii(self.args.drawing.ascii),
             quiet: self.args.quiet,
         };
-        let text = trueline_report::text(&case, &look).render(output::wants_color(self.args.color));
+        let text = trueline_report::text(&case, &look)
+            .render(output::wants_color(self.args.drawing.color));
         match self.args.quiet {
             true => text,
             false => format!("{text}seen after {}\n", describe(tally, self.skipped)),
