@@ -126,18 +126,21 @@ impl<C> LaggingList<C> {
         }
     }
 
-    /// The node behind one that was the first, when `tail` is further; null where there is none.
+    /// The node behind one that was the first, when `tail` is further; `None` where there is none.
     ///
     /// # Safety
     /// `head` is not freed meanwhile.
     #[inline]
-    pub(crate) unsafe fn second(&self, head: *mut Node<C>) -> *mut Node<C> {
+    pub(crate) unsafe fn second(&self, head: *mut Node<C>) -> Option<*mut Node<C>> {
         loop {
             let tail = self.tail();
             // SAFETY: the caller's promise.
             let next = unsafe { (*head).next() };
-            if next.is_null() || head != tail {
-                return next;
+            if next.is_null() {
+                return None;
+            }
+            if head != tail {
+                return Some(next);
             }
             // Another thread is between its two steps: `head` must not pass `tail`.
             self.advance_tail(tail, next);

@@ -61,10 +61,7 @@ impl<T> MichaelScottQueue<T> {
             let mut head = self.list.head();
             loop {
                 // SAFETY: `head` was the first node at a time since this operation began, so it is not freed before it ends.
-                let next = unsafe { self.list.second(head) };
-                if next.is_null() {
-                    return None;
-                }
+                let next = unsafe { self.list.second(head) }?;
                 // That it succeeds also says that `head` was the first node when `tail` was seen to be further.
                 match self.list.advance_head(head, next) {
                     Ok(()) => {

@@ -92,10 +92,7 @@ impl<T: Copy> StutteringQueue<T> {
             let mut head = self.list.head();
             loop {
                 // SAFETY: `head` was the first node at a time since this operation began, so it is not freed before it ends.
-                let next = unsafe { self.list.second(head) };
-                if next.is_null() {
-                    return None;
-                }
+                let next = unsafe { self.list.second(head) }?;
                 // SAFETY: `next` was in the list at a time since this operation began, so it is not freed before it ends.
                 let told = unsafe { &(*next).content };
                 // AcqRel: who counts later sees what this thread has seen.
