@@ -25,6 +25,7 @@ mod label;
 mod layout;
 mod progress;
 mod published;
+mod scratch;
 mod search;
 mod simple;
 mod spec_sets;
