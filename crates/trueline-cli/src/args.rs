@@ -215,12 +215,8 @@ pub(crate) struct MonitorArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Print the verdict line only
-    #[arg(long, short, conflicts_with = "json")]
-    pub(crate) quiet: bool,
-
     #[command(flatten)]
-    pub(crate) drawing: DrawingArgs,
+    pub(crate) output: OutputArgs,
 }
 
 /// Algorithms that decide a stream.
@@ -277,6 +273,17 @@ impl DecidingArgs {
             .maybe("algorithm", (self.algorithm != Algorithm::Auto).then(|| self.algorithm.name()))
             .maybe("options", Some(letters).filter(|letters| !letters.is_empty()))
     }
+}
+
+/// How much to print, and how.
+#[derive(Debug, Args)]
+pub(crate) struct OutputArgs {
+    /// Print the verdict line only
+    #[arg(long, short, conflicts_with = "json")]
+    pub(crate) quiet: bool,
+
+    #[command(flatten)]
+    pub(crate) drawing: DrawingArgs,
 }
 
 /// How to draw.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{DrawingArgs, LimitArgs};
+use super::{LimitArgs, OutputArgs};
 
 pub(super) const HELP: &str = "\
 A model is a file in the language of docs/model-language.md, or the name of a built-in one ('trueline models').
@@ -84,12 +84,8 @@ pub(crate) struct VerifyArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Print the verdict line only
-    #[arg(long, short, conflicts_with = "json")]
-    pub(crate) quiet: bool,
-
     #[command(flatten)]
-    pub(crate) drawing: DrawingArgs,
+    pub(crate) output: OutputArgs,
 
     /// Columns to fit the drawing into [default: those of the terminal, or 80]
     #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(20..=10_000))]

@@ -35,13 +35,10 @@ impl Queue {
     pub(crate) fn deq(&self) -> Option<i64> {
         loop {
             let segment = self.segments.first();
-            if self.fault == Fault::TakesTooFar
-                && let Some(value) = self.take(segment + 1)
-            {
-                return Some(value);
-            }
-            if let Some(value) = self.take(segment) {
-                return Some(value);
+            let too_far = (self.fault == Fault::TakesTooFar).then_some(segment + 1);
+            let found = too_far.into_iter().chain([segment]).find_map(|from| self.take(from));
+            if found.is_some() {
+                return found;
             }
             match self.segments.settle(segment) {
                 Some(_) if self.fault == Fault::LooksOnce => return None,
