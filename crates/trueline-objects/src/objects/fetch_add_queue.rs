@@ -207,7 +207,7 @@ impl<T> FetchAddQueue<T> {
                     backoff.wait();
                     continue;
                 }
-                // SAFETY: `head` was the first node since this operation began.
+                // SAFETY: `head` was the first node at a time since this operation began.
                 head = unsafe { self.list.leave(inside, head) }?;
             }
         })

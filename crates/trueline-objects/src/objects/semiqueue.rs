@@ -165,7 +165,7 @@ impl<T> Semiqueue<T> {
                     Some(_) => continue,
                     None => {}
                 }
-                // SAFETY: `head` was the first node since this operation began.
+                // SAFETY: `head` was the first node at a time since this operation began.
                 head = unsafe { self.list.leave(inside, head) }?;
             }
         })
