@@ -77,7 +77,7 @@ pub(crate) fn decide(
 }
 
 /// The clock, and the memory as the allocator counts it.
-struct Gauge(Instant);
+pub(crate) struct Gauge(pub(crate) Instant);
 
 impl Meter for Gauge {
     fn elapsed(&self) -> Duration {

@@ -4,13 +4,15 @@
 //! The queue is theirs: slots that are reserved and then filled. Schedules are drawn at random by the explorer, step by step, so that
 //! operations overlap on any machine; all the real-time orders of an execution are decided.
 
-use std::collections::VecDeque;
+#[path = "../../trueline-explore/tests/harness/wing_gong.rs"]
+mod wing_gong;
+
 use std::time::Instant;
 
 use trueline_explore::engine::Sampler;
 use trueline_explore::harness::{Harness, Kind};
-use trueline_explore::std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use trueline_explore::{explore, operations};
+use wing_gong::{Fifo, Slots};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -27,55 +29,8 @@ pub(crate) struct Arguments {
 
 const SLOTS: usize = 128;
 
-struct Slots {
-    items: [AtomicUsize; SLOTS],
-    back: AtomicUsize,
-    reads_range_again: bool,
-}
-
-impl Slots {
-    fn new(reads_range_again: bool) -> Slots {
-        let items = [const { AtomicUsize::new(0) }; SLOTS];
-        Slots { items, back: AtomicUsize::new(0), reads_range_again }
-    }
-
-    fn enq(&self, v: usize) {
-        let slot = self.back.fetch_add(1, SeqCst);
-        self.items[slot].store(v, SeqCst);
-    }
-
-    fn deq(&self) -> usize {
-        loop {
-            let mut range = self.back.load(SeqCst);
-            let mut i = 0;
-            while i < range {
-                let v = self.items[i].swap(0, SeqCst);
-                if v != 0 {
-                    return v;
-                }
-                i += 1;
-                if self.reads_range_again {
-                    range = self.back.load(SeqCst);
-                }
-            }
-        }
-    }
-}
-
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-struct Fifo(VecDeque<usize>);
-
-impl Fifo {
-    fn enq(&mut self, v: usize) {
-        self.0.push_back(v);
-    }
-    fn deq(&mut self) -> usize {
-        self.0.pop_front().unwrap_or(0)
-    }
-}
-
 operations! {
-    enum Op -> Ret for Slots, Fifo {
+    pub(crate) enum Op -> Ret for Slots<SLOTS>, Fifo {
         enq(v: usize);
         deq() -> usize, if |fifo| !fifo.0.is_empty();
     }
@@ -84,7 +39,7 @@ operations! {
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     // Half of the processes put in what the others take out, so that none waits for ever.
     let pairs = arguments.processes.div_ceil(2);
-    let test = |operations: usize, wrong: bool| -> Harness<Slots, Op> {
+    let test = |operations: usize, wrong: bool| -> Harness<Slots<SLOTS>, Op> {
         let each = operations / (2 * pairs);
         let producer = |p: usize| (1..=each).map(|i| Op::enq(p * 100 + i)).collect::<Vec<_>>();
         let consumer = |_| vec![Op::deq(); each];

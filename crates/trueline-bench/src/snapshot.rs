@@ -13,7 +13,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
-use trueline::budget::Meter;
 use trueline::formats::{self, Format, ReadOptions};
 use trueline::stream::{Tested, test_actions};
 use trueline::{Algorithm, Budget, spec};
@@ -21,7 +20,7 @@ use trueline_model::engine::{Options, Simple, Verdict, verify};
 use trueline_model::program::Program;
 use trueline_model::{Model, Semantics, library};
 
-use crate::measure;
+use crate::measure::{self, Gauge};
 use crate::memory;
 
 #[derive(clap::Args)]
@@ -153,17 +152,6 @@ const BUG_WALKS: u64 = 20_000;
 
 const MODES: [&str; 3] = ["normal", "simple", "polynomial"];
 
-struct Clock(Instant);
-
-impl Meter for Clock {
-    fn elapsed(&self) -> Duration {
-        self.0.elapsed()
-    }
-    fn resident(&self) -> u64 {
-        memory::held() as u64
-    }
-}
-
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let wants = |table: u8| arguments.tables.contains(&table);
     let mut wrong = 0;
@@ -290,7 +278,7 @@ fn cell(
     let start = Instant::now();
     memory::reset_peak();
     let before = memory::held();
-    let budget = Budget::unlimited().meter(Clock(start)).time(arguments.timeout);
+    let budget = Budget::unlimited().meter(Gauge(start)).time(arguments.timeout);
     let budget = budget.memory(arguments.memory * 1_000_000);
     let report = verify(&program, &options, &budget);
     let (seconds, bytes) = (start.elapsed().as_secs_f64(), memory::peak() - before);

@@ -13,11 +13,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
 use trueline::Budget;
-use trueline::budget::Meter;
 use trueline_model::engine::{Options, Verdict, verify};
 use trueline_model::{Model, Semantics, library};
 
-use crate::measure;
+use crate::measure::{self, Gauge};
 use crate::memory;
 use crate::plot::{self, Axis, Chart, Scale, Series};
 
@@ -282,17 +281,6 @@ struct Cell {
     decided: bool,
 }
 
-struct Clock(Instant);
-
-impl Meter for Clock {
-    fn elapsed(&self) -> Duration {
-        self.0.elapsed()
-    }
-    fn resident(&self) -> u64 {
-        memory::held() as u64
-    }
-}
-
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     println!(
         "Table 1 of the paper (PAT, 8 cores, 32 GB) beside ours ({} of this machine). states / seconds; - is out of memory there,\n\
@@ -377,7 +365,7 @@ fn cell(row: &Row, method: usize, arguments: &Arguments) -> anyhow::Result<Cell>
     let before = memory::held();
     let start = Instant::now();
     let budget =
-        Budget::unlimited().meter(Clock(start)).time(time).memory(arguments.memory * 1_000_000);
+        Budget::unlimited().meter(Gauge(start)).time(time).memory(arguments.memory * 1_000_000);
     let report = verify(&Arc::new(program), &options, &budget);
     let decided = match &report.verdict {
         Verdict::Verified if !row.violation => true,

@@ -167,13 +167,8 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     pub(crate) witness: bool,
 
-    /// When to use colour; auto: on a terminal
-    #[arg(long, default_value = "auto", value_name = "WHEN")]
-    pub(crate) color: Color,
-
-    /// Draw with ASCII characters only
-    #[arg(long)]
-    pub(crate) ascii: bool,
+    #[command(flatten)]
+    pub(crate) drawing: DrawingArgs,
 
     /// Columns to fit the drawing into [default: those of the terminal, or 80]
     #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(20..=10_000))]
@@ -220,17 +215,8 @@ pub(crate) struct MonitorArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Print the verdict line only
-    #[arg(long, short, conflicts_with = "json")]
-    pub(crate) quiet: bool,
-
-    /// When to use colour; auto: on a terminal
-    #[arg(long, default_value = "auto", value_name = "WHEN")]
-    pub(crate) color: Color,
-
-    /// Draw with ASCII characters only
-    #[arg(long)]
-    pub(crate) ascii: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 /// Algorithms that decide a stream.
@@ -287,6 +273,29 @@ impl DecidingArgs {
             .maybe("algorithm", (self.algorithm != Algorithm::Auto).then(|| self.algorithm.name()))
             .maybe("options", Some(letters).filter(|letters| !letters.is_empty()))
     }
+}
+
+/// How much to print, and how.
+#[derive(Debug, Args)]
+pub(crate) struct OutputArgs {
+    /// Print the verdict line only
+    #[arg(long, short, conflicts_with = "json")]
+    pub(crate) quiet: bool,
+
+    #[command(flatten)]
+    pub(crate) drawing: DrawingArgs,
+}
+
+/// How to draw.
+#[derive(Debug, Args)]
+pub(crate) struct DrawingArgs {
+    /// When to use colour; auto: on a terminal
+    #[arg(long, default_value = "auto", value_name = "WHEN")]
+    pub(crate) color: Color,
+
+    /// Draw with ASCII characters only
+    #[arg(long)]
+    pub(crate) ascii: bool,
 }
 
 /// How far out of order operations may be.

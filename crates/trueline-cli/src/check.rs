@@ -150,7 +150,7 @@ impl Checked {
         };
         let look = Look {
             width: output::width(args.width.map(usize::from)),
-            ascii: output::wants_ascii(args.ascii),
+            ascii: output::wants_ascii(args.drawing.ascii),
             quiet: args.quiet,
         };
         let quasi = self.quasi.as_ref();
@@ -165,7 +165,7 @@ impl Checked {
             Some((asked, finding)) => trueline_report::quasi_text(&case, asked, finding, &look),
             None => trueline_report::text(&case, &look),
         };
-        text.render(output::wants_color(args.color))
+        text.render(output::wants_color(args.drawing.color))
     }
 }
 

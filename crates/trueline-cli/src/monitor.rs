@@ -240,11 +240,12 @@ impl Watcher<'_> {
         }
         let look = Look {
             width: output::width(None),
-            ascii: output::wants_ascii(self.args.ascii),
-            quiet: self.args.quiet,
+            ascii: output::wants_ascii(self.args.output.drawing.ascii),
+            quiet: self.args.output.quiet,
         };
-        let text = trueline_report::text(&case, &look).render(output::wants_color(self.args.color));
-        match self.args.quiet {
+        let text = trueline_report::text(&case, &look)
+            .render(output::wants_color(self.args.output.drawing.color));
+        match self.args.output.quiet {
             true => text,
             false => format!("{text}seen after {}\n", describe(tally, self.skipped)),
         }

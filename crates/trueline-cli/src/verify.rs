@@ -120,10 +120,10 @@ fn verify(name: &str, args: &VerifyArgs) -> Result<(String, Exit), String> {
     }
     let look = Look {
         width: output::width(args.width.map(usize::from)),
-        ascii: output::wants_ascii(args.ascii),
-        quiet: args.quiet,
+        ascii: output::wants_ascii(args.output.drawing.ascii),
+        quiet: args.output.quiet,
     };
-    Ok((report::text(&case, &look).render(output::wants_color(args.color)), exit))
+    Ok((report::text(&case, &look).render(output::wants_color(args.output.drawing.color)), exit))
 }
 
 /// The progress properties that the model asks for; freedom from deadlock in any case.

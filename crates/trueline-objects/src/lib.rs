@@ -66,6 +66,8 @@ mod grace;
 mod growing_array;
 #[path = "objects/herlihy_wing_queue.rs"]
 pub mod herlihy_wing_queue;
+#[path = "objects/lagging_list.rs"]
+mod lagging_list;
 #[path = "objects/list_set.rs"]
 pub mod list_set;
 #[path = "objects/mark.rs"]
@@ -80,6 +82,8 @@ pub mod multiset;
 mod padded;
 #[path = "objects/priority_queue.rs"]
 pub mod priority_queue;
+#[path = "objects/ring.rs"]
+mod ring;
 #[path = "objects/semiqueue.rs"]
 pub mod semiqueue;
 #[path = "objects/snapshot.rs"]

@@ -22,7 +22,7 @@ pub use json::{SCHEMA, json, value};
 pub use lanes::{Bar, lanes};
 pub use quasi::{quasi_json, quasi_text};
 pub use text::text;
-pub use words::{bytes, clean, count, cut, seconds, unbroken, wrap};
+pub use words::{bytes, clean, count, cut, grouped, seconds, unbroken, wrap};
 
 /// One file that was checked, and what came out.
 #[derive(Clone, Copy)]

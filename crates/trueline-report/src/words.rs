@@ -12,7 +12,7 @@ pub fn count(n: u64, one: &str) -> String {
 }
 
 /// `12,345`.
-pub(crate) fn grouped(n: u64) -> String {
+pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::new();
     for (i, digit) in digits.chars().enumerate() {

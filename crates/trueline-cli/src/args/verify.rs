@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{Color, LimitArgs};
+use super::{LimitArgs, OutputArgs};
 
 pub(super) const HELP: &str = "\
 A model is a file in the language of docs/model-language.md, or the name of a built-in one ('trueline models').
@@ -84,17 +84,8 @@ pub(crate) struct VerifyArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Print the verdict line only
-    #[arg(long, short, conflicts_with = "json")]
-    pub(crate) quiet: bool,
-
-    /// When to use colour; auto: on a terminal
-    #[arg(long, default_value = "auto", value_name = "WHEN")]
-    pub(crate) color: Color,
-
-    /// Draw with ASCII characters only
-    #[arg(long)]
-    pub(crate) ascii: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 
     /// Columns to fit the drawing into [default: those of the terminal, or 80]
     #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(20..=10_000))]

@@ -13,8 +13,8 @@
 //! Cost: at most the number of schedules within the bound, `O((n t)^k)` for `n` events, `t` threads, `k` preemptions.
 
 use super::interface::{NOWHERE, ThreadId, ended};
-use super::strategy::{BlockedThread, Decision, Strategy, View};
-use super::trace::{NONE, Trace};
+use super::strategy::{BlockedThread, Decision, Strategy, View, choose_again};
+use super::trace::Trace;
 
 /// A state on the way.
 #[derive(Default)]
@@ -99,13 +99,7 @@ impl Bounded {
     }
 
     fn reverse(&mut self, trace: &Trace, thread: u32, clock: &[u32], wrote: bool, last: u32) {
-        let mut at = last;
-        while at != NONE {
-            let touch = trace.touch(at);
-            at = touch.previous;
-            if !(wrote || touch.wrote) {
-                continue;
-            }
+        for touch in trace.conflicting(last, wrote) {
             if trace.precedes(touch.event, clock) {
                 if touch.wrote {
                     break;
@@ -188,8 +182,6 @@ impl Strategy for Bounded {
 
     fn choose(&mut self, trace: &Trace, count: u32) -> u32 {
         let node = &mut self.nodes[trace.len()];
-        node.choices = count;
-        node.choice = node.choice.min(count - 1);
-        node.choice
+        choose_again(&mut node.choice, &mut node.choices, count)
     }
 }

@@ -4,6 +4,7 @@
 //! are wanted; a [`Report`] says what came of them. Values are sequentially consistent: an atomic's ordering does not
 //! change what is read.
 
+mod arena;
 mod bounded;
 mod calls;
 mod execution;

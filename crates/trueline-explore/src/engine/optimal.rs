@@ -24,7 +24,7 @@
 
 use super::footprint::Footprint;
 use super::races::{Race, Races};
-use super::strategy::{BlockedThread, Decision, Strategy, View};
+use super::strategy::{BlockedThread, Decision, Strategy, View, choose_again};
 use super::trace::{NONE, Trace};
 use super::wakeup::{Sequence, WakeupNode, WakeupTrees};
 
@@ -234,9 +234,7 @@ impl Strategy for Optimal {
 
     fn choose(&mut self, trace: &Trace, count: u32) -> u32 {
         let node = &mut self.nodes[trace.len()];
-        node.choices = count;
-        node.choice = node.choice.min(count - 1);
-        node.choice
+        choose_again(&mut node.choice, &mut node.choices, count)
     }
 
     fn executed(&mut self, trace: &Trace) -> bool {

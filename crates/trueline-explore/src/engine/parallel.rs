@@ -19,11 +19,12 @@ use std::sync::{Condvar, Mutex, MutexGuard};
 
 use smallvec::SmallVec;
 
+use super::arena::Arena;
 use super::footprint::Footprint;
 use super::interface::Kind;
 use super::optimal::Sleeper;
 use super::races::{Race, Races};
-use super::strategy::{BlockedThread, Decision, Strategy, View};
+use super::strategy::{BlockedThread, Decision, Strategy, View, choose_again};
 use super::trace::{NONE, Trace};
 use super::wakeup::{Sequence, Standing};
 
@@ -73,8 +74,7 @@ impl Node {
 
 /// Everything explored so far, and what is still to be.
 struct Tree {
-    nodes: Vec<Node>,
-    spare: Vec<u32>,
+    nodes: Arena<Node>,
     /// Nodes that may have something waiting; the last is looked at first.
     waiting: Vec<u32>,
     active: usize,
@@ -128,10 +128,11 @@ impl Parallel {
         let mut root = Node::new(NONE, 0, 0, Footprint::new(0, false));
         (root.claimed, root.executed, root.leaf) = (true, true, true);
         (root.waiting, root.open) = (true, 1);
+        let mut nodes = Arena::default();
+        let root = nodes.add(root);
         let tree = Tree {
-            nodes: vec![root],
-            spare: Vec::new(),
-            waiting: vec![0],
+            nodes,
+            waiting: vec![root],
             active: 0,
             idle: 0,
             stopped: false,
@@ -207,26 +208,17 @@ impl Parallel {
 
 impl Tree {
     fn node(&self, index: u32) -> &Node {
-        &self.nodes[index as usize]
+        &self.nodes[index]
     }
 
     fn node_mut(&mut self, index: u32) -> &mut Node {
-        &mut self.nodes[index as usize]
+        &mut self.nodes[index]
     }
 
     fn add(&mut self, mut node: Node) -> u32 {
         self.serials += 1;
         node.serial = self.serials;
-        match self.spare.pop() {
-            Some(index) => {
-                self.nodes[index as usize] = node;
-                index
-            }
-            None => {
-                self.nodes.push(node);
-                self.nodes.len() as u32 - 1
-            }
-        }
+        self.nodes.add(node)
     }
 
     /// Adds to the open branches of a node and of all above it.
@@ -474,7 +466,7 @@ impl Tree {
             node.sleepers = Vec::new();
             // Whoever still has it on a list finds nothing there.
             (node.claimed, node.waiting, node.executed) = (true, false, false);
-            self.spare.push(index);
+            self.nodes.release(index);
         }
     }
 }
@@ -569,9 +561,7 @@ impl Strategy for Worker {
 
     fn choose(&mut self, trace: &Trace, count: u32) -> u32 {
         let step = &mut self.steps[trace.len()];
-        step.choices = count;
-        step.choice = step.choice.min(count - 1);
-        step.choice
+        choose_again(&mut step.choice, &mut step.choices, count)
     }
 
     fn executed(&mut self, trace: &Trace) -> bool {

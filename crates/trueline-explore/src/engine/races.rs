@@ -101,13 +101,7 @@ impl Races {
         let before = trace.clock_after(walk.thread, walk.previous);
         // What is known besides, through the races found: nothing yet.
         let mut joined = false;
-        let mut at = last;
-        while at != NONE {
-            let touch = trace.touch(at);
-            at = touch.previous;
-            if !(wrote || touch.wrote) {
-                continue;
-            }
+        for touch in trace.conflicting(last, wrote) {
             let ordered = trace.precedes(touch.event, before)
                 || joined && trace.precedes(touch.event, &self.clock);
             if !ordered && walk.enabled_on(touch.before) {
@@ -168,13 +162,7 @@ impl Walk<'_> {
     /// Walks back over one location; adds those before which the access could have run, with the value of its own location there.
     fn collect(&self, wrote: bool, last: u32, clock: &[u32], candidates: &mut Vec<(u32, u64)>) {
         let trace = self.trace;
-        let mut at = last;
-        while at != NONE {
-            let touch = *trace.touch(at);
-            at = touch.previous;
-            if !(wrote || touch.wrote) {
-                continue;
-            }
+        for touch in trace.conflicting(last, wrote) {
             let ordered = trace.precedes(touch.event, clock);
             if !ordered && self.enabled_before(touch.event) {
                 let value = self.value_without(self.access.location, touch.event);

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use trueline_report::grouped;
+
 use super::exploration::Step;
 use super::interface::Failure;
 use super::intervals::Operation;
@@ -152,19 +154,6 @@ impl fmt::Display for Failure {
             }
         }
     }
-}
-
-/// A number with commas between groups of three digits.
-pub(crate) fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]

@@ -19,6 +19,13 @@ pub(crate) trait Strategy {
     }
 }
 
+/// What was chosen for an event before, of so many as there are now; the first, where nothing was.
+pub(crate) fn choose_again(choice: &mut u32, choices: &mut u32, count: u32) -> u32 {
+    *choices = count;
+    *choice = (*choice).min(count - 1);
+    *choice
+}
+
 /// What a strategy says.
 pub(crate) enum Decision {
     /// This thread goes on.

@@ -10,6 +10,7 @@
 //! Each location has the chain of its accesses, newest first ([`Touch::previous`]). An event's clock is its thread's clock
 //! joined with that of the last write (if it reads) or of all accesses back to the last write (if it writes).
 
+use std::iter;
 use std::ops::Range;
 
 use super::footprint::{Footprint, Watched, contains};
@@ -118,8 +119,17 @@ impl Trace {
         self.events[event as usize].touches as usize..end
     }
 
+    #[inline]
     pub(crate) fn touch(&self, index: u32) -> &Touch {
         &self.touches[index as usize]
+    }
+
+    /// The accesses of a location from this one back that conflict with one that writes or does not.
+    #[inline]
+    pub(crate) fn conflicting(&self, last: u32, wrote: bool) -> impl Iterator<Item = &Touch> + '_ {
+        let at = |index: u32| (index != NONE).then(|| self.touch(index));
+        iter::successors(at(last), move |touch| at(touch.previous))
+            .filter(move |touch| wrote || touch.wrote)
     }
 
     #[inline]

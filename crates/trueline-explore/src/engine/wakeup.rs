@@ -7,6 +7,7 @@
 //!
 //! All trees of a search lie in one arena.
 
+use super::arena::Arena;
 use super::footprint::Footprint;
 use super::races::Second;
 use super::trace::{NONE, Trace};
@@ -24,19 +25,17 @@ pub(crate) struct WakeupNode {
 /// The arena of the trees. A tree is named by its first root.
 #[derive(Default)]
 pub(crate) struct WakeupTrees {
-    nodes: Vec<WakeupNode>,
-    free: Vec<u32>,
+    nodes: Arena<WakeupNode>,
 }
 
 impl WakeupTrees {
     /// Forgets all trees.
     pub(crate) fn clear(&mut self) {
         self.nodes.clear();
-        self.free.clear();
     }
 
     pub(crate) fn node(&self, index: u32) -> &WakeupNode {
-        &self.nodes[index as usize]
+        &self.nodes[index]
     }
 
     /// Takes the first root out of a tree: the node, its children still in the arena.
@@ -44,8 +43,8 @@ impl WakeupTrees {
         if *tree == NONE {
             return None;
         }
-        let node = self.nodes[*tree as usize].clone();
-        self.free.push(*tree);
+        let node = self.nodes[*tree].clone();
+        self.nodes.release(*tree);
         *tree = node.next_sibling;
         Some(node)
     }
@@ -100,8 +99,8 @@ impl WakeupTrees {
                 }
                 match (last, parent) {
                     (NONE, NONE) => *tree = branch,
-                    (NONE, parent) => self.nodes[parent as usize].first_child = branch,
-                    (last, _) => self.nodes[last as usize].next_sibling = branch,
+                    (NONE, parent) => self.nodes[parent].first_child = branch,
+                    (last, _) => self.nodes[last].next_sibling = branch,
                 }
                 return true;
             }
@@ -115,23 +114,13 @@ impl WakeupTrees {
     fn chain(&mut self, trace: &Trace, sequence: &Sequence) -> u32 {
         let mut first_child = NONE;
         for position in (0..sequence.items.len()).rev() {
-            let node = WakeupNode {
+            first_child = self.nodes.add(WakeupNode {
                 thread: sequence.thread(trace, position),
                 choice: sequence.choice(trace, position),
                 footprint: sequence.footprint(trace, position).clone(),
                 first_child,
                 next_sibling: NONE,
-            };
-            first_child = match self.free.pop() {
-                Some(index) => {
-                    self.nodes[index as usize] = node;
-                    index
-                }
-                None => {
-                    self.nodes.push(node);
-                    self.nodes.len() as u32 - 1
-                }
-            };
+            });
         }
         first_child
     }

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use trueline::History;
+use trueline_report::grouped;
 
 use super::two_phase::Enumerated;
-use crate::engine::report::grouped;
 
 /// What came of a test of operations `O` with results `R`.
 #[derive(Clone, Debug)]

@@ -8,6 +8,7 @@ mod roles;
 mod stress;
 mod two_phase;
 mod vyukov;
+mod wing_gong;
 
 #[global_allocator]
 static ALLOC: trueline_explore::Alloc = trueline_explore::Alloc;

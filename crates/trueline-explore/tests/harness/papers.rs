@@ -6,57 +6,10 @@ use trueline_explore::harness::{Kind, Thread};
 use trueline_explore::std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use trueline_explore::{explore, operations};
 
-/// The queue of Herlihy and Wing as Wing and Gong give it (section 3.2.1 of 'Testing and verifying concurrent objects'): slots that are
-/// reserved, then filled; 0 is an empty one. The error of their section 3.2.2 is to read the range again within the scan.
-struct Slots {
-    items: [AtomicUsize; 4],
-    back: AtomicUsize,
-    reads_range_again: bool,
-}
-
-impl Slots {
-    fn new(reads_range_again: bool) -> Slots {
-        let items = [const { AtomicUsize::new(0) }; 4];
-        Slots { items, back: AtomicUsize::new(0), reads_range_again }
-    }
-
-    fn enq(&self, v: usize) {
-        let slot = self.back.fetch_add(1, SeqCst);
-        self.items[slot].store(v, SeqCst);
-    }
-
-    fn deq(&self) -> usize {
-        loop {
-            let mut range = self.back.load(SeqCst);
-            let mut i = 0;
-            while i < range {
-                let v = self.items[i].swap(0, SeqCst);
-                if v != 0 {
-                    return v;
-                }
-                i += 1;
-                if self.reads_range_again {
-                    range = self.back.load(SeqCst);
-                }
-            }
-        }
-    }
-}
-
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-struct Fifo(VecDeque<usize>);
-
-impl Fifo {
-    fn enq(&mut self, v: usize) {
-        self.0.push_back(v);
-    }
-    fn deq(&mut self) -> usize {
-        self.0.pop_front().expect("it is asked only if there is one")
-    }
-}
+use crate::wing_gong::{Fifo, Slots};
 
 operations! {
-    enum Op -> Ret for Slots, Fifo {
+    pub(crate) enum Op -> Ret for Slots<4>, Fifo {
         enq(v: usize);
         deq() -> usize, if |fifo| !fifo.0.is_empty();
     }
@@ -86,7 +39,7 @@ fn the_wrong_deq_of_wing_and_gong_is_found_and_explained() {
         "{outcome}"
     );
     let text = outcome.to_string();
-    assert!(text.contains("deq() -> 2") && text.contains("papers.rs"), "{outcome}");
+    assert!(text.contains("deq() -> 2") && text.contains("wing_gong.rs"), "{outcome}");
 }
 
 /// A stack whose nodes are used again: Figure 1 of 'Monitoring refinement via symbolic reasoning' (Emmi, Enea and Hamza), after

@@ -19,7 +19,8 @@ use smallvec::SmallVec;
 use super::heap::Walk;
 use super::label::Label;
 use super::layout::Frame;
-use super::step::{Access, Choice, Machine, Outcome, Scratch};
+use super::scratch::{Access, Choice, Scratch};
+use super::step::{Machine, Outcome};
 
 /// A list of choices.
 pub(crate) type Choices = SmallVec<[Choice; 4]>;

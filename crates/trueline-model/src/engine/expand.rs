@@ -7,8 +7,9 @@ use smallvec::SmallVec;
 use super::canonical::{Classes, Symmetry};
 use super::cartesian::{self, Choices, Failed, Move};
 use super::layout::Frame;
+use super::scratch::Scratch;
 use super::spec_sets::{Cache, EMPTY, SpecSets};
-use super::step::{Machine, Outcome, Scratch};
+use super::step::{Machine, Outcome};
 use super::table;
 
 /// What is wrong with a step.

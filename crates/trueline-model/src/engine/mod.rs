@@ -2,7 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `layout`, `code`, `step`, `heap` | a state as numbers and as bits; running one step of one process |
+//! | `layout`, `code`, `step`, `scratch`, `heap` | a state as numbers and as bits; running one step of one process |
 //! | `label`, `spec_sets` | what a step shows; the determinised specification, hash-consed |
 //! | `canonical` | symmetry: exact orbits |
 //! | `cartesian` | partial order reduction |
@@ -25,6 +25,7 @@ mod label;
 mod layout;
 mod progress;
 mod published;
+mod scratch;
 mod search;
 mod simple;
 mod spec_sets;

@@ -21,8 +21,9 @@ use crate::program::{OpId, Points, Program};
 use super::canonical::Symmetry;
 use super::label::{Label, What, results_of};
 use super::layout::{Frame, PC};
+use super::scratch::Scratch;
 use super::spec_sets::{Cache, SpecSets};
-use super::step::{Machine, Outcome, Scratch};
+use super::step::{Machine, Outcome};
 use super::table::Shard;
 use super::trace::{TraceStep, written};
 

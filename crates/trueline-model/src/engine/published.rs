@@ -15,8 +15,9 @@ use crate::program::{Points, Program};
 use super::canonical::Symmetry;
 use super::cartesian;
 use super::layout::Frame;
+use super::scratch::Scratch;
 use super::spec_sets::{EMPTY, Permutation, SpecSets};
-use super::step::{Machine, Outcome, Scratch};
+use super::step::{Machine, Outcome};
 
 /// Which of the published algorithms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

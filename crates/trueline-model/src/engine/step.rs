@@ -1,8 +1,6 @@
 //! Runs one step of one process on a frame.
 //!
-//! Nondeterminism is a list of choices: a run takes the choices it is given and 0 for those that follow, and notes how many
-//! branches there were; [`Scratch::advance`] turns to the next list. A transition is thus named by a process and a
-//! short list of numbers, which a counterexample carries.
+//! A transition is named by a process and the choices that it takes, which a counterexample carries: see `scratch.rs`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,6 +14,7 @@ use super::constants::Constants;
 use super::heap::{self, Walk};
 use super::label::{Label, What, result_number};
 use super::layout::{Frame, Layout, MADE, PC};
+use super::scratch::Scratch;
 
 /// A program made ready to run.
 pub(crate) struct Machine {
@@ -48,111 +47,6 @@ pub(crate) enum Outcome {
     Full(usize),
     /// A shared cell was taken to be constant and is not.
     Changed(usize),
-}
-
-/// Which slots a step read and wrote: sets of bits, of public slots and one more for the allocator.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Access {
-    pub(crate) reads: SmallVec<[u64; 4]>,
-    pub(crate) writes: SmallVec<[u64; 4]>,
-}
-
-impl Access {
-    fn clear(&mut self, words: usize) {
-        self.reads.clear();
-        self.reads.resize(words, 0);
-        self.writes.clear();
-        self.writes.resize(words, 0);
-    }
-
-    /// Whether nothing was touched.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.reads.iter().chain(&self.writes).all(|bits| *bits == 0)
-    }
-
-    /// Whether the order of two steps with these accesses can matter.
-    pub(crate) fn conflicts(&self, other: &Access) -> bool {
-        let meet = |a: &[u64], b: &[u64]| a.iter().zip(b).any(|(x, y)| x & y != 0);
-        meet(&self.writes, &other.writes)
-            || meet(&self.writes, &other.reads)
-            || meet(&self.reads, &other.writes)
-    }
-
-    pub(crate) fn join(&mut self, other: &Access) {
-        self.reads.resize(other.reads.len(), 0);
-        self.writes.resize(other.writes.len(), 0);
-        for (a, b) in self.reads.iter_mut().zip(&other.reads) {
-            *a |= b;
-        }
-        for (a, b) in self.writes.iter_mut().zip(&other.writes) {
-            *a |= b;
-        }
-    }
-}
-
-/// One choice: the branch taken, and how many there were.
-pub(crate) type Choice = (u16, u16);
-
-/// What a run works on and leaves behind.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Scratch {
-    /// While the setup runs: how many nodes of each pool it has made.
-    made_in_setup: Option<Vec<i32>>,
-    pub(crate) frame: Frame,
-    pub(crate) labels: SmallVec<[Label; 3]>,
-    pub(crate) choices: SmallVec<[Choice; 4]>,
-    pub(crate) access: Access,
-    pub(crate) walk: Walk,
-    taken: usize,
-    recording: bool,
-    /// While a step is tried that may only touch constants: whether it did, and whether it touched anything else.
-    tried: Option<(bool, bool)>,
-    kept: Frame,
-    /// How many steps on constants the last step was taken together with.
-    pub(crate) passed: usize,
-    process: usize,
-    block: usize,
-    operation: Option<usize>,
-}
-
-impl Scratch {
-    /// Turns to the next list of choices; false after the last.
-    pub(crate) fn advance(&mut self) -> bool {
-        self.choices.truncate(self.taken);
-        while let Some((branch, of)) = self.choices.last_mut() {
-            if *branch + 1 < *of {
-                *branch += 1;
-                return true;
-            }
-            self.choices.pop();
-        }
-        false
-    }
-
-    fn choose(&mut self, of: usize) -> usize {
-        if of == 1 {
-            return 0;
-        }
-        if self.taken == self.choices.len() {
-            self.choices.push((0, of as u16));
-        }
-        let choice = &mut self.choices[self.taken];
-        choice.1 = of as u16;
-        self.taken += 1;
-        usize::from(choice.0)
-    }
-
-    fn note_read(&mut self, slot: usize) {
-        if self.recording {
-            self.access.reads[slot / 64] |= 1 << (slot % 64);
-        }
-    }
-
-    fn note_write(&mut self, slot: usize) {
-        if self.recording {
-            self.access.writes[slot / 64] |= 1 << (slot % 64);
-        }
-    }
 }
 
 /// Why a run stops early.

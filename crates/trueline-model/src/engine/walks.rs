@@ -10,8 +10,9 @@ use trueline::rng::Rng;
 
 use super::cartesian::Choices;
 use super::layout::Frame;
+use super::scratch::Scratch;
 use super::spec_sets::{EMPTY, SpecSets};
-use super::step::{Machine, Outcome, Scratch};
+use super::step::{Machine, Outcome};
 
 /// Steps of a run, for each process: loops go over all of them.
 const LENGTH: u64 = 100;

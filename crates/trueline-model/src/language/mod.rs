@@ -9,6 +9,7 @@
 pub(crate) mod ast;
 mod body;
 mod builtin;
+mod client;
 mod compile;
 mod diagnostic;
 mod expressions;

@@ -3,6 +3,8 @@
 use std::fmt::Write;
 use std::time::Duration;
 
+use trueline_report::grouped;
+
 use crate::gather::{Checked, Evidence, Explored, Mutant};
 
 /// The page, in Markdown.
@@ -134,17 +136,4 @@ fn fault(mutant: &Mutant) -> String {
 
 fn lines(parts: impl Iterator<Item = String>) -> String {
     parts.collect::<Vec<_>>().join("<br>")
-}
-
-/// 1234567 as 1,234,567.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }

@@ -1,7 +1,7 @@
 //! The semiqueue with a fault: segments in an array without an end, values as they are.
 
-use crate::relaxed::cells::{Cells, Held};
-use crate::shadowed::sync::atomic::{AtomicUsize, Ordering};
+use crate::relaxed::cells::Held;
+use crate::relaxed::segments::Segments;
 use crate::shadowed::sync::with_thread_index;
 
 /// What is wrong.
@@ -20,72 +20,47 @@ pub(crate) enum Fault {
 /// A semiqueue with a fault.
 pub(crate) struct Queue {
     fault: Fault,
-    k: usize,
-    cells: Cells,
-    /// Numbers of segments.
-    first: AtomicUsize,
-    last: AtomicUsize,
+    segments: Segments,
 }
 
 impl Queue {
     pub(crate) fn new(k: usize, fault: Fault) -> Queue {
-        let (first, last) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Queue { fault, k, cells: Cells::new(), first, last }
+        Queue { fault, segments: Segments::new(k) }
     }
 
     pub(crate) fn enq(&self, value: i64) {
-        loop {
-            let segment = self.last.load(Ordering::SeqCst);
-            let mut cells = self.cells_of(segment);
-            if cells.any(|cell| self.cells.look(cell) == Held::Free && self.cells.fill(cell, value))
-            {
-                return;
-            }
-            advance(&self.last, segment);
-        }
+        self.segments.enq(value);
     }
 
     pub(crate) fn deq(&self) -> Option<i64> {
         loop {
-            let segment = self.first.load(Ordering::SeqCst);
-            if self.fault == Fault::TakesTooFar
-                && let Some(value) = self.take(segment + 1)
-            {
-                return Some(value);
+            let segment = self.segments.first();
+            let too_far = (self.fault == Fault::TakesTooFar).then_some(segment + 1);
+            let found = too_far.into_iter().chain([segment]).find_map(|from| self.take(from));
+            if found.is_some() {
+                return found;
             }
-            if let Some(value) = self.take(segment) {
-                return Some(value);
-            }
-            let mut second = self.cells_of(segment).map(|cell| self.cells.look(cell));
-            match second.find(|held| *held != Held::Taken) {
+            match self.segments.settle(segment) {
                 Some(_) if self.fault == Fault::LooksOnce => return None,
                 Some(Held::Free) if self.fault == Fault::LeavesEarly => {
-                    advance(&self.first, segment);
+                    self.segments.leave(segment);
                     return None;
                 }
                 Some(Held::Free) => return None,
                 Some(_) => {}
-                None => advance(&self.first, segment),
+                None => self.segments.leave(segment),
             }
         }
     }
 
     /// Takes a value of a segment, each thread from another cell on.
     fn take(&self, segment: usize) -> Option<i64> {
-        let start = with_thread_index(|index| index % self.k);
-        (0..self.k).map(|i| segment * self.k + (start + i) % self.k).find_map(|cell| {
-            let Held::Value(value) = self.cells.look(cell) else { return None };
-            let has = self.fault == Fault::TakesTwice || self.cells.take(cell, value);
+        let Segments { size: k, cells, .. } = &self.segments;
+        let start = with_thread_index(|index| index % k);
+        (0..*k).map(|i| segment * k + (start + i) % k).find_map(|cell| {
+            let Held::Value(value) = cells.look(cell) else { return None };
+            let has = self.fault == Fault::TakesTwice || cells.take(cell, value);
             has.then_some(value)
         })
     }
-
-    fn cells_of(&self, segment: usize) -> std::ops::Range<usize> {
-        segment * self.k..(segment + 1) * self.k
-    }
-}
-
-/// Goes on to the next segment, unless another has.
-fn advance(end: &AtomicUsize, segment: usize) {
-    let _ = end.compare_exchange(segment, segment + 1, Ordering::SeqCst, Ordering::SeqCst);
 }

@@ -20,11 +20,11 @@
 //!
 //! **Progress.** Lock-free: an `enq` and a `deq` may thwart each other as often as a segment has cells; then the `enq` links a segment that has
 //! its value in it. **Cost.** O(1) without contention.
-//! Segments are freed as `grace.rs` says.
+//! The list of segments is that of `lagging_list.rs`.
 
-use super::grace::Domain;
+use super::lagging_list::{LaggingList, Node};
 use super::padded::Padded;
-use super::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering};
+use super::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use super::sync::cell::UnsafeCell;
 use super::sync::{Backoff, await_a_while, take_number};
 use std::mem::MaybeUninit;
@@ -45,10 +45,8 @@ const BATCH: usize = 4;
 /// assert_eq!(queue.deq(), Some("first"));
 /// ```
 pub struct FetchAddQueue<T> {
-    head: Padded<AtomicPtr<Segment<T>>>,
-    tail: Padded<AtomicPtr<Segment<T>>>,
+    list: LaggingList<Segment<T>>,
     cells: usize,
-    domain: Domain<Segment<T>>,
 }
 
 struct Segment<T> {
@@ -56,7 +54,6 @@ struct Segment<T> {
     enqueuers: Padded<AtomicUsize>,
     /// How many dequeuers have.
     dequeuers: Padded<AtomicUsize>,
-    next: AtomicPtr<Segment<T>>,
     cells: Box<[Cell<T>]>,
 }
 
@@ -82,19 +79,18 @@ impl<T> Segment<T> {
         Segment {
             enqueuers: Padded(AtomicUsize::new(0)),
             dequeuers: Padded(AtomicUsize::new(0)),
-            next: AtomicPtr::new(ptr::null_mut()),
             cells: (0..cells).map(cell).collect(),
         }
     }
 
     /// A segment with a value in the first cell.
-    fn with_first(cells: usize, value: T) -> *mut Segment<T> {
+    fn with_first(cells: usize, value: T) -> Segment<T> {
         let mut segment = Segment::new(cells);
         *segment.enqueuers.get_mut() = 1;
         let first = &mut segment.cells[0];
         *first.state.get_mut() = FULL;
         first.value.get_mut().write(value);
-        Box::into_raw(Box::new(segment))
+        segment
     }
 }
 
@@ -142,23 +138,18 @@ impl<T> FetchAddQueue<T> {
     /// If there are none.
     pub fn with_segments_of(cells: usize) -> FetchAddQueue<T> {
         assert!(cells > 0, "a segment has a cell at least");
-        let segment = Box::into_raw(Box::new(Segment::new(cells)));
-        FetchAddQueue {
-            head: Padded(AtomicPtr::new(segment)),
-            tail: Padded(AtomicPtr::new(segment)),
-            cells,
-            domain: Domain::new(BATCH),
-        }
+        FetchAddQueue { list: LaggingList::new(Segment::new(cells), BATCH), cells }
     }
 
     /// Puts a value at the end.
     pub fn enq(&self, mut value: T) {
         let backoff = Backoff::default();
-        self.domain.enter(|_| {
-            let mut tail = self.tail.load(Ordering::Acquire);
+        self.list.enter(|_| {
+            let mut tail = self.list.tail();
             loop {
                 // SAFETY: `tail` was in the list since this operation began, so it is not freed before it ends.
-                let segment = unsafe { &*tail };
+                let node = unsafe { &*tail };
+                let segment = &node.content;
                 let number = take_number(&segment.enqueuers);
                 if let Some(cell) = segment.cells.get(number) {
                     // SAFETY: no other enqueuer has this number.
@@ -169,21 +160,17 @@ impl<T> FetchAddQueue<T> {
                     backoff.wait();
                     continue;
                 }
-                let mut next = segment.next.load(Ordering::Acquire);
+                let mut next = node.next();
                 if next.is_null() {
-                    let new = Segment::with_first(self.cells, value);
-                    // Release: who follows the link sees what is in the segment.
-                    let (yes, no) = (Ordering::Release, Ordering::Acquire);
-                    match segment.next.compare_exchange(ptr::null_mut(), new, yes, no) {
-                        Ok(_) => {
-                            self.advance_tail(tail, new);
-                            return;
-                        }
+                    let new = Node::allocate(Segment::with_first(self.cells, value));
+                    // SAFETY: `tail` is not freed, as above.
+                    match unsafe { self.list.link(tail, new) } {
+                        Ok(()) => return,
                         Err(other) => {
                             // SAFETY: nobody else has seen the segment, whose first cell has the value.
                             let mut new = unsafe { Box::from_raw(new) };
                             let first = std::mem::replace(
-                                new.cells[0].value.get_mut(),
+                                new.content.cells[0].value.get_mut(),
                                 MaybeUninit::uninit(),
                             );
                             // SAFETY: as above.
@@ -192,7 +179,7 @@ impl<T> FetchAddQueue<T> {
                         }
                     }
                 }
-                tail = self.advance_tail(tail, next);
+                tail = self.list.advance_tail(tail, next);
             }
         });
     }
@@ -200,16 +187,15 @@ impl<T> FetchAddQueue<T> {
     /// Takes the oldest value; `None` where there is none.
     pub fn deq(&self) -> Option<T> {
         let backoff = Backoff::default();
-        self.domain.enter(|inside| {
-            let mut head = self.head.load(Ordering::Acquire);
+        self.list.enter(|inside| {
+            let mut head = self.list.head();
             loop {
                 // SAFETY: `head` was in the list since this operation began, so it is not freed before it ends.
-                let segment = unsafe { &*head };
+                let node = unsafe { &*head };
+                let segment = &node.content;
                 // In this order: dequeuers may come later, but not be fewer than they were.
                 let dequeuers = segment.dequeuers.load(Ordering::SeqCst);
-                if dequeuers >= segment.enqueuers.load(Ordering::SeqCst)
-                    && segment.next.load(Ordering::Acquire).is_null()
-                {
+                if dequeuers >= segment.enqueuers.load(Ordering::SeqCst) && node.next().is_null() {
                     return None;
                 }
                 let number = take_number(&segment.dequeuers);
@@ -221,32 +207,10 @@ impl<T> FetchAddQueue<T> {
                     backoff.wait();
                     continue;
                 }
-                let next = segment.next.load(Ordering::Acquire);
-                if next.is_null() {
-                    return None;
-                }
-                if self.tail.load(Ordering::Acquire) == head {
-                    self.advance_tail(head, next);
-                }
-                let (yes, no) = (Ordering::Release, Ordering::Acquire);
-                match self.head.compare_exchange(head, next, yes, no) {
-                    Ok(_) => {
-                        // SAFETY: `head` has passed the segment, for good and by this thread alone, and `tail` was further.
-                        unsafe { inside.retire(head) };
-                        head = next;
-                    }
-                    Err(found) => head = found,
-                }
+                // SAFETY: `head` was the first node at a time since this operation began.
+                head = unsafe { self.list.leave(inside, head) }?;
             }
         })
-    }
-
-    /// Moves `tail` on by one segment, unless another thread has done so; yields where it is then, or was since.
-    fn advance_tail(&self, from: *mut Segment<T>, to: *mut Segment<T>) -> *mut Segment<T> {
-        match self.tail.compare_exchange(from, to, Ordering::Release, Ordering::Acquire) {
-            Ok(_) => to,
-            Err(found) => found,
-        }
     }
 }
 
@@ -258,18 +222,14 @@ impl<T> Default for FetchAddQueue<T> {
 
 impl<T> Drop for FetchAddQueue<T> {
     fn drop(&mut self) {
-        let mut head = *self.head.get_mut();
-        while !head.is_null() {
-            // SAFETY: nobody else has the queue, and each segment is in the list once.
-            let mut segment = unsafe { Box::from_raw(head) };
+        self.list.drain(|segment| {
             for cell in &mut segment.cells {
                 if *cell.state.get_mut() == FULL {
                     // SAFETY: a full cell has a value, which nobody has taken.
                     unsafe { cell.value.get_mut().assume_init_drop() };
                 }
             }
-            head = *segment.next.get_mut();
-        }
+        });
     }
 }
 

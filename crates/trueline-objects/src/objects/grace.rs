@@ -135,7 +135,8 @@ impl<N> Domain<N> {
             };
             let mut memory = Some(memory);
             garbage(&mut |garbage| {
-                if garbage.spare.len() < SPARE_NODES {
+                // There are never more: in an exploration, where there are none, `<` would say nothing.
+                if garbage.spare.len() != SPARE_NODES {
                     garbage.spare.extend(memory.take());
                 }
             });

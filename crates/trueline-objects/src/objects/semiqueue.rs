@@ -18,10 +18,11 @@
 //! all behind it are free), or, if all are taken, that there is no next segment. One look is not enough: while it goes on, a
 //! value may come into a cell that it has passed and one leave a cell before it gets there.
 //!
-//! **Progress.** Lock-free. **Cost.** O(k) without contention, and one allocation for each value. Segments are freed as `grace.rs` says.
+//! **Progress.** Lock-free. **Cost.** O(k) without contention, and one allocation for each value. The list is that of
+//! `lagging_list.rs`.
 
-use super::grace::{self, Domain};
-use super::padded::Padded;
+use super::grace;
+use super::lagging_list::{LaggingList, Node};
 use super::sync::atomic::{AtomicPtr, Ordering};
 use super::sync::with_thread_index;
 use std::ptr;
@@ -38,15 +39,12 @@ use std::ptr;
 /// ```
 pub struct Semiqueue<T> {
     k: usize,
-    head: Padded<AtomicPtr<Segment<T>>>,
-    tail: Padded<AtomicPtr<Segment<T>>>,
-    domain: Domain<Segment<T>>,
+    list: LaggingList<Segment<T>>,
 }
 
 struct Segment<T> {
     /// Null while it is free; [`taken`] when its value is gone; otherwise a value of its own.
     cells: Box<[AtomicPtr<T>]>,
-    next: AtomicPtr<Segment<T>>,
 }
 
 // SAFETY: values move from the thread that enqueues to the one that dequeues or drops; no two threads have one at a time.
@@ -61,10 +59,9 @@ fn taken<T>() -> *mut T {
 
 impl<T> Segment<T> {
     /// A segment with this in its first cell.
-    fn allocate(k: usize, first: *mut T) -> *mut Segment<T> {
+    fn new(k: usize, first: *mut T) -> Segment<T> {
         let pointers = std::iter::once(first).chain(std::iter::repeat_n(ptr::null_mut(), k - 1));
-        let cells = pointers.map(AtomicPtr::new).collect();
-        Box::into_raw(Box::new(Segment { cells, next: AtomicPtr::new(ptr::null_mut()) }))
+        Segment { cells: pointers.map(AtomicPtr::new).collect() }
     }
 
     /// Puts a value into the first free cell; false where there is none.
@@ -113,13 +110,8 @@ impl<T> Semiqueue<T> {
     /// If k is 0.
     pub fn with_batch(k: usize, batch: usize) -> Semiqueue<T> {
         assert!(k > 0, "one of the first k values is taken: k is at least 1");
-        let segment = Segment::allocate(k, ptr::null_mut());
-        Semiqueue {
-            k,
-            head: Padded(AtomicPtr::new(segment)),
-            tail: Padded(AtomicPtr::new(segment)),
-            domain: Domain::new(batch),
-        }
+        let segment = Segment::new(k, ptr::null_mut());
+        Semiqueue { k, list: LaggingList::new(segment, batch) }
     }
 
     /// How far out of order values may be taken.
@@ -130,23 +122,20 @@ impl<T> Semiqueue<T> {
     /// Puts a value at the end.
     pub fn enq(&self, value: T) {
         let value = Box::into_raw(Box::new(value));
-        self.domain.enter(|_| {
-            let mut tail = self.tail.load(Ordering::Acquire);
+        self.list.enter(|_| {
+            let mut tail = self.list.tail();
             loop {
                 // SAFETY: `tail` was in the list since this operation began, so it is not freed before it ends.
-                let segment = unsafe { &*tail };
-                if segment.fill(value) {
+                let node = unsafe { &*tail };
+                if node.content.fill(value) {
                     return;
                 }
-                let mut next = segment.next.load(Ordering::Acquire);
+                let mut next = node.next();
                 if next.is_null() {
-                    let new = Segment::allocate(self.k, value);
-                    let (yes, no) = (Ordering::AcqRel, Ordering::Acquire);
-                    match segment.next.compare_exchange(ptr::null_mut(), new, yes, no) {
-                        Ok(_) => {
-                            self.advance_tail(tail, new);
-                            return;
-                        }
+                    let new = Node::allocate(Segment::new(self.k, value));
+                    // SAFETY: `tail` is not freed, as above.
+                    match unsafe { self.list.link(tail, new) } {
+                        Ok(()) => return,
                         Err(other) => {
                             // SAFETY: nobody else has seen the segment; its value is not dropped with it.
                             drop(unsafe { Box::from_raw(new) });
@@ -154,7 +143,7 @@ impl<T> Semiqueue<T> {
                         }
                     }
                 }
-                tail = self.advance_tail(tail, next);
+                tail = self.list.advance_tail(tail, next);
             }
         });
     }
@@ -162,11 +151,11 @@ impl<T> Semiqueue<T> {
     /// Takes one of the first k values; `None` where there is none.
     pub fn deq(&self) -> Option<T> {
         let start = with_thread_index(|index| index % self.k);
-        self.domain.enter(|inside| {
-            let mut head = self.head.load(Ordering::Acquire);
+        self.list.enter(|inside| {
+            let mut head = self.list.head();
             loop {
                 // SAFETY: `head` was in the list since this operation began, so it is not freed before it ends.
-                let segment = unsafe { &*head };
+                let segment = unsafe { &(*head).content };
                 if let Some(value) = segment.take(start) {
                     return Some(value);
                 }
@@ -176,41 +165,16 @@ impl<T> Semiqueue<T> {
                     Some(_) => continue,
                     None => {}
                 }
-                let next = segment.next.load(Ordering::Acquire);
-                if next.is_null() {
-                    return None;
-                }
-                if self.tail.load(Ordering::Acquire) == head {
-                    self.advance_tail(head, next);
-                }
-                let (yes, no) = (Ordering::AcqRel, Ordering::Acquire);
-                match self.head.compare_exchange(head, next, yes, no) {
-                    Ok(_) => {
-                        // SAFETY: `head` has passed the segment, for good and by this thread alone, and `tail` was further.
-                        unsafe { inside.retire(head) };
-                        head = next;
-                    }
-                    Err(found) => head = found,
-                }
+                // SAFETY: `head` was the first node at a time since this operation began.
+                head = unsafe { self.list.leave(inside, head) }?;
             }
         })
-    }
-
-    /// Moves `tail` on by one segment, unless another thread has done so; yields where it is then, or was since.
-    fn advance_tail(&self, from: *mut Segment<T>, to: *mut Segment<T>) -> *mut Segment<T> {
-        match self.tail.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => to,
-            Err(found) => found,
-        }
     }
 }
 
 impl<T> Drop for Semiqueue<T> {
     fn drop(&mut self) {
-        let mut head = *self.head.get_mut();
-        while !head.is_null() {
-            // SAFETY: nobody else has the queue, and each segment is in the list once.
-            let mut segment = unsafe { Box::from_raw(head) };
+        self.list.drain(|segment| {
             for cell in &mut segment.cells {
                 let value = *cell.get_mut();
                 if !value.is_null() && value != taken() {
@@ -218,8 +182,7 @@ impl<T> Drop for Semiqueue<T> {
                     drop(unsafe { Box::from_raw(value) });
                 }
             }
-            head = *segment.next.get_mut();
-        }
+        });
     }
 }
 

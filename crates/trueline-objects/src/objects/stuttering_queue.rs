@@ -15,15 +15,14 @@
 //! their places before `head` moves to it, and those that tell the next one after that. `deq` that finds nothing: where it reads that h
 //! has no next node.
 //!
-//! **Progress.** Lock-free: `deq` goes round again only where j others have asked for the value. **Cost.** O(1) without contention. Nodes are
-//! freed as `grace.rs` says. Values are `Copy`, since a value is read by several threads and forgotten with its node.
+//! **Progress.** Lock-free: `deq` goes round again only where j others have asked for the value. **Cost.** O(1) without contention. The list is
+//! that of `lagging_list.rs`. Values are `Copy`, since a value is read by several threads and forgotten with its node.
 
-use super::grace::{self, Domain};
-use super::padded::Padded;
-use super::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use super::grace;
+use super::lagging_list::{LaggingList, Node};
+use super::sync::atomic::{AtomicUsize, Ordering};
 use super::sync::cell::UnsafeCell;
 use std::mem::MaybeUninit;
-use std::ptr;
 
 /// A lock-free queue without a bound which tells each value at least once, and up to j times to threads that ask at the same time.
 ///
@@ -36,17 +35,15 @@ use std::ptr;
 /// ```
 pub struct StutteringQueue<T> {
     j: usize,
-    head: Padded<AtomicPtr<Node<T>>>,
-    tail: Padded<AtomicPtr<Node<T>>>,
-    domain: Domain<Node<T>>,
+    list: LaggingList<Told<T>>,
 }
 
-struct Node<T> {
+/// What is in a node.
+struct Told<T> {
     /// There but in the first node of all; not written again.
     value: UnsafeCell<MaybeUninit<T>>,
     /// How often the value was asked for.
     asked: AtomicUsize,
-    next: AtomicPtr<Node<T>>,
 }
 
 // SAFETY: values are copied out by any thread, and nodes are freed by any.
@@ -54,10 +51,9 @@ unsafe impl<T: Send + Sync> Send for StutteringQueue<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send + Sync> Sync for StutteringQueue<T> {}
 
-impl<T> Node<T> {
-    fn allocate(value: MaybeUninit<T>) -> *mut Node<T> {
-        let (asked, next) = (AtomicUsize::new(0), AtomicPtr::new(ptr::null_mut()));
-        Box::into_raw(Box::new(Node { value: UnsafeCell::new(value), asked, next }))
+impl<T> Told<T> {
+    fn new(value: MaybeUninit<T>) -> Told<T> {
+        Told { value: UnsafeCell::new(value), asked: AtomicUsize::new(0) }
     }
 }
 
@@ -76,13 +72,8 @@ impl<T: Copy> StutteringQueue<T> {
     /// If j is 0.
     pub fn with_batch(j: usize, batch: usize) -> StutteringQueue<T> {
         assert!(j > 0, "a value is told up to j times: j is at least 1");
-        let dummy = Node::allocate(MaybeUninit::uninit());
-        StutteringQueue {
-            j,
-            head: Padded(AtomicPtr::new(dummy)),
-            tail: Padded(AtomicPtr::new(dummy)),
-            domain: Domain::new(batch),
-        }
+        let dummy = Told::new(MaybeUninit::uninit());
+        StutteringQueue { j, list: LaggingList::new(dummy, batch) }
     }
 
     /// How often a value may be told.
@@ -92,80 +83,42 @@ impl<T: Copy> StutteringQueue<T> {
 
     /// Puts a value at the end.
     pub fn enq(&self, value: T) {
-        let node = Node::allocate(MaybeUninit::new(value));
-        self.domain.enter(|_| {
-            let mut tail = self.tail.load(Ordering::Acquire);
-            loop {
-                // SAFETY: `tail` was in the list since this operation began, so it is not freed before it ends.
-                let next = unsafe { &(*tail).next };
-                // Release: who follows the link sees what is in the node.
-                let (yes, no) = (Ordering::Release, Ordering::Acquire);
-                match next.compare_exchange(ptr::null_mut(), node, yes, no) {
-                    Ok(_) => {
-                        self.advance_tail(tail, node);
-                        return;
-                    }
-                    Err(last) => tail = self.advance_tail(tail, last),
-                }
-            }
-        });
+        self.list.append(Node::allocate(Told::new(MaybeUninit::new(value))));
     }
 
     /// Tells the oldest value, which is gone then, but for up to j - 1 others that asked for it before; `None` where there is none.
     pub fn deq(&self) -> Option<T> {
-        self.domain.enter(|inside| {
-            let mut head = self.head.load(Ordering::Acquire);
+        self.list.enter(|inside| {
+            let mut head = self.list.head();
             loop {
-                let tail = self.tail.load(Ordering::Acquire);
                 // SAFETY: `head` was the first node at a time since this operation began, so it is not freed before it ends.
-                let next = unsafe { (*head).next.load(Ordering::Acquire) };
-                if next.is_null() {
-                    return None;
-                }
-                if head == tail {
-                    // An `enq` is between its two steps: `head` must not pass `tail`.
-                    self.advance_tail(tail, next);
-                    continue;
-                }
+                let next = unsafe { self.list.second(head) }?;
                 // SAFETY: `next` was in the list at a time since this operation began, so it is not freed before it ends.
-                let node = unsafe { &*next };
+                let told = unsafe { &(*next).content };
                 // AcqRel: who counts later sees what this thread has seen.
-                let asked = node.asked.fetch_add(1, Ordering::AcqRel);
-                // Release: the next thread that reads `head` sees `next` as this one does.
-                let (yes, no) = (Ordering::Release, Ordering::Acquire);
-                let moved = self.head.compare_exchange(head, next, yes, no);
+                let asked = told.asked.fetch_add(1, Ordering::AcqRel);
+                let moved = self.list.advance_head(head, next);
                 if moved.is_ok() {
                     // SAFETY: `head` has passed the node, for good and by this thread alone, and `tail` was further.
                     unsafe { inside.retire(head) };
                 }
                 if asked < self.j {
                     // SAFETY: a node that is in the list and not the first of all has its value, which nobody writes.
-                    return Some(node.value.with(|value| unsafe { (*value).assume_init() }));
+                    return Some(told.value.with(|value| unsafe { (*value).assume_init() }));
                 }
                 head = match moved {
-                    Ok(_) => next,
+                    Ok(()) => next,
                     Err(found) => found,
                 };
             }
         })
     }
-
-    /// Moves `tail` on by one node, unless another thread has done so; yields where it is then, or was since.
-    fn advance_tail(&self, from: *mut Node<T>, to: *mut Node<T>) -> *mut Node<T> {
-        match self.tail.compare_exchange(from, to, Ordering::Release, Ordering::Acquire) {
-            Ok(_) => to,
-            Err(found) => found,
-        }
-    }
 }
 
 impl<T> Drop for StutteringQueue<T> {
     fn drop(&mut self) {
-        let mut node = *self.head.get_mut();
-        while !node.is_null() {
-            // SAFETY: nobody else has the queue, and each node is in the list once. Values need no dropping: they are `Copy`.
-            node = *unsafe { Box::from_raw(node) }.next.get_mut();
-        }
+        // Values need no dropping: they are `Copy`.
+        self.list.drain(|_| {});
     }
 }
 

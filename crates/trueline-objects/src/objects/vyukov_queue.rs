@@ -21,11 +21,8 @@
 //! **Progress.** No operation waits for another one; a thread that stops between its two steps makes the queue look empty or full to all
 //! others. Cost: O(1) without contention.
 
-use super::padded::Padded;
+use super::ring::Ring;
 use super::sync::atomic::{AtomicUsize, Ordering};
-use super::sync::cell::UnsafeCell;
-use std::mem::MaybeUninit;
-use std::ptr;
 
 /// A bounded queue that may say 'empty' or 'full' when it is not.
 ///
@@ -37,23 +34,8 @@ use std::ptr;
 /// assert_eq!(queue.deq(), Some("first"));
 /// ```
 pub struct VyukovQueue<T> {
-    slots: Box<[Slot<T>]>,
-    /// The number of the next `enq`.
-    tail: Padded<AtomicUsize>,
-    /// The number of the next `deq`.
-    head: Padded<AtomicUsize>,
+    ring: Ring<T>,
 }
-
-struct Slot<T> {
-    sequence: AtomicUsize,
-    /// There while the sequence is one more than a number of this slot.
-    value: UnsafeCell<MaybeUninit<T>>,
-}
-
-// SAFETY: values move from the thread that enqueues to the one that dequeues or drops; no two threads have one at a time.
-unsafe impl<T: Send> Send for VyukovQueue<T> {}
-// SAFETY: as above: no `&T` is given out.
-unsafe impl<T: Send> Sync for VyukovQueue<T> {}
 
 impl<T> VyukovQueue<T> {
     /// An empty queue with room for so many values.
@@ -61,45 +43,31 @@ impl<T> VyukovQueue<T> {
     /// # Panics
     /// If the capacity is not a power of two, or less than 2.
     pub fn new(capacity: usize) -> VyukovQueue<T> {
-        assert!(
-            capacity.is_power_of_two() && capacity >= 2,
-            "the capacity is a power of two, at least 2"
-        );
-        let slot = |number| Slot {
-            sequence: AtomicUsize::new(number),
-            value: UnsafeCell::new(MaybeUninit::uninit()),
-        };
-        VyukovQueue {
-            slots: (0..capacity).map(slot).collect(),
-            tail: Padded(AtomicUsize::new(0)),
-            head: Padded(AtomicUsize::new(0)),
-        }
+        VyukovQueue { ring: Ring::new(capacity) }
     }
 
     /// The number of values for which there is room.
     pub fn capacity(&self) -> usize {
-        self.slots.len()
+        self.ring.capacity()
     }
 
     /// Puts a value at the end; gives it back where there seems to be no room.
     pub fn enq(&self, value: T) -> Result<(), T> {
-        let mut number = self.tail.load(Ordering::Relaxed);
+        let mut number = self.ring.tail.load(Ordering::Relaxed);
         loop {
-            let slot = self.slot(number);
-            // Acquire: the slot was emptied before it is filled again.
-            let turn = slot.sequence.load(Ordering::Acquire).wrapping_sub(number).cast_signed();
+            let slot = self.ring.slot(number);
+            let turn = slot.sequence().wrapping_sub(number).cast_signed();
             if turn < 0 {
                 return Err(value);
             }
             if turn > 0 {
-                number = self.tail.load(Ordering::Relaxed);
+                number = self.ring.tail.load(Ordering::Relaxed);
                 continue;
             }
-            match claim(&self.tail, number) {
+            match claim(&self.ring.tail, number) {
                 Ok(_) => {
                     // SAFETY: the slot is free for this number, which this thread alone has.
-                    slot.value.with_mut(|place| unsafe { (*place).write(value) });
-                    slot.sequence.store(number.wrapping_add(1), Ordering::Release);
+                    unsafe { slot.fill(number, value) };
                     return Ok(());
                 }
                 Err(other) => number = other,
@@ -109,34 +77,27 @@ impl<T> VyukovQueue<T> {
 
     /// Takes the oldest value; `None` where there seems to be none.
     pub fn deq(&self) -> Option<T> {
-        let mut number = self.head.load(Ordering::Relaxed);
+        let mut number = self.ring.head.load(Ordering::Relaxed);
         loop {
-            let slot = self.slot(number);
+            let slot = self.ring.slot(number);
             let filled = number.wrapping_add(1);
-            // Acquire: the slot was filled before it is emptied.
-            let turn = slot.sequence.load(Ordering::Acquire).wrapping_sub(filled).cast_signed();
+            let turn = slot.sequence().wrapping_sub(filled).cast_signed();
             if turn < 0 {
                 return None;
             }
             if turn > 0 {
-                number = self.head.load(Ordering::Relaxed);
+                number = self.ring.head.load(Ordering::Relaxed);
                 continue;
             }
-            match claim(&self.head, number) {
+            match claim(&self.ring.head, number) {
                 Ok(_) => {
+                    let free = number.wrapping_add(self.capacity());
                     // SAFETY: the slot was filled for this number, which this thread alone has.
-                    let value = slot.value.with(|place| unsafe { ptr::read(place).assume_init() });
-                    slot.sequence.store(number.wrapping_add(self.capacity()), Ordering::Release);
-                    return Some(value);
+                    return Some(unsafe { slot.empty(free) });
                 }
                 Err(other) => number = other,
             }
         }
-    }
-
-    #[inline]
-    fn slot(&self, number: usize) -> &Slot<T> {
-        &self.slots[number & (self.slots.len() - 1)]
     }
 }
 

@@ -1,7 +1,7 @@
 //! Cells that hold a value once: free, then a value, then taken for good.
 
 use crate::shadowed::growing_array::GrowingArray;
-use crate::shadowed::sync::atomic::{AtomicI64, Ordering};
+use crate::shadowed::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
 const FREE: i64 = 0;
 const TAKEN: i64 = -1;
@@ -34,6 +34,15 @@ impl Cells {
     pub(crate) fn fill(&self, cell: usize, value: i64) -> bool {
         debug_assert!(value > 0, "values are numbers above 0");
         self.change(cell, FREE, value)
+    }
+
+    /// Puts a value into the first free cell, all before `end` being filled; moves `end` behind it.
+    pub(crate) fn append(&self, end: &AtomicUsize, value: i64) {
+        let mut cell = end.load(Ordering::SeqCst);
+        while !self.fill(cell, value) {
+            cell += 1;
+        }
+        end.fetch_max(cell + 1, Ordering::SeqCst);
     }
 
     /// Takes this value; false where another has it.

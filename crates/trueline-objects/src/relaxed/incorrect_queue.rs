@@ -17,11 +17,7 @@ impl Queue {
     }
 
     pub(crate) fn enq(&self, value: i64) {
-        let mut cell = self.end.load(Ordering::SeqCst);
-        while !self.cells.fill(cell, value) {
-            cell += 1;
-        }
-        self.end.fetch_max(cell + 1, Ordering::SeqCst);
+        self.cells.append(&self.end, value);
     }
 
     pub(crate) fn deq(&self) -> Option<i64> {

@@ -13,4 +13,5 @@ pub(crate) mod quasi_priority_queue;
 pub(crate) mod quasi_stack;
 pub(crate) mod random_dequeue_queue;
 pub(crate) mod segmented_queue;
+pub(crate) mod segments;
 pub(crate) mod single_list_queue;

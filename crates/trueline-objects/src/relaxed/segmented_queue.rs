@@ -7,8 +7,8 @@
 //! for good, so a second look in ascending order settles it: at the first free cell behind taken ones the queue is empty.
 //! The mutant [`Fault::RacyEmpty`] trusts the first look. With one cell in a segment that is right.
 
-use super::cells::{Cells, Held};
-use crate::shadowed::sync::atomic::{AtomicUsize, Ordering};
+use super::cells::Held;
+use super::segments::Segments;
 use crate::shadowed::sync::with_thread_index;
 
 /// What is wrong.
@@ -28,42 +28,29 @@ pub(crate) enum Fault {
 /// The queue.
 pub(crate) struct Queue {
     fault: Fault,
-    size: usize,
-    cells: Cells,
-    /// Numbers of segments.
-    first: AtomicUsize,
-    last: AtomicUsize,
+    segments: Segments,
 }
 
 impl Queue {
     /// A queue with segments of so many cells.
     pub(crate) fn new(size: usize, fault: Fault) -> Queue {
-        let (first, last) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Queue { fault, size, cells: Cells::new(), first, last }
+        Queue { fault, segments: Segments::new(size) }
     }
 
     pub(crate) fn enq(&self, value: i64) {
-        loop {
-            let segment = self.last.load(Ordering::SeqCst);
-            for cell in self.cells_of(segment) {
-                if self.cells.look(cell) == Held::Free && self.cells.fill(cell, value) {
-                    return;
-                }
-            }
-            advance(&self.last, segment);
-        }
+        self.segments.enq(value);
     }
 
     pub(crate) fn deq(&self) -> Option<i64> {
         loop {
-            let segment = self.first.load(Ordering::SeqCst);
+            let segment = self.segments.first();
             if self.fault == Fault::TakesTooFar
                 && let Ok(value) = self.take_from(segment + 1)
             {
                 return Some(value);
             }
             if self.fault == Fault::FindsNothing
-                && self.cells.look(segment * self.size + self.size - 1) == Held::Free
+                && self.segments.cells.look((segment + 1) * self.segments.size - 1) == Held::Free
             {
                 return None;
             }
@@ -73,12 +60,12 @@ impl Queue {
             };
             let settled = match self.fault {
                 Fault::RacyEmpty => seen,
-                _ => self.settle(segment),
+                _ => self.segments.settle(segment),
             };
             match settled {
                 Some(Held::Free) => return None,
                 Some(_) => {}
-                None => advance(&self.first, segment),
+                None => self.segments.leave(segment),
             }
         }
     }
@@ -86,14 +73,15 @@ impl Queue {
     /// Takes a value of a segment: threads with even numbers look from the newest on, others from the oldest. Else tells whether a cell was
     /// free when it was looked at; all others are taken.
     fn take_from(&self, segment: usize) -> Result<i64, Option<Held>> {
+        let Segments { size, cells, .. } = &self.segments;
         let mut seen = None;
         let newest_first = with_thread_index(|index| index % 2 == 0);
-        for place in 0..self.size {
-            let place = if newest_first { self.size - 1 - place } else { place };
-            let cell = segment * self.size + place;
-            match self.cells.look(cell) {
+        for place in 0..*size {
+            let place = if newest_first { size - 1 - place } else { place };
+            let cell = segment * size + place;
+            match cells.look(cell) {
                 Held::Value(value) => {
-                    if self.fault == Fault::TakesTwice || self.cells.take(cell, value) {
+                    if self.fault == Fault::TakesTwice || cells.take(cell, value) {
                         return Ok(value);
                     }
                 }
@@ -103,18 +91,4 @@ impl Queue {
         }
         Err(seen)
     }
-
-    /// The first cell of the segment that is not taken, if there is one.
-    fn settle(&self, segment: usize) -> Option<Held> {
-        self.cells_of(segment).map(|cell| self.cells.look(cell)).find(|held| *held != Held::Taken)
-    }
-
-    fn cells_of(&self, segment: usize) -> std::ops::Range<usize> {
-        segment * self.size..(segment + 1) * self.size
-    }
-}
-
-/// Goes on to the next segment, unless another has.
-fn advance(end: &AtomicUsize, segment: usize) {
-    let _ = end.compare_exchange(segment, segment + 1, Ordering::SeqCst, Ordering::SeqCst);
 }

@@ -10,7 +10,7 @@ pub(crate) mod sync {
 
     /// In an exploration nobody is quicker: the scheduler decides.
     #[derive(Default)]
-    pub(crate) struct Backoff;
+    pub(crate) struct Backoff(());
 
     impl Backoff {
         #[inline]
@@ -64,6 +64,8 @@ pub(crate) mod grace;
 pub(crate) mod growing_array;
 #[path = "../objects/herlihy_wing_queue.rs"]
 pub mod herlihy_wing_queue;
+#[path = "../objects/lagging_list.rs"]
+mod lagging_list;
 #[path = "../objects/list_set.rs"]
 pub mod list_set;
 #[path = "../objects/mark.rs"]
@@ -78,6 +80,8 @@ pub mod multiset;
 mod padded;
 #[path = "../objects/priority_queue.rs"]
 pub mod priority_queue;
+#[path = "../objects/ring.rs"]
+mod ring;
 #[path = "../objects/semiqueue.rs"]
 pub mod semiqueue;
 #[path = "../objects/snapshot.rs"]

@@ -17,6 +17,8 @@
 //! Cost: O(n) for histories with few choices; O(n 2^k s) steps for k open operations and s states in the worst
 //! case. Invariant: `path` is legal and respects real time at all times.
 
+use std::collections::VecDeque;
+
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
@@ -218,21 +220,17 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
             self.best = self.best.max(self.timeline.frontier());
             let before = self.path.len();
             let bytes = self.bytes();
-            ticker.pass_over(self.timeline.open().len())?;
-            for &operation in self.timeline.open() {
-                let slot = self.slots.of[operation as usize];
-                if !self.spans.observer[operation as usize] || self.open.has(slot) {
-                    continue;
-                }
+            let open = self.timeline.open();
+            ticker.pass_over(open.len())?;
+            take_observers(open, self.spans, self.slots, &mut self.open, |operation| {
                 ticker.tick(|| bytes + stepper.bytes())?;
                 self.next.clear();
                 stepper.step(self.state, operation, &mut self.next);
-                if let Some(&state) = self.next.first() {
-                    self.state = state;
-                    self.open.insert(slot);
-                    self.path.push(operation);
-                }
-            }
+                let Some(&state) = self.next.first() else { return Ok(false) };
+                self.state = state;
+                self.path.push(operation);
+                Ok(true)
+            })?;
             if self.path.len() == before {
                 break;
             }
@@ -279,6 +277,24 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
 /// Bytes of a table. One that is about to double counts as if it had: for a moment it holds both.
 pub(crate) fn table_bytes(len: usize, capacity: usize, entry: usize) -> usize {
     if len + 1024 > capacity { 3 * capacity * entry } else { capacity * entry }
+}
+
+/// Linearizes those of the open observers that are not yet and that fit.
+#[inline]
+pub(super) fn take_observers<M: Mask>(
+    open: &VecDeque<u32>,
+    spans: &Spans,
+    slots: &Slots,
+    linearized: &mut M,
+    mut fits: impl FnMut(u32) -> Result<bool, Exhausted>,
+) -> Result<(), Exhausted> {
+    for &operation in open {
+        let slot = slots.of[operation as usize];
+        if spans.observer[operation as usize] && !linearized.has(slot) && fits(operation)? {
+            linearized.insert(slot);
+        }
+    }
+    Ok(())
 }
 
 /// Adds a set of used pending operations to those known for a configuration; false where a known one is as good.

@@ -13,7 +13,7 @@
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
-use super::depth_first::{remember, table_bytes};
+use super::depth_first::{remember, table_bytes, take_observers};
 use super::look_ahead::{Linearized, is_dead_end};
 use super::mask::Mask;
 use super::problem::{Decision, Spans, Stepper, Ticker};
@@ -165,22 +165,20 @@ impl<'a, M: Mask> JustInTime<'a, M> {
         ticker: &mut Ticker<'_>,
     ) -> Result<(), Exhausted> {
         let bytes = self.bytes();
-        ticker.pass_over(self.timeline.open().len())?;
-        for &operation in self.timeline.open() {
-            let slot = self.slots.of[operation as usize];
-            if !self.spans.observer[operation as usize] || configuration.open.has(slot) {
-                continue;
-            }
+        let open = self.timeline.open();
+        ticker.pass_over(open.len())?;
+        take_observers(open, self.spans, self.slots, &mut configuration.open, |operation| {
             ticker.tick(|| bytes + stepper.bytes())?;
             self.next.clear();
             stepper.step(configuration.state, operation, &mut self.next);
-            if !self.next.is_empty() {
-                configuration.open.insert(slot);
-                let parent = configuration.ancestor;
-                configuration.ancestor = self.family.len() as u32;
-                self.family.push(Ancestor { parent, operation });
+            if self.next.is_empty() {
+                return Ok(false);
             }
-        }
+            let parent = configuration.ancestor;
+            configuration.ancestor = self.family.len() as u32;
+            self.family.push(Ancestor { parent, operation });
+            Ok(true)
+        })?;
         let Some(operation) = self.timeline.next_return() else { return Ok(()) };
         if stepper.looks_ahead() && self.stop_at == usize::MAX {
             let linearized =

@@ -166,6 +166,16 @@ impl Values {
         events
     }
 
+    /// The values, and the empty results in their slots.
+    pub(super) fn with_empties(
+        operations: &[Op<Action>],
+        initial: &[u32],
+    ) -> Result<(Values, Vec<(u32, u32)>), Answer> {
+        let values = Values::new(operations, initial)?;
+        let empties = values.place_empties()?;
+        Ok((values, empties))
+    }
+
     /// Gives each empty result a slot of its interval that no cover contains: (slot, operation), sorted. The
     /// error is a violation, with a shortest chain of covers.
     pub(super) fn place_empties(&self) -> Result<Vec<(u32, u32)>, Answer> {

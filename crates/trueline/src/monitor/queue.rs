@@ -29,12 +29,8 @@ use super::{Answer, NEVER, NONE, Op, Why};
 
 /// Decides a queue. `initial` is what is in it at the start, oldest first.
 pub(crate) fn check(operations: &[Op<Action>], initial: &[u32]) -> Answer {
-    let values = match Values::new(operations, initial) {
-        Ok(values) => values,
-        Err(violation) => return violation,
-    };
-    let empties = match values.place_empties() {
-        Ok(empties) => empties,
+    let (values, empties) = match Values::with_empties(operations, initial) {
+        Ok(placed) => placed,
         Err(violation) => return violation,
     };
     let events = values.events();

@@ -26,7 +26,11 @@ use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 mod ending;
+mod engine;
 
+pub(super) use engine::Contained;
+
+use super::recent::Recent;
 use super::{Action, Clash, Id, NEVER, NONE, Stop, Time, ambiguous};
 use crate::value::Value;
 
@@ -110,7 +114,7 @@ pub(super) struct Container {
     unknown: usize,
     covers: VecDeque<Cover>,
     waiting: Vec<Promise>,
-    recent: VecDeque<(Value, Id, Id)>,
+    recent: Recent,
     /// The latest deadline that was ever set.
     latest: Time,
     /// The values inside with a deadline, by that and the call of their insert.
@@ -137,7 +141,7 @@ impl Container {
             unknown: 0,
             covers: VecDeque::new(),
             waiting: Vec::new(),
-            recent: VecDeque::new(),
+            recent: Recent::new(RECENT),
             latest: 0,
             late: BTreeMap::new(),
             forgiving: false,
@@ -257,15 +261,7 @@ impl Container {
             if self.forgiving {
                 return Ok(None);
             }
-            let before = self.recent.iter().rev().find(|recent| recent.0 == *value);
-            let others = before.map_or([NONE; 2], |&(_, insert, remove)| [insert, remove]);
-            let what = match before {
-                Some(_) => "took a value that another removal had taken",
-                None => "took a value that was not inside: never put in, or taken long ago",
-            };
-            let mut clash = Clash::new(others.into_iter().chain([id])).because(id, what);
-            clash.partial = before.is_none();
-            return Err(clash);
+            return Err(self.recent.clash(id, value));
         };
         let entry = &mut self.entries[place as usize];
         if let Some(other) = entry.removed {
@@ -294,10 +290,7 @@ impl Container {
         if let Some(by_priority) = &mut self.by_priority {
             by_priority.remove(value);
         }
-        if self.recent.len() == RECENT {
-            self.recent.pop_front();
-        }
-        self.recent.push_back((value.clone(), copy.insert, id));
+        self.recent.left(value.clone(), copy.insert, id);
         self.forget_covers();
         if copy.returned < call {
             let (from, insert) = (copy.returned, copy.insert);
@@ -524,7 +517,7 @@ impl Container {
             keep(promise.insert);
             promise.covers.iter().copied().for_each(&mut *keep);
         }
-        self.recent.iter().flat_map(|r| [r.1, r.2]).for_each(keep);
+        self.recent.mark(keep);
     }
 }
 

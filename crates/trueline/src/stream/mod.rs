@@ -34,6 +34,7 @@ mod container;
 mod monitor;
 mod priority_queue;
 mod queue;
+mod recent;
 mod records;
 mod register;
 mod saturated;

@@ -11,9 +11,8 @@
 //!
 //! Cost: O(log n) an operation for n values inside, plus the number of higher values that overlap the removal.
 
-use super::container::Container;
-use super::{Clash, Engine, Id, Stop, Time, strange};
-use crate::spec::Action;
+use super::container::{Contained, Container};
+use super::{Clash, Id, Stop, Time};
 use crate::value::Value;
 
 pub(super) struct PriorityQueue {
@@ -33,55 +32,20 @@ impl PriorityQueue {
         queue.container.forgive();
         Ok(queue)
     }
+}
+
+impl Contained for PriorityQueue {
+    fn container(&self) -> &Container {
+        &self.container
+    }
+
+    fn container_mut(&mut self) -> &mut Container {
+        &mut self.container
+    }
 
     fn took(&mut self, id: Id, call: Time, at: Time, value: &Value) -> Result<(), Clash> {
         let Some(taken) = self.container.take(id, call, at, value)? else { return Ok(()) };
         let from = call.max(taken.entry.call);
         self.container.promise(id, taken.entry.insert, Some(value), from, at)
-    }
-}
-
-impl Engine for PriorityQueue {
-    fn call(&mut self, id: Id, at: Time, may: Option<&Action>) -> Result<(), Stop> {
-        match may {
-            Some(Action::Insert(value)) => self.container.insert_called(id, at, value),
-            Some(Action::RemoveUnknown) | None => {
-                self.container.removal_called(id, at, may.is_some());
-                Ok(())
-            }
-            Some(other) => Err(strange(other)),
-        }
-    }
-
-    fn returns(&mut self, id: Id, at: Time, action: &Action) -> Result<(), Stop> {
-        match action {
-            Action::Insert(value) => return self.container.insert_returned(at, value).map(drop),
-            Action::Remove(value) => {
-                let call = self.container.removal_closed(id);
-                self.took(id, call, at, value)?;
-            }
-            Action::FoundEmpty => {
-                let call = self.container.removal_closed(id);
-                self.container.promise(id, super::NONE, None, call, at)?;
-            }
-            other => return Err(strange(other)),
-        }
-        Ok(self.container.look_again()?)
-    }
-
-    fn unknown(&mut self, id: Id, may: Option<&Action>) -> Result<(), Stop> {
-        self.container.unknown(id, may)
-    }
-
-    fn fails(&mut self, id: Id, may: Option<&Action>) -> Result<(), Stop> {
-        self.container.fails(id, may)
-    }
-
-    fn finish(&mut self) -> Result<(), Stop> {
-        self.container.finish()
-    }
-
-    fn mark(&self, keep: &mut dyn FnMut(Id)) {
-        self.container.mark(keep);
     }
 }

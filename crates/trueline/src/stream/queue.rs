@@ -16,9 +16,8 @@
 //!
 //! Cost: O(1) an operation, plus the number of open dequeues that overlap wrongly ordered values.
 
-use super::container::{Container, NIL};
-use super::{Clash, Engine, Id, NEVER, Stop, Time, strange};
-use crate::spec::Action;
+use super::container::{Contained, Container, NIL};
+use super::{Clash, Id, NEVER, Stop, Time};
 use crate::value::Value;
 
 pub(super) struct Queue {
@@ -40,6 +39,22 @@ impl Queue {
         queue.container.forgive();
         Ok(queue)
     }
+}
+
+impl Contained for Queue {
+    fn container(&self) -> &Container {
+        &self.container
+    }
+
+    fn container_mut(&mut self) -> &mut Container {
+        &mut self.container
+    }
+
+    fn inserted(&mut self, place: u32) {
+        if self.fresh == NIL {
+            self.fresh = place;
+        }
+    }
 
     fn took(&mut self, id: Id, call: Time, at: Time, value: &Value) -> Result<(), Clash> {
         let fresh_next = match self.fresh {
@@ -59,59 +74,10 @@ impl Queue {
         }
         Ok(())
     }
-}
 
-impl Engine for Queue {
-    fn call(&mut self, id: Id, at: Time, may: Option<&Action>) -> Result<(), Stop> {
-        match may {
-            Some(Action::Insert(value)) => self.container.insert_called(id, at, value),
-            Some(Action::RemoveUnknown) | None => {
-                self.container.removal_called(id, at, may.is_some());
-                Ok(())
-            }
-            Some(other) => Err(strange(other)),
+    fn found_empty(&mut self) {
+        while self.fresh != NIL && self.container.entry(self.fresh).deadline != NEVER {
+            self.fresh = self.container.entry(self.fresh).next;
         }
-    }
-
-    fn returns(&mut self, id: Id, at: Time, action: &Action) -> Result<(), Stop> {
-        match action {
-            Action::Insert(value) => {
-                if let Some(place) = self.container.insert_returned(at, value)?
-                    && self.fresh == NIL
-                {
-                    self.fresh = place;
-                }
-                return Ok(());
-            }
-            Action::Remove(value) => {
-                let call = self.container.removal_closed(id);
-                self.took(id, call, at, value)?;
-            }
-            Action::FoundEmpty => {
-                let call = self.container.removal_closed(id);
-                self.container.promise(id, super::NONE, None, call, at)?;
-                while self.fresh != NIL && self.container.entry(self.fresh).deadline != NEVER {
-                    self.fresh = self.container.entry(self.fresh).next;
-                }
-            }
-            other => return Err(strange(other)),
-        }
-        Ok(self.container.look_again()?)
-    }
-
-    fn unknown(&mut self, id: Id, may: Option<&Action>) -> Result<(), Stop> {
-        self.container.unknown(id, may)
-    }
-
-    fn fails(&mut self, id: Id, may: Option<&Action>) -> Result<(), Stop> {
-        self.container.fails(id, may)
-    }
-
-    fn finish(&mut self) -> Result<(), Stop> {
-        self.container.finish()
-    }
-
-    fn mark(&self, keep: &mut dyn FnMut(Id)) {
-        self.container.mark(keep);
     }
 }

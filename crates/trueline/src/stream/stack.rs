@@ -24,12 +24,11 @@
 //!
 //! Cost: O(log n) an operation, for n values inside, on average.
 
-use std::collections::VecDeque;
-
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
+use super::recent::Recent;
 use super::{Clash, Engine, Id, NEVER, NONE, Stop, Time, ambiguous, strange};
 use crate::monitor::container::Action as Word;
 use crate::monitor::{self, Answer, Op, Span, pending, stack};
@@ -38,6 +37,8 @@ use crate::value::Value;
 
 /// Values that have left before it is worth to look.
 const BATCH: usize = if cfg!(test) { 2 } else { 2048 };
+/// Values that have left and are remembered to tell 'twice' from 'never'.
+const RECENT: usize = 64;
 /// Operations that are kept to explain why an interval is shorter than it was.
 const REASONS: usize = 16;
 /// Operations that a look at open pops may look at, for each that there is.
@@ -85,7 +86,7 @@ pub(super) struct Stack {
     look_at: usize,
     is_settled: bool,
     /// The last values that left, to tell 'twice' from 'never'.
-    recent: VecDeque<(Value, Id, Id)>,
+    recent: Recent,
     /// Something that nobody knows was inside at first.
     forgiving: bool,
 }
@@ -101,7 +102,7 @@ impl Stack {
             lookups: Vec::new(),
             look_at: BATCH,
             is_settled: true,
-            recent: VecDeque::new(),
+            recent: Recent::new(RECENT),
             forgiving: false,
         };
         for (i, value) in initial.iter().enumerate() {
@@ -148,15 +149,7 @@ impl Stack {
             if self.forgiving {
                 return Ok(());
             }
-            let before = self.recent.iter().rev().find(|recent| recent.0 == *value);
-            let others = before.map_or([NONE; 2], |&(_, push, pop)| [push, pop]);
-            let what = match before {
-                Some(_) => "took a value that another removal had taken",
-                None => "took a value that was not inside: never put in, or taken long ago",
-            };
-            let mut clash = Clash::new(others.into_iter().chain([id])).because(id, what);
-            clash.partial = before.is_none();
-            return Err(clash);
+            return Err(self.recent.clash(id, value));
         };
         if held.pop != NONE {
             let clash = Clash::new([held.push, held.pop, id]);
@@ -168,11 +161,8 @@ impl Stack {
         }
         let is_wide = held.covers();
         let held = self.inside.remove(value);
-        if self.recent.len() == 64 {
-            self.recent.pop_front();
-        }
         if let Some(held) = held {
-            self.recent.push_back((value.clone(), held.push, id));
+            self.recent.left(value.clone(), held.push, id);
             if is_wide {
                 self.left.push(held);
             }
@@ -511,7 +501,7 @@ impl Engine for Stack {
         self.blocks.iter().flat_map(|block| &block.reasons).for_each(|&id| keep(id));
         self.empties.iter().for_each(|empty| keep(empty.2));
         self.open.iter().chain(&self.lookups).for_each(|open| keep(open.1));
-        self.recent.iter().flat_map(|recent| [recent.1, recent.2]).for_each(keep);
+        self.recent.mark(keep);
     }
 }
 

@@ -15,6 +15,7 @@ use batsat::{Callbacks, Lit, Solver, SolverInterface, lbool};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
+use super::node::{Node, all, any};
 use crate::budget::{Budget, Exhausted};
 use crate::theory::{Axiom, Formula, Label, Theory, Var};
 use crate::value::Value;
@@ -63,16 +64,6 @@ struct Tail {
     variable: Var,
     body: Formula,
     at: Vec<u32>,
-}
-
-/// A formula about atoms.
-#[derive(Clone, Debug)]
-enum Node {
-    True,
-    False,
-    Literal(Lit),
-    And(Vec<Node>),
-    Or(Vec<Node>),
 }
 
 /// Lets the solver ask whether the budget is spent.
@@ -549,53 +540,5 @@ impl<'a> Ground<'a> {
     fn charge(&mut self) -> Result<(), Exhausted> {
         self.instances += 1;
         if self.instances.is_multiple_of(CHARGE) { self.budget.spend(CHARGE) } else { Ok(()) }
-    }
-}
-
-impl From<bool> for Node {
-    fn from(holds: bool) -> Node {
-        if holds { Node::True } else { Node::False }
-    }
-}
-
-impl Node {
-    /// The negation of an atom.
-    fn negated(self) -> Node {
-        match self {
-            Node::True => Node::False,
-            Node::False => Node::True,
-            Node::Literal(literal) => Node::Literal(!literal),
-            Node::And(nodes) => any(nodes.into_iter().map(Node::negated).collect()),
-            Node::Or(nodes) => all(nodes.into_iter().map(Node::negated).collect()),
-        }
-    }
-}
-
-fn all(nodes: Vec<Node>) -> Node {
-    join(nodes, true)
-}
-
-fn any(nodes: Vec<Node>) -> Node {
-    join(nodes, false)
-}
-
-/// A conjunction or disjunction, without what does not matter.
-fn join(nodes: Vec<Node>, is_and: bool) -> Node {
-    let mut left = Vec::with_capacity(nodes.len());
-    for node in nodes {
-        match (node, is_and) {
-            (Node::True, true) | (Node::False, false) => {}
-            (Node::False, true) => return Node::False,
-            (Node::True, false) => return Node::True,
-            (node, _) => left.push(node),
-        }
-    }
-    match left.pop() {
-        None => is_and.into(),
-        Some(only) if left.is_empty() => only,
-        Some(last) => {
-            left.push(last);
-            if is_and { Node::And(left) } else { Node::Or(left) }
-        }
     }
 }

@@ -13,6 +13,7 @@
 mod completions;
 mod enumerate;
 mod ground;
+mod node;
 mod record;
 mod solve;
 

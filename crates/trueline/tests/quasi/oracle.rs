@@ -76,7 +76,8 @@ fn merge(into: &mut Least, other: Least) {
     }
 }
 
-fn orders_of(values: &[i64]) -> Vec<Vec<i64>> {
+/// All orders of these values.
+pub(crate) fn orders_of(values: &[i64]) -> Vec<Vec<i64>> {
     if values.is_empty() {
         return vec![Vec::new()];
     }

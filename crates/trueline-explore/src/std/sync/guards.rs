@@ -1,4 +1,34 @@
-//! What all locks and guards have in common: a guard is its value, and a lock is shown without it.
+//! What all locks and guards have in common: a guard is its value, a lock is shown without it and knows whether it is poisoned.
+
+use super::{LockResult, PoisonError, TryLockError};
+use crate::engine::interface::{Access, Effect};
+use crate::front::{self, Edge};
+
+/// What a lock gives out: an error if it is poisoned, which has it all the same.
+pub(super) fn poison<T>(value: T, poisoned: bool) -> LockResult<T> {
+    if poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
+}
+
+/// What was tried on a lock of std's that stands for one of ours: ours remembers for itself whether it is poisoned.
+pub(super) fn tried<G, H>(outside: Result<G, TryLockError<G>>) -> Result<G, TryLockError<H>> {
+    match outside {
+        Ok(guard) => Ok(guard),
+        Err(TryLockError::Poisoned(error)) => Ok(error.into_inner()),
+        Err(TryLockError::WouldBlock) => Err(TryLockError::WouldBlock),
+    }
+}
+
+/// Tries a lock as an event: `locked` is its new value, if it can be had.
+pub(super) fn try_event<H>(
+    access: Access,
+    locked: impl FnOnce(u64) -> Option<u64>,
+) -> Result<(), TryLockError<H>> {
+    let effect = front::kept_event(access, |value| match locked(value) {
+        Some(locked) => (Effect::update(value, locked), Edge::Acquire),
+        None => (Effect::read(value), Edge::None),
+    });
+    if effect.wrote { Ok(()) } else { Err(TryLockError::WouldBlock) }
+}
 
 /// A guard that gives a look at the value behind its field `lock`, which it holds; `mut` where it holds it alone.
 macro_rules! guard {
@@ -36,9 +66,41 @@ macro_rules! guard {
     };
 }
 
-/// A lock with the methods `new` and `is_poisoned`.
+/// A lock with the fields `poisoned` and `value` and the method `new`.
 macro_rules! lock {
     ($lock:ident) => {
+        impl<T> $lock<T> {
+            /// As std's `into_inner`.
+            ///
+            /// # Errors
+            /// The value, if the lock is poisoned.
+            pub fn into_inner(self) -> LockResult<T> {
+                let poisoned = self.is_poisoned();
+                poison(self.value.into_inner(), poisoned)
+            }
+        }
+
+        impl<T: ?Sized> $lock<T> {
+            /// As std's `is_poisoned`.
+            pub fn is_poisoned(&self) -> bool {
+                self.poisoned.load(Ordering::Relaxed)
+            }
+
+            /// As std's `clear_poison`.
+            pub fn clear_poison(&self) {
+                self.poisoned.store(false, Ordering::Relaxed);
+            }
+
+            /// As std's `get_mut`.
+            ///
+            /// # Errors
+            /// The reference, if the lock is poisoned.
+            pub fn get_mut(&mut self) -> LockResult<&mut T> {
+                let poisoned = self.is_poisoned();
+                poison(self.value.get_mut(), poisoned)
+            }
+        }
+
         impl<T: ?Sized> ::std::fmt::Debug for $lock<T> {
             /// Without the value: to show it would take the lock, which would be an event.
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {

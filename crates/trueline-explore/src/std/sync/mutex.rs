@@ -1,8 +1,8 @@
 //! As `std::sync::Mutex`. In an exploration the lock is a location that is 0 when free: whoever wants it waits for that.
 
-use super::guards::{guard, lock};
+use super::guards::{guard, lock, poison, tried, try_event};
 use super::identity::Identity;
-use super::{LockResult, PoisonError, TryLockError, TryLockResult};
+use super::{LockResult, PoisonError, TryLockResult};
 use crate::engine::interface::{self, Access, Condition, Effect};
 use crate::front::{self, Caller, Edge};
 use ::std::cell::UnsafeCell;
@@ -51,15 +51,6 @@ impl<T> Mutex<T> {
             value: UnsafeCell::new(value),
         }
     }
-
-    /// As std's `into_inner`.
-    ///
-    /// # Errors
-    /// The value, if the mutex is poisoned.
-    pub fn into_inner(self) -> LockResult<T> {
-        let poisoned = self.is_poisoned();
-        poison(self.value.into_inner(), poisoned)
-    }
 }
 
 impl<T: ?Sized> Mutex<T> {
@@ -88,41 +79,12 @@ impl<T: ?Sized> Mutex<T> {
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         let caller = Location::caller();
         if !interface::active() {
-            let outside = match self.outside.try_lock() {
-                Ok(guard) => guard,
-                Err(TryLockError::Poisoned(error)) => error.into_inner(),
-                Err(TryLockError::WouldBlock) => return Err(TryLockError::WouldBlock),
-            };
+            let outside = tried(self.outside.try_lock())?;
             return Ok(self.guard(Some(outside), caller)?);
         }
         let access = Access::update(self.identity.location()).named("Mutex::try_lock").at(caller);
-        let effect = front::kept_event(access, |value| match value {
-            0 => (Effect::update(0, 1), Edge::Acquire),
-            _ => (Effect::read(value), Edge::None),
-        });
-        if !effect.wrote {
-            return Err(TryLockError::WouldBlock);
-        }
+        try_event(access, |value| (value == 0).then_some(1))?;
         Ok(self.guard(None, caller)?)
-    }
-
-    /// As std's `is_poisoned`.
-    pub fn is_poisoned(&self) -> bool {
-        self.poisoned.load(Ordering::Relaxed)
-    }
-
-    /// As std's `clear_poison`.
-    pub fn clear_poison(&self) {
-        self.poisoned.store(false, Ordering::Relaxed);
-    }
-
-    /// As std's `get_mut`.
-    ///
-    /// # Errors
-    /// The reference, if the mutex is poisoned.
-    pub fn get_mut(&mut self) -> LockResult<&mut T> {
-        let poisoned = self.is_poisoned();
-        poison(self.value.get_mut(), poisoned)
     }
 
     /// Takes the lock as an event.
@@ -149,10 +111,6 @@ impl<T: ?Sized> Mutex<T> {
         let guard = MutexGuard { lock: self, outside, panicking: panicking(), caller, not_send };
         poison(guard, self.is_poisoned())
     }
-}
-
-pub(super) fn poison<T>(value: T, poisoned: bool) -> LockResult<T> {
-    if poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
 }
 
 impl<'a, T: ?Sized> MutexGuard<'a, T> {

@@ -1,9 +1,8 @@
 //! As `std::sync::RwLock`. In an exploration the location holds the number of readers, or a bit for the writer.
 
-use super::guards::{guard, lock};
+use super::guards::{guard, lock, poison, tried, try_event};
 use super::identity::Identity;
-use super::mutex::poison;
-use super::{LockResult, PoisonError, TryLockError, TryLockResult};
+use super::{LockResult, PoisonError, TryLockResult};
 use crate::engine::interface::{self, Access, Condition, Effect};
 use crate::front::{self, Caller, Edge};
 use ::std::cell::UnsafeCell;
@@ -65,15 +64,6 @@ impl<T> RwLock<T> {
             value: UnsafeCell::new(value),
         }
     }
-
-    /// As std's `into_inner`.
-    ///
-    /// # Errors
-    /// The value, if the lock is poisoned.
-    pub fn into_inner(self) -> LockResult<T> {
-        let poisoned = self.is_poisoned();
-        poison(self.value.into_inner(), poisoned)
-    }
 }
 
 impl<T: ?Sized> RwLock<T> {
@@ -103,21 +93,11 @@ impl<T: ?Sized> RwLock<T> {
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
         let caller = Location::caller();
         if !interface::active() {
-            let outside = match self.outside.try_read() {
-                Ok(guard) => guard,
-                Err(TryLockError::Poisoned(error)) => error.into_inner(),
-                Err(TryLockError::WouldBlock) => return Err(TryLockError::WouldBlock),
-            };
+            let outside = tried(self.outside.try_read())?;
             return Ok(self.reader(Some(outside), caller)?);
         }
         let access = self.access("RwLock::try_read", caller);
-        let effect = front::kept_event(access, |value| match value & WRITER {
-            0 => (Effect::update(value, value + 1), Edge::Acquire),
-            _ => (Effect::read(value), Edge::None),
-        });
-        if !effect.wrote {
-            return Err(TryLockError::WouldBlock);
-        }
+        try_event(access, |value| (value & WRITER == 0).then_some(value + 1))?;
         Ok(self.reader(None, caller)?)
     }
 
@@ -147,41 +127,12 @@ impl<T: ?Sized> RwLock<T> {
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
         let caller = Location::caller();
         if !interface::active() {
-            let outside = match self.outside.try_write() {
-                Ok(guard) => guard,
-                Err(TryLockError::Poisoned(error)) => error.into_inner(),
-                Err(TryLockError::WouldBlock) => return Err(TryLockError::WouldBlock),
-            };
+            let outside = tried(self.outside.try_write())?;
             return Ok(self.writer(Some(outside), caller)?);
         }
         let access = self.access("RwLock::try_write", caller);
-        let effect = front::kept_event(access, |value| match value {
-            0 => (Effect::update(0, WRITER), Edge::Acquire),
-            _ => (Effect::read(value), Edge::None),
-        });
-        if !effect.wrote {
-            return Err(TryLockError::WouldBlock);
-        }
+        try_event(access, |value| (value == 0).then_some(WRITER))?;
         Ok(self.writer(None, caller)?)
-    }
-
-    /// As std's `is_poisoned`.
-    pub fn is_poisoned(&self) -> bool {
-        self.poisoned.load(Ordering::Relaxed)
-    }
-
-    /// As std's `clear_poison`.
-    pub fn clear_poison(&self) {
-        self.poisoned.store(false, Ordering::Relaxed);
-    }
-
-    /// As std's `get_mut`.
-    ///
-    /// # Errors
-    /// The reference, if the lock is poisoned.
-    pub fn get_mut(&mut self) -> LockResult<&mut T> {
-        let poisoned = self.is_poisoned();
-        poison(self.value.get_mut(), poisoned)
     }
 
     fn access(&self, name: &'static str, caller: Caller) -> Access {

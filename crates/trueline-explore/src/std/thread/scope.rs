@@ -1,7 +1,7 @@
 //! As `std::thread::scope`.
 
 use super::handle::{Thread, Which};
-use super::spawn::{Builder, Handle, OutsideHandle, Result, Started, wait_for};
+use super::spawn::{Builder, Handle, OutsideHandle, Result, Started, handle, wait_for};
 use crate::engine::interface;
 use crate::front;
 use ::std::fmt;
@@ -127,26 +127,9 @@ impl<T> ScopedJoinHandle<'_, T> {
     pub fn join(self) -> Result<T> {
         self.0.join("ScopedJoinHandle::join", Location::caller())
     }
-
-    /// As std's `thread`.
-    #[must_use]
-    pub fn thread(&self) -> &Thread {
-        self.0.thread()
-    }
-
-    /// As std's `is_finished`.
-    #[track_caller]
-    #[must_use]
-    pub fn is_finished(&self) -> bool {
-        self.0.is_finished(Location::caller())
-    }
 }
 
-impl<T> fmt::Debug for ScopedJoinHandle<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScopedJoinHandle").finish_non_exhaustive()
-    }
-}
+handle!("ScopedJoinHandle", ScopedJoinHandle<'_, T>);
 
 impl fmt::Debug for Scope<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

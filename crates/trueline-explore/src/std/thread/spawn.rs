@@ -93,20 +93,37 @@ impl<T> JoinHandle<T> {
     pub fn join(self) -> Result<T> {
         self.0.join("JoinHandle::join", Location::caller())
     }
-
-    /// As std's `thread`.
-    #[must_use]
-    pub fn thread(&self) -> &Thread {
-        self.0.thread()
-    }
-
-    /// As std's `is_finished`.
-    #[track_caller]
-    #[must_use]
-    pub fn is_finished(&self) -> bool {
-        self.0.is_finished(Location::caller())
-    }
 }
+
+/// What a handle can be asked while its thread runs.
+macro_rules! handle {
+    ($name:literal, $handle:ty) => {
+        impl<T> $handle {
+            /// As std's `thread`.
+            #[must_use]
+            pub fn thread(&self) -> &Thread {
+                self.0.thread()
+            }
+
+            /// As std's `is_finished`.
+            #[track_caller]
+            #[must_use]
+            pub fn is_finished(&self) -> bool {
+                self.0.is_finished(Location::caller())
+            }
+        }
+
+        impl<T> fmt::Debug for $handle {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct($name).finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+pub(super) use handle;
+
+handle!("JoinHandle", JoinHandle<T>);
 
 /// A handle of std's.
 pub(super) trait OutsideHandle<T> {
@@ -153,12 +170,6 @@ impl<H: OutsideHandle<T>, T> Handle<H, T> {
             Handle::Outside(handle, _) => handle.is_finished(),
             Handle::Inside(started) => started.is_finished(caller),
         }
-    }
-}
-
-impl<T> fmt::Debug for JoinHandle<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JoinHandle").finish_non_exhaustive()
     }
 }
 

@@ -1,0 +1,199 @@
+//! A list with a pointer to each end, of which the one to the last node may lag: what Michael and Scott's queue and those that are built like it
+//! have in common.
+//!
+//! M. M. Michael, M. L. Scott: Simple, fast, and practical non-blocking and blocking concurrent queue algorithms. PODC 1996.
+//!
+//! A node is linked to the last one first; then `tail` is moved to it, by whoever comes by. **Invariant:** `tail` never points to a node that
+//! `head` has passed, since `head` is moved on only after a `tail` was seen that is further, or was moved there. So a node that `head`
+//! has passed cannot be reached any more, and is freed as `grace.rs` says, which also excludes ABA.
+//!
+//! **Progress.** Lock-free. **Cost.** O(1) without contention.
+
+use super::grace::{Domain, Inside};
+use super::padded::Padded;
+use super::sync::Backoff;
+use super::sync::atomic::{AtomicPtr, Ordering};
+use std::ptr;
+
+/// A list of nodes, at least one. Who drops it calls [`LaggingList::drain`].
+pub(crate) struct LaggingList<C> {
+    head: Padded<AtomicPtr<Node<C>>>,
+    tail: Padded<AtomicPtr<Node<C>>>,
+    domain: Domain<Node<C>>,
+}
+
+/// A node of the list.
+pub(crate) struct Node<C> {
+    pub(crate) content: C,
+    next: AtomicPtr<Node<C>>,
+}
+
+impl<C> Node<C> {
+    fn new(content: C) -> Node<C> {
+        Node { content, next: AtomicPtr::new(ptr::null_mut()) }
+    }
+
+    /// A node on the heap, as if by `Box::into_raw`.
+    pub(crate) fn allocate(content: C) -> *mut Node<C> {
+        Box::into_raw(Box::new(Node::new(content)))
+    }
+
+    /// The node behind it; null where it is the last one.
+    #[inline]
+    pub(crate) fn next(&self) -> *mut Node<C> {
+        self.next.load(Ordering::Acquire)
+    }
+}
+
+impl<C> LaggingList<C> {
+    /// A list of one node, in which a thread tries to free nodes after `head` has passed so many.
+    pub(crate) fn new(first: C, batch: usize) -> LaggingList<C> {
+        let first = Node::allocate(first);
+        LaggingList {
+            head: Padded(AtomicPtr::new(first)),
+            tail: Padded(AtomicPtr::new(first)),
+            domain: Domain::new(batch),
+        }
+    }
+
+    /// As [`Node::allocate`], in memory of nodes that were freed.
+    #[inline]
+    pub(crate) fn allocate(&self, content: C) -> *mut Node<C> {
+        self.domain.allocate(Node::new(content))
+    }
+
+    /// Runs an operation. A node that is in the list at a time while it runs is not freed before it ends.
+    #[inline]
+    pub(crate) fn enter<R>(&self, operation: impl FnOnce(&Inside<'_, Node<C>>) -> R) -> R {
+        self.domain.enter(operation)
+    }
+
+    /// The first node.
+    #[inline]
+    pub(crate) fn head(&self) -> *mut Node<C> {
+        self.head.load(Ordering::Acquire)
+    }
+
+    /// The last node, or one that was.
+    #[inline]
+    pub(crate) fn tail(&self) -> *mut Node<C> {
+        self.tail.load(Ordering::Acquire)
+    }
+
+    /// Puts a node, which nobody else has, at the end.
+    #[inline]
+    pub(crate) fn append(&self, node: *mut Node<C>) {
+        let backoff = Backoff::default();
+        self.enter(|_| {
+            let mut tail = self.tail();
+            loop {
+                // SAFETY: `tail` was in the list since this operation began, so it is not freed before it ends.
+                match unsafe { self.link(tail, node) } {
+                    Ok(()) => return,
+                    // Another thread is between its two steps, or was when `tail` was read.
+                    Err(last) => tail = self.advance_tail(tail, last),
+                }
+                backoff.wait();
+            }
+        });
+    }
+
+    /// Links a node, which nobody else has, to one that was the last; yields what is linked there already.
+    ///
+    /// # Safety
+    /// `tail` is not freed meanwhile.
+    #[inline]
+    pub(crate) unsafe fn link(
+        &self,
+        tail: *mut Node<C>,
+        node: *mut Node<C>,
+    ) -> Result<(), *mut Node<C>> {
+        // SAFETY: the caller's promise.
+        let next = unsafe { &(*tail).next };
+        // Release: who follows the link sees what is in the node.
+        let (yes, no) = (Ordering::Release, Ordering::Acquire);
+        next.compare_exchange(ptr::null_mut(), node, yes, no)?;
+        self.advance_tail(tail, node);
+        Ok(())
+    }
+
+    /// Moves `tail` on by one node, unless another thread has done so; yields where it is then, or was since.
+    #[inline]
+    pub(crate) fn advance_tail(&self, from: *mut Node<C>, to: *mut Node<C>) -> *mut Node<C> {
+        match self.tail.compare_exchange(from, to, Ordering::Release, Ordering::Acquire) {
+            Ok(_) => to,
+            Err(found) => found,
+        }
+    }
+
+    /// The node behind one that was the first, when `tail` is further; `None` where there is none.
+    ///
+    /// # Safety
+    /// `head` is not freed meanwhile.
+    #[inline]
+    pub(crate) unsafe fn second(&self, head: *mut Node<C>) -> Option<*mut Node<C>> {
+        loop {
+            let tail = self.tail();
+            // SAFETY: the caller's promise.
+            let next = unsafe { (*head).next() };
+            if next.is_null() {
+                return None;
+            }
+            if head != tail {
+                return Some(next);
+            }
+            // Another thread is between its two steps: `head` must not pass `tail`.
+            self.advance_tail(tail, next);
+        }
+    }
+
+    /// Moves `head` on to the next node, `tail` being further; yields where it is if another thread has done so.
+    #[inline]
+    pub(crate) fn advance_head(
+        &self,
+        from: *mut Node<C>,
+        to: *mut Node<C>,
+    ) -> Result<(), *mut Node<C>> {
+        // Release: the next thread that reads `head` sees `to` as this one does.
+        let (yes, no) = (Ordering::Release, Ordering::Acquire);
+        self.head.compare_exchange(from, to, yes, no).map(|_| ())
+    }
+
+    /// Leaves a first node that is of no more use, unless it is the last one; yields the first node then, or one that was since.
+    ///
+    /// # Safety
+    /// `head` was the first node at a time since this operation began.
+    pub(crate) unsafe fn leave(
+        &self,
+        inside: &Inside<'_, Node<C>>,
+        head: *mut Node<C>,
+    ) -> Option<*mut Node<C>> {
+        // SAFETY: the caller's promise.
+        let next = unsafe { (*head).next() };
+        if next.is_null() {
+            return None;
+        }
+        if self.tail() == head {
+            self.advance_tail(head, next);
+        }
+        match self.advance_head(head, next) {
+            Ok(()) => {
+                // SAFETY: `head` has passed the node, for good and by this thread alone, and `tail` was further.
+                unsafe { inside.retire(head) };
+                Some(next)
+            }
+            Err(found) => Some(found),
+        }
+    }
+
+    /// Frees all nodes, after a last look at each; the list must not be used again.
+    pub(crate) fn drain(&mut self, mut look: impl FnMut(&mut C)) {
+        let mut head = *self.head.get_mut();
+        while !head.is_null() {
+            // SAFETY: nobody else has the list, and each node is in it once.
+            let mut node = unsafe { Box::from_raw(head) };
+            look(&mut node.content);
+            head = *node.next.get_mut();
+        }
+    }
+}

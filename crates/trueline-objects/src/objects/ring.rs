@@ -1,0 +1,93 @@
+//! The ring of slots of Vyukov's bounded queue: each slot has a sequence number that says whose turn it is.
+//!
+//! D. Vyukov: Bounded MPMC queue. 1024cores.net, 2010. `p` means 'free for the `enq` number p', `p + 1` 'filled by it'. Who has claimed a
+//! number fills or empties its slot, on which nobody else works. What to do where it is not one's turn is for the queue to say.
+
+use super::padded::Padded;
+use super::sync::atomic::{AtomicUsize, Ordering};
+use super::sync::cell::UnsafeCell;
+use std::mem::MaybeUninit;
+use std::ptr;
+
+/// Slots, and the numbers that are handed out. Values that are there are not dropped with it.
+pub(crate) struct Ring<T> {
+    slots: Box<[Slot<T>]>,
+    /// The number of the next `enq`.
+    pub(crate) tail: Padded<AtomicUsize>,
+    /// The number of the next `deq`.
+    pub(crate) head: Padded<AtomicUsize>,
+}
+
+/// A place for one value at a time.
+pub(crate) struct Slot<T> {
+    sequence: AtomicUsize,
+    /// There while the sequence is one more than a number of this slot.
+    value: UnsafeCell<MaybeUninit<T>>,
+}
+
+// SAFETY: values move from the thread that enqueues to the one that dequeues or drops; no two threads have one at a time.
+unsafe impl<T: Send> Send for Ring<T> {}
+// SAFETY: as above: no `&T` is given out.
+unsafe impl<T: Send> Sync for Ring<T> {}
+
+impl<T> Ring<T> {
+    /// # Panics
+    /// If the capacity is not a power of two, or less than 2.
+    pub(crate) fn new(capacity: usize) -> Ring<T> {
+        assert!(
+            capacity.is_power_of_two() && capacity >= 2,
+            "the capacity is a power of two, at least 2"
+        );
+        let slot = |number| Slot {
+            sequence: AtomicUsize::new(number),
+            value: UnsafeCell::new(MaybeUninit::uninit()),
+        };
+        Ring {
+            slots: (0..capacity).map(slot).collect(),
+            tail: Padded(AtomicUsize::new(0)),
+            head: Padded(AtomicUsize::new(0)),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn capacity(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The slot of a number.
+    #[inline]
+    pub(crate) fn slot(&self, number: usize) -> &Slot<T> {
+        &self.slots[number & (self.slots.len() - 1)]
+    }
+}
+
+impl<T> Slot<T> {
+    /// Whose turn it is. Acquire: the slot was emptied before it is filled again, and filled before it is emptied.
+    #[inline]
+    pub(crate) fn sequence(&self) -> usize {
+        self.sequence.load(Ordering::Acquire)
+    }
+
+    /// Puts the value of an `enq` in.
+    ///
+    /// # Safety
+    /// It is the turn of this number, which this thread alone has.
+    #[inline]
+    pub(crate) unsafe fn fill(&self, number: usize, value: T) {
+        // SAFETY: the slot is free for this number, which this thread alone has.
+        self.value.with_mut(|place| unsafe { (*place).write(value) });
+        self.sequence.store(number.wrapping_add(1), Ordering::Release);
+    }
+
+    /// Takes the value for a `deq`; the slot is then free for the `enq` of this number.
+    ///
+    /// # Safety
+    /// The slot was filled for a number that this thread alone has.
+    #[inline]
+    pub(crate) unsafe fn empty(&self, free: usize) -> T {
+        // SAFETY: the slot was filled for this thread alone.
+        let value = self.value.with(|place| unsafe { ptr::read(place).assume_init() });
+        self.sequence.store(free, Ordering::Release);
+        value
+    }
+}
