@@ -27,7 +27,7 @@
 //! indexed by process. Processes of a symmetric role may be exchanged. A program must not compare ids for order,
 //! nor use them as numbers, if its role is symmetric: the language rejects that.
 //!
-//! Invariant: [`Program::validate`] holds; engines rely on it and never check again.
+//! Invariant: types, indices of variables and targets of jumps are right, which the compiler of the language sees to; engines rely on it and never check again.
 
 use std::fmt;
 use std::sync::Arc;

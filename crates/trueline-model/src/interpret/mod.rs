@@ -1,6 +1,6 @@
 //! An interpreter of models that shares no code with the engine: it replays counterexamples, and searches small models naively.
 //!
-//! It walks the syntax tree ([`walk`]) on values that mean what they are ([`value`]). [`replay`] accepts a counterexample if the
+//! It walks the syntax tree (`walk`) on values that mean what they are (`value`). [`replay`] accepts a counterexample if the
 //! model has a run with these processes taking these steps, showing these calls and returns and leaving
 //! these values in the shared variables, and if then no order of the operations satisfies the specification, by trying them all.
 //! Where a step leaves something open (which node an allocation reuses), all possibilities are followed.

@@ -9,8 +9,8 @@
 //! explains a history. Every 'yes' comes with p' and p'', checked again straight from the definition; every 'no' comes with
 //! few operations that are a 'no' by themselves.
 //!
-//! Who decides: `slots` by [`queue`] where it fits, else by the general search on the specification of [`displaced`];
-//! `uniform` and `literal` by [`two_tape`]; all of them by [`round_up`], the paper's enumeration, where that is named.
+//! Who decides: `slots` by `queue` where it fits, else by the general search on the specification of `displaced`;
+//! `uniform` and `literal` by `two_tape`; all of them by `round_up`, the paper's enumeration, where that is named.
 
 mod certificate;
 mod completions;

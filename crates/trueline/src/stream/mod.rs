@@ -1,21 +1,21 @@
 //! Exact monitors for streams that never end: they read events as they come, decide online, and forget.
 //!
-//! An [`Engine`] sees the events of one object, in order, in the words of its kind. It says of a return that the
-//! history is a violation ([`Clash`]) only where the history up to there is one, whatever is still open; and at the end
-//! of the stream ([`Engine::finish`]) it has said so iff the whole history is one. What it holds is bounded by the
+//! An `Engine` sees the events of one object, in order, in the words of its kind. It says of a return that the
+//! history is a violation (`Clash`) only where the history up to there is one, whatever is still open; and at the end
+//! of the stream (`Engine::finish`) it has said so iff the whole history is one. What it holds is bounded by the
 //! operations that are open, unmatched, or overlap those; each file argues its rule:
 //!
 //! | file | decides | keeps |
 //! |---|---|---|
-//! | [`queue`] | first in, first out | open operations, values inside |
-//! | [`priority_queue`] | largest first | open operations, values inside, what left while an open removal ran |
-//! | [`stack`] | last in, first out | as above, and what left since a moment without an open pop |
-//! | [`register`] | reads and unique writes | values that an open or later read may still find |
-//! | [`set`] | keys, locks | open operations, keys that are not as at first, changes that are owed |
-//! | [`snapshot`] | snapshots, simple histories | open operations, a few that tell a violation |
-//! | [`actions`] | the same, straight from its text | four bits an open scan |
+//! | `queue` | first in, first out | open operations, values inside |
+//! | `priority_queue` | largest first | open operations, values inside, what left while an open removal ran |
+//! | `stack` | last in, first out | as above, and what left since a moment without an open pop |
+//! | `register` | reads and unique writes | values that an open or later read may still find |
+//! | `set` | keys, locks | open operations, keys that are not as at first, changes that are owed |
+//! | `snapshot` | snapshots, simple histories | open operations, a few that tell a violation |
+//! | `actions` | the same, straight from its text | four bits an open scan |
 //!
-//! The containers rest on the rules of [`crate::monitor`], which are about complete histories. Two ideas carry them over.
+//! The containers rest on the rules of `crate::monitor`, which are about complete histories. Two ideas carry them over.
 //!
 //! **Owed removals.** Often a value must have left by some moment, and only an operation that is open then can have
 //! taken it. Which one is not known before it returns, so the value gets a *deadline*: its removal must have been
@@ -25,7 +25,7 @@
 //!
 //! **Values come again.** Values must be unique while they can be told apart: a value may be inserted again once its
 //! removal has returned, because whoever returns it from then on took the new one. A second insert before that is
-//! ambiguous, and [`Stop::Unfit`]; so is an operation that the kind has no word for.
+//! ambiguous, and `Stop::Unfit`; so is an operation that the kind has no word for.
 //!
 //! Times are positions in the stream (64 bit); operations are known by numbers of the caller's.
 
