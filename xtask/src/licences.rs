@@ -22,7 +22,15 @@ const ALLOWED: [&str; 9] = [
 pub(crate) fn check() -> bool {
     println!("> licences of all dependencies");
     let tree = Command::new("cargo")
-        .args(["tree", "--workspace", "--all-features", "--target", "all", "--edges", "normal,build,dev"])
+        .args([
+            "tree",
+            "--workspace",
+            "--all-features",
+            "--target",
+            "all",
+            "--edges",
+            "normal,build,dev",
+        ])
         .args(["--prefix", "none", "--no-dedupe", "--format", "{l}\t{p}"])
         .output();
     let Some(tree) = tree.ok().filter(|tree| tree.status.success()) else {
