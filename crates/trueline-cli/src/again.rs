@@ -35,6 +35,13 @@ impl Again {
         let end = if file.starts_with('-') && file != "-" { " --" } else { "" };
         self.0 + end + " " + &quote(file)
     }
+
+    /// Ends with files.
+    pub(crate) fn files(self, files: impl Iterator<Item = String>) -> String {
+        let quoted: Vec<String> = files.map(|file| quote(&file)).collect();
+        let end = if quoted.iter().any(|file| file.starts_with('-')) { " -- " } else { " " };
+        self.0 + end + &quoted.join(" ")
+    }
 }
 
 /// A duration as `--timeout` reads it.

@@ -99,7 +99,7 @@ opened as they are. Exit code: 0 all are linearizable, 1 a violation, 2 an error
 
 const MONITOR: &str = "\
 Events are JSON objects, one a line, as 'trueline formats json-lines' shows them. They are decided as they come, and what \
-can not matter any more is forgotten: memory is bounded by the operations that are open, unmatched or overlap those. \
+can not matter any more is forgotten: memory is bounded by the operations that are open, unmatched or overlap those, and by the names of processes and keys, which are kept. \
 Several files are merged by the field time.
 
 Examples:

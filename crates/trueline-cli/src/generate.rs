@@ -1,5 +1,6 @@
 //! `trueline generate`: a random history of a specification.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use anyhow::Context;
@@ -40,12 +41,12 @@ pub(crate) fn run(args: &GenerateArgs) -> anyhow::Result<Exit> {
 fn stream(args: &GenerateArgs, plan: &Plan) -> anyhow::Result<Exit> {
     let mut writer = EventWriter::new(std::io::stdout().lock(), args.spec.text());
     // A process that gave up waiting says so when it calls again.
-    let mut gave_up = vec![false; plan.processes];
+    let mut gave_up = BTreeSet::new();
     let mut failed = None;
     let mut tell = |process: u32, told: Told<'_>| {
         let written = match told {
             Told::Call(method, arguments) => {
-                let unknown = match std::mem::take(&mut gave_up[process as usize]) {
+                let unknown = match gave_up.remove(&process) {
                     true => writer.unknown(process),
                     false => Ok(()),
                 };
@@ -53,7 +54,7 @@ fn stream(args: &GenerateArgs, plan: &Plan) -> anyhow::Result<Exit> {
             }
             Told::Return(result) => writer.returns(process, result),
             Told::Leave => {
-                gave_up[process as usize] = true;
+                gave_up.insert(process);
                 Ok(())
             }
         };

@@ -91,7 +91,7 @@ pub(crate) fn read(
 
 /// Opens a file and unpacks it where its first bytes say that it is packed.
 fn open<'a>(file: &Path, budget: &'a Budget) -> io::Result<Box<dyn Read + 'a>> {
-    let mut raw: Box<dyn Read + 'a> = if file == Path::new("-") {
+    let raw: Box<dyn Read + 'a> = if file == Path::new("-") {
         Box::new(Slow::new(budget, || Ok(io::stdin()))?)
     } else {
         let kind = fs::metadata(file)?.file_type();
@@ -105,6 +105,11 @@ fn open<'a>(file: &Path, budget: &'a Budget) -> io::Result<Box<dyn Read + 'a>> {
             Box::new(Slow::new(budget, || File::open(file))?)
         }
     };
+    unpacked(raw)
+}
+
+/// Unpacks what comes where its first bytes say that it is packed.
+pub(crate) fn unpacked<'a>(mut raw: Box<dyn Read + 'a>) -> io::Result<Box<dyn Read + 'a>> {
     let mut head = Vec::new();
     raw.by_ref().take(4).read_to_end(&mut head)?;
     let (gzip, zstd) = (head.starts_with(GZIP), zstd::starts(&head));

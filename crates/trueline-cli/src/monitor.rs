@@ -26,6 +26,10 @@ use interrupt::Interrupt;
 
 /// Events between two looks at the memory, and two updates of what an interrupt would tell.
 const PERIOD: u64 = 1 << 12;
+/// Bytes after which the memory is looked at, too: a few events can be long.
+const LONG: u64 = 1 << 22;
+/// Operations that are named in a sentence.
+const FEW: usize = 4;
 /// What saturation says at the end: it may have missed something.
 const NOTHING_FOUND: &str = "no violation found";
 /// Where the next event has to be waited for, what was put off is decided, unless that took more than one in so many parts
@@ -54,6 +58,7 @@ pub(crate) fn run(args: &MonitorArgs) -> anyhow::Result<Exit> {
     let mut out = Output::new();
     let seconds = start.elapsed().as_secs_f64();
     let tally = watcher.tally();
+    let ended = ended.map_err(|end| watcher.doubted(end));
     let exit = match ended {
         Ok(()) => Exit::Holds,
         Err(End::Input(message)) => {
@@ -100,7 +105,7 @@ impl Watcher<'_> {
     fn run(&mut self, interrupt: &Interrupt) -> Result<(), End> {
         let mut events = Events::open(&self.args.files, self.args.follow).map_err(End::Input)?;
         let mut names = Names::default();
-        let mut seen = 0u64;
+        let (mut seen, mut looked) = (0u64, 0);
         let (mut settled, mut cost) = (Instant::now(), Duration::ZERO);
         loop {
             if events.must_wait() {
@@ -124,7 +129,8 @@ impl Watcher<'_> {
                 Err(end) => return Err(self.complete(end, &events)),
             }
             seen += 1;
-            if seen.is_multiple_of(PERIOD) {
+            if seen.is_multiple_of(PERIOD) || events.bytes() - looked > LONG {
+                looked = events.bytes();
                 interrupt.tell(self.tally());
                 if let Some(why) = limits::spent(&self.budget) {
                     return Err(End::Unknown(why.to_string()));
@@ -133,12 +139,33 @@ impl Watcher<'_> {
         }
         match &mut self.watch {
             Some(watch) => watch.finish().map_err(|ended| end(ended, "")),
-            None if self.spec.is_none() => Err(End::Input(format!(
+            // An empty log must not pass.
+            None => Err(End::Input(format!(
                 "{}: no events: expected a line such as {{\"process\":0,\"call\":\"enq\",\"args\":[5]}}",
                 events.file()
             ))),
-            None => Ok(()),
         }
+    }
+
+    /// A violation is none where lines were left out: what was in them may explain it.
+    fn doubted(&self, end: End) -> End {
+        let End::Violation(violation) = end else { return end };
+        if self.skipped == 0 {
+            return End::Violation(violation);
+        }
+        let Violation { history, .. } = &*violation;
+        let show = |i: u32| match &self.spec {
+            Some(spec) => spec.show(history, i, true),
+            None => history.show(i),
+        };
+        let few: Vec<String> = (0..history.len().min(FEW) as u32).map(show).collect();
+        let more = if history.len() > FEW { ", .." } else { "" };
+        End::Unknown(format!(
+            "{} {} skipped, and what was in them may explain what fits no order: {}{more}",
+            count(self.skipped, "malformed line"),
+            if self.skipped == 1 { "was" } else { "were" },
+            few.join(", ")
+        ))
     }
 
     /// An error with the name of the file that it is in.
@@ -337,16 +364,10 @@ fn again(name: &str, args: &MonitorArgs) -> String {
         .maybe("spec", args.spec.as_ref().map(|spec| spec.text()))
         .maybe("algorithm", (args.algorithm == Online::Saturate).then_some("saturate"))
         .maybe("rename", (!renames.is_empty()).then(|| renames.join(",")));
+    let command = if args.lenient { command.switch("lenient") } else { command };
     match args.files.as_slice() {
         [] | [_] => command.file(name),
-        [first, rest @ ..] => {
-            let mut command = command.file(&first.display().to_string());
-            for file in rest {
-                command += " ";
-                command += &file.display().to_string();
-            }
-            command
-        }
+        several => command.files(several.iter().map(|file| file.display().to_string())),
     }
 }
 

@@ -215,6 +215,11 @@ fn what_is_generated_is_what_was_asked_for() {
         assert_eq!(check(&format!("--spec {spec} --violation")), 1, "{spec}");
         assert_eq!(check(&format!("--spec {spec} --violation=0.9")), 1, "{spec}");
     }
+    // No memory is asked for before the plan is looked at.
+    let wrong = f.run("generate --spec queue -n 3 -p 18446744073709551615");
+    wrong.complains(expect![[r#"
+        queue: processes: expected a number from 1 to 1048576, found 18446744073709551615
+    "#]]);
     let wrong = f.run("generate --spec queue --violation=7");
     wrong.complains(expect![[r#"
         queue: violation: expected a number from 0 to 1, found 7

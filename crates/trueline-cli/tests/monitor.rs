@@ -80,6 +80,49 @@ fn a_malformed_line_is_told_or_skipped() {
 }
 
 #[test]
+fn what_was_skipped_may_explain_a_violation() {
+    let stream = GOOD.replace("[1]}", "[1}");
+    let run = Folder::new().run_with("monitor --lenient -", stream.as_bytes());
+    assert_eq!((run.code, run.stderr.as_str()), (3, ""));
+    expect!["unknown: -: from here on: 2 malformed lines were skipped, and what was in them may explain what fits no order: deq() -> 1"]
+        .assert_eq(run.stdout.lines().next().unwrap_or_default());
+}
+
+#[test]
+fn a_compare_and_swap_that_is_open_may_have_written() {
+    let stream = "\
+{\"process\":0,\"call\":\"write\",\"args\":[3]}
+{\"process\":0,\"return\":null}
+{\"process\":0,\"call\":\"write\",\"args\":[2]}
+{\"process\":0,\"return\":null}
+{\"process\":1,\"call\":\"cas\",\"args\":[2,3]}
+{\"process\":0,\"call\":\"read\"}
+{\"process\":0,\"return\":3}
+";
+    let f = Folder::new().with("s.jsonl", stream);
+    assert_eq!(f.run("check --spec register:init=0 s.jsonl").code, 0);
+    let run = f.run("monitor --spec register:init=0 s.jsonl");
+    assert!(run.code == 3 && run.stdout.contains("may be a write"), "{run:?}");
+}
+
+#[test]
+fn a_stream_without_events_does_not_pass() {
+    let header = GOOD.lines().next().unwrap_or_default();
+    for stream in ["", "\n\n", header] {
+        let run = Folder::new().run_with("monitor --spec queue -", stream.as_bytes());
+        assert!(run.code == 2 && run.stderr.starts_with("-: no events: "), "{run:?}");
+    }
+}
+
+#[test]
+fn packed_streams_are_unpacked() {
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(BAD.as_bytes()).unwrap();
+    let f = Folder::new().with("bad.jsonl.gz", packed.finish().unwrap());
+    assert_eq!(f.run("monitor --spec queue bad.jsonl.gz").code, 1);
+}
+
+#[test]
 fn a_return_without_a_call_is_an_error() {
     let run = Folder::new().run_with("monitor --spec queue -", b"{\"process\":3,\"return\":1}\n");
     assert_eq!(run.code, 2);
@@ -117,9 +160,18 @@ fn several_files_are_merged_by_time() {
     let run = f.run("monitor --spec register w bad");
     assert_eq!(run.code, 1, "{run:?}");
     assert!(run.stdout.contains("bad:0") && run.stdout.contains("w:0"), "{}", run.stdout);
-    let run = f.with("none", GOOD).run("monitor --spec queue w none");
+    let f = f.with("none", GOOD);
+    let run = f.run("monitor --spec queue w none");
     assert_eq!(run.code, 2);
     assert!(run.stderr.starts_with("none:2:1: no time: "), "{run:?}");
+    // A file whose times go back would make violations that are none.
+    let back = writer.replace("20", "5");
+    let f = f.with("back", back);
+    let run = f.run("monitor --spec register back good");
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.starts_with("back:2:1: the time 5 is before 10, "), "{run:?}");
+    let run = f.with("b&d", reader(1)).run("monitor --spec register w b&d");
+    assert!(run.stdout.contains("again: trueline monitor --spec register w 'b&d'"), "{run:?}");
 }
 
 #[test]

@@ -41,3 +41,24 @@ fn questions_that_make_no_sense_say_so() {
         the algorithm wgl does not decide quasi linearizability: expected auto or round-up
     "#]]);
 }
+
+#[test]
+fn the_largest_factor_is_no_smaller_than_a_large_one() {
+    let f = Folder::new();
+    let history = f.run("generate --spec relaxed-queue:window=3 -n 60 --seed 5").stdout;
+    let f = f.with("h.jsonl", history);
+    for factor in ["1000", "4294967280", "4294967295"] {
+        let run = f.run(&format!("check --spec queue h.jsonl --quasi deq={factor}"));
+        assert_eq!(run.code, 0, "{factor}: {run:?}");
+    }
+}
+
+#[test]
+fn round_up_looks_at_the_clock_where_no_order_is_worth_trying() {
+    let f = Folder::new();
+    let history = f.run("generate --spec relaxed-queue:window=3 -n 40 --overlap 1").stdout;
+    let f = f.with("h.jsonl", history);
+    let run =
+        f.run("check --spec queue h.jsonl --quasi deq=0 --algorithm round-up --timeout 200ms");
+    assert!(run.code == 3 && run.stdout.contains("time"), "{run:?}");
+}

@@ -4,10 +4,12 @@
 //! first, so that what touches overlaps, and then the order of the files counts. Within a file the order is that of its lines.
 //! Processes of different files are different, whatever their names.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::PathBuf;
+use std::rc::Rc;
 
 use trueline::Value;
 use trueline::formats::{EventError, EventReader, Happening, StreamEvent};
@@ -15,6 +17,7 @@ use trueline::history::{Args, Part, Position};
 
 use super::follow::Follow;
 use super::is_stdin;
+use crate::input::unpacked;
 
 /// An event that is held on to.
 pub(super) struct Held {
@@ -51,8 +54,9 @@ struct Input {
     file: String,
     reader: EventReader<Box<dyn Read>>,
     method: String,
-    /// The next event, where several files are merged.
+    /// The next event, where several files are merged, and the latest time before it.
     next: Option<Held>,
+    latest: i64,
     is_over: bool,
 }
 
@@ -88,11 +92,27 @@ pub(super) struct Events {
     inputs: Vec<Input>,
     /// Which one the last event, or error, came from.
     last: usize,
+    bytes: Rc<Cell<u64>>,
+}
+
+/// Counts what is read.
+struct Counted {
+    reader: Box<dyn Read>,
+    bytes: Rc<Cell<u64>>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(buffer)?;
+        self.bytes.set(self.bytes.get() + read as u64);
+        Ok(read)
+    }
 }
 
 impl Events {
     pub(super) fn open(files: &[PathBuf], follow: bool) -> Result<Events, String> {
         let mut inputs = Vec::new();
+        let bytes = Rc::new(Cell::new(0));
         for path in files {
             let file = path.display().to_string();
             let reader: Box<dyn Read> = if is_stdin(path) {
@@ -106,12 +126,21 @@ impl Events {
                     return Err(format!("{file}: this is a directory: expected a file"));
                 }
                 let opened = File::open(path).map_err(failed)?;
-                if follow { Box::new(Follow::new(opened)) } else { Box::new(opened) }
+                match follow {
+                    true => Box::new(Follow::new(opened)),
+                    false => unpacked(Box::new(opened)).map_err(failed)?,
+                }
             };
-            let reader = EventReader::new(reader);
-            inputs.push(Input { file, reader, method: String::new(), next: None, is_over: false });
+            let reader = EventReader::new(Box::new(Counted { reader, bytes: bytes.clone() }) as _);
+            let (method, next) = (String::new(), None);
+            inputs.push(Input { file, reader, method, next, latest: i64::MIN, is_over: false });
         }
-        Ok(Events { inputs, last: 0 })
+        Ok(Events { inputs, last: 0, bytes })
+    }
+
+    /// How many bytes were read so far.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes.get()
     }
 
     /// The file of the last event.
@@ -157,7 +186,15 @@ impl Events {
                         input.next = None;
                         return Err(Failed { message, is_line: true });
                     }
-                    Some(_) => {}
+                    Some(Held { time: Some(time), at, .. }) if *time < input.latest => {
+                        let message = format!(
+                            "{}:{}:{}: the time {time} is before {}, that of an earlier line: expected times that do not go back, to merge several files",
+                            input.file, at.line, at.column, input.latest
+                        );
+                        input.next = None;
+                        return Err(Failed { message, is_line: true });
+                    }
+                    Some(held) => input.latest = held.time.unwrap_or(input.latest),
                 }
             }
         }

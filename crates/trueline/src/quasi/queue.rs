@@ -516,7 +516,7 @@ impl<'q, 'a> Search<'q, 'a> {
         after.waiting.remove(at);
         after.taken += 1;
         if let Some(&(first, _)) = after.waiting.first()
-            && first + self.factor < after.taken
+            && first.saturating_add(self.factor) < after.taken
         {
             return None;
         }

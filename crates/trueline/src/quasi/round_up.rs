@@ -84,6 +84,8 @@ impl Trial<'_> {
         order: &[u32],
         ticker: &mut Ticker<'_>,
     ) -> Result<Option<Orders>, Exhausted> {
+        // Orders that are not even tried count too: there can be more of them than anybody waits for.
+        ticker.tick(|| 0)?;
         let act = |o: u32| self.words.words[o as usize].act;
         let places = |of: &dyn Fn(Act) -> bool| -> Vec<usize> {
             (0..order.len()).filter(|&at| of(act(order[at]))).collect()

@@ -363,14 +363,17 @@ impl<S: Spec> Monitor<S> {
     /// True where a register has a value that may come from an open operation of which the specification does not say
     /// what it is before it has returned.
     fn is_rash(&self, clash: &Clash) -> bool {
+        let part_of = |id: &Id| self.records.peek(*id).map(|record| record.part);
+        let part = clash.operations.iter().find_map(part_of);
         let is_mute = |id: &Id| {
             let record = self.records.peek(*id);
             record.is_some_and(|record| {
-                !self.spec.observes(&record.op, None)
+                part.is_none_or(|part| record.part == part)
+                    && !self.spec.observes(&record.op, None)
                     && (self.canonical.action)(&record.op, None).is_none()
             })
         };
-        self.canonical.kind == Kind::Register && clash.partial && self.open.iter().any(is_mute)
+        self.canonical.kind == Kind::Register && self.open.iter().any(is_mute)
     }
 
     fn explain(
