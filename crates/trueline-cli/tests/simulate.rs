@@ -25,7 +25,8 @@ fn objects_are_listed_and_shown() {
 
         standing       broken on purpose: a mutant of herlihy-wing-queue
         specification  queue; deq waits while there is nothing
-        operations     enq(*) deq()
+        operations     enq(-9223372036854775807 or more) deq()
+        programs of    enq(*) deq(), unless given
         progress       enq wait-free; deq waits on an empty queue, otherwise lock-free
         source         Herlihy, Wing, Linearizability: a correctness condition for concurrent objects, 1990
         shown by       enq(1) enq(2) | deq()
@@ -34,6 +35,9 @@ fn objects_are_listed_and_shown() {
     let json = f.run("objects vyukov-queue --json");
     let object: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
     assert_eq!((&object["standing"], &object["see"]), (&"flawed".into(), &"array-queue".into()));
+    let json = f.run("objects snapshot --json");
+    let object: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(object["operations"], serde_json::json!(["update(0 to 1, any number)", "scan()"]));
     assert_eq!(f.run("objects nothing").code, 2);
 }
 
@@ -152,4 +156,29 @@ fn errors_say_what_was_expected() {
         treiber-stack-relaxed: its fault is undefined behaviour on real threads: it is explored only
         there are 509850594887712 programs of this size: expected at most 100000; --random 1000 takes some of them
     "#]].assert_eq(&all);
+}
+
+/// `enq(0)` of a queue that keeps 0 for itself was called a violation of that queue, and `update(2, 1)` panicked.
+#[test]
+fn values_that_an_object_does_not_take_are_errors_of_the_program() {
+    let f = Folder::new().with("cases", "enq(1) | deq()\nenq(0) | deq()\n");
+    let run = f.run("simulate quasi-queue --cases cases");
+    assert_eq!((run.code, run.stdout.as_str()), (2, ""));
+    let program = |object: &str, program: &str| {
+        let (stdout, stderr, code) = trueline(&["simulate", object, "--program", program]);
+        assert_eq!((code, stdout.as_str()), (2, ""), "{program}");
+        stderr
+    };
+    expect![[r#"
+        cases: program 2, column 1: quasi-queue takes no enq(0): expected enq(1 or more)
+        enq(0) | deq(): column 1: quasi-queue takes no enq(0): expected enq(1 or more)
+        scan() | update(2, 1): column 10: snapshot takes no update(2, 1): expected update(0 to 1, any number)
+        insert(16): column 1: bounded-priority-queue takes no insert(16): expected insert(0 to 15)
+    "#]]
+    .assert_eq(
+        &(run.stderr
+            + &program("quasi-queue", "enq(0) | deq()")
+            + &program("snapshot", "scan() | update(2, 1)")
+            + &program("bounded-priority-queue", "insert(16)")),
+    );
 }

@@ -9,6 +9,7 @@
 //! family that is there, and an [`Entry`] in `entries`. Its operations are those of a named specification of `trueline`, which
 //! also reads and prints them.
 
+mod domain;
 mod entries;
 mod families;
 mod matrices;

@@ -8,6 +8,7 @@ use trueline::spec::{self, Dynamic, Invocation};
 use trueline::{History, Value};
 use trueline_explore::harness::{self, Act, Counts, Harness, Kind, TwoPhase};
 
+use super::domain;
 use super::matrices;
 use super::notation;
 use super::program::{self, Argument, Call, Case, Error};
@@ -122,13 +123,15 @@ impl Entry {
         let start = Instant::now();
         let mut counts = Counts::default();
         let (mut scopes, mut undecided) = (BTreeSet::new(), None);
-        for case in &request.cases {
+        let decode = |case| self.decode(case).map(|decoded| (case, decoded));
+        let cases: Vec<(&Case, Decoded)> =
+            request.cases.iter().map(decode).collect::<Result<_, _>>()?;
+        for (case, decoded) in cases {
             let left = request.time.map(|time| time.saturating_sub(start.elapsed()));
             if left.is_some_and(|left| left.is_zero()) {
                 undecided = Some("the time is over".to_string());
                 break;
             }
-            let decoded = self.decode(case)?;
             let (outcome, done) = match request.mode {
                 Mode::Explore => {
                     let outcome = self.explore(request, decoded, left);
@@ -214,7 +217,23 @@ impl Entry {
 
     /// Its methods, as its specification spells them.
     pub fn methods(&self) -> Vec<String> {
-        self.calls().into_iter().map(|call| call.method).collect()
+        self.distinct_calls().into_iter().map(|call| call.method).collect()
+    }
+
+    /// Its methods with the arguments that they take: `enq(1 or more)`, `deq()`.
+    pub fn operations(&self) -> Vec<String> {
+        self.distinct_calls().iter().map(|call| domain::pattern(self.domain, call)).collect()
+    }
+
+    /// One call of each method.
+    fn distinct_calls(&self) -> Vec<Call> {
+        let mut distinct: Vec<Call> = Vec::new();
+        for call in self.calls() {
+            if distinct.iter().all(|known| known.method != call.method) {
+                distinct.push(call);
+            }
+        }
+        distinct
     }
 
     fn calls(&self) -> Vec<Call> {
@@ -297,6 +316,11 @@ impl Entry {
         let args = call.args.iter().map(number).collect::<Result<Vec<_>, _>>()?;
         let invocation = Invocation::new(&call.method, args);
         spec.accepts(&invocation).map_err(wrong)?;
+        if !domain::has(self.domain, call) {
+            let expected = domain::pattern(self.domain, call);
+            let message = format!("{} takes no {call}: expected {expected}", self.name);
+            return Err(wrong(message));
+        }
         Ok(invocation)
     }
 
