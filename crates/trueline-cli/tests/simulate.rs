@@ -147,6 +147,7 @@ fn errors_say_what_was_expected() {
     all += &error(&["ticket-lock", "--program", "release()"]);
     all += &error(&["treiber-stack-relaxed", "--mode", "stress", "--limit", "1"]);
     all += &error(&["treiber-stack", "--processes", "8", "--operations", "8"]);
+    all += &error(&["counter", "--program", &["inc()"; 17].join("|")]);
     expect![[r#"
         no object is called treiber: 'trueline objects' lists them
         push(1) | shove(2): column 11: treiber-stack has no shove: expected one of push, pop
@@ -155,6 +156,7 @@ fn errors_say_what_was_expected() {
         release(): column 1: a process must not release what it does not certainly hold
         treiber-stack-relaxed: its fault is undefined behaviour on real threads: it is explored only
         there are 509850594887712 programs of this size: expected at most 100000; --random 1000 takes some of them
+        inc() | inc() | inc() | inc() | inc() | inc() | inc() | inc() | inc() | inc() | inc() | inc() | inc() | inc() | inc() | inc() | inc(): column 97: found 17 processes: expected at most 16
     "#]].assert_eq(&all);
 }
 

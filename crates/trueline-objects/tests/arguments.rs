@@ -100,3 +100,16 @@ fn all_programs_are_checked_before_the_first_is_run() {
     let watch: simulate::Watch = std::sync::Arc::new(|history| panic!("was run: {history:?}"));
     assert!(entry.run(&Request { cases, watch: Some(watch), ..Request::default() }).is_err());
 }
+
+/// The orders of 24 operations in real time took gigabytes, whatever the limit of time; programs that nobody wrote had a bound.
+#[test]
+fn programs_have_no_more_processes_than_can_be_run() {
+    let entry = simulate::find("michael-scott-queue").unwrap();
+    let program = |processes: usize| vec!["enq(1)"; processes].join(" | ");
+    assert_eq!(
+        run(entry, &program(24)).unwrap_err(),
+        "column 145: found 24 processes: expected at most 16"
+    );
+    let most = program::case(&program(simulate::MOST_PROCESSES)).unwrap();
+    assert_eq!(entry.check(&most), Ok(()));
+}

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use trueline::quasi::Factors;
+use trueline_objects::simulate::MOST_PROCESSES;
 
 use crate::limits;
 
@@ -44,7 +45,7 @@ pub(crate) struct SimulateArgs {
 
     /// How many processes programs have that nobody wrote
     #[arg(long, short, value_name = "N", default_value_t = 2, conflicts_with_all = ["program", "cases"],
-        value_parser = clap::value_parser!(u8).range(1..=16))]
+        value_parser = clap::value_parser!(u8).range(1..=MOST_PROCESSES as i64))]
     pub(crate) processes: u8,
 
     /// How many operations each process of such a program calls

@@ -21,4 +21,4 @@ mod subject;
 pub use entries::{Entry, Standing, all, find};
 pub use notation::wing_gong;
 pub use program::{Case, Program};
-pub use run::{Found, Mode, Request, Simulated, Verdict, Watch};
+pub use run::{Found, MOST_PROCESSES, Mode, Request, Simulated, Verdict, Watch};

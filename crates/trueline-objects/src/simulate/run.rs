@@ -99,6 +99,9 @@ pub struct Found {
     pub of: Case,
 }
 
+/// More processes than this are not run: their orders in real time alone would be too many.
+pub const MOST_PROCESSES: usize = 16;
+
 impl Entry {
     /// Whether there is a form of it over std: what real threads then run.
     pub fn ships(&self) -> bool {
@@ -271,6 +274,11 @@ impl Entry {
     }
 
     fn decode(&self, case: &Case) -> Result<Decoded, Error> {
+        let processes = case.program.len();
+        if let Some(call) = case.program.get(MOST_PROCESSES).and_then(|calls| calls.first()) {
+            let message = format!("found {processes} processes: expected at most {MOST_PROCESSES}");
+            return Err(Error { line: 0, column: call.column, message });
+        }
         let spec = self.specification();
         let known = self.methods();
         let decode_all = |calls: &[Call]| -> Result<Vec<Invocation>, Error> {
