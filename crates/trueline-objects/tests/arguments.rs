@@ -1,6 +1,8 @@
 //! Programs are held to what an object takes before they are run.
 #![cfg(feature = "simulate")]
 
+use std::time::{Duration, Instant};
+
 use trueline_objects::simulate::{self, Entry, Request, Standing, Verdict, program};
 
 #[global_allocator]
@@ -112,4 +114,25 @@ fn programs_have_no_more_processes_than_can_be_run() {
     );
     let most = program::case(&program(simulate::MOST_PROCESSES)).unwrap();
     assert_eq!(entry.check(&most), Ok(()));
+}
+
+/// The orders of operations that do not touch each other are as many as their permutations: a limit of time was met at the end of the first
+/// execution only, when the memory had been used up.
+#[test]
+fn the_clock_is_looked_at_within_one_execution() {
+    let entry = simulate::find("counter").unwrap();
+    let case = program::case(&["read()"; 16].join(" | ")).unwrap();
+    let undecided = |time: Option<Duration>| {
+        let request = Request { cases: vec![case.clone()], time, ..Request::default() };
+        match entry.run(&request).unwrap().verdict {
+            Verdict::Undecided(why) => why,
+            other => panic!("{other:?}"),
+        }
+    };
+    let start = Instant::now();
+    let why = undecided(Some(Duration::from_millis(50)));
+    assert!(why.contains("incomplete; stopped at 0.0"), "{why}");
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    let why = undecided(None);
+    assert!(why.ends_with("more orders in real time than there is room for"), "{why}");
 }
