@@ -184,3 +184,18 @@ fn values_that_an_object_does_not_take_are_errors_of_the_program() {
             + &program("bounded-priority-queue", "insert(16)")),
     );
 }
+
+/// A queue on which nobody enqueues was waited for 20,000 times, for two seconds each.
+#[test]
+fn a_round_that_waits_as_it_may_is_not_run_again() {
+    let f = Folder::new().with("cases", "deq()\ndeq()\ndeq() enq(1)\ndeq()\n");
+    let run = f.run("simulate herlihy-wing-queue --mode stress --cases cases --json");
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    let object: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((&object["executions"], &object["blocked"]), (&3.into(), &3.into()));
+    let run = f.run("simulate herlihy-wing-queue --mode stress --quiet --program deq()");
+    run.shows(expect![[r#"
+        unknown: herlihy-wing-queue: nothing wrong was seen on real threads, which show some schedules only; deq(): a round did not end within 2 s, as it may
+        exit code 3
+    "#]]);
+}

@@ -126,6 +126,7 @@ impl Entry {
         let start = Instant::now();
         let mut counts = Counts::default();
         let (mut scopes, mut undecided) = (BTreeSet::new(), None);
+        let mut waiting = Vec::new();
         let decode = |case| self.decode(case).map(|decoded| (case, decoded));
         let cases: Vec<(&Case, Decoded)> =
             request.cases.iter().map(decode).collect::<Result<_, _>>()?;
@@ -135,22 +136,41 @@ impl Entry {
                 undecided = Some("the time is over".to_string());
                 break;
             }
-            let (outcome, done) = match request.mode {
+            if waiting.len() == MOST_WAITING {
+                waiting.push("the programs behind it were not run".to_string());
+                break;
+            }
+            let (outcome, done, waits) = match request.mode {
                 Mode::Explore => {
                     let outcome = self.explore(request, decoded, left);
                     let done = outcome.counts;
-                    (outcome, done)
+                    (outcome, done, false)
                 }
                 Mode::Stress => self.stress(request, &decoded, left),
             };
             counts.add(&done);
-            if request.replay.is_some() && request.mode == Mode::Explore && done.executions > 1 {
-                return Err(wrong("the schedule is one of another program"));
+            if request.replay.is_some() && request.mode == Mode::Explore {
+                // What a schedule of this program shows is one execution, which is never all of them.
+                if done.executions > 1 || matches!(outcome.verdict, harness::Verdict::Holds) {
+                    return Err(wrong("the schedule is one of another program"));
+                }
+            }
+            if waits {
+                waiting.push(format!(
+                    "{case}: a round did not end within {} s, as it may",
+                    PATIENCE.as_secs()
+                ));
             }
             let report = outcome.to_string();
             match outcome.verdict {
                 harness::Verdict::Holds => {}
-                harness::Verdict::NothingFound => undecided = Some(NOTHING_FOUND.to_string()),
+                harness::Verdict::NothingFound => {
+                    let nothing = match request.mode {
+                        Mode::Explore => NOTHING_REPLAYED,
+                        Mode::Stress => NOTHING_FOUND,
+                    };
+                    undecided = Some(nothing.to_string());
+                }
                 harness::Verdict::Undecided(why) => undecided = Some(why),
                 harness::Verdict::Error(message) => {
                     return Err(wrong(&message.replace("TRUELINE_REPLAY: ", "the schedule: ")));
@@ -172,7 +192,8 @@ impl Entry {
             let scope = outcome.scope.strip_prefix("given programs; ").unwrap_or(&outcome.scope);
             scopes.insert(scope.to_string());
         }
-        let verdict = undecided.map_or(Verdict::Holds, Verdict::Undecided);
+        let whole = |why: String| [vec![why], waiting].concat().join("; ");
+        let verdict = undecided.map(whole).map_or(Verdict::Holds, Verdict::Undecided);
         let scopes: Vec<String> = scopes.into_iter().collect();
         Ok(Simulated { verdict, counts, scope: scopes.join(" / ") })
     }
@@ -383,13 +404,13 @@ impl Entry {
     }
 
     /// Runs one case on real threads, many times; a few rounds at once, so that time can be kept, and so that what fails is made smaller
-    /// by as few rounds as it took to find it.
+    /// by as few rounds as it took to find it. Stops at a round that waits as it may; tells whether there was one.
     fn stress(
         &self,
         request: &Request,
         case: &Decoded,
         time: Option<Duration>,
-    ) -> (Outcome, Counts) {
+    ) -> (Outcome, Counts, bool) {
         let start = Instant::now();
         let mut left = request.limit.unwrap_or(ROUNDS).div_ceil(request.cases.len() as u64);
         let mut counts = Counts::default();
@@ -400,8 +421,10 @@ impl Entry {
             counts.add(&outcome.counts);
             counts.scenarios = 1;
             let over = time.is_some_and(|time| start.elapsed() >= time);
-            if left == 0 || over || !matches!(outcome.verdict, harness::Verdict::NothingFound) {
-                return (outcome, counts);
+            let nothing = matches!(outcome.verdict, harness::Verdict::NothingFound);
+            let waits = outcome.counts.blocked > 0;
+            if left == 0 || over || waits || !nothing {
+                return (outcome, counts, waits);
             }
         }
     }
@@ -437,6 +460,11 @@ const ROUNDS_AT_ONCE: u64 = 100;
 
 /// How long a round on real threads may take.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// So many cases may have a round that waits before no other is run: the threads of each go on waiting.
+const MOST_WAITING: usize = 3;
+
+const NOTHING_REPLAYED: &str = "nothing is wrong under this schedule, which is one of many";
 
 const NOTHING_FOUND: &str =
     "nothing wrong was seen on real threads, which show some schedules only";
