@@ -199,3 +199,36 @@ fn a_round_that_waits_as_it_may_is_not_run_again() {
         exit code 3
     "#]]);
 }
+
+/// What was seen under one schedule was told as if real threads had been run, and one that does not fit as a violation; on real threads a
+/// schedule was passed over in silence.
+#[test]
+fn a_schedule_that_shows_nothing_wrong_is_told_as_it_is() {
+    let schedule = |object: &str, program: &str| {
+        let (stdout, _, code) = trueline(&["simulate", object, "--program", program, "--json"]);
+        assert_eq!(code, 1);
+        let object: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+        object["explanation"]["replay"].as_str().unwrap().to_string()
+    };
+    let program = "enq(1) enq(2) | deq()";
+    let found = schedule("herlihy-wing-queue-rereads", program);
+    let arguments = ["simulate", "--program", program, "--replay", &found, "herlihy-wing-queue"];
+    let (stdout, _, code) = trueline(&[&arguments[..], &["--quiet"]].concat());
+    assert_eq!(code, 3);
+    expect![[r#"
+        unknown: herlihy-wing-queue: nothing is wrong under this schedule, which is one of many
+    "#]]
+    .assert_eq(&stdout);
+    let (stdout, on_threads, code) = trueline(&[&arguments[..], &["--mode", "stress"]].concat());
+    assert_eq!((stdout.as_str(), code), ("", 2));
+    let program = "enq(1) deq() | enq(2) deq()";
+    let found = schedule("vyukov-queue", program);
+    let arguments = ["simulate", "--program", program, "--replay", &found, "array-queue"];
+    let (stdout, of_another, code) = trueline(&arguments);
+    assert_eq!((stdout.as_str(), code), ("", 2));
+    expect![[r#"
+        --replay does not go with --mode stress: nobody decides the schedule of real threads
+        array-queue: the schedule is one of another object or program
+    "#]]
+    .assert_eq(&(on_threads + &of_another));
+}

@@ -77,7 +77,7 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "METHOD=K")]
     pub(crate) quasi: Option<Factors>,
 
-    /// Run the schedule of a failure of this program again, as its report prints it
+    /// Run the schedule of a failure of this program again, as its report prints it; not on real threads
     #[arg(long, value_name = "SCHEDULE", requires = "program")]
     pub(crate) replay: Option<String>,
 

@@ -152,7 +152,7 @@ impl Entry {
             if request.replay.is_some() && request.mode == Mode::Explore {
                 // What a schedule of this program shows is one execution, which is never all of them.
                 if done.executions > 1 || matches!(outcome.verdict, harness::Verdict::Holds) {
-                    return Err(wrong("the schedule is one of another program"));
+                    return Err(wrong("the schedule is one of another object or program"));
                 }
             }
             if waits {
@@ -174,6 +174,11 @@ impl Entry {
                 harness::Verdict::Undecided(why) => undecided = Some(why),
                 harness::Verdict::Error(message) => {
                     return Err(wrong(&message.replace("TRUELINE_REPLAY: ", "the schedule: ")));
+                }
+                harness::Verdict::Fails(failure)
+                    if request.replay.is_some() && failure.kind == Kind::Nondeterminism =>
+                {
+                    return Err(wrong("the schedule is one of another object or program"));
                 }
                 harness::Verdict::Fails(failure) => {
                     let found = Found {
