@@ -164,7 +164,7 @@ pub(crate) fn histories(trace: &Trace, until: Option<Instant>) -> Result<Histori
     }
     let returning: u128 =
         (0..count).filter(|&i| spans[i].result.is_some()).fold(0, |set, i| set | 1 << i);
-    let orders = maximal_orders(&calls, &returns, returning, until)?;
+    let orders = maximal_orders(&calls, &returns, returning, MOST_BYTES, until)?;
     let operations = spans
         .iter()
         .map(|span| Operation {
@@ -180,10 +180,11 @@ fn maximal_orders(
     calls: &[Needs],
     returns: &[Needs],
     returning: u128,
+    most_bytes: usize,
     until: Option<Instant>,
 ) -> Result<Vec<IntervalOrder>, Unfinished> {
     let count = calls.len();
-    let most = MOST_BYTES / (size_of::<u128>() * count.max(1));
+    let most = most_bytes / (size_of::<u128>() * count.max(1));
     let mut comparisons = 0;
     let mut level: Vec<(u128, Vec<Box<[u128]>>)> =
         vec![(0, vec![vec![0; count].into_boxed_slice()])];
@@ -278,4 +279,31 @@ pub fn union_of_orders(sets: impl IntoIterator<Item = Vec<IntervalOrder>>) -> Ve
         all.into_iter().map(|before| IntervalOrder { before }).collect();
     orders.sort_unstable();
     orders
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The orders of so many operations that do not touch each other.
+    fn of_independent(
+        count: usize,
+        most_bytes: usize,
+        until: Option<Instant>,
+    ) -> Result<usize, Unfinished> {
+        let calls = vec![Needs::default(); count];
+        let own = |i| Needs { called: 1u128 << i, returned: 0 };
+        let returns: Vec<Needs> = (0..count).map(own).collect();
+        let all = (1u128 << count) - 1;
+        maximal_orders(&calls, &returns, all, most_bytes, until).map(|orders| orders.len())
+    }
+
+    #[test]
+    fn orders_are_found_within_bounds_of_room_and_time() {
+        // 5! orders of 5 sets, 16 bytes each.
+        let bytes = 120 * 5 * 16;
+        assert_eq!(of_independent(5, bytes, None), Ok(120));
+        assert_eq!(of_independent(5, bytes - 1, None), Err(Unfinished::Room));
+        assert_eq!(of_independent(16, MOST_BYTES, Some(Instant::now())), Err(Unfinished::Time));
+    }
 }
