@@ -73,7 +73,8 @@ pub(crate) fn objects(args: &ListArgs) -> anyhow::Result<Exit> {
         }
         let note = if entry.note.is_empty() { String::new() } else { format!("; {}", entry.note) };
         say("specification", &format!("{}{note}", entry.spec));
-        say("operations", entry.alphabet);
+        say("operations", &entry.operations().join(" "));
+        say("programs of", &format!("{}, unless given", entry.alphabet));
         say("progress", entry.progress);
         say("source", entry.source);
         if let Some(program) = shown_by {
@@ -81,7 +82,8 @@ pub(crate) fn objects(args: &ListArgs) -> anyhow::Result<Exit> {
         }
         let json = json!({
             "schema": SCHEMA, "object": entry.name, "summary": entry.summary, "standing": standing, "see": other,
-            "spec": entry.spec, "note": entry.note, "methods": entry.methods(), "progress": entry.progress,
+            "spec": entry.spec, "note": entry.note, "methods": entry.methods(),
+            "operations": entry.operations(), "progress": entry.progress,
             "source": entry.source, "shown_by": shown_by,
         });
         let mark = match standing {

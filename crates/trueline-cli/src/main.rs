@@ -21,15 +21,20 @@ mod verify;
 
 use std::process::ExitCode;
 
+use anyhow::Context;
 use args::{Cli, Command};
 use clap::Parser;
+use exit::Exit;
 
 /// The memory of simulated objects comes from an arena, with the same addresses in each execution. All else is the system's.
 #[global_allocator]
 static ALLOC: trueline_explore::Alloc = trueline_explore::Alloc;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(told) => return exit::conclude(tell(&told)),
+    };
     let result = match &cli.command {
         Command::Check(args) => check::run(args),
         Command::Monitor(args) => monitor::run(args),
@@ -47,4 +52,13 @@ fn main() -> ExitCode {
         Command::Man { page } => shell::man(page.as_deref()),
     };
     exit::conclude(result)
+}
+
+/// Shows help, the version, or what is wrong with the arguments.
+fn tell(told: &clap::Error) -> anyhow::Result<Exit> {
+    let shown = told.print();
+    if told.use_stderr() {
+        return Ok(Exit::Error);
+    }
+    shown.context("standard output").map(|()| Exit::Holds)
 }

@@ -28,6 +28,11 @@ pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<Exit> {
     let entry = simulate::find(&args.object).ok_or_else(|| {
         anyhow!("no object is called {}: 'trueline objects' lists them", args.object)
     })?;
+    if args.replay.is_some() && args.mode == SimulateMode::Stress {
+        bail!(
+            "--replay does not go with --mode stress: nobody decides the schedule of real threads"
+        );
+    }
     let cases = cases(entry, args)?;
     let quasi = Displacement::asked(entry, args)?;
     let measured = quasi.as_ref().and_then(|quasi| quasi.measured.clone());
@@ -323,7 +328,7 @@ impl Told<'_> {
             "sentence": found.sentence,
             "program": found.case,
             "history": found.history.as_ref().map(simulate::wing_gong),
-            "replay": found.replay,
+            "replay": self.schedule(found),
         })
     }
 
@@ -350,14 +355,18 @@ impl Told<'_> {
             .file(&args.object)
     }
 
+    /// The failing schedule; real threads have none that could be run again.
+    fn schedule<'a>(&self, found: &'a Found) -> Option<&'a String> {
+        found.replay.as_ref().filter(|_| self.args.mode == SimulateMode::Explore)
+    }
+
     /// The command that runs the failing schedule again.
     fn replay(&self) -> Option<String> {
         let Verdict::Violation(found) = &self.simulated.verdict else { return None };
-        let replay = found.replay.as_ref()?;
+        let replay = self.schedule(found)?;
         let calls = |calls: &[program::Call]| (!calls.is_empty()).then(|| program::words(calls));
         let processes: Vec<String> = found.of.program.iter().map(|p| program::words(p)).collect();
         let again = Again::new("simulate")
-            .maybe("mode", (self.args.mode == SimulateMode::Stress).then_some("stress"))
             .maybe("before", calls(&found.of.before))
             .flag("program", processes.join(" | "))
             .maybe("after", calls(&found.of.after));

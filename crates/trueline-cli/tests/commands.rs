@@ -114,6 +114,20 @@ jepsen/a/wrong.edn\tedn\tregister\tno\t4\tviolation\tstated
 own/queue.jsonl\tjson-lines\tqueue\tno\t5\t\t
 ";
 
+/// Help and the version were lost in silence where all else is an error.
+#[test]
+#[cfg(target_os = "linux")]
+fn help_that_cannot_be_written_is_an_error() {
+    for argument in ["--version", "help", "--help"] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_trueline"));
+        let output = command.arg(argument).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{argument}");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(stderr.starts_with("standard output: "), "{argument}: {stderr}");
+    }
+}
+
 fn corpus() -> Folder {
     Folder::new()
         .with("c/jepsen/a/ok.edn", example("register-ok.edn"))

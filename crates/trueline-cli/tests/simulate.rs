@@ -25,7 +25,8 @@ fn objects_are_listed_and_shown() {
 
         standing       broken on purpose: a mutant of herlihy-wing-queue
         specification  queue; deq waits while there is nothing
-        operations     enq(*) deq()
+        operations     enq(-9223372036854775807 or more) deq()
+        programs of    enq(*) deq(), unless given
         progress       enq wait-free; deq waits on an empty queue, otherwise lock-free
         source         Herlihy, Wing, Linearizability: a correctness condition for concurrent objects, 1990
         shown by       enq(1) enq(2) | deq()
@@ -34,6 +35,9 @@ fn objects_are_listed_and_shown() {
     let json = f.run("objects vyukov-queue --json");
     let object: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
     assert_eq!((&object["standing"], &object["see"]), (&"flawed".into(), &"array-queue".into()));
+    let json = f.run("objects snapshot --json");
+    let object: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(object["operations"], serde_json::json!(["update(0 to 1, any number)", "scan()"]));
     assert_eq!(f.run("objects nothing").code, 2);
 }
 
@@ -143,6 +147,7 @@ fn errors_say_what_was_expected() {
     all += &error(&["ticket-lock", "--program", "release()"]);
     all += &error(&["treiber-stack-relaxed", "--mode", "stress", "--limit", "1"]);
     all += &error(&["treiber-stack", "--processes", "8", "--operations", "8"]);
+    all += &error(&["counter", "--program", &["inc()"; 17].join("|")]);
     expect![[r#"
         no object is called treiber: 'trueline objects' lists them
         push(1) | shove(2): column 11: treiber-stack has no shove: expected one of push, pop
@@ -151,5 +156,79 @@ fn errors_say_what_was_expected() {
         release(): column 1: a process must not release what it does not certainly hold
         treiber-stack-relaxed: its fault is undefined behaviour on real threads: it is explored only
         there are 509850594887712 programs of this size: expected at most 100000; --random 1000 takes some of them
+        inc() | inc() | inc() | inc() | inc() | inc() | inc() | inc() | inc() | inc() | inc() | inc() | inc() | inc() | inc() | inc() | inc(): column 97: found 17 processes: expected at most 16
     "#]].assert_eq(&all);
+}
+
+/// `enq(0)` of a queue that keeps 0 for itself was called a violation of that queue, and `update(2, 1)` panicked.
+#[test]
+fn values_that_an_object_does_not_take_are_errors_of_the_program() {
+    let f = Folder::new().with("cases", "enq(1) | deq()\nenq(0) | deq()\n");
+    let run = f.run("simulate quasi-queue --cases cases");
+    assert_eq!((run.code, run.stdout.as_str()), (2, ""));
+    let program = |object: &str, program: &str| {
+        let (stdout, stderr, code) = trueline(&["simulate", object, "--program", program]);
+        assert_eq!((code, stdout.as_str()), (2, ""), "{program}");
+        stderr
+    };
+    expect![[r#"
+        cases: program 2, column 1: quasi-queue takes no enq(0): expected enq(1 or more)
+        enq(0) | deq(): column 1: quasi-queue takes no enq(0): expected enq(1 or more)
+        scan() | update(2, 1): column 10: snapshot takes no update(2, 1): expected update(0 to 1, any number)
+        insert(16): column 1: bounded-priority-queue takes no insert(16): expected insert(0 to 15)
+    "#]]
+    .assert_eq(
+        &(run.stderr
+            + &program("quasi-queue", "enq(0) | deq()")
+            + &program("snapshot", "scan() | update(2, 1)")
+            + &program("bounded-priority-queue", "insert(16)")),
+    );
+}
+
+/// A queue on which nobody enqueues was waited for 20,000 times, for two seconds each.
+#[test]
+fn a_round_that_waits_as_it_may_is_not_run_again() {
+    let f = Folder::new().with("cases", "deq()\ndeq()\ndeq() enq(1)\ndeq()\n");
+    let run = f.run("simulate herlihy-wing-queue --mode stress --cases cases --json");
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    let object: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((&object["executions"], &object["blocked"]), (&3.into(), &3.into()));
+    let run = f.run("simulate herlihy-wing-queue --mode stress --quiet --program deq()");
+    run.shows(expect![[r#"
+        unknown: herlihy-wing-queue: nothing wrong was seen on real threads, which show some schedules only; deq(): a round did not end within 2 s, as it may
+        exit code 3
+    "#]]);
+}
+
+/// What was seen under one schedule was told as if real threads had been run, and one that does not fit as a violation; on real threads a
+/// schedule was passed over in silence.
+#[test]
+fn a_schedule_that_shows_nothing_wrong_is_told_as_it_is() {
+    let schedule = |object: &str, program: &str| {
+        let (stdout, _, code) = trueline(&["simulate", object, "--program", program, "--json"]);
+        assert_eq!(code, 1);
+        let object: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+        object["explanation"]["replay"].as_str().unwrap().to_string()
+    };
+    let program = "enq(1) enq(2) | deq()";
+    let found = schedule("herlihy-wing-queue-rereads", program);
+    let arguments = ["simulate", "--program", program, "--replay", &found, "herlihy-wing-queue"];
+    let (stdout, _, code) = trueline(&[&arguments[..], &["--quiet"]].concat());
+    assert_eq!(code, 3);
+    expect![[r#"
+        unknown: herlihy-wing-queue: nothing is wrong under this schedule, which is one of many
+    "#]]
+    .assert_eq(&stdout);
+    let (stdout, on_threads, code) = trueline(&[&arguments[..], &["--mode", "stress"]].concat());
+    assert_eq!((stdout.as_str(), code), ("", 2));
+    let program = "enq(1) deq() | enq(2) deq()";
+    let found = schedule("vyukov-queue", program);
+    let arguments = ["simulate", "--program", program, "--replay", &found, "array-queue"];
+    let (stdout, of_another, code) = trueline(&arguments);
+    assert_eq!((stdout.as_str(), code), ("", 2));
+    expect![[r#"
+        --replay does not go with --mode stress: nobody decides the schedule of real threads
+        array-queue: the schedule is one of another object or program
+    "#]]
+    .assert_eq(&(on_threads + &of_another));
 }

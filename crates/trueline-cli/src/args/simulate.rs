@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use trueline::quasi::Factors;
+use trueline_objects::simulate::MOST_PROCESSES;
 
 use crate::limits;
 
@@ -44,7 +45,7 @@ pub(crate) struct SimulateArgs {
 
     /// How many processes programs have that nobody wrote
     #[arg(long, short, value_name = "N", default_value_t = 2, conflicts_with_all = ["program", "cases"],
-        value_parser = clap::value_parser!(u8).range(1..=16))]
+        value_parser = clap::value_parser!(u8).range(1..=MOST_PROCESSES as i64))]
     pub(crate) processes: u8,
 
     /// How many operations each process of such a program calls
@@ -76,7 +77,7 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "METHOD=K")]
     pub(crate) quasi: Option<Factors>,
 
-    /// Run the schedule of a failure of this program again, as its report prints it
+    /// Run the schedule of a failure of this program again, as its report prints it; not on real threads
     #[arg(long, value_name = "SCHEDULE", requires = "program")]
     pub(crate) replay: Option<String>,
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::bounded::Bounded;
 use super::execution::Machine;
 use super::interface::{Failure, Kind, ThreadId};
-use super::intervals::{self, Histories, Operation};
+use super::intervals::{self, Histories, Operation, Unfinished};
 use super::optimal::Optimal;
 use super::parallel::{Parallel, Worker};
 use super::report::{Aim, Report, Stop};
@@ -50,6 +50,9 @@ enum Search {
 pub struct Execution<'a> {
     trace: &'a Trace,
     end: &'a End,
+    /// How much time the exploration has, and when that is over.
+    time: Option<Duration>,
+    until: Option<Instant>,
 }
 
 /// One event of an execution.
@@ -77,9 +80,29 @@ pub struct Step {
 
 impl Execution<'_> {
     /// Its operations with all the real-time orders that they can have; None if there are more than
-    /// [`MAX_OPERATIONS`](super::MAX_OPERATIONS).
+    /// [`MAX_OPERATIONS`](super::MAX_OPERATIONS), or more orders than there is room for.
     pub fn histories(&self) -> Option<Histories> {
-        intervals::histories(self.trace)
+        intervals::histories(self.trace, None).ok()
+    }
+
+    /// The same; the error says why the exploration must stop here.
+    pub(crate) fn histories_in_time(&self) -> Result<Histories, Stop> {
+        intervals::histories(self.trace, self.until).map_err(|unfinished| match unfinished {
+            Unfinished::Time => self.time_is_over(),
+            Unfinished::Operations | Unfinished::Room => Stop::Orders,
+        })
+    }
+
+    /// An error where the exploration has no time left.
+    pub(crate) fn look_at_the_clock(&self) -> Result<(), Stop> {
+        match self.until {
+            Some(until) if Instant::now() >= until => Err(self.time_is_over()),
+            _ => Ok(()),
+        }
+    }
+
+    fn time_is_over(&self) -> Stop {
+        Stop::Time(self.time.unwrap_or_default())
     }
 
     /// The threads that wait for ever.
@@ -497,7 +520,9 @@ impl<'a> Run<'a> {
 
     /// What the visitor objects to.
     fn visited(&self, end: &End) -> Option<Failure> {
-        (self.job.visit)(&Execution { trace: &self.machine.trace, end }).err()
+        let time = self.job.options.time;
+        let until = time.and_then(|time| self.job.start.checked_add(time));
+        (self.job.visit)(&Execution { trace: &self.machine.trace, end, time, until }).err()
     }
 
     /// Whether a limit is reached, though there is more to explore.

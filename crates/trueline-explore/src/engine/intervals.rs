@@ -13,7 +13,10 @@
 //! under happens-before, one operation more at each level; a set keeps the maximal orders among its members, and an order that
 //! another one contains is dropped at once, since what can follow is the same for both.
 //!
-//! Cost: the number of closed sets, at most the product of each thread's operations and one, times the orders kept.
+//! Cost: the number of closed sets, at most the product of each thread's operations and one, times the orders kept. That may be more than
+//! there is room for: then there is no answer, and none after a point in time.
+
+use std::time::Instant;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -22,6 +25,23 @@ use super::trace::{NONE, Trace};
 
 /// How many operations an execution may have for its orders to be found.
 pub const MAX_OPERATIONS: usize = 128;
+
+/// How many bytes the orders of one level may take. Programs that people explore to the end need a thousandth of it.
+const MOST_BYTES: usize = 1 << 27;
+
+/// Comparisons between two looks at the clock: a millisecond or so.
+const COMPARISONS_AT_ONCE: usize = 1 << 14;
+
+/// Why the orders of a trace were not found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unfinished {
+    /// It has more than [`MAX_OPERATIONS`].
+    Operations,
+    /// They take more than [`MOST_BYTES`].
+    Room,
+    /// The time is over.
+    Time,
+}
 
 /// A call of an operation, with its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -85,11 +105,11 @@ struct Needs {
     returned: u128,
 }
 
-/// The maximal real-time orders of a trace. None if it has more than [`MAX_OPERATIONS`].
-pub(crate) fn histories(trace: &Trace) -> Option<Histories> {
+/// The maximal real-time orders of a trace, if they are found before that time.
+pub(crate) fn histories(trace: &Trace, until: Option<Instant>) -> Result<Histories, Unfinished> {
     let mut spans = trace.operations.clone();
     if spans.len() > MAX_OPERATIONS {
-        return None;
+        return Err(Unfinished::Operations);
     }
     // Stable: a thread's operations stay in order.
     spans.sort_by_key(|span| span.thread);
@@ -144,7 +164,7 @@ pub(crate) fn histories(trace: &Trace) -> Option<Histories> {
     }
     let returning: u128 =
         (0..count).filter(|&i| spans[i].result.is_some()).fold(0, |set, i| set | 1 << i);
-    let orders = maximal_orders(&calls, &returns, returning);
+    let orders = maximal_orders(&calls, &returns, returning, MOST_BYTES, until)?;
     let operations = spans
         .iter()
         .map(|span| Operation {
@@ -153,17 +173,26 @@ pub(crate) fn histories(trace: &Trace) -> Option<Histories> {
             result: span.result,
         })
         .collect();
-    Some(Histories { operations, orders })
+    Ok(Histories { operations, orders })
 }
 
-fn maximal_orders(calls: &[Needs], returns: &[Needs], returning: u128) -> Vec<IntervalOrder> {
+fn maximal_orders(
+    calls: &[Needs],
+    returns: &[Needs],
+    returning: u128,
+    most_bytes: usize,
+    until: Option<Instant>,
+) -> Result<Vec<IntervalOrder>, Unfinished> {
     let count = calls.len();
+    let most = most_bytes / (size_of::<u128>() * count.max(1));
+    let mut comparisons = 0;
     let mut level: Vec<(u128, Vec<Box<[u128]>>)> =
         vec![(0, vec![vec![0; count].into_boxed_slice()])];
     for _ in 0..count {
         let mut index: HashMap<u128, usize, FixedState> =
             HashMap::with_hasher(FixedState::default());
         let mut next: Vec<(u128, Vec<Box<[u128]>>)> = Vec::new();
+        let mut kept = 0;
         for (called, orders) in &level {
             let returned = closure(*called, returns, returning);
             for (i, needs) in calls.iter().enumerate() {
@@ -181,7 +210,20 @@ fn maximal_orders(calls: &[Needs], returns: &[Needs], returning: u128) -> Vec<In
                 for order in orders {
                     let mut order = order.clone();
                     order[i] = returned;
-                    keep_maximal(&mut next[at].1, order);
+                    let there = &mut next[at].1;
+                    kept -= there.len();
+                    comparisons += there.len() + 1;
+                    keep_maximal(there, order);
+                    kept += there.len();
+                    if kept > most {
+                        return Err(Unfinished::Room);
+                    }
+                    if comparisons >= COMPARISONS_AT_ONCE {
+                        comparisons = 0;
+                        if until.is_some_and(|until| Instant::now() >= until) {
+                            return Err(Unfinished::Time);
+                        }
+                    }
                 }
             }
         }
@@ -193,7 +235,7 @@ fn maximal_orders(calls: &[Needs], returns: &[Needs], returning: u128) -> Vec<In
         .map(|before| IntervalOrder { before })
         .collect();
     orders.sort_unstable();
-    orders
+    Ok(orders)
 }
 
 /// The operations that can have returned when these have been called.
@@ -237,4 +279,31 @@ pub fn union_of_orders(sets: impl IntoIterator<Item = Vec<IntervalOrder>>) -> Ve
         all.into_iter().map(|before| IntervalOrder { before }).collect();
     orders.sort_unstable();
     orders
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The orders of so many operations that do not touch each other.
+    fn of_independent(
+        count: usize,
+        most_bytes: usize,
+        until: Option<Instant>,
+    ) -> Result<usize, Unfinished> {
+        let calls = vec![Needs::default(); count];
+        let own = |i| Needs { called: 1u128 << i, returned: 0 };
+        let returns: Vec<Needs> = (0..count).map(own).collect();
+        let all = (1u128 << count) - 1;
+        maximal_orders(&calls, &returns, all, most_bytes, until).map(|orders| orders.len())
+    }
+
+    #[test]
+    fn orders_are_found_within_bounds_of_room_and_time() {
+        // 5! orders of 5 sets, 16 bytes each.
+        let bytes = 120 * 5 * 16;
+        assert_eq!(of_independent(5, bytes, None), Ok(120));
+        assert_eq!(of_independent(5, bytes - 1, None), Err(Unfinished::Room));
+        assert_eq!(of_independent(16, MOST_BYTES, Some(Instant::now())), Err(Unfinished::Time));
+    }
 }

@@ -69,6 +69,8 @@ pub enum Stop {
     Time(Duration),
     /// Executions with more events than this were cut off.
     Length(usize),
+    /// The operations of an execution have more real-time orders than there is room for.
+    Orders,
 }
 
 impl Report {
@@ -108,10 +110,16 @@ impl fmt::Display for Scope {
             None => Ok(()),
             Some(Stop::Failure) => f.write_str("; stopped at a failure"),
             Some(Stop::Executions(n)) => write!(f, "; stopped after {} executions", grouped(*n)),
-            Some(Stop::Time(t)) => write!(f, "; stopped at {} s", t.as_secs_f64()),
+            Some(Stop::Time(t)) => {
+                // What is left of a limit after other work has digits that say nothing.
+                write!(f, "; stopped at {} s", (t.as_secs_f64() * 1000.0).round() / 1000.0)
+            }
             Some(Stop::Length(n)) => {
                 write!(f, "; executions of more than {} events were cut off", grouped(*n as u64))
             }
+            Some(Stop::Orders) => f.write_str(
+                "; stopped at an execution with more orders in real time than there is room for",
+            ),
         }
     }
 }

@@ -10,7 +10,9 @@ use super::scenario::Scenario;
 use super::setting::{Effort, Ended, Failing, Setting, Tried};
 use super::{Explore, Operate};
 use crate::engine::interface::Failure;
-use crate::engine::{Aim, Execution, Exploration, MAX_OPERATIONS, Operation, Report, Visited};
+use crate::engine::{
+    Aim, Execution, Exploration, MAX_OPERATIONS, Operation, Report, Stop, Visited,
+};
 
 /// Explores one scenario.
 pub(crate) fn try_scenario<T: Sync, O: Operate<T>>(
@@ -27,11 +29,17 @@ pub(crate) fn try_scenario<T: Sync, O: Operate<T>>(
     }
     let body = Body::new(setting.make, setting.alphabet, scenario, setting.invariant, mode.reuse);
     let checking = Checking::new(setting, scenario);
-    let found = Mutex::new(None);
+    let (found, cut) = (Mutex::new(None), Mutex::new(None));
+    let stop = |why: Stop| {
+        *cut.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
+        // Whatever stops the search: that it was none is known by `cut`.
+        Failure::Other { what: String::from("not all histories were looked at") }
+    };
     let visit = |execution: &Execution<'_>| -> Visited {
-        let histories = execution.histories().expect("scenarios that are too long are not run");
+        let histories = execution.histories_in_time().map_err(stop)?;
         let made = made(&histories.operations);
         for order in &histories.orders {
+            execution.look_at_the_clock().map_err(stop)?;
             let before: Vec<u128> = (0..made.len()).map(|i| order.before(i)).collect();
             let result = |number| body.result(number);
             if let Some(what) = checking.look(&made, &before, result, || execution.waiting()) {
@@ -42,10 +50,15 @@ pub(crate) fn try_scenario<T: Sync, O: Operate<T>>(
         }
         Ok(())
     };
-    let report = exploration(mode, effort).run_with(|| body.run(), visit);
+    let mut report = exploration(mode, effort).run_with(|| body.run(), visit);
     let mut counts = checking.counts();
     (counts.executions, counts.blocked) = (report.executions, report.blocked);
     let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let cut = cut.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let (Some(why), None, Some(Failure::Other { .. })) = (cut, &found, &report.failure) {
+        report.scope.stopped = Some(why);
+        return Tried { counts, end: Ended::Cut(report.scope.to_string()) };
+    }
     let end = ended(setting, &checking, scenario, &body, report, found);
     Tried { counts, end }
 }

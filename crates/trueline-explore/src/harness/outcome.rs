@@ -77,7 +77,7 @@ pub struct Counts {
     pub scenarios: u64,
     /// Executions, or rounds of a stress test.
     pub executions: u64,
-    /// Executions that were given up, since what they led to was seen elsewhere.
+    /// Executions that were given up, since what they led to was seen elsewhere; rounds of a stress test that wait as they may.
     pub blocked: u64,
     /// Histories of all executions: each has one for each maximal order in real time.
     pub histories: u64,

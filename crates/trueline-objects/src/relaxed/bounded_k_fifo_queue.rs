@@ -23,6 +23,8 @@ use crate::shadowed::sync::hint;
 const VERSIONS: usize = 1 << 16;
 /// Values are below this; above them a cell has the number of its changes.
 const VALUES: u64 = 1 << 32;
+/// The greatest value that a queue holds; the least one is 1.
+pub(crate) const GREATEST: i64 = VALUES as i64 - 1;
 
 /// The queue.
 pub(crate) struct Queue {

@@ -9,6 +9,7 @@
 //! family that is there, and an [`Entry`] in `entries`. Its operations are those of a named specification of `trueline`, which
 //! also reads and prints them.
 
+mod domain;
 mod entries;
 mod families;
 mod matrices;
@@ -20,4 +21,4 @@ mod subject;
 pub use entries::{Entry, Standing, all, find};
 pub use notation::wing_gong;
 pub use program::{Case, Program};
-pub use run::{Found, Mode, Request, Simulated, Verdict, Watch};
+pub use run::{Found, MOST_PROCESSES, Mode, Request, Simulated, Verdict, Watch};

@@ -8,6 +8,7 @@ use trueline::spec::{self, Dynamic, Invocation};
 use trueline::{History, Value};
 use trueline_explore::harness::{self, Act, Counts, Harness, Kind, TwoPhase};
 
+use super::domain;
 use super::matrices;
 use super::notation;
 use super::program::{self, Argument, Call, Case, Error};
@@ -98,6 +99,9 @@ pub struct Found {
     pub of: Case,
 }
 
+/// More processes than this are not run: their orders in real time alone would be too many.
+pub const MOST_PROCESSES: usize = 16;
+
 impl Entry {
     /// Whether there is a form of it over std: what real threads then run.
     pub fn ships(&self) -> bool {
@@ -122,32 +126,59 @@ impl Entry {
         let start = Instant::now();
         let mut counts = Counts::default();
         let (mut scopes, mut undecided) = (BTreeSet::new(), None);
-        for case in &request.cases {
+        let mut waiting = Vec::new();
+        let decode = |case| self.decode(case).map(|decoded| (case, decoded));
+        let cases: Vec<(&Case, Decoded)> =
+            request.cases.iter().map(decode).collect::<Result<_, _>>()?;
+        for (case, decoded) in cases {
             let left = request.time.map(|time| time.saturating_sub(start.elapsed()));
             if left.is_some_and(|left| left.is_zero()) {
                 undecided = Some("the time is over".to_string());
                 break;
             }
-            let decoded = self.decode(case)?;
-            let (outcome, done) = match request.mode {
+            if waiting.len() == MOST_WAITING {
+                waiting.push("the programs behind it were not run".to_string());
+                break;
+            }
+            let (outcome, done, waits) = match request.mode {
                 Mode::Explore => {
                     let outcome = self.explore(request, decoded, left);
                     let done = outcome.counts;
-                    (outcome, done)
+                    (outcome, done, false)
                 }
                 Mode::Stress => self.stress(request, &decoded, left),
             };
             counts.add(&done);
-            if request.replay.is_some() && request.mode == Mode::Explore && done.executions > 1 {
-                return Err(wrong("the schedule is one of another program"));
+            if request.replay.is_some() && request.mode == Mode::Explore {
+                // What a schedule of this program shows is one execution, which is never all of them.
+                if done.executions > 1 || matches!(outcome.verdict, harness::Verdict::Holds) {
+                    return Err(wrong("the schedule is one of another object or program"));
+                }
+            }
+            if waits {
+                waiting.push(format!(
+                    "{case}: a round did not end within {} s, as it may",
+                    PATIENCE.as_secs()
+                ));
             }
             let report = outcome.to_string();
             match outcome.verdict {
                 harness::Verdict::Holds => {}
-                harness::Verdict::NothingFound => undecided = Some(NOTHING_FOUND.to_string()),
+                harness::Verdict::NothingFound => {
+                    let nothing = match request.mode {
+                        Mode::Explore => NOTHING_REPLAYED,
+                        Mode::Stress => NOTHING_FOUND,
+                    };
+                    undecided = Some(nothing.to_string());
+                }
                 harness::Verdict::Undecided(why) => undecided = Some(why),
                 harness::Verdict::Error(message) => {
                     return Err(wrong(&message.replace("TRUELINE_REPLAY: ", "the schedule: ")));
+                }
+                harness::Verdict::Fails(failure)
+                    if request.replay.is_some() && failure.kind == Kind::Nondeterminism =>
+                {
+                    return Err(wrong("the schedule is one of another object or program"));
                 }
                 harness::Verdict::Fails(failure) => {
                     let found = Found {
@@ -166,7 +197,8 @@ impl Entry {
             let scope = outcome.scope.strip_prefix("given programs; ").unwrap_or(&outcome.scope);
             scopes.insert(scope.to_string());
         }
-        let verdict = undecided.map_or(Verdict::Holds, Verdict::Undecided);
+        let whole = |why: String| [vec![why], waiting].concat().join("; ");
+        let verdict = undecided.map(whole).map_or(Verdict::Holds, Verdict::Undecided);
         let scopes: Vec<String> = scopes.into_iter().collect();
         Ok(Simulated { verdict, counts, scope: scopes.join(" / ") })
     }
@@ -214,7 +246,23 @@ impl Entry {
 
     /// Its methods, as its specification spells them.
     pub fn methods(&self) -> Vec<String> {
-        self.calls().into_iter().map(|call| call.method).collect()
+        self.distinct_calls().into_iter().map(|call| call.method).collect()
+    }
+
+    /// Its methods with the arguments that they take: `enq(1 or more)`, `deq()`.
+    pub fn operations(&self) -> Vec<String> {
+        self.distinct_calls().iter().map(|call| domain::pattern(self.domain, call)).collect()
+    }
+
+    /// One call of each method.
+    fn distinct_calls(&self) -> Vec<Call> {
+        let mut distinct: Vec<Call> = Vec::new();
+        for call in self.calls() {
+            if distinct.iter().all(|known| known.method != call.method) {
+                distinct.push(call);
+            }
+        }
+        distinct
     }
 
     fn calls(&self) -> Vec<Call> {
@@ -252,6 +300,11 @@ impl Entry {
     }
 
     fn decode(&self, case: &Case) -> Result<Decoded, Error> {
+        let processes = case.program.len();
+        if let Some(call) = case.program.get(MOST_PROCESSES).and_then(|calls| calls.first()) {
+            let message = format!("found {processes} processes: expected at most {MOST_PROCESSES}");
+            return Err(Error { line: 0, column: call.column, message });
+        }
         let spec = self.specification();
         let known = self.methods();
         let decode_all = |calls: &[Call]| -> Result<Vec<Invocation>, Error> {
@@ -297,6 +350,11 @@ impl Entry {
         let args = call.args.iter().map(number).collect::<Result<Vec<_>, _>>()?;
         let invocation = Invocation::new(&call.method, args);
         spec.accepts(&invocation).map_err(wrong)?;
+        if !domain::has(self.domain, call) {
+            let expected = domain::pattern(self.domain, call);
+            let message = format!("{} takes no {call}: expected {expected}", self.name);
+            return Err(wrong(message));
+        }
         Ok(invocation)
     }
 
@@ -351,13 +409,13 @@ impl Entry {
     }
 
     /// Runs one case on real threads, many times; a few rounds at once, so that time can be kept, and so that what fails is made smaller
-    /// by as few rounds as it took to find it.
+    /// by as few rounds as it took to find it. Stops at a round that waits as it may; tells whether there was one.
     fn stress(
         &self,
         request: &Request,
         case: &Decoded,
         time: Option<Duration>,
-    ) -> (Outcome, Counts) {
+    ) -> (Outcome, Counts, bool) {
         let start = Instant::now();
         let mut left = request.limit.unwrap_or(ROUNDS).div_ceil(request.cases.len() as u64);
         let mut counts = Counts::default();
@@ -368,8 +426,10 @@ impl Entry {
             counts.add(&outcome.counts);
             counts.scenarios = 1;
             let over = time.is_some_and(|time| start.elapsed() >= time);
-            if left == 0 || over || !matches!(outcome.verdict, harness::Verdict::NothingFound) {
-                return (outcome, counts);
+            let nothing = matches!(outcome.verdict, harness::Verdict::NothingFound);
+            let waits = outcome.counts.blocked > 0;
+            if left == 0 || over || waits || !nothing {
+                return (outcome, counts, waits);
             }
         }
     }
@@ -405,6 +465,11 @@ const ROUNDS_AT_ONCE: u64 = 100;
 
 /// How long a round on real threads may take.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// So many cases may have a round that waits before no other is run: the threads of each go on waiting.
+const MOST_WAITING: usize = 3;
+
+const NOTHING_REPLAYED: &str = "nothing is wrong under this schedule, which is one of many";
 
 const NOTHING_FOUND: &str =
     "nothing wrong was seen on real threads, which show some schedules only";

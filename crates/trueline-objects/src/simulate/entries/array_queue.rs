@@ -1,6 +1,6 @@
 //! Vyukov's queue, as it was published and repaired, and the mutants of the repaired one.
 
-use super::{Entry, Standing, explored_only, mutant};
+use super::{ANY_NUMBERS, Entry, Standing, explored_only, mutant};
 use crate::mutants::array_queue::{Fault, Queue as Mutant, RelaxedQueue};
 use crate::shadowed;
 
@@ -44,6 +44,7 @@ const ARRAY_QUEUE: Entry = Entry {
     spec: "bounded-queue:capacity=2",
     note: "",
     alphabet: "enq(*) deq()",
+    domain: ANY_NUMBERS,
     source: "Vyukov, Bounded MPMC queue, 2010, with the repair of crossbeam's ArrayQueue",
     progress: "waits for an operation that is half done",
     letter: "Q",

@@ -1,34 +1,34 @@
 //! The B-tree of Lehman and Yao, and its mutants.
 
-use super::{Entry, Standing, mutant};
+use super::{ANY_NUMBERS, Entry, Standing, mutant};
 use crate::mutants::b_link_tree::{Fault, Tree as Mutant};
 use crate::shadowed;
 
 pub(super) const ENTRIES: &[Entry] = &[
     B_LINK_TREE,
     mutant(
-        B_LINK_TREE,
+        WITH_BOUNDS,
         "b-link-tree-readers-stay",
         "get does not go on to the right where the level above has not learnt of a split",
         "before put(1, 1) put(2, 2); put(3, 3) | get(2)",
         || Box::new(Mutant::new(Fault::ReadersStay)),
     ),
     mutant(
-        B_LINK_TREE,
+        WITH_BOUNDS,
         "b-link-tree-writers-stay",
         "put does not look, once it has the lock, whether the leaf was split before",
         "before put(1, 1) put(2, 2); put(3, 3) | put(2, 4) get(2)",
         || Box::new(Mutant::new(Fault::WritersStay)),
     ),
     mutant(
-        B_LINK_TREE,
+        WITH_BOUNDS,
         "b-link-tree-splits-in-two-steps",
         "a split takes the right half away first and links the new leaf after that",
         "before put(1, 1) put(2, 2); put(3, 3) | get(2)",
         || Box::new(Mutant::new(Fault::SplitsInTwoSteps)),
     ),
     mutant(
-        B_LINK_TREE,
+        WITH_BOUNDS,
         "b-link-tree-takes-no-lock",
         "a page is replaced by one that was made from an older one",
         "put(1, 1) get(1) | put(2, 2)",
@@ -43,6 +43,7 @@ const B_LINK_TREE: Entry = Entry {
     spec: "map",
     note: "",
     alphabet: "put(1, *) swap(2, *) put(3, *) get(2) remove(2)",
+    domain: ANY_NUMBERS,
     source: "Lehman, Yao, Efficient locking for concurrent operations on B-trees, 1981",
     progress: "get and contains take no lock and never start over; writers wait for each other",
     letter: "M",
@@ -52,3 +53,6 @@ const B_LINK_TREE: Entry = Entry {
     shadowed: || Box::new(shadowed::BLinkTree::<i64, i64, 2>::new()),
     production: Some(|| Box::new(crate::BLinkTree::<i64, i64, 2>::new())),
 };
+
+/// The mutants have the least key as a bound below all others.
+const WITH_BOUNDS: Entry = Entry { domain: &[i64::MIN + 1..=i64::MAX], ..B_LINK_TREE };

@@ -1,6 +1,6 @@
 //! The striped counter and its mutants.
 
-use super::{Entry, Standing, mutant};
+use super::{ANY_NUMBERS, Entry, Standing, mutant};
 use crate::mutants::counter::{Counter as Mutant, Fault};
 use crate::shadowed;
 
@@ -36,6 +36,7 @@ const COUNTER: Entry = Entry {
     spec: "counter",
     note: "it has no add and no dec, with which a sum of stripes would not be linearizable",
     alphabet: "inc() read()",
+    domain: ANY_NUMBERS,
     source: "folklore; see counter.rs for why this one is linearizable",
     progress: "wait-free",
     letter: "C",

@@ -1,6 +1,6 @@
 //! The queue of segments with cells by fetch-and-add, and its mutants.
 
-use super::{Entry, Standing, explored_only, mutant};
+use super::{ANY_NUMBERS, Entry, Standing, explored_only, mutant};
 use crate::mutants::fetch_add_queue::{Fault, Queue as Mutant, RelaxedQueue};
 use crate::shadowed;
 
@@ -50,6 +50,7 @@ const FETCH_ADD_QUEUE: Entry = Entry {
     spec: "queue",
     note: "",
     alphabet: "enq(*) deq()",
+    domain: ANY_NUMBERS,
     source: "Morrison, Afek, Fast concurrent queues for x86 processors, 2013; Ramalhete, Correia, FAAArrayQueue, 2016",
     progress: "lock-free",
     letter: "Q",

@@ -1,27 +1,27 @@
 //! Herlihy and Wing's queue and its mutants.
 
-use super::{Entry, Standing, mutant};
+use super::{ANY_NUMBERS, Entry, Standing, mutant};
 use crate::mutants::herlihy_wing_queue::{Fault, Queue as Mutant};
 use crate::shadowed;
 
 pub(super) const ENTRIES: &[Entry] = &[
     HERLIHY_WING_QUEUE,
     mutant(
-        HERLIHY_WING_QUEUE,
+        IN_WORDS,
         "herlihy-wing-queue-rereads",
         "deq reads again how far to look, and may pass a value: Wing and Gong, section 3.2.2",
         "enq(1) enq(2) | deq()",
         || Box::new(Mutant::new(Fault::RereadsRange)),
     ),
     mutant(
-        HERLIHY_WING_QUEUE,
+        IN_WORDS,
         "herlihy-wing-queue-shares-places",
         "enq reserves its place with a read and a write",
         "enq(1) deq() | enq(2) deq()",
         || Box::new(Mutant::new(Fault::ReservesInTwoSteps)),
     ),
     mutant(
-        HERLIHY_WING_QUEUE,
+        IN_WORDS,
         "herlihy-wing-queue-takes-twice",
         "deq empties a place with a read and a write",
         "enq(1) deq() | deq()",
@@ -36,6 +36,7 @@ const HERLIHY_WING_QUEUE: Entry = Entry {
     spec: "queue",
     note: "deq waits while there is nothing",
     alphabet: "enq(*) deq()",
+    domain: ANY_NUMBERS,
     source: "Herlihy, Wing, Linearizability: a correctness condition for concurrent objects, 1990",
     progress: "enq wait-free; deq waits on an empty queue, otherwise lock-free",
     letter: "Q",
@@ -45,6 +46,9 @@ const HERLIHY_WING_QUEUE: Entry = Entry {
     shadowed: || Box::new(shadowed::HerlihyWingQueue::new()),
     production: Some(|| Box::new(crate::HerlihyWingQueue::new())),
 };
+
+/// The mutants keep their values in words, of which the least number says that nothing is there.
+const IN_WORDS: Entry = Entry { domain: &[i64::MIN + 1..=i64::MAX], ..HERLIHY_WING_QUEUE };
 
 /// A process has enqueued at least as much as it dequeues. If all do, there is something for each that waits.
 fn takes_what_it_brought(methods: &[&str]) -> Result<(), String> {

@@ -1,6 +1,6 @@
 //! The list of Harris and Michael, and its mutants.
 
-use super::{Entry, Standing, explored_only, mutant};
+use super::{ANY_NUMBERS, Entry, Standing, explored_only, mutant};
 use crate::mutants::list_set::{Fault, HastySet, Set as Mutant};
 use crate::shadowed;
 
@@ -50,6 +50,7 @@ const LIST_SET: Entry = Entry {
     spec: "set",
     note: "",
     alphabet: "add(1) add(2) remove(1) remove(2) contains(2)",
+    domain: ANY_NUMBERS,
     source: "Harris, A pragmatic implementation of non-blocking linked-lists, 2001; Michael, 2002",
     progress: "lock-free; contains never starts over",
     letter: "S",

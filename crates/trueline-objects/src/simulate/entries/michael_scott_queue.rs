@@ -1,6 +1,6 @@
 //! Michael and Scott's queue and its mutants.
 
-use super::{Entry, Standing, explored_only, mutant};
+use super::{ANY_NUMBERS, Entry, Standing, explored_only, mutant};
 use crate::mutants::michael_scott_queue::{Fault, HastyQueue, Queue as Mutant};
 use crate::shadowed;
 
@@ -43,6 +43,7 @@ const MICHAEL_SCOTT_QUEUE: Entry = Entry {
     spec: "queue",
     note: "",
     alphabet: "enq(*) deq()",
+    domain: ANY_NUMBERS,
     source: "Michael, Scott, Simple, fast, and practical non-blocking and blocking concurrent queue algorithms, 1996",
     progress: "lock-free",
     letter: "Q",

@@ -21,6 +21,7 @@ mod wide_register;
 
 use std::fmt;
 
+use super::domain::{ANY_NUMBERS, Domain};
 use super::matrices::Rule;
 use super::subject::Subject;
 
@@ -71,6 +72,8 @@ pub struct Entry {
     pub note: &'static str,
     /// Its operations, as they are taken for programs that nobody wrote; `*` is a number of its own each time.
     pub alphabet: &'static str,
+    /// Which arguments its operations take.
+    pub(crate) domain: Domain,
     /// Where it comes from.
     pub source: &'static str,
     /// Which threads go on whatever others do.

@@ -1,6 +1,6 @@
 //! The multiset with counts in the nodes of a sorted list, and its mutants.
 
-use super::{Entry, Standing, mutant};
+use super::{ANY_NUMBERS, Entry, Standing, mutant};
 use crate::mutants::multiset::{Fault, Multiset as Mutant};
 use crate::shadowed;
 
@@ -36,6 +36,7 @@ const MULTISET: Entry = Entry {
     spec: "multiset",
     note: "",
     alphabet: "add(1) add(2) remove(1) count(1) contains(2)",
+    domain: ANY_NUMBERS,
     source: "Wing, Gong, Testing and verifying concurrent objects, 1993; as a list of Harris and Michael",
     progress: "lock-free; count and contains never start over",
     letter: "M",

@@ -1,6 +1,6 @@
 //! The priority queue without a bound, and its mutants.
 
-use super::{Entry, Standing, mutant};
+use super::{ANY_NUMBERS, Entry, Standing, mutant};
 use crate::mutants::priority_queue::{Fault, Queue as Mutant};
 use crate::shadowed;
 use crate::shadowed::priority_queue::Tuning;
@@ -44,6 +44,7 @@ const PRIORITY_QUEUE: Entry = Entry {
     spec: "priority-queue",
     note: "",
     alphabet: "insert(1) insert(2) poll()",
+    domain: ANY_NUMBERS,
     source: "Linden, Jonsson, A skiplist-based concurrent priority queue with minimal memory contention, 2013",
     progress: "lock-free",
     letter: "P",

@@ -1,7 +1,7 @@
 //! The relaxed objects of the paper on Round-Up, and their mutants.
 
-use super::{Entry, Standing, mutant};
-use crate::relaxed::bounded_k_fifo_queue::{Patient, Queue as BoundedKFifoQueue};
+use super::{ANY_NUMBERS, Domain, Entry, Standing, mutant};
+use crate::relaxed::bounded_k_fifo_queue::{self, Patient, Queue as BoundedKFifoQueue};
 use crate::relaxed::incorrect_queue::Queue as IncorrectQueue;
 use crate::relaxed::k_fifo_queue::Queue as KFifoQueue;
 use crate::relaxed::k_stack::{self, KStack};
@@ -121,10 +121,14 @@ pub(super) const ENTRIES: &[Entry] = &[
             shown_by: "enq(1) | enq(2); after deq() deq()",
         },
         spec: "queue",
+        domain: ANY_NUMBERS,
         shadowed: || Box::new(SingleListQueue::new()),
         ..QUASI_QUEUE
     },
 ];
+
+/// What cells hold: 0 and -1 say that one is free or taken.
+pub(super) const NATURAL: Domain = &[1..=i64::MAX];
 
 const QUASI_QUEUE: Entry = Entry {
     name: "quasi-queue",
@@ -133,6 +137,7 @@ const QUASI_QUEUE: Entry = Entry {
     spec: "relaxed-queue:displacement=2",
     note: "",
     alphabet: "enq(*) deq()",
+    domain: NATURAL,
     source: "Afek, Korland, Yanovsky, Quasi-linearizability, 2010",
     progress: "lock-free",
     letter: "Q",
@@ -148,6 +153,7 @@ const QUASI_STACK: Entry = Entry {
     summary: "a stack whose values are taken by marking them: linearizable",
     spec: "relaxed-stack:displacement=2",
     alphabet: "push(*) pop()",
+    domain: &[0..=i64::MAX],
     source: "Zhang, Chattopadhyay, Wang, Round-Up, 2015, Table I",
     letter: "S",
     shadowed: || Box::new(Stack::new(quasi_stack::Fault::None)),
@@ -186,6 +192,7 @@ const K_FIFO_QUEUE: Entry = Entry {
 const BOUNDED_K_FIFO_QUEUE: Entry = Entry {
     name: "bounded-k-fifo-queue",
     summary: "a queue out of order by up to one: a ring of four segments of two cells; enq waits for room",
+    domain: &[1..=bounded_k_fifo_queue::GREATEST],
     progress: "enq waits for room, else lock-free",
     shadowed: || Box::new(Patient(BoundedKFifoQueue::new(4, 2))),
     ..K_FIFO_QUEUE

@@ -1,34 +1,35 @@
 //! The semiqueue and its mutants.
 
-use super::{Entry, Standing, mutant};
+use super::relaxed::NATURAL;
+use super::{ANY_NUMBERS, Entry, Standing, mutant};
 use crate::mutants::semiqueue::{Fault, Queue as Mutant};
 use crate::shadowed;
 
 pub(super) const ENTRIES: &[Entry] = &[
     SEMIQUEUE,
     mutant(
-        SEMIQUEUE,
+        IN_CELLS,
         "semiqueue-looks-once",
         "deq says that nothing is there after one look at each cell, while values come and go behind it",
         "before enq(1); deq() | enq(2) deq()",
         || Box::new(Mutant::new(2, Fault::LooksOnce)),
     ),
     mutant(
-        SEMIQUEUE,
+        IN_CELLS,
         "semiqueue-leaves-early",
         "deq leaves the first segment for good when no value is there, though cells are free",
         "deq() | enq(1) deq()",
         || Box::new(Mutant::new(2, Fault::LeavesEarly)),
     ),
     mutant(
-        SEMIQUEUE,
+        IN_CELLS,
         "semiqueue-too-far",
         "deq looks into the second segment first: a value overtakes more than one",
         "before enq(1) enq(2) enq(3); deq() | enq(4)",
         || Box::new(Mutant::new(2, Fault::TakesTooFar)),
     ),
     mutant(
-        SEMIQUEUE,
+        IN_CELLS,
         "semiqueue-takes-twice",
         "deq does not mark what it takes: values are removed again",
         "before enq(1); deq() | deq()",
@@ -43,6 +44,7 @@ const SEMIQUEUE: Entry = Entry {
     spec: "semiqueue:k=2",
     note: "",
     alphabet: "enq(*) deq()",
+    domain: ANY_NUMBERS,
     source: "Wing, Gong, Testing and verifying concurrent objects, 1993; Afek, Korland, Yanovsky, Quasi-linearizability, 2010",
     progress: "lock-free",
     letter: "Q",
@@ -52,3 +54,6 @@ const SEMIQUEUE: Entry = Entry {
     shadowed: || Box::new(shadowed::Semiqueue::new(2)),
     production: Some(|| Box::new(crate::Semiqueue::new(2))),
 };
+
+/// The mutants keep their values in cells that have numbers for 'free' and 'taken'.
+const IN_CELLS: Entry = Entry { domain: NATURAL, ..SEMIQUEUE };

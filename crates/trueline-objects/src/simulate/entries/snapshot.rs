@@ -36,6 +36,7 @@ const SNAPSHOT: Entry = Entry {
     spec: "snapshot:segments=2",
     note: "",
     alphabet: "update(0, *) update(1, *) scan()",
+    domain: &[0..=1],
     source: "Afek, Attiya, Dolev, Gafni, Merritt, Shavit, Atomic snapshots of shared memory, 1993",
     progress: "wait-free for a fixed number of threads",
     letter: "A",

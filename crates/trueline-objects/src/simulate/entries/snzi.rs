@@ -1,6 +1,6 @@
 //! The scalable nonzero indicator and its mutants.
 
-use super::{Entry, Standing, mutant};
+use super::{ANY_NUMBERS, Entry, Standing, mutant};
 use crate::mutants::snzi::{Fault, Snzi as Mutant};
 use crate::shadowed;
 
@@ -43,6 +43,7 @@ const SNZI: Entry = Entry {
     spec: "snzi",
     note: "a process departs only after it has arrived, and from the place where it did",
     alphabet: "arrive() depart() query()",
+    domain: ANY_NUMBERS,
     source: "Ellen, Lev, Luchangco, Moir, SNZI: scalable nonzero indicators, 2007",
     progress: "query is wait-free, the others are lock-free",
     letter: "N",

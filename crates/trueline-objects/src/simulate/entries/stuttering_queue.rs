@@ -1,6 +1,6 @@
 //! The stuttering queue and its mutants.
 
-use super::{Entry, Standing, mutant};
+use super::{ANY_NUMBERS, Entry, Standing, mutant};
 use crate::mutants::stuttering_queue::{Fault, Queue as Mutant};
 use crate::shadowed;
 
@@ -43,6 +43,7 @@ const STUTTERING_QUEUE: Entry = Entry {
     spec: "stuttering-queue:j=2",
     note: "",
     alphabet: "enq(*) deq()",
+    domain: ANY_NUMBERS,
     source: "Wing, Gong, Testing and verifying concurrent objects, 1993; Michael, Scott, 1996",
     progress: "lock-free",
     letter: "Q",

@@ -1,7 +1,7 @@
 //! The ticket lock and its mutants.
 
 use super::super::families::Locked;
-use super::{Entry, Standing, explored_only, mutant};
+use super::{ANY_NUMBERS, Entry, Standing, explored_only, mutant};
 use crate::mutants::ticket_lock::{Fault, Lock as Mutant};
 use crate::shadowed;
 
@@ -44,6 +44,7 @@ const TICKET_LOCK: Entry = Entry {
     spec: "mutex",
     note: "a process releases only what it has acquired",
     alphabet: "acquire() release() try_acquire()",
+    domain: ANY_NUMBERS,
     source: "Reed, Kanodia, Synchronization with eventcounts and sequencers, 1979",
     progress: "waits for those before it; release and try_acquire are wait-free",
     letter: "L",

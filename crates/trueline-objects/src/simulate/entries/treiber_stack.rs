@@ -1,6 +1,6 @@
 //! Treiber's stack and its mutants.
 
-use super::{Entry, Standing, explored_only, mutant};
+use super::{ANY_NUMBERS, Entry, Standing, explored_only, mutant};
 use crate::mutants::treiber_stack::{Fault, RelaxedStack, Stack as Mutant};
 use crate::shadowed;
 
@@ -43,6 +43,7 @@ const TREIBER_STACK: Entry = Entry {
     spec: "stack",
     note: "",
     alphabet: "push(*) pop()",
+    domain: ANY_NUMBERS,
     source: "Treiber, Systems programming: coping with parallelism, 1986",
     progress: "lock-free",
     letter: "S",

@@ -1,6 +1,6 @@
 //! The register of many words and its mutants.
 
-use super::{Entry, Standing, explored_only, mutant};
+use super::{ANY_NUMBERS, Entry, Standing, explored_only, mutant};
 use crate::mutants::wide_register::{Fault, HastyRegister, Register as Mutant};
 use crate::shadowed;
 
@@ -43,6 +43,7 @@ const WIDE_REGISTER: Entry = Entry {
     spec: "register:init=0",
     note: "",
     alphabet: "write(*) read()",
+    domain: ANY_NUMBERS,
     source: "Lamport, On interprocess communication, 1986; McKenney, Slingwine, Read-copy update, 1998",
     progress: "wait-free",
     letter: "R",

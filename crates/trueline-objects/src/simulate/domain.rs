@@ -1,0 +1,40 @@
+//! Which arguments an object takes. Some keep numbers for themselves, to say that a cell is free or taken, and some have room for
+//! a few bits: what they do with other values would say nothing about them, so programs are held to these ranges before they are run.
+
+use std::ops::RangeInclusive;
+
+use super::program::{Argument, Call};
+
+/// The whole numbers that are taken at each place of a call, whatever its method. In places that are not listed: all.
+pub(crate) type Domain = &'static [RangeInclusive<i64>];
+
+/// All numbers, everywhere.
+pub(crate) const ANY_NUMBERS: Domain = &[];
+
+const ANY: RangeInclusive<i64> = i64::MIN..=i64::MAX;
+
+/// Whether the numbers of a call are among those that are taken.
+pub(crate) fn has(domain: Domain, call: &Call) -> bool {
+    call.args.iter().enumerate().all(|(place, arg)| match arg {
+        Argument::Number(number) => range(domain, place).contains(number),
+        Argument::Fresh => true,
+    })
+}
+
+/// The call with ranges in place of its arguments: `enq(1 or more)`.
+pub(crate) fn pattern(domain: Domain, call: &Call) -> String {
+    let ranges: Vec<String> = (0..call.args.len()).map(|i| words(range(domain, i))).collect();
+    format!("{}({})", call.method, ranges.join(", "))
+}
+
+fn range(domain: Domain, place: usize) -> &'static RangeInclusive<i64> {
+    domain.get(place).unwrap_or(&ANY)
+}
+
+fn words(range: &RangeInclusive<i64>) -> String {
+    match (*range.start(), *range.end()) {
+        (i64::MIN, i64::MAX) => "any number".to_string(),
+        (least, i64::MAX) => format!("{least} or more"),
+        (least, greatest) => format!("{least} to {greatest}"),
+    }
+}
