@@ -356,6 +356,21 @@ pub trait SpecMachine: Send + Sync {
     /// The state in words: `[1 2]`.
     fn show(&self, state: &[i32]) -> String;
 
+    /// How each state came about, for a machine whose words are numbers given out as states are met: a checkpoint keeps it, as the
+    /// numbers alone mean nothing to another run. Empty where words speak for themselves.
+    fn origins(&self) -> Vec<Vec<i32>> {
+        Vec::new()
+    }
+
+    /// Meets the states with these [`SpecMachine::origins`] again, so that their words mean here what they meant there. The
+    /// error says why that cannot be.
+    fn recover(&self, origins: &[Vec<i32>]) -> Result<(), String> {
+        match origins.is_empty() {
+            true => Ok(()),
+            false => Err("its states are those of another specification".into()),
+        }
+    }
+
     /// 'I am a snapshot object': each process has a segment, which it updates; a scan shows all of them.
     fn snapshot(&self) -> Option<SnapshotShape> {
         None

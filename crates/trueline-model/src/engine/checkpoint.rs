@@ -1,6 +1,7 @@
 //! Checkpoints: what a search has found, in a file from which another run goes on.
 //!
-//! The file holds the visited states in order, the bounds of levels, and everything that numbers of sets stand for. It is
+//! The file holds the visited states in order, the bounds of levels, and everything that numbers of sets stand for, down to
+//! how the specification came to its states where it numbers them as it meets them. It is
 //! written beside its place and then moved there, so that a run that is killed while writing leaves the last one whole. A
 //! fingerprint of program and reductions is compared on loading. All numbers are little endian.
 
@@ -17,7 +18,7 @@ use super::search::{SHARDS, Search};
 use super::spec_sets::SpecSets;
 use super::step::Machine;
 
-const MAGIC: &[u8; 24] = b"trueline checkpoint 1   ";
+const MAGIC: &[u8; 24] = b"trueline checkpoint 2   ";
 
 /// Writes the search to a file.
 pub(crate) fn save(path: &Path, search: &Search) -> io::Result<()> {
@@ -44,8 +45,12 @@ pub(crate) fn save(path: &Path, search: &Search) -> io::Result<()> {
         }
     }
     let tables = search.sets.lock().unwrap_or_else(PoisonError::into_inner).tables();
-    let objects = tables.0.iter().map(|o| o.iter().map(|&w| w as u32).collect()).collect();
-    for table in [&objects, &tables.1, &tables.2] {
+    let bare = |table: &[Vec<i32>]| -> Vec<Vec<u32>> {
+        table.iter().map(|o| o.iter().map(|&w| w as u32).collect()).collect()
+    };
+    // After the tables were taken: what they speak of has an origin by now.
+    let origins = search.machine.program.spec.origins();
+    for table in [&bare(&tables.0), &tables.1, &tables.2, &bare(&origins)] {
         number(&mut out, table.len() as u64)?;
         for item in table {
             number(&mut out, item.len() as u64)?;
@@ -95,7 +100,7 @@ pub(crate) fn load<'a>(
         shard.restore(&records, dead?);
     }
     let mut tables: Vec<Vec<Vec<u32>>> = Vec::new();
-    for _ in 0..3 {
+    for _ in 0..4 {
         let mut table = Vec::new();
         for _ in 0..read_number(&mut file)? {
             let length = read_number(&mut file)? as usize;
@@ -103,8 +108,11 @@ pub(crate) fn load<'a>(
         }
         tables.push(table);
     }
-    let objects: Vec<Vec<i32>> =
-        tables[0].iter().map(|o| o.iter().map(|&w| w as i32).collect()).collect();
+    let signed = |table: &[Vec<u32>]| -> Vec<Vec<i32>> {
+        table.iter().map(|o| o.iter().map(|&w| w as i32).collect()).collect()
+    };
+    let objects = signed(&tables[0]);
+    machine.program.spec.recover(&signed(&tables[3])).map_err(io::Error::other)?;
     let mut sets = sets.lock().unwrap_or_else(PoisonError::into_inner);
     sets.restore(&objects, &tables[1], &tables[2]);
     drop(sets);

@@ -1,0 +1,59 @@
+//! Checkpoints: a run that goes on from one ends as if it had not been stopped, and no other file is one.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use trueline::Budget;
+use trueline_model::engine::{Options, Report, Verdict, verify};
+use trueline_model::program::Program;
+use trueline_model::{Model, Semantics, library};
+
+/// A built-in model, compiled anew: nothing is known of what an earlier run met.
+fn compiled(name: &str, settings: &[(&str, i32)]) -> Arc<Program> {
+    let mut model = Model::parse(library::find(name).unwrap().source).unwrap();
+    settings.iter().for_each(|(name, value)| model.set(name, *value).unwrap());
+    Arc::new(model.compile(Semantics::Default, false).unwrap())
+}
+
+/// A file of this test's own, removed when the test ends.
+struct Kept(PathBuf);
+
+impl Kept {
+    fn new(name: &str) -> Kept {
+        Kept(std::env::temp_dir().join(format!("trueline-{name}-{}", std::process::id())))
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn counts(report: &Report) -> (u64, u64, u64, u64) {
+    (report.states, report.transitions, report.depth, report.terminal)
+}
+
+/// `spec stack` numbers its states as it meets them: a run that knew the numbers alone would take them for other states.
+#[test]
+fn a_checkpoint_of_a_named_specification_keeps_what_its_numbers_mean() {
+    let kept = Kept::new("named");
+    let plain = Options::plain();
+    for bug in [0, 1] {
+        let program = || compiled("treiber", &[("procs", 2), ("ops", 2), ("bug", bug)]);
+        let whole = verify(&program(), &plain, &Budget::unlimited());
+        let stopping = Options { checkpoint: Some(kept.0.clone()), ..plain.clone() };
+        let stopped = verify(&program(), &stopping, &Budget::unlimited().steps(whole.states / 3));
+        assert!(matches!(stopped.verdict, Verdict::Unknown(_)), "{:?}", stopped.verdict);
+        let resuming = Options { resume: Some(kept.0.clone()), ..plain.clone() };
+        let resumed = verify(&program(), &resuming, &Budget::unlimited());
+        assert_eq!(counts(&resumed), counts(&whole), "bug {bug}");
+        match (&whole.verdict, &resumed.verdict) {
+            (Verdict::Verified, Verdict::Verified) => assert_eq!(bug, 0),
+            (Verdict::Violation(one), Verdict::Violation(other)) => {
+                assert_eq!(one.trace.steps.len(), other.trace.steps.len());
+            }
+            (one, other) => panic!("bug {bug}: {one:?} and {other:?}"),
+        }
+    }
+}
