@@ -86,6 +86,9 @@ fn verify(name: &str, args: &VerifyArgs) -> Result<(String, Exit), String> {
         format!("verifying, {states}, {} a second, depth {depth}, {memory}, {name}", rate as u64)
     };
     let verified = progress::during(say, || engine::verify(&program, &options, &budget));
+    if let Verdict::Refused(why) = &verified.verdict {
+        return Err(format!("{name}: {why}"));
+    }
     let mut found = Vec::new();
     if args.progress && !matches!(verified.verdict, Verdict::Violation(_)) {
         let say = || format!("checking progress, {name}");

@@ -41,7 +41,7 @@ impl Case<'_> {
             Verdict::Verified | Verdict::Unknown(_) if self.progress.iter().any(fails) => {
                 "violation"
             }
-            Verdict::Unknown(_) => "unknown",
+            Verdict::Unknown(_) | Verdict::Refused(_) => "unknown",
             Verdict::Verified if self.progress.iter().any(open) => "unknown",
             Verdict::Verified => "verified",
         }
@@ -57,7 +57,7 @@ pub fn text(case: &Case, look: &Look) -> Document {
         Verdict::WrongPoints(_) => {
             (Role::Bad, "linearizable, but a linearization point is missing or misplaced".into())
         }
-        Verdict::Unknown(reason) => (Role::Doubt, reason.clone()),
+        Verdict::Unknown(reason) | Verdict::Refused(reason) => (Role::Doubt, reason.clone()),
     };
     let name = case.verdict();
     let role = match name {
@@ -321,7 +321,7 @@ pub fn json(case: &Case) -> Json {
     });
     match &report.verdict {
         Verdict::Verified => {}
-        Verdict::Unknown(reason) => object["reason"] = json!(reason),
+        Verdict::Unknown(reason) | Verdict::Refused(reason) => object["reason"] = json!(reason),
         Verdict::Violation(found) | Verdict::WrongPoints(found) => {
             let missing = matches!(report.verdict, Verdict::WrongPoints(_));
             object["explanation"] = json!({

@@ -57,3 +57,37 @@ fn a_checkpoint_of_a_named_specification_keeps_what_its_numbers_mean() {
         }
     }
 }
+
+/// Every byte counts: with one changed, or some missing or added, or of another kind, the file is refused and nothing of it is used.
+#[test]
+fn a_damaged_checkpoint_is_refused() {
+    let kept = Kept::new("damaged");
+    let program = compiled("treiber", &[("procs", 2), ("ops", 1), ("bug", 1)]);
+    let options = Options { checkpoint: Some(kept.0.clone()), ..Options::plain() };
+    let stopped = verify(&program, &options, &Budget::unlimited().steps(20));
+    assert!(matches!(stopped.verdict, Verdict::Unknown(_)), "{:?}", stopped.verdict);
+    let sound = std::fs::read(&kept.0).unwrap();
+    let resuming = Options { resume: Some(kept.0.clone()), ..Options::plain() };
+    let refusal = |bytes: &[u8]| {
+        std::fs::write(&kept.0, bytes).unwrap();
+        match verify(&program, &resuming, &Budget::unlimited()).verdict {
+            Verdict::Refused(why) => why,
+            other => panic!("{other:?}"),
+        }
+    };
+    for at in (24..sound.len()).step_by(31) {
+        let mut bytes = sound.clone();
+        bytes[at] ^= 1 << (at % 8);
+        let why = refusal(&bytes);
+        assert!(why.contains("damaged"), "byte {at}: {why}");
+    }
+    assert!(refusal(&sound[..sound.len() - 1]).contains("cut short"));
+    assert!(refusal(&sound[..30]).contains("cut short"));
+    assert!(refusal(&[&sound[..], b"x"].concat()).contains("damaged"));
+    assert!(refusal(b"").contains("too short"));
+    assert!(refusal(&[b'{'; 100]).contains("not a checkpoint of trueline"));
+    assert!(refusal(b"trueline checkpoint 1   and more").contains("another version"));
+    std::fs::write(&kept.0, &sound).unwrap();
+    let resumed = verify(&program, &resuming, &Budget::unlimited());
+    assert!(!matches!(resumed.verdict, Verdict::Refused(_)), "{:?}", resumed.verdict);
+}

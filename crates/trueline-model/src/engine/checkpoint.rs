@@ -4,10 +4,13 @@
 //! how the specification came to its states where it numbers them as it meets them. It is
 //! written beside its place and then moved there, so that a run that is killed while writing leaves the last one whole. A
 //! fingerprint of program and reductions is compared on loading. All numbers are little endian.
+//!
+//! The last number is a sum (FNV-1a, 64 bits) of everything before it. It is compared before anything is used: a file that was cut
+//! short or damaged would otherwise lose states without a word, and a model with a fault would seem to be without.
 
 use std::fs::{self, File};
 use std::hash::{BuildHasher, Hash, Hasher};
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -19,12 +22,15 @@ use super::spec_sets::SpecSets;
 use super::step::Machine;
 
 const MAGIC: &[u8; 24] = b"trueline checkpoint 2   ";
+/// What the checkpoints of all versions begin with.
+const KIND: &[u8] = b"trueline checkpoint ";
 
 /// Writes the search to a file.
 pub(crate) fn save(path: &Path, search: &Search) -> io::Result<()> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".part");
-    let mut out = BufWriter::with_capacity(1 << 20, File::create(&beside)?);
+    let mut out =
+        Summed { inner: BufWriter::with_capacity(1 << 20, File::create(&beside)?), sum: FNV };
     out.write_all(MAGIC)?;
     number(&mut out, fingerprint(search.machine, search.reductions))?;
     for value in [search.transitions, search.terminal, search.expanded as u64] {
@@ -57,7 +63,9 @@ pub(crate) fn save(path: &Path, search: &Search) -> io::Result<()> {
             words(&mut out, item)?;
         }
     }
-    out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+    let sum = out.sum;
+    number(&mut out, sum)?;
+    out.inner.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
     fs::rename(beside, path)
 }
 
@@ -69,12 +77,8 @@ pub(crate) fn load<'a>(
     reductions: Reductions,
     threads: usize,
 ) -> io::Result<Search<'a>> {
-    let mut file = BufReader::with_capacity(1 << 20, File::open(path)?);
-    let mut magic = [0; MAGIC.len()];
-    file.read_exact(&mut magic)?;
-    if magic != *MAGIC {
-        return Err(io::Error::other("this is not a checkpoint of this version"));
-    }
+    let mut file = BufReader::with_capacity(1 << 20, whole(path)?);
+    file.seek(SeekFrom::Start(MAGIC.len() as u64))?;
     if read_number(&mut file)? != fingerprint(machine, reductions) {
         return Err(io::Error::other(
             "the checkpoint is of another model, other settings or other reductions",
@@ -119,11 +123,63 @@ pub(crate) fn load<'a>(
     Ok(search)
 }
 
+/// The file, if it begins as a checkpoint does and its sum is right.
+fn whole(path: &Path) -> io::Result<File> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let mut input = BufReader::with_capacity(1 << 20, &mut file);
+    let mut magic = [0; MAGIC.len()];
+    if length < MAGIC.len() as u64 || input.read_exact(&mut magic).is_err() {
+        return Err(io::Error::other("this is not a checkpoint: it is too short for one"));
+    }
+    if magic != *MAGIC {
+        let why = match magic.starts_with(KIND) {
+            true => "this checkpoint was written by another version of trueline",
+            false => "this is not a checkpoint of trueline",
+        };
+        return Err(io::Error::other(why));
+    }
+    let damaged = || io::Error::other("the checkpoint is cut short or damaged: its sum is wrong");
+    let rest = length.checked_sub(MAGIC.len() as u64 + 8).ok_or_else(damaged)?;
+    let mut sum = Summed { inner: io::sink(), sum: FNV };
+    sum.write_all(&magic)?;
+    if io::copy(&mut input.by_ref().take(rest), &mut sum)? != rest
+        || read_number(&mut input)? != sum.sum
+    {
+        return Err(damaged());
+    }
+    Ok(file)
+}
+
 fn fingerprint(machine: &Machine, reductions: Reductions) -> u64 {
     let mut hash = FixedState::with_seed(29).build_hasher();
     format!("{:?} {:?} {:?}", machine.program, reductions, machine.points).hash(&mut hash);
+    env!("CARGO_PKG_VERSION").hash(&mut hash);
     machine.program.spec.initial().hash(&mut hash);
     hash.finish()
+}
+
+/// Passes on what is written, and sums it up.
+struct Summed<W> {
+    inner: W,
+    sum: u64,
+}
+
+/// Where the sum begins.
+const FNV: u64 = 0xcbf2_9ce4_8422_2325;
+
+impl<W: Write> Write for Summed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        for byte in &bytes[..written] {
+            self.sum = (self.sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
 }
 
 fn number(out: &mut impl Write, value: u64) -> io::Result<()> {

@@ -85,6 +85,8 @@ pub enum Verdict {
     WrongPoints(Counterexample),
     /// Not decided.
     Unknown(String),
+    /// Not looked at: the options or the program ask for what cannot be done, as going on from a file that is no checkpoint of it.
+    Refused(String),
 }
 
 /// A run that must not be.
@@ -233,7 +235,7 @@ pub(super) fn decide(
         Some(path) => match checkpoint::load(path, machine, sets, reductions, options.threads) {
             Ok(search) => Some(search),
             Err(error) => {
-                report.verdict = Verdict::Unknown(format!("{}: {error}", path.display()));
+                report.verdict = Verdict::Refused(format!("{}: {error}", path.display()));
                 return Ok(report);
             }
         },
