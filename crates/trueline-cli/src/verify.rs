@@ -19,6 +19,9 @@ use crate::output::{self, Output, complain};
 use crate::progress;
 
 pub(crate) fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
+    if args.models.len() > 1 && (args.checkpoint.is_some() || args.resume.is_some()) {
+        anyhow::bail!("a checkpoint is of one model: --checkpoint and --resume take one MODEL");
+    }
     let mut out = Output::new();
     let mut exit = Exit::Holds;
     for name in &args.models {
@@ -221,6 +224,9 @@ fn again(name: &str, args: &VerifyArgs) -> String {
         .maybe("histories", (args.histories == Histories::Simple).then_some("simple"))
         .maybe("antichain", (args.antichain == Switch::Off).then_some("off"))
         .maybe("semantics", (args.semantics == SemanticsArg::Pat).then_some("pat"))
+        .maybe("walks", args.other_walks().map(|walks| walks.to_string()))
+        .maybe("checkpoint", args.checkpoint.as_ref().map(|path| path.to_string_lossy()))
+        .maybe("resume", args.resume.as_ref().map(|path| path.to_string_lossy()))
         .maybe("timeout", args.limits.timeout.map(again::time))
         .maybe("memory", args.limits.memory.map(|bytes| bytes.to_string()))
         .file(name)

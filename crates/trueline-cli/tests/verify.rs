@@ -97,3 +97,29 @@ fn models_are_listed_and_shown() {
     assert!(f.run("models counter").stdout.contains("object Counter("));
     assert_eq!(f.run("models nothing").code, 2);
 }
+
+#[test]
+fn a_checkpoint_that_cannot_be_used_is_an_error_of_the_input() {
+    let f = Folder::new().with("foreign", "this is no checkpoint of any kind at all");
+    for (command, why) in [
+        ("verify counter --resume foreign", "not a checkpoint of trueline"),
+        ("verify counter --checkpoint nowhere/kept", "no checkpoint can be written there"),
+        ("verify counter --checkpoint .", "a folder"),
+        ("verify counter treiber --checkpoint kept", "one model"),
+    ] {
+        let run = f.run(command);
+        assert_eq!(run.code, 2, "{command}: {}", run.stdout);
+        assert!(run.stderr.contains(why), "{command}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn the_command_that_does_it_again_keeps_its_checkpoint() {
+    let f = Folder::new();
+    let run = f.run("verify counter --set procs=6 --set size=4 --semantics pat --reduction none --antichain off --timeout 200ms --checkpoint kept");
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    assert!(run.stdout.contains("--checkpoint kept"), "{}", run.stdout);
+    let run = f.run("verify counter --set procs=6 --set size=4 --semantics pat --reduction none --antichain off --timeout 200ms --resume kept --json");
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    assert!(run.stdout.contains("--resume kept"), "{}", run.stdout);
+}

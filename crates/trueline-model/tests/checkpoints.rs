@@ -91,3 +91,36 @@ fn a_damaged_checkpoint_is_refused() {
     let resumed = verify(&program, &resuming, &Budget::unlimited());
     assert!(!matches!(resumed.verdict, Verdict::Refused(_)), "{:?}", resumed.verdict);
 }
+
+/// A checkpoint takes the place of a regular file or of nothing: never of a link, a folder or a device.
+#[test]
+fn a_checkpoint_replaces_nothing_but_a_regular_file() {
+    let folder = Kept::new("places");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let program = compiled("counter", &[]);
+    let verdict = |path: PathBuf| {
+        let options = Options { checkpoint: Some(path), ..Options::default() };
+        verify(&program, &options, &Budget::unlimited()).verdict
+    };
+    let refused = |path: PathBuf, why: &str| match verdict(path) {
+        Verdict::Refused(said) => assert!(said.contains(why), "{said}"),
+        other => panic!("{other:?}"),
+    };
+    refused(folder.0.clone(), "a folder");
+    refused(folder.0.join("nowhere").join("kept"), "no checkpoint can be written there");
+    #[cfg(unix)]
+    {
+        refused("/dev/null".into(), "not a regular file");
+        let (target, link) = (folder.0.join("target"), folder.0.join("link"));
+        std::fs::write(&target, "mine").unwrap();
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        refused(link.clone(), "not a regular file");
+        std::fs::rename(&link, folder.0.join("kept.part")).unwrap();
+        refused(folder.0.join("kept"), "not a regular file");
+        assert_eq!(std::fs::read_to_string(&target).unwrap(), "mine");
+        std::fs::remove_file(folder.0.join("kept.part")).unwrap();
+    }
+    assert!(matches!(verdict(folder.0.join("kept")), Verdict::Verified));
+    assert!(!folder.0.join("kept.part").exists());
+    std::fs::remove_dir_all(&folder.0).unwrap();
+}

@@ -8,7 +8,8 @@
 //! The last number is a sum (FNV-1a, 64 bits) of everything before it. It is compared before anything is used: a file that was cut
 //! short or damaged would otherwise lose states without a word, and a model with a fault would seem to be without.
 
-use std::fs::{self, File};
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -25,10 +26,41 @@ const MAGIC: &[u8; 24] = b"trueline checkpoint 2   ";
 /// What the checkpoints of all versions begin with.
 const KIND: &[u8] = b"trueline checkpoint ";
 
-/// Writes the search to a file.
-pub(crate) fn save(path: &Path, search: &Search) -> io::Result<()> {
+/// Says why no checkpoint could be kept there, before a search begins: only a regular file is ever replaced.
+pub(crate) fn usable(path: &Path) -> io::Result<()> {
+    let beside = beside(path);
+    for place in [path, Path::new(&beside)] {
+        match fs::symlink_metadata(place) {
+            Ok(there) if !there.is_file() => {
+                let what = if there.is_dir() { "a folder" } else { "not a regular file" };
+                let place = place.display();
+                return Err(io::Error::other(format!(
+                    "{place} is {what}: no checkpoint can take its place"
+                )));
+            }
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    // Whether files can be made in the folder is known for certain only by making one.
+    let was_there = Path::new(&beside).exists();
+    OpenOptions::new().write(true).create(true).truncate(false).open(&beside).map_err(|error| {
+        io::Error::new(error.kind(), format!("no checkpoint can be written there: {error}"))
+    })?;
+    if was_there { Ok(()) } else { fs::remove_file(&beside) }
+}
+
+/// Where a checkpoint is written before it is moved to its place.
+fn beside(path: &Path) -> OsString {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".part");
+    beside
+}
+
+/// Writes the search to a file.
+pub(crate) fn save(path: &Path, search: &Search) -> io::Result<()> {
+    let beside = beside(path);
     let mut out =
         Summed { inner: BufWriter::with_capacity(1 << 20, File::create(&beside)?), sum: FNV };
     out.write_all(MAGIC)?;

@@ -164,6 +164,13 @@ const BETWEEN_CHECKPOINTS: Duration = Duration::from_secs(30);
 
 /// Decides whether every history of the program is one of its specification.
 pub fn verify(program: &Arc<Program>, options: &Options, budget: &Budget) -> Report {
+    if let Some(path) = &options.checkpoint
+        && let Err(error) = checkpoint::usable(path)
+    {
+        let mut report = Report::new(false);
+        report.verdict = Verdict::Refused(format!("{}: {error}", path.display()));
+        return report;
+    }
     if let Some(simple) = &options.simple {
         return simple::verify(program, simple, options, budget);
     }
