@@ -1,0 +1,85 @@
+//! Models that do what they must not: each ends in a counterexample that the interpreter accepts, and that says what happened.
+
+use std::sync::Arc;
+
+use trueline::Budget;
+use trueline_model::engine::{Options, Reason, Verdict, verify};
+use trueline_model::{Model, Semantics, interpret};
+
+/// The message of the fault that the model with these statements ends in, under either semantics.
+#[track_caller]
+fn fault(statements: &str) -> String {
+    let source = format!(
+        "object X
+         node Node {{ v: 0..1; next: Node }}
+         shared M: 0..4, A: [0..2; 2], L: lock, H: Node
+         op f() -> 0..2 {{
+           local a: 0..4, n: Node
+           {statements}
+           return 0
+         }}
+         op idle() {{ M = M }}
+         spec {{
+           f() {{ return 0 }}
+           idle() {{ }}
+         }}
+         client {{ procs 2; ops 1; heap 4 gc }}"
+    );
+    let model = Model::parse(&source).unwrap_or_else(|e| panic!("{}", e.render("m", &source)));
+    let mut messages = Vec::new();
+    for semantics in [Semantics::Default, Semantics::Pat] {
+        let program = Arc::new(model.compile(semantics, false).unwrap());
+        for options in [Options::default(), Options::plain()] {
+            let report = verify(&program, &options, &Budget::unlimited());
+            let Verdict::Violation(found) = report.verdict else { panic!("{:?}", report.verdict) };
+            interpret::replay(&model, semantics, &program, &found).unwrap();
+            let Reason::Fault(message) = found.reason else { panic!("{:?}", found.reason) };
+            messages.push(message);
+        }
+    }
+    messages.dedup();
+    assert_eq!(messages.len(), 1, "{messages:?}");
+    messages.remove(0)
+}
+
+/// The engine computes what an access needs in the step of that access, the interpreter in the step before.
+#[test]
+fn a_fault_after_an_access_has_a_counterexample() {
+    for statements in [
+        "n = H\n if n.v == 1 { skip }",
+        "n = H\n a = n.v",
+        "a = M\n a = n.v",
+        "a = M\n n.v = 1",
+        "a = M\n if cas(n.v, 0, 1) { a = 1 }",
+        "a = M\n M = 1 / a",
+        "a = M\n a = A[1 / a]",
+        "a = M\n A[1 / a] = 1",
+        "a = M\n a = 1 / a",
+        "n = H.next",
+        "either { a = M } or { a = 1 }\n M = 1 / a",
+        "a = M\n atomic { M = 1 / a }",
+    ] {
+        fault(statements);
+    }
+}
+
+/// A fault of another call than the trace speaks of is none of its own.
+#[test]
+fn a_fault_of_another_call_does_not_make_a_trace_acceptable() {
+    let source = "object X
+        shared M: 0..4
+        op f(a: 0..1) { M = 1 / a }
+        spec { f(a) { } }
+        client { procs 1; ops 1 }";
+    let model = Model::parse(source).unwrap();
+    let program = Arc::new(model.compile(Semantics::Pat, false).unwrap());
+    let report = verify(&program, &Options::default(), &Budget::unlimited());
+    let Verdict::Violation(mut found) = report.verdict else { panic!("{:?}", report.verdict) };
+    interpret::replay(&model, Semantics::Pat, &program, &found).unwrap();
+    for event in found.trace.steps.iter_mut().flat_map(|step| &mut step.events) {
+        if let trueline_model::engine::Event::Call(call) = event {
+            *call = 1 - *call;
+        }
+    }
+    assert!(interpret::replay(&model, Semantics::Pat, &program, &found).is_err());
+}
