@@ -83,3 +83,21 @@ fn a_fault_of_another_call_does_not_make_a_trace_acceptable() {
     }
     assert!(interpret::replay(&model, Semantics::Pat, &program, &found).is_err());
 }
+
+/// Slots that fill whole words, and behind them one that has a single value and takes no bit.
+#[test]
+fn a_slot_with_one_value_behind_full_words_is_packed() {
+    let source = "object X
+        shared N: 0..0, M: 0..1048575, P: 0..255, Q: 0..15
+        op f() { N = 0 }
+        op g() -> 0..1048575 { return M }
+        spec {
+          f() { }
+          g() { return 0 }
+        }
+        client { procs 1; ops 0 }";
+    let model = Model::parse(source).unwrap();
+    let program = Arc::new(model.compile(Semantics::Default, false).unwrap());
+    let report = verify(&program, &Options::default(), &Budget::unlimited());
+    assert!(matches!(report.verdict, Verdict::Verified), "{:?}", report.verdict);
+}
