@@ -101,3 +101,9 @@ fn a_slot_with_one_value_behind_full_words_is_packed() {
     let report = verify(&program, &Options::default(), &Budget::unlimited());
     assert!(matches!(report.verdict, Verdict::Verified), "{:?}", report.verdict);
 }
+
+#[test]
+fn a_fault_is_told_as_what_happened_and_not_as_what_should() {
+    assert_eq!(fault("a = M\n assert a == 1"), "an assertion is false");
+    assert_eq!(fault("unlock(L)"), "a process unlocks a lock that it does not hold");
+}
