@@ -106,12 +106,18 @@ fn verify(name: &str, args: &VerifyArgs) -> Result<(String, Exit), String> {
     let settings: Vec<(String, i32)> =
         model.parameters().iter().map(|p| (p.name.clone(), p.value)).collect();
     let again = again(name, args);
+    let unchecked = if found.is_empty() { model.properties() } else { Vec::new() };
     let case = report::Case {
         file: name,
         settings: &settings,
         program: &program,
         report: &verified,
         progress: &found,
+        unchecked: &unchecked,
+        unchecked_because: match args.progress {
+            true => "a violation was found before",
+            false => "--progress checks what the model declares as a property",
+        },
         algorithm: &algorithm(args),
         seconds: start.elapsed().as_secs_f64(),
         again: &again,

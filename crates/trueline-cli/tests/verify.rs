@@ -123,3 +123,37 @@ fn the_command_that_does_it_again_keeps_its_checkpoint() {
     assert_eq!(run.code, 3, "{}", run.stderr);
     assert!(run.stdout.contains("--resume kept"), "{}", run.stdout);
 }
+
+const STUCK: &str = "\
+object Stuck
+shared N: 0..3
+op f() { await N == 1 }
+spec { f() { } }
+client { procs 2; ops 1 }
+property deadlock_free
+";
+
+#[test]
+fn the_headline_names_the_property_that_fails() {
+    let f = Folder::new().with("stuck.tl", STUCK);
+    let run = f.run("verify stuck.tl --progress -q");
+    assert_eq!(run.code, 1, "{}", run.stdout);
+    assert!(run.stdout.contains(": deadlock-free fails; "), "{}", run.stdout);
+    let run = f.run("verify stuck.tl --progress --json");
+    let object: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(object["reason"], "deadlock-free fails");
+    assert!(object.get("not_checked").is_none());
+}
+
+#[test]
+fn a_declared_property_that_was_not_checked_is_told() {
+    let f = Folder::new().with("stuck.tl", STUCK);
+    let run = f.run("verify stuck.tl");
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stdout.contains("not checked: deadlock_free (--progress"), "{}", run.stdout);
+    let run = f.run("verify stuck.tl --json");
+    let object: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(object["not_checked"]["properties"][0], "deadlock_free");
+    let run = f.run("verify counter");
+    assert!(!run.stdout.contains("not checked"), "{}", run.stdout);
+}

@@ -23,6 +23,10 @@ pub struct Case<'a> {
     pub report: &'a Report,
     /// Progress properties that were checked, by name.
     pub progress: &'a [(String, ProgressReport)],
+    /// Properties that the model declares and that were not checked.
+    pub unchecked: &'a [String],
+    /// Why not, or what checks them.
+    pub unchecked_because: &'a str,
     /// Which algorithm: the reductions that were on.
     pub algorithm: &'a str,
     /// How long it took.
@@ -32,6 +36,21 @@ pub struct Case<'a> {
 }
 
 impl Case<'_> {
+    /// What came of the progress properties, if one of them does not hold: `lock-free fails`.
+    fn progress_trouble(&self) -> Option<String> {
+        let name = |fails: bool| {
+            let of = move |p: &&(String, ProgressReport)| match p.1.progress {
+                Progress::Holds => false,
+                Progress::Fails(_) => fails,
+                Progress::Unknown(_) => !fails,
+            };
+            let end = if fails { "fails" } else { "is not decided" };
+            self.progress.iter().filter(of).map(move |(name, _)| format!("{name} {end}"))
+        };
+        let trouble: Vec<String> = name(true).chain(name(false)).collect();
+        (!trouble.is_empty()).then(|| trouble.join(", "))
+    }
+
     /// `verified`, `violation` or `unknown`, progress included.
     pub fn verdict(&self) -> &'static str {
         let fails = |p: &(String, ProgressReport)| matches!(p.1.progress, Progress::Fails(_));
@@ -58,6 +77,10 @@ pub fn text(case: &Case, look: &Look) -> Document {
             (Role::Bad, "linearizable, but a linearization point is missing or misplaced".into())
         }
         Verdict::Unknown(reason) | Verdict::Refused(reason) => (Role::Doubt, reason.clone()),
+    };
+    let what = match case.progress_trouble() {
+        Some(trouble) => format!("{trouble}; {what}"),
+        None => what,
     };
     let name = case.verdict();
     let role = match name {
@@ -89,6 +112,10 @@ pub fn text(case: &Case, look: &Look) -> Document {
     }
     for (name, report) in case.progress {
         document.extend(progress(case.program, name, report, look));
+    }
+    if !case.unchecked.is_empty() {
+        let (names, why) = (case.unchecked.join(", "), case.unchecked_because);
+        document.push(Line::of(Role::Doubt, clean(&format!("  not checked: {names} ({why})"))));
     }
     let report = case.report;
     document.push(Line::of(
@@ -331,6 +358,15 @@ pub fn json(case: &Case) -> Json {
                 "steps": steps(case.program, &found.trace.steps),
             });
         }
+    }
+    if !case.unchecked.is_empty() {
+        object["not_checked"] =
+            json!({"properties": case.unchecked, "because": case.unchecked_because});
+    }
+    if let Some(trouble) = case.progress_trouble()
+        && object.get("reason").is_none()
+    {
+        object["reason"] = json!(trouble);
     }
     if !case.progress.is_empty() {
         let progress = case.progress.iter().map(|(name, report)| {
