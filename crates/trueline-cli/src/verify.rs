@@ -107,11 +107,13 @@ fn verify(name: &str, args: &VerifyArgs) -> Result<(String, Exit), String> {
         model.parameters().iter().map(|p| (p.name.clone(), p.value)).collect();
     let again = again(name, args);
     let unchecked = if found.is_empty() { model.properties() } else { Vec::new() };
+    let restriction = restriction(args);
     let case = report::Case {
         file: name,
         settings: &settings,
         program: &program,
         report: &verified,
+        restriction: restriction.as_deref(),
         progress: &found,
         unchecked: &unchecked,
         unchecked_because: match args.progress {
@@ -205,6 +207,19 @@ fn algorithm(args: &VerifyArgs) -> String {
         parts.push("points");
     }
     parts.join(" + ")
+}
+
+/// Which histories are looked at, where not all are, as in 'every ... is one of the specification'.
+fn restriction(args: &VerifyArgs) -> Option<String> {
+    let pairs: Vec<String> = args.pair.iter().map(|(i, j)| format!("{i} and {j}")).collect();
+    match (args.histories, pairs.as_slice()) {
+        (Histories::All, _) => None,
+        (Histories::Simple, []) => Some("simple history".into()),
+        (Histories::Simple, pairs) => Some(format!(
+            "simple history in which only the processes {} change their segments",
+            pairs.join(", or ")
+        )),
+    }
 }
 
 /// The command that verifies this model again in the same way.

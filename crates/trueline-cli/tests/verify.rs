@@ -157,3 +157,28 @@ fn a_declared_property_that_was_not_checked_is_told() {
     let run = f.run("verify counter");
     assert!(!run.stdout.contains("not checked"), "{}", run.stdout);
 }
+
+#[test]
+fn a_verdict_on_some_histories_says_so() {
+    let f = Folder::new();
+    let all = f.run("verify afek-unbounded-snapshot --set procs=2 --histories simple -q");
+    assert_eq!(all.code, 0, "{}{}", all.stdout, all.stderr);
+    assert!(all.stdout.contains(": every simple history is one of"), "{}", all.stdout);
+    let pair = f.run("verify afek-unbounded-snapshot --set procs=2 --histories simple --pair 0,1");
+    let told = "every simple history in which only the processes 0 and 1 change their segments is";
+    assert!(pair.stdout.contains(told), "{}", pair.stdout);
+}
+
+#[test]
+fn a_client_of_literal_numbers_shows_its_bound() {
+    let model = "object X\nop f() -> 0..1 { return 0 }\nspec { f() { return 0 } }\n";
+    let f = Folder::new()
+        .with("some.tl", &format!("{model}client {{ procs 2; ops 3 }}\n"))
+        .with("endless.tl", &format!("{model}client {{ procs 1; ops unbounded }}\n"));
+    let run = f.run("verify some.tl endless.tl -q");
+    let some = "verified: some.tl (2 processes, 3 operations each): ";
+    let endless = "verified: endless.tl (1 process, operations without end): ";
+    assert!(run.stdout.contains(some) && run.stdout.contains(endless), "{}", run.stdout);
+    let run = f.run("verify counter --set procs=3");
+    assert!(run.stdout.contains("\n  3 processes, "), "{}", run.stdout);
+}

@@ -21,6 +21,8 @@ pub struct Case<'a> {
     pub program: &'a Program,
     /// What came out.
     pub report: &'a Report,
+    /// Which histories were looked at, where not all were: `simple history of processes 0 and 1`.
+    pub restriction: Option<&'a str>,
     /// Progress properties that were checked, by name.
     pub progress: &'a [(String, ProgressReport)],
     /// Properties that the model declares and that were not checked.
@@ -71,7 +73,10 @@ impl Case<'_> {
 pub fn text(case: &Case, look: &Look) -> Document {
     let mut document = Document::default();
     let (role, what) = match &case.report.verdict {
-        Verdict::Verified => (Role::Good, "every history is one of the specification".into()),
+        Verdict::Verified => {
+            let history = case.restriction.unwrap_or("history");
+            (Role::Good, format!("every {history} is one of the specification"))
+        }
         Verdict::Violation(found) => (Role::Bad, sentence(found)),
         Verdict::WrongPoints(_) => {
             (Role::Bad, "linearizable, but a linearization point is missing or misplaced".into())
@@ -89,10 +94,11 @@ pub fn text(case: &Case, look: &Look) -> Document {
         _ => role,
     };
     let settings: Vec<String> = case.settings.iter().map(|(n, v)| format!("{n}={v}")).collect();
-    let settings =
-        if settings.is_empty() { String::new() } else { format!(" ({})", settings.join(" ")) };
+    // A client of literal numbers has no settings that tell how far the verdict goes.
+    let bound = bound(case.program);
+    let settings = if settings.is_empty() { bound.clone() } else { settings.join(" ") };
     let mut line = Line::of(role, name);
-    line.push(Role::Plain, clean(&format!(": {}{settings}: {what}", case.file)));
+    line.push(Role::Plain, clean(&format!(": {} ({settings}): {what}", case.file)));
     document.push(line);
     if look.quiet {
         return document;
@@ -121,7 +127,7 @@ pub fn text(case: &Case, look: &Look) -> Document {
     document.push(Line::of(
         Role::Dim,
         format!(
-            "  {}, {}, depth {}, {}, {}; {}",
+            "  {bound}: {}, {}, depth {}, {}, {}; {}",
             count(report.states, "state"),
             count(report.transitions, "transition"),
             report.depth,
@@ -134,6 +140,23 @@ pub fn text(case: &Case, look: &Look) -> Document {
         document.push(Line::of(Role::Dim, format!("  again: {}", clean(case.again))));
     }
     document
+}
+
+/// What a verdict speaks of: `2 processes, 1 operation each`.
+fn bound(program: &Program) -> String {
+    let processes = match program.processes() {
+        1 => "1 process".to_string(),
+        several => format!("{several} processes"),
+    };
+    let mut limits: Vec<Option<u32>> = program.roles.iter().map(|role| role.limit).collect();
+    limits.dedup();
+    let operations: Vec<String> = (limits.iter())
+        .map(|limit| match limit {
+            Some(limit) => format!("{} each", count(u64::from(*limit), "operation")),
+            None => "operations without end".into(),
+        })
+        .collect();
+    format!("{processes}, {}", operations.join(" or "))
 }
 
 fn sentence(found: &Counterexample) -> String {
@@ -338,6 +361,8 @@ pub fn json(case: &Case) -> Json {
         "algorithm": case.algorithm,
         "seconds": case.seconds,
         "settings": settings,
+        "bound": bound(case.program),
+        "histories": case.restriction.unwrap_or("all"),
         "states": report.states,
         "transitions": report.transitions,
         "depth": report.depth,
