@@ -107,3 +107,38 @@ fn a_fault_is_told_as_what_happened_and_not_as_what_should() {
     assert_eq!(fault("a = M\n assert a == 1"), "an assertion is false");
     assert_eq!(fault("unlock(L)"), "a process unlocks a lock that it does not hold");
 }
+
+/// Each is given up at the limit, and told with its line, instead of being taken for an operation that blocks.
+#[test]
+fn a_specification_without_end_is_refused() {
+    let refused = |body: &str| {
+        let source = format!(
+            "object X
+             op f() -> 0..10 {{ return 0 }}
+             spec {{
+               state n: seq<0..1> = [1]
+               f() {{
+                 {body}
+                 return 0
+               }}
+             }}
+             client {{ procs 2; ops 2 }}"
+        );
+        let model = Model::parse(&source).unwrap_or_else(|e| panic!("{}", e.render("m", &source)));
+        let program = Arc::new(model.compile(Semantics::Default, false).unwrap());
+        match verify(&program, &Options::default(), &Budget::unlimited()).verdict {
+            Verdict::Refused(why) => why,
+            other => panic!("{other:?}"),
+        }
+    };
+    for body in [
+        "while true { n.push_back(1) }",
+        "while true { while true { skip } }",
+        "while choose(0, 1) == 0 { skip }",
+    ] {
+        let told = "the specification of `f` does not end: its loop in line 6 makes more than 10000 rounds";
+        assert_eq!(refused(body), told, "{body}");
+    }
+    let told = refused("while true { n = n ++ n }");
+    assert!(told.ends_with("a sequence has more than 1048576 items"), "{told}");
+}

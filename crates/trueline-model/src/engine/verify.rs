@@ -280,6 +280,10 @@ pub(super) fn decide(
     if program.count_terminal_states && !options.antichain {
         report.states += search.terminal;
     }
+    if let Some(trouble) = program.spec.trouble() {
+        report.verdict = Verdict::Refused(trouble);
+        return Ok(report);
+    }
     report.verdict = match end {
         End::Complete => Verdict::Verified,
         End::Depth => Verdict::Unknown("the depth is reached".into()),

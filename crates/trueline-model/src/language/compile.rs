@@ -133,7 +133,7 @@ pub(super) fn compile(
     let responses = client::responses(ast)?;
     let spec: Arc<dyn SpecMachine> = match &ast.spec {
         SpecDecl::Written { state, ops, span } => {
-            Arc::new(specification::compile(&types, state, ops, *span, &signatures)?)
+            Arc::new(specification::compile(&types, state, ops, *span, &signatures, source)?)
         }
         SpecDecl::Named { name, arguments } if name.text == "snapshot" => {
             snapshot_spec::snapshot(&types, name, arguments, &roles, &signatures)?
