@@ -142,3 +142,24 @@ fn a_specification_without_end_is_refused() {
     let told = refused("while true { n = n ++ n }");
     assert!(told.ends_with("a sequence has more than 1048576 items"), "{told}");
 }
+
+/// A process that computes for long by itself costs what it computes, and limits are looked at meanwhile.
+#[test]
+fn a_long_local_loop_costs_no_square_and_ends_at_a_limit() {
+    let program = |rounds: u32| {
+        let source = format!(
+            "object X
+             op f() -> 0..10 {{ for i in 0..{rounds} {{ skip }} return 0 }}
+             spec {{ f() {{ return 0 }} }}
+             client {{ procs 1; ops 1 }}"
+        );
+        let model = Model::parse(&source).unwrap();
+        Arc::new(model.compile(Semantics::Default, false).unwrap())
+    };
+    let report = verify(&program(3_000), &Options::default(), &Budget::unlimited());
+    assert!(matches!(report.verdict, Verdict::Verified), "{:?}", report.verdict);
+    // A path ends every 256 steps: in between the search sees a state, and whether the budget is spent.
+    assert!((10..20).contains(&report.states), "{}", report.states);
+    let report = verify(&program(2_000_000), &Options::default(), &Budget::unlimited().steps(20));
+    assert!(matches!(report.verdict, Verdict::Unknown(_)), "{:?}", report.verdict);
+}
