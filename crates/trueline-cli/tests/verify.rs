@@ -76,6 +76,7 @@ fn errors_of_usage_and_input_end_with_two() {
         "verify counter --set procs=99",
         "verify counter --set procs",
         "verify counter --resume nowhere.checkpoint",
+        "verify afek-unbounded-snapshot --set procs=2 --histories simple --pair 0,9",
     ] {
         let run = f.run(command);
         assert_eq!(run.code, 2, "{command}: {}", run.stdout);

@@ -47,6 +47,12 @@ pub type CallId = usize;
 /// of a specification make the specification unusable.
 pub const MOST_ROUNDS: u32 = 10_000;
 
+/// More processes than this cannot be checked: their names are four bits.
+pub const MOST_PROCESSES: usize = 15;
+
+/// More nodes of a type than this cannot be checked: their names are bits of a `u64`.
+pub const MOST_NODES: usize = 63;
+
 /// A closed finite system with its specification.
 #[derive(Clone)]
 pub struct Program {

@@ -7,12 +7,10 @@ use std::time::Duration;
 use trueline::Budget;
 use trueline::budget::Exhausted;
 
-use crate::program::{Points, Program};
+use crate::program::{MOST_NODES, MOST_PROCESSES, Points, Program};
 
-use super::canonical::MOST_PROCESSES;
 use super::checkpoint;
 use super::expand::{Hit, Reductions, Wrong};
-use super::heap::MOST_NODES;
 use super::label::result_count;
 use super::search::{End, Pulse, Search};
 use super::simple::{self, Simple};
@@ -226,7 +224,7 @@ pub(super) fn decide(
     let program = &machine.program;
     let mut report = Report::new(machine.points != Points::None);
     if let Some(reason) = too_large(program) {
-        report.verdict = Verdict::Unknown(reason);
+        report.verdict = Verdict::Refused(reason);
         return Ok(report);
     }
     let initial = match machine.initial() {

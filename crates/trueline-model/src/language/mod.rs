@@ -200,7 +200,7 @@ impl Model {
 }
 
 fn expectation(line: &str) -> Option<Expectation> {
-    let rest = line.trim().strip_prefix("//! expect")?;
+    let rest = line.trim_start_matches(lexer::MARK).trim().strip_prefix("//! expect")?;
     let (settings, verdict) = rest.split_once(':')?;
     let mut out = Expectation {
         settings: Vec::new(),
