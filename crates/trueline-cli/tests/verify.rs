@@ -174,8 +174,8 @@ fn a_verdict_on_some_histories_says_so() {
 fn a_client_of_literal_numbers_shows_its_bound() {
     let model = "object X\nop f() -> 0..1 { return 0 }\nspec { f() { return 0 } }\n";
     let f = Folder::new()
-        .with("some.tl", &format!("{model}client {{ procs 2; ops 3 }}\n"))
-        .with("endless.tl", &format!("{model}client {{ procs 1; ops unbounded }}\n"));
+        .with("some.tl", format!("{model}client {{ procs 2; ops 3 }}\n"))
+        .with("endless.tl", format!("{model}client {{ procs 1; ops unbounded }}\n"));
     let run = f.run("verify some.tl endless.tl -q");
     let some = "verified: some.tl (2 processes, 3 operations each): ";
     let endless = "verified: endless.tl (1 process, operations without end): ";

@@ -85,6 +85,9 @@ fn a_damaged_checkpoint_is_refused() {
     assert!(refusal(&sound[..30]).contains("cut short"));
     assert!(refusal(&[&sound[..], b"x"].concat()).contains("damaged"));
     assert!(refusal(b"").contains("too short"));
+    let folder = Options { resume: Some(std::env::temp_dir()), ..Options::plain() };
+    let verdict = verify(&program, &folder, &Budget::unlimited()).verdict;
+    assert!(matches!(&verdict, Verdict::Refused(w) if w.contains("regular file")), "{verdict:?}");
     assert!(refusal(&[b'{'; 100]).contains("not a checkpoint of trueline"));
     assert!(refusal(b"trueline checkpoint 1   and more").contains("another version"));
     std::fs::write(&kept.0, &sound).unwrap();

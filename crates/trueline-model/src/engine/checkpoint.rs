@@ -157,6 +157,10 @@ pub(crate) fn load<'a>(
 
 /// The file, if it begins as a checkpoint does and its sum is right.
 fn whole(path: &Path) -> io::Result<File> {
+    // A folder cannot be read, and a pipe might never be opened.
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("this is not a checkpoint: it is not a regular file"));
+    }
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
     let mut input = BufReader::with_capacity(1 << 20, &mut file);
