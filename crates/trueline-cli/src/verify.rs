@@ -19,6 +19,9 @@ use crate::output::{self, Output, complain};
 use crate::progress;
 
 pub(crate) fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
+    if args.models.len() > 1 && (args.checkpoint.is_some() || args.resume.is_some()) {
+        anyhow::bail!("a checkpoint is of one model: --checkpoint and --resume take one MODEL");
+    }
     let mut out = Output::new();
     let mut exit = Exit::Holds;
     for name in &args.models {
@@ -86,6 +89,9 @@ fn verify(name: &str, args: &VerifyArgs) -> Result<(String, Exit), String> {
         format!("verifying, {states}, {} a second, depth {depth}, {memory}, {name}", rate as u64)
     };
     let verified = progress::during(say, || engine::verify(&program, &options, &budget));
+    if let Verdict::Refused(why) = &verified.verdict {
+        return Err(format!("{name}: {why}"));
+    }
     let mut found = Vec::new();
     if args.progress && !matches!(verified.verdict, Verdict::Violation(_)) {
         let say = || format!("checking progress, {name}");
@@ -100,12 +106,20 @@ fn verify(name: &str, args: &VerifyArgs) -> Result<(String, Exit), String> {
     let settings: Vec<(String, i32)> =
         model.parameters().iter().map(|p| (p.name.clone(), p.value)).collect();
     let again = again(name, args);
+    let unchecked = if found.is_empty() { model.properties() } else { Vec::new() };
+    let restriction = restriction(args);
     let case = report::Case {
         file: name,
         settings: &settings,
         program: &program,
         report: &verified,
+        restriction: restriction.as_deref(),
         progress: &found,
+        unchecked: &unchecked,
+        unchecked_because: match args.progress {
+            true => "a violation was found before",
+            false => "--progress checks what the model declares as a property",
+        },
         algorithm: &algorithm(args),
         seconds: start.elapsed().as_secs_f64(),
         again: &again,
@@ -195,6 +209,19 @@ fn algorithm(args: &VerifyArgs) -> String {
     parts.join(" + ")
 }
 
+/// Which histories are looked at, where not all are, as in 'every ... is one of the specification'.
+fn restriction(args: &VerifyArgs) -> Option<String> {
+    let pairs: Vec<String> = args.pair.iter().map(|(i, j)| format!("{i} and {j}")).collect();
+    match (args.histories, pairs.as_slice()) {
+        (Histories::All, _) => None,
+        (Histories::Simple, []) => Some("simple history".into()),
+        (Histories::Simple, pairs) => Some(format!(
+            "simple history in which only the processes {} change their segments",
+            pairs.join(", or ")
+        )),
+    }
+}
+
 /// The command that verifies this model again in the same way.
 fn again(name: &str, args: &VerifyArgs) -> String {
     let mut again = Again::new("verify");
@@ -218,6 +245,9 @@ fn again(name: &str, args: &VerifyArgs) -> String {
         .maybe("histories", (args.histories == Histories::Simple).then_some("simple"))
         .maybe("antichain", (args.antichain == Switch::Off).then_some("off"))
         .maybe("semantics", (args.semantics == SemanticsArg::Pat).then_some("pat"))
+        .maybe("walks", args.other_walks().map(|walks| walks.to_string()))
+        .maybe("checkpoint", args.checkpoint.as_ref().map(|path| path.to_string_lossy()))
+        .maybe("resume", args.resume.as_ref().map(|path| path.to_string_lossy()))
         .maybe("timeout", args.limits.timeout.map(again::time))
         .maybe("memory", args.limits.memory.map(|bytes| bytes.to_string()))
         .file(name)

@@ -76,6 +76,7 @@ fn errors_of_usage_and_input_end_with_two() {
         "verify counter --set procs=99",
         "verify counter --set procs",
         "verify counter --resume nowhere.checkpoint",
+        "verify afek-unbounded-snapshot --set procs=2 --histories simple --pair 0,9",
     ] {
         let run = f.run(command);
         assert_eq!(run.code, 2, "{command}: {}", run.stdout);
@@ -96,4 +97,89 @@ fn models_are_listed_and_shown() {
     assert!(f.run("models").stdout.lines().any(|l| l.starts_with("ms-queue ")));
     assert!(f.run("models counter").stdout.contains("object Counter("));
     assert_eq!(f.run("models nothing").code, 2);
+}
+
+#[test]
+fn a_checkpoint_that_cannot_be_used_is_an_error_of_the_input() {
+    let f = Folder::new().with("foreign", "this is no checkpoint of any kind at all");
+    for (command, why) in [
+        ("verify counter --resume foreign", "not a checkpoint of trueline"),
+        ("verify counter --checkpoint nowhere/kept", "no checkpoint can be written there"),
+        ("verify counter --checkpoint .", "a folder"),
+        ("verify counter treiber --checkpoint kept", "one model"),
+    ] {
+        let run = f.run(command);
+        assert_eq!(run.code, 2, "{command}: {}", run.stdout);
+        assert!(run.stderr.contains(why), "{command}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn the_command_that_does_it_again_keeps_its_checkpoint() {
+    let f = Folder::new();
+    let run = f.run("verify counter --set procs=6 --set size=4 --semantics pat --reduction none --antichain off --timeout 200ms --checkpoint kept");
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    assert!(run.stdout.contains("--checkpoint kept"), "{}", run.stdout);
+    let run = f.run("verify counter --set procs=6 --set size=4 --semantics pat --reduction none --antichain off --timeout 200ms --resume kept --json");
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    assert!(run.stdout.contains("--resume kept"), "{}", run.stdout);
+}
+
+const STUCK: &str = "\
+object Stuck
+shared N: 0..3
+op f() { await N == 1 }
+spec { f() { } }
+client { procs 2; ops 1 }
+property deadlock_free
+";
+
+#[test]
+fn the_headline_names_the_property_that_fails() {
+    let f = Folder::new().with("stuck.tl", STUCK);
+    let run = f.run("verify stuck.tl --progress -q");
+    assert_eq!(run.code, 1, "{}", run.stdout);
+    assert!(run.stdout.contains(": deadlock-free fails; "), "{}", run.stdout);
+    let run = f.run("verify stuck.tl --progress --json");
+    let object: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(object["reason"], "deadlock-free fails");
+    assert!(object.get("not_checked").is_none());
+}
+
+#[test]
+fn a_declared_property_that_was_not_checked_is_told() {
+    let f = Folder::new().with("stuck.tl", STUCK);
+    let run = f.run("verify stuck.tl");
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stdout.contains("not checked: deadlock_free (--progress"), "{}", run.stdout);
+    let run = f.run("verify stuck.tl --json");
+    let object: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(object["not_checked"]["properties"][0], "deadlock_free");
+    let run = f.run("verify counter");
+    assert!(!run.stdout.contains("not checked"), "{}", run.stdout);
+}
+
+#[test]
+fn a_verdict_on_some_histories_says_so() {
+    let f = Folder::new();
+    let all = f.run("verify afek-unbounded-snapshot --set procs=2 --histories simple -q");
+    assert_eq!(all.code, 0, "{}{}", all.stdout, all.stderr);
+    assert!(all.stdout.contains(": every simple history is one of"), "{}", all.stdout);
+    let pair = f.run("verify afek-unbounded-snapshot --set procs=2 --histories simple --pair 0,1");
+    let told = "every simple history in which only the processes 0 and 1 change their segments is";
+    assert!(pair.stdout.contains(told), "{}", pair.stdout);
+}
+
+#[test]
+fn a_client_of_literal_numbers_shows_its_bound() {
+    let model = "object X\nop f() -> 0..1 { return 0 }\nspec { f() { return 0 } }\n";
+    let f = Folder::new()
+        .with("some.tl", format!("{model}client {{ procs 2; ops 3 }}\n"))
+        .with("endless.tl", format!("{model}client {{ procs 1; ops unbounded }}\n"));
+    let run = f.run("verify some.tl endless.tl -q");
+    let some = "verified: some.tl (2 processes, 3 operations each): ";
+    let endless = "verified: endless.tl (1 process, operations without end): ";
+    assert!(run.stdout.contains(some) && run.stdout.contains(endless), "{}", run.stdout);
+    let run = f.run("verify counter --set procs=3");
+    assert!(run.stdout.contains("\n  3 processes, "), "{}", run.stdout);
 }

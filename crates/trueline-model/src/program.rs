@@ -43,6 +43,16 @@ pub type LocationId = usize;
 /// Which call of [`Program::calls`].
 pub type CallId = usize;
 
+/// More rounds than this of a loop within one step are a fault of the model; more rounds of all loops together within one operation
+/// of a specification make the specification unusable.
+pub const MOST_ROUNDS: u32 = 10_000;
+
+/// More processes than this cannot be checked: their names are four bits.
+pub const MOST_PROCESSES: usize = 15;
+
+/// More nodes of a type than this cannot be checked: their names are bits of a `u64`.
+pub const MOST_NODES: usize = 63;
+
 /// A closed finite system with its specification.
 #[derive(Clone)]
 pub struct Program {
@@ -294,7 +304,7 @@ pub enum Stmt {
     Set(Place, Expr),
     /// One of two.
     If(Expr, Vec<Stmt>, Vec<Stmt>),
-    /// Repeats within the step (in an atomic block). More than 10,000 rounds are an error.
+    /// Repeats within the step (in an atomic block). More than [`MOST_ROUNDS`] rounds are an error.
     While(Expr, Vec<Stmt>),
     /// Any one of them.
     Choose(Vec<Vec<Stmt>>),
@@ -355,6 +365,27 @@ pub trait SpecMachine: Send + Sync {
 
     /// The state in words: `[1 2]`.
     fn show(&self, state: &[i32]) -> String;
+
+    /// What kept the machine from saying what an operation does, if anything did: a loop without end. Nothing that it has said
+    /// since can be relied on.
+    fn trouble(&self) -> Option<String> {
+        None
+    }
+
+    /// How each state came about, for a machine whose words are numbers given out as states are met: a checkpoint keeps it, as the
+    /// numbers alone mean nothing to another run. Empty where words speak for themselves.
+    fn origins(&self) -> Vec<Vec<i32>> {
+        Vec::new()
+    }
+
+    /// Meets the states with these [`SpecMachine::origins`] again, so that their words mean here what they meant there. The
+    /// error says why that cannot be.
+    fn recover(&self, origins: &[Vec<i32>]) -> Result<(), String> {
+        match origins.is_empty() {
+            true => Ok(()),
+            false => Err("its states are those of another specification".into()),
+        }
+    }
 
     /// 'I am a snapshot object': each process has a segment, which it updates; a scan shows all of them.
     fn snapshot(&self) -> Option<SnapshotShape> {

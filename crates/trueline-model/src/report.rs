@@ -21,8 +21,14 @@ pub struct Case<'a> {
     pub program: &'a Program,
     /// What came out.
     pub report: &'a Report,
+    /// Which histories were looked at, where not all were: `simple history of processes 0 and 1`.
+    pub restriction: Option<&'a str>,
     /// Progress properties that were checked, by name.
     pub progress: &'a [(String, ProgressReport)],
+    /// Properties that the model declares and that were not checked.
+    pub unchecked: &'a [String],
+    /// Why not, or what checks them.
+    pub unchecked_because: &'a str,
     /// Which algorithm: the reductions that were on.
     pub algorithm: &'a str,
     /// How long it took.
@@ -32,6 +38,21 @@ pub struct Case<'a> {
 }
 
 impl Case<'_> {
+    /// What came of the progress properties, if one of them does not hold: `lock-free fails`.
+    fn progress_trouble(&self) -> Option<String> {
+        let name = |fails: bool| {
+            let of = move |p: &&(String, ProgressReport)| match p.1.progress {
+                Progress::Holds => false,
+                Progress::Fails(_) => fails,
+                Progress::Unknown(_) => !fails,
+            };
+            let end = if fails { "fails" } else { "is not decided" };
+            self.progress.iter().filter(of).map(move |(name, _)| format!("{name} {end}"))
+        };
+        let trouble: Vec<String> = name(true).chain(name(false)).collect();
+        (!trouble.is_empty()).then(|| trouble.join(", "))
+    }
+
     /// `verified`, `violation` or `unknown`, progress included.
     pub fn verdict(&self) -> &'static str {
         let fails = |p: &(String, ProgressReport)| matches!(p.1.progress, Progress::Fails(_));
@@ -41,7 +62,7 @@ impl Case<'_> {
             Verdict::Verified | Verdict::Unknown(_) if self.progress.iter().any(fails) => {
                 "violation"
             }
-            Verdict::Unknown(_) => "unknown",
+            Verdict::Unknown(_) | Verdict::Refused(_) => "unknown",
             Verdict::Verified if self.progress.iter().any(open) => "unknown",
             Verdict::Verified => "verified",
         }
@@ -52,12 +73,19 @@ impl Case<'_> {
 pub fn text(case: &Case, look: &Look) -> Document {
     let mut document = Document::default();
     let (role, what) = match &case.report.verdict {
-        Verdict::Verified => (Role::Good, "every history is one of the specification".into()),
+        Verdict::Verified => {
+            let history = case.restriction.unwrap_or("history");
+            (Role::Good, format!("every {history} is one of the specification"))
+        }
         Verdict::Violation(found) => (Role::Bad, sentence(found)),
         Verdict::WrongPoints(_) => {
             (Role::Bad, "linearizable, but a linearization point is missing or misplaced".into())
         }
-        Verdict::Unknown(reason) => (Role::Doubt, reason.clone()),
+        Verdict::Unknown(reason) | Verdict::Refused(reason) => (Role::Doubt, reason.clone()),
+    };
+    let what = match case.progress_trouble() {
+        Some(trouble) => format!("{trouble}; {what}"),
+        None => what,
     };
     let name = case.verdict();
     let role = match name {
@@ -66,10 +94,11 @@ pub fn text(case: &Case, look: &Look) -> Document {
         _ => role,
     };
     let settings: Vec<String> = case.settings.iter().map(|(n, v)| format!("{n}={v}")).collect();
-    let settings =
-        if settings.is_empty() { String::new() } else { format!(" ({})", settings.join(" ")) };
+    // A client of literal numbers has no settings that tell how far the verdict goes.
+    let bound = bound(case.program);
+    let settings = if settings.is_empty() { bound.clone() } else { settings.join(" ") };
     let mut line = Line::of(role, name);
-    line.push(Role::Plain, clean(&format!(": {}{settings}: {what}", case.file)));
+    line.push(Role::Plain, clean(&format!(": {} ({settings}): {what}", case.file)));
     document.push(line);
     if look.quiet {
         return document;
@@ -90,11 +119,15 @@ pub fn text(case: &Case, look: &Look) -> Document {
     for (name, report) in case.progress {
         document.extend(progress(case.program, name, report, look));
     }
+    if !case.unchecked.is_empty() {
+        let (names, why) = (case.unchecked.join(", "), case.unchecked_because);
+        document.push(Line::of(Role::Doubt, clean(&format!("  not checked: {names} ({why})"))));
+    }
     let report = case.report;
     document.push(Line::of(
         Role::Dim,
         format!(
-            "  {}, {}, depth {}, {}, {}; {}",
+            "  {bound}: {}, {}, depth {}, {}, {}; {}",
             count(report.states, "state"),
             count(report.transitions, "transition"),
             report.depth,
@@ -107,6 +140,23 @@ pub fn text(case: &Case, look: &Look) -> Document {
         document.push(Line::of(Role::Dim, format!("  again: {}", clean(case.again))));
     }
     document
+}
+
+/// What a verdict speaks of: `2 processes, 1 operation each`.
+fn bound(program: &Program) -> String {
+    let processes = match program.processes() {
+        1 => "1 process".to_string(),
+        several => format!("{several} processes"),
+    };
+    let mut limits: Vec<Option<u32>> = program.roles.iter().map(|role| role.limit).collect();
+    limits.dedup();
+    let operations: Vec<String> = (limits.iter())
+        .map(|limit| match limit {
+            Some(limit) => format!("{} each", count(u64::from(*limit), "operation")),
+            None => "operations without end".into(),
+        })
+        .collect();
+    format!("{processes}, {}", operations.join(" or "))
 }
 
 fn sentence(found: &Counterexample) -> String {
@@ -311,6 +361,8 @@ pub fn json(case: &Case) -> Json {
         "algorithm": case.algorithm,
         "seconds": case.seconds,
         "settings": settings,
+        "bound": bound(case.program),
+        "histories": case.restriction.unwrap_or("all"),
         "states": report.states,
         "transitions": report.transitions,
         "depth": report.depth,
@@ -321,7 +373,7 @@ pub fn json(case: &Case) -> Json {
     });
     match &report.verdict {
         Verdict::Verified => {}
-        Verdict::Unknown(reason) => object["reason"] = json!(reason),
+        Verdict::Unknown(reason) | Verdict::Refused(reason) => object["reason"] = json!(reason),
         Verdict::Violation(found) | Verdict::WrongPoints(found) => {
             let missing = matches!(report.verdict, Verdict::WrongPoints(_));
             object["explanation"] = json!({
@@ -331,6 +383,15 @@ pub fn json(case: &Case) -> Json {
                 "steps": steps(case.program, &found.trace.steps),
             });
         }
+    }
+    if !case.unchecked.is_empty() {
+        object["not_checked"] =
+            json!({"properties": case.unchecked, "because": case.unchecked_because});
+    }
+    if let Some(trouble) = case.progress_trouble()
+        && object.get("reason").is_none()
+    {
+        object["reason"] = json!(trouble);
     }
     if !case.progress.is_empty() {
         let progress = case.progress.iter().map(|(name, report)| {

@@ -145,7 +145,7 @@ fn a_resumed_run_ends_as_if_it_had_not_been_stopped() {
         assert_eq!(counts(&report), counts(&whole), "{bits}");
         let other = verify(&counter(3, 4, Some(1)), &resumed, &Budget::unlimited());
         assert!(
-            matches!(&other.verdict, Verdict::Unknown(why) if why.contains("another model")),
+            matches!(&other.verdict, Verdict::Refused(why) if why.contains("another model")),
             "{other:?}"
         );
     }

@@ -315,3 +315,30 @@ fn broken_models_are_errors_and_never_panics() {
         assert!(Model::parse(&source).is_err());
     }
 }
+
+#[test]
+fn more_than_can_be_checked_is_an_error_of_the_model() {
+    let nodes = "at least 1 and at most 63 can be checked";
+    check("heap 2", "heap 64", "64", "a heap cannot have 64 nodes", nodes);
+    let processes = "at most 15 can be checked";
+    check("procs procs", "procs 16", "16", "there cannot be 16 processes", processes);
+    let two = "role a 8 { read } role b 8 { write }";
+    check("procs procs", two, "8", "there cannot be 16 processes", processes);
+}
+
+#[test]
+fn a_role_that_calls_nothing_is_an_error() {
+    let help = "name its operations, or write `procs` for processes that may call everything";
+    check("procs procs", "role idle 1 { }", "idle", "the role `idle` calls nothing", help);
+}
+
+#[test]
+fn a_byte_order_mark_is_skipped() {
+    let marked = format!("\u{feff}//! expect procs=2: verified\n{GOOD}");
+    let model = Model::parse(&marked).unwrap();
+    assert_eq!(model.expectations().len(), 1);
+    let broken = "\u{feff}objekt Cell";
+    let shown = Model::parse(broken).unwrap_err().render("cell.tl", broken);
+    assert!(shown.contains("--> cell.tl:1:1\n"), "{shown}");
+    assert!(Model::parse("object \u{feff}").is_err());
+}

@@ -115,7 +115,7 @@ fn every_model_has_the_verdicts_that_its_header_expects() {
                 Verdict::Verified => "verified".to_string(),
                 Verdict::Violation(_) => "violation".to_string(),
                 Verdict::WrongPoints(_) => "wrong points".to_string(),
-                Verdict::Unknown(why) => format!("unknown: {why}"),
+                Verdict::Unknown(why) | Verdict::Refused(why) => format!("unknown: {why}"),
             };
             println!(
                 "{name} {:?} points {points}: {verdict}, {} states, {:.2} s",

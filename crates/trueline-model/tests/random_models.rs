@@ -364,7 +364,9 @@ fn all_combinations_agree_with_the_oracle() {
                         replay(&program, found, seed);
                     }
                 }
-                (_, Verdict::Unknown(reason)) => panic!("{about}: {reason}"),
+                (_, Verdict::Unknown(reason) | Verdict::Refused(reason)) => {
+                    panic!("{about}: {reason}")
+                }
                 (_, verdict) => panic!("{about}: {verdict:?}"),
             }
             let marked =

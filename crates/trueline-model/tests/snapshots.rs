@@ -96,7 +96,7 @@ fn every_pair_is_looked_at() {
     }
     let options = Options { simple: simple(true, &[(1, 3)]), ..Options::default() };
     let report = run(&model, Semantics::Default, &options);
-    assert!(matches!(report.verdict, Verdict::Unknown(_)));
+    assert!(matches!(report.verdict, Verdict::Refused(_)));
 }
 
 #[test]

@@ -16,6 +16,9 @@ Examples:
 
 Exit code: 0 verified, 1 a violation, 2 an error, 3 undecided.";
 
+/// Random runs before the search of simple histories, where `--walks` says nothing else.
+const DEFAULT_WALKS: u64 = 1000;
+
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArgs {
     /// Models: files, or names of built-in ones
@@ -62,7 +65,7 @@ pub(crate) struct VerifyArgs {
     pub(crate) pair: Vec<(usize, usize)>,
 
     /// Random runs to make before the search of simple histories: they go deep, and find most violations
-    #[arg(long, value_name = "N", default_value_t = 1000)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_WALKS)]
     pub(crate) walks: u64,
 
     /// Workers [default: one a processor]
@@ -90,6 +93,13 @@ pub(crate) struct VerifyArgs {
     /// Columns to fit the drawing into [default: those of the terminal, or 80]
     #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(20..=10_000))]
     pub(crate) width: Option<u16>,
+}
+
+impl VerifyArgs {
+    /// The number of random runs, where it is not the default.
+    pub(crate) fn other_walks(&self) -> Option<u64> {
+        (self.walks != DEFAULT_WALKS).then_some(self.walks)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

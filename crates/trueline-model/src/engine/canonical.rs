@@ -27,9 +27,6 @@ use super::step::Machine;
 /// Processes that may be exchanged without changing the frame: four bits a process, the number of its class.
 pub(crate) type Classes = u64;
 
-/// Names and classes are four bits.
-pub(crate) const MOST_PROCESSES: usize = 15;
-
 /// Finds canonical forms. Each worker has its own, as it keeps scratch space.
 pub(crate) struct Symmetry<'m> {
     machine: &'m Machine,

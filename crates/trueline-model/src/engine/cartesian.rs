@@ -45,6 +45,10 @@ pub(crate) struct Failed {
     pub(crate) outcome: Outcome,
 }
 
+/// A path has at most this many steps. Any path may end anywhere, and what a step costs grows with the length of the paths: a local loop of
+/// many rounds would cost the square of their number, and no limit of time would be looked at before its end.
+const LONGEST_PATH: usize = 256;
+
 struct Path {
     accesses: Vec<Access>,
     moves: Vec<Move>,
@@ -131,11 +135,11 @@ pub(crate) fn moves(
             path.infinite = true;
             path.extendable = false;
         }
-        if !scratch.labels.is_empty() {
-            path.extendable = false;
-        }
         path.states.push(settled);
         path.accesses.push(access);
+        if !scratch.labels.is_empty() || path.accesses.len() >= LONGEST_PATH {
+            path.extendable = false;
+        }
         let end = &mut path.moves[0];
         end.steps.push(Choices::new());
         end.frame.clone_from(&scratch.frame);

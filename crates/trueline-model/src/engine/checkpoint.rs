@@ -1,12 +1,17 @@
 //! Checkpoints: what a search has found, in a file from which another run goes on.
 //!
-//! The file holds the visited states in order, the bounds of levels, and everything that numbers of sets stand for. It is
+//! The file holds the visited states in order, the bounds of levels, and everything that numbers of sets stand for, down to
+//! how the specification came to its states where it numbers them as it meets them. It is
 //! written beside its place and then moved there, so that a run that is killed while writing leaves the last one whole. A
 //! fingerprint of program and reductions is compared on loading. All numbers are little endian.
+//!
+//! The last number is a sum (FNV-1a, 64 bits) of everything before it. It is compared before anything is used: a file that was cut
+//! short or damaged would otherwise lose states without a word, and a model with a fault would seem to be without.
 
-use std::fs::{self, File};
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, Hash, Hasher};
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -17,13 +22,47 @@ use super::search::{SHARDS, Search};
 use super::spec_sets::SpecSets;
 use super::step::Machine;
 
-const MAGIC: &[u8; 24] = b"trueline checkpoint 1   ";
+const MAGIC: &[u8; 24] = b"trueline checkpoint 2   ";
+/// What the checkpoints of all versions begin with.
+const KIND: &[u8] = b"trueline checkpoint ";
+
+/// Says why no checkpoint could be kept there, before a search begins: only a regular file is ever replaced.
+pub(crate) fn usable(path: &Path) -> io::Result<()> {
+    let beside = beside(path);
+    for place in [path, Path::new(&beside)] {
+        match fs::symlink_metadata(place) {
+            Ok(there) if !there.is_file() => {
+                let what = if there.is_dir() { "a folder" } else { "not a regular file" };
+                let place = place.display();
+                return Err(io::Error::other(format!(
+                    "{place} is {what}: no checkpoint can take its place"
+                )));
+            }
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    // Whether files can be made in the folder is known for certain only by making one.
+    let was_there = Path::new(&beside).exists();
+    OpenOptions::new().write(true).create(true).truncate(false).open(&beside).map_err(|error| {
+        io::Error::new(error.kind(), format!("no checkpoint can be written there: {error}"))
+    })?;
+    if was_there { Ok(()) } else { fs::remove_file(&beside) }
+}
+
+/// Where a checkpoint is written before it is moved to its place.
+fn beside(path: &Path) -> OsString {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".part");
+    beside
+}
 
 /// Writes the search to a file.
 pub(crate) fn save(path: &Path, search: &Search) -> io::Result<()> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".part");
-    let mut out = BufWriter::with_capacity(1 << 20, File::create(&beside)?);
+    let beside = beside(path);
+    let mut out =
+        Summed { inner: BufWriter::with_capacity(1 << 20, File::create(&beside)?), sum: FNV };
     out.write_all(MAGIC)?;
     number(&mut out, fingerprint(search.machine, search.reductions))?;
     for value in [search.transitions, search.terminal, search.expanded as u64] {
@@ -44,15 +83,21 @@ pub(crate) fn save(path: &Path, search: &Search) -> io::Result<()> {
         }
     }
     let tables = search.sets.lock().unwrap_or_else(PoisonError::into_inner).tables();
-    let objects = tables.0.iter().map(|o| o.iter().map(|&w| w as u32).collect()).collect();
-    for table in [&objects, &tables.1, &tables.2] {
+    let bare = |table: &[Vec<i32>]| -> Vec<Vec<u32>> {
+        table.iter().map(|o| o.iter().map(|&w| w as u32).collect()).collect()
+    };
+    // After the tables were taken: what they speak of has an origin by now.
+    let origins = search.machine.program.spec.origins();
+    for table in [&bare(&tables.0), &tables.1, &tables.2, &bare(&origins)] {
         number(&mut out, table.len() as u64)?;
         for item in table {
             number(&mut out, item.len() as u64)?;
             words(&mut out, item)?;
         }
     }
-    out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+    let sum = out.sum;
+    number(&mut out, sum)?;
+    out.inner.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
     fs::rename(beside, path)
 }
 
@@ -64,12 +109,8 @@ pub(crate) fn load<'a>(
     reductions: Reductions,
     threads: usize,
 ) -> io::Result<Search<'a>> {
-    let mut file = BufReader::with_capacity(1 << 20, File::open(path)?);
-    let mut magic = [0; MAGIC.len()];
-    file.read_exact(&mut magic)?;
-    if magic != *MAGIC {
-        return Err(io::Error::other("this is not a checkpoint of this version"));
-    }
+    let mut file = BufReader::with_capacity(1 << 20, whole(path)?);
+    file.seek(SeekFrom::Start(MAGIC.len() as u64))?;
     if read_number(&mut file)? != fingerprint(machine, reductions) {
         return Err(io::Error::other(
             "the checkpoint is of another model, other settings or other reductions",
@@ -95,7 +136,7 @@ pub(crate) fn load<'a>(
         shard.restore(&records, dead?);
     }
     let mut tables: Vec<Vec<Vec<u32>>> = Vec::new();
-    for _ in 0..3 {
+    for _ in 0..4 {
         let mut table = Vec::new();
         for _ in 0..read_number(&mut file)? {
             let length = read_number(&mut file)? as usize;
@@ -103,19 +144,78 @@ pub(crate) fn load<'a>(
         }
         tables.push(table);
     }
-    let objects: Vec<Vec<i32>> =
-        tables[0].iter().map(|o| o.iter().map(|&w| w as i32).collect()).collect();
+    let signed = |table: &[Vec<u32>]| -> Vec<Vec<i32>> {
+        table.iter().map(|o| o.iter().map(|&w| w as i32).collect()).collect()
+    };
+    let objects = signed(&tables[0]);
+    machine.program.spec.recover(&signed(&tables[3])).map_err(io::Error::other)?;
     let mut sets = sets.lock().unwrap_or_else(PoisonError::into_inner);
     sets.restore(&objects, &tables[1], &tables[2]);
     drop(sets);
     Ok(search)
 }
 
+/// The file, if it begins as a checkpoint does and its sum is right.
+fn whole(path: &Path) -> io::Result<File> {
+    // A folder cannot be read, and a pipe might never be opened.
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("this is not a checkpoint: it is not a regular file"));
+    }
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let mut input = BufReader::with_capacity(1 << 20, &mut file);
+    let mut magic = [0; MAGIC.len()];
+    if length < MAGIC.len() as u64 || input.read_exact(&mut magic).is_err() {
+        return Err(io::Error::other("this is not a checkpoint: it is too short for one"));
+    }
+    if magic != *MAGIC {
+        let why = match magic.starts_with(KIND) {
+            true => "this checkpoint was written by another version of trueline",
+            false => "this is not a checkpoint of trueline",
+        };
+        return Err(io::Error::other(why));
+    }
+    let damaged = || io::Error::other("the checkpoint is cut short or damaged: its sum is wrong");
+    let rest = length.checked_sub(MAGIC.len() as u64 + 8).ok_or_else(damaged)?;
+    let mut sum = Summed { inner: io::sink(), sum: FNV };
+    sum.write_all(&magic)?;
+    if io::copy(&mut input.by_ref().take(rest), &mut sum)? != rest
+        || read_number(&mut input)? != sum.sum
+    {
+        return Err(damaged());
+    }
+    Ok(file)
+}
+
 fn fingerprint(machine: &Machine, reductions: Reductions) -> u64 {
     let mut hash = FixedState::with_seed(29).build_hasher();
     format!("{:?} {:?} {:?}", machine.program, reductions, machine.points).hash(&mut hash);
+    env!("CARGO_PKG_VERSION").hash(&mut hash);
     machine.program.spec.initial().hash(&mut hash);
     hash.finish()
+}
+
+/// Passes on what is written, and sums it up.
+struct Summed<W> {
+    inner: W,
+    sum: u64,
+}
+
+/// Where the sum begins.
+const FNV: u64 = 0xcbf2_9ce4_8422_2325;
+
+impl<W: Write> Write for Summed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        for byte in &bytes[..written] {
+            self.sum = (self.sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
 }
 
 fn number(out: &mut impl Write, value: u64) -> io::Result<()> {

@@ -4,10 +4,9 @@
 //! shared variables and then from the processes, in order, meets them, and resets all others: what nothing refers to is
 //! garbage, and two states that differ only in names become equal. Cost: the slots of the frame.
 
-use super::layout::{Layout, PC};
+use crate::program::MOST_NODES;
 
-/// Node names are bits of a `u64`.
-pub(crate) const MOST_NODES: usize = 63;
+use super::layout::{Layout, PC};
 
 /// Scratch space for walks over the heap.
 #[derive(Clone, Debug, Default)]

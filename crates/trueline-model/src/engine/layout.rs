@@ -215,6 +215,10 @@ impl Layout {
     pub(crate) fn pack(&self, frame: &[i32], words: &mut [u32]) {
         words.fill(0);
         for (value, bits) in frame.iter().zip(&self.bits) {
+            // A slot with one value takes no room, and behind the last bit there may be no word for it.
+            if bits.mask == 0 {
+                continue;
+            }
             let raw = (i64::from(*value) - i64::from(bits.lo)) as u64;
             debug_assert!(raw <= bits.mask, "a value outside of its slot");
             let raw = raw << bits.shift;

@@ -66,7 +66,7 @@ pub(super) fn verify(
     let restriction = match Restriction::new(program, simple) {
         Ok(restriction) => restriction,
         Err(why) => {
-            total.verdict = Verdict::Unknown(why);
+            total.verdict = Verdict::Refused(why);
             return total;
         }
     };
@@ -77,7 +77,9 @@ pub(super) fn verify(
     }
     for &(i, j) in &pairs {
         if i >= j || j >= n {
-            total.verdict = Verdict::Unknown(format!("there is no pair of processes {i} and {j}"));
+            total.verdict = Verdict::Refused(format!(
+                "there is no pair of processes {i} and {j}: the model has {n}"
+            ));
             return total;
         }
     }

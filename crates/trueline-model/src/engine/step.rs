@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::program::{Binary, Points, Program, Unary};
+use crate::program::{Binary, MOST_ROUNDS, Points, Program, Unary};
 
 use super::code::{Act, Cell, Code, Compiled, Slot, Target, To};
 use super::constants::Constants;
@@ -67,7 +67,6 @@ fn fault(message: impl Into<String>) -> Stop {
 /// Whether the statements ran to a terminator.
 type Flow = Result<bool, Stop>;
 
-const MOST_ROUNDS: usize = 10_000;
 /// Steps on constants that are taken at once. A loop of them has no end, and is left to the search.
 const MOST_PASSED_OVER: usize = 1_000;
 

@@ -7,12 +7,10 @@ use std::time::Duration;
 use trueline::Budget;
 use trueline::budget::Exhausted;
 
-use crate::program::{Points, Program};
+use crate::program::{MOST_NODES, MOST_PROCESSES, Points, Program};
 
-use super::canonical::MOST_PROCESSES;
 use super::checkpoint;
 use super::expand::{Hit, Reductions, Wrong};
-use super::heap::MOST_NODES;
 use super::label::result_count;
 use super::search::{End, Pulse, Search};
 use super::simple::{self, Simple};
@@ -85,6 +83,8 @@ pub enum Verdict {
     WrongPoints(Counterexample),
     /// Not decided.
     Unknown(String),
+    /// Not looked at: the options or the program ask for what cannot be done, as going on from a file that is no checkpoint of it.
+    Refused(String),
 }
 
 /// A run that must not be.
@@ -162,6 +162,13 @@ const BETWEEN_CHECKPOINTS: Duration = Duration::from_secs(30);
 
 /// Decides whether every history of the program is one of its specification.
 pub fn verify(program: &Arc<Program>, options: &Options, budget: &Budget) -> Report {
+    if let Some(path) = &options.checkpoint
+        && let Err(error) = checkpoint::usable(path)
+    {
+        let mut report = Report::new(false);
+        report.verdict = Verdict::Refused(format!("{}: {error}", path.display()));
+        return report;
+    }
     if let Some(simple) = &options.simple {
         return simple::verify(program, simple, options, budget);
     }
@@ -217,7 +224,7 @@ pub(super) fn decide(
     let program = &machine.program;
     let mut report = Report::new(machine.points != Points::None);
     if let Some(reason) = too_large(program) {
-        report.verdict = Verdict::Unknown(reason);
+        report.verdict = Verdict::Refused(reason);
         return Ok(report);
     }
     let initial = match machine.initial() {
@@ -233,7 +240,7 @@ pub(super) fn decide(
         Some(path) => match checkpoint::load(path, machine, sets, reductions, options.threads) {
             Ok(search) => Some(search),
             Err(error) => {
-                report.verdict = Verdict::Unknown(format!("{}: {error}", path.display()));
+                report.verdict = Verdict::Refused(format!("{}: {error}", path.display()));
                 return Ok(report);
             }
         },
@@ -270,6 +277,10 @@ pub(super) fn decide(
     report.terminal = search.terminal;
     if program.count_terminal_states && !options.antichain {
         report.states += search.terminal;
+    }
+    if let Some(trouble) = program.spec.trouble() {
+        report.verdict = Verdict::Refused(trouble);
+        return Ok(report);
     }
     report.verdict = match end {
         End::Complete => Verdict::Verified,

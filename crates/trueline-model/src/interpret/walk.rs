@@ -12,6 +12,10 @@ use super::value::{Part, Value};
 use crate::language::Semantics;
 use crate::language::ast::{Ast, Block, Expr, ExprKind, Stmt, StmtKind};
 use crate::language::types::{Ty, Types};
+use crate::program::MOST_ROUNDS;
+
+/// A local loop with more rounds is taken to have no end.
+const MOST_LOCAL_ROUNDS: u32 = 100_000;
 
 /// The shared part of a state, and each process's own variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,7 +82,6 @@ pub(crate) struct Walk<'w> {
     free: u32,
     /// In a guard the first access counts for all.
     whole: Option<bool>,
-    rounds: u32,
     /// In a specification or the initial statements nothing is a step.
     pub(crate) sequential: bool,
 }
@@ -125,7 +128,6 @@ impl<'w> Walk<'w> {
             own,
             free: 0,
             whole: None,
-            rounds: 0,
             sequential: false,
         }
     }
@@ -245,33 +247,40 @@ impl<'w> Walk<'w> {
                 let chosen = if self.truth(condition)? { then } else { otherwise };
                 self.block(chosen)
             }
-            StmtKind::While(condition, body) => loop {
-                self.round()?;
-                if pat {
-                    self.boundary()?;
+            StmtKind::While(condition, body) => {
+                let mut rounds = 0;
+                loop {
+                    self.round(&mut rounds)?;
+                    if pat {
+                        self.boundary()?;
+                    }
+                    if !self.truth(condition)? {
+                        return Ok(Flow::Next);
+                    }
+                    match self.block(body)? {
+                        Flow::Break => return Ok(Flow::Next),
+                        Flow::Next | Flow::Continue => {}
+                        flow @ Flow::Return(_) => return Ok(flow),
+                    }
                 }
-                if !self.truth(condition)? {
-                    return Ok(Flow::Next);
+            }
+            StmtKind::Loop(body) => {
+                let mut rounds = 0;
+                loop {
+                    self.round(&mut rounds)?;
+                    match self.block(body)? {
+                        Flow::Break => return Ok(Flow::Next),
+                        Flow::Next | Flow::Continue => {}
+                        flow @ Flow::Return(_) => return Ok(flow),
+                    }
                 }
-                match self.block(body)? {
-                    Flow::Break => return Ok(Flow::Next),
-                    Flow::Next | Flow::Continue => {}
-                    flow @ Flow::Return(_) => return Ok(flow),
-                }
-            },
-            StmtKind::Loop(body) => loop {
-                self.round()?;
-                match self.block(body)? {
-                    Flow::Break => return Ok(Flow::Next),
-                    Flow::Next | Flow::Continue => {}
-                    flow @ Flow::Return(_) => return Ok(flow),
-                }
-            },
+            }
             StmtKind::For(name, low, high, body) => {
                 let (low, high) = (self.number(low)?, self.number(high)?);
                 let ty = Ty::Int { lo: i32::MIN, hi: i32::MAX };
+                let mut rounds = 0;
                 for value in low..=high {
-                    self.round()?;
+                    self.round(&mut rounds)?;
                     if pat {
                         self.boundary()?;
                     }
@@ -399,9 +408,16 @@ impl<'w> Walk<'w> {
         Ok(())
     }
 
-    fn round(&mut self) -> Walked<()> {
-        self.rounds += 1;
-        if self.rounds > 100_000 { fault("a loop does not end") } else { Ok(()) }
+    /// One more round of a loop.
+    fn round(&self, rounds: &mut u32) -> Walked<()> {
+        *rounds += 1;
+        let within_a_step = self.free > 0 || self.sequential;
+        if within_a_step && *rounds > MOST_ROUNDS {
+            return fault("a loop does not end");
+        }
+        // In the engine the rounds of a local loop are steps, of which there can be any number. Here a process that goes round and round
+        // by itself takes no step any more.
+        if *rounds > MOST_LOCAL_ROUNDS { Err(Stop::Blocked) } else { Ok(()) }
     }
 
     /// A condition that is looked at as a whole, and may wait.

@@ -1,6 +1,7 @@
 //! `spec queue`: the specifications that trueline knows, as the checker of models steps them.
 //!
-//! States are interned: a state is one word, the number under which it was first met. The specification decides
+//! States are interned: a state is one word, the number under which it was first met. How it was met (from which state, by which
+//! operation) is kept, so that another run can go the same ways and know which states the numbers of a checkpoint meant. The specification decides
 //! which results an operation may have; a result outside of the operation's type is none that the object can give, and is
 //! left out.
 
@@ -140,7 +141,11 @@ impl Make<'_> {
             spec,
             types: self.types,
             signatures: self.signatures,
-            states: Mutex::new(States { ids: HashMap::default(), all: Vec::new() }),
+            states: Mutex::new(States {
+                ids: HashMap::default(),
+                all: Vec::new(),
+                origins: Vec::new(),
+            }),
         };
         for (op, signature) in self.ops.iter().zip(&bridge.signatures) {
             let args: Vec<i32> =
@@ -158,6 +163,8 @@ impl Make<'_> {
 struct States<S> {
     ids: HashMap<S, i32, FixedState>,
     all: Vec<S>,
+    /// By state: nothing for the first; else the state before, the operation, which of its outcomes, and the arguments.
+    origins: Vec<Vec<i32>>,
 }
 
 struct Bridge<B: Builtin> {
@@ -196,14 +203,45 @@ impl<B: Builtin> Bridge<B> {
         all.find(|number| self.value(ty, *number) == *value).map(|number| [number].into())
     }
 
-    fn id(&self, state: B::State) -> i32 {
+    fn id(&self, state: B::State, origin: &[i32]) -> i32 {
         let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
         let next = states.all.len() as i32;
-        let States { ids, all } = &mut *states;
+        let States { ids, all, origins } = &mut *states;
         *ids.entry(state).or_insert_with_key(|state| {
             all.push(state.clone());
+            origins.push(origin.to_vec());
             next
         })
+    }
+
+    /// Every result that the operation may have here, with the state that follows, in an order that never changes.
+    fn outcomes(&self, state: i32, operation: OpId, args: &[i32]) -> Vec<(Box<[i32]>, B::State)> {
+        let state = self.state(&[state]);
+        let signature = &self.signatures[operation];
+        let mut outcomes = Vec::new();
+        let Ok(op) = self.decode(signature, args) else { return outcomes };
+        for result in self.spec.results(&state, &op) {
+            let Some(words) = self.words(&signature.result, &result) else { continue };
+            let mut next = Vec::new();
+            self.spec.step(&state, &op, Some(&result), &mut next);
+            outcomes.extend(next.into_iter().map(|state| (words.clone(), state)));
+        }
+        outcomes
+    }
+
+    /// The number of the state with this origin; states below `known` have the numbers that the origin speaks of.
+    fn met_again(&self, origin: &[i32], known: usize) -> Option<i32> {
+        let [before, operation, which, args @ ..] = origin else {
+            return origin.is_empty().then(|| self.id(self.spec.initial(), &[]));
+        };
+        usize::try_from(*before).ok().filter(|before| *before < known)?;
+        let operation = usize::try_from(*operation).ok()?;
+        if self.signatures.get(operation)?.args.len() != args.len() {
+            return None;
+        }
+        let outcomes = self.outcomes(*before, operation, args);
+        let (_, state) = outcomes.into_iter().nth(usize::try_from(*which).ok()?)?;
+        Some(self.id(state, origin))
     }
 
     fn state(&self, words: &[i32]) -> B::State {
@@ -214,7 +252,7 @@ impl<B: Builtin> Bridge<B> {
 
 impl<B: Builtin> SpecMachine for Bridge<B> {
     fn initial(&self) -> Vec<Box<[i32]>> {
-        vec![[self.id(self.spec.initial())].into()]
+        vec![[self.id(self.spec.initial(), &[])].into()]
     }
 
     fn step(
@@ -225,17 +263,31 @@ impl<B: Builtin> SpecMachine for Bridge<B> {
         args: &[i32],
         out: &mut Vec<(Box<[i32]>, Box<[i32]>)>,
     ) {
-        let state = self.state(state);
-        let signature = &self.signatures[operation];
-        let Ok(op) = self.decode(signature, args) else { return };
-        for result in self.spec.results(&state, &op) {
-            let Some(words) = self.words(&signature.result, &result) else { continue };
-            let mut next = Vec::new();
-            self.spec.step(&state, &op, Some(&result), &mut next);
-            for state in next {
-                out.push((words.clone(), [self.id(state)].into()));
+        let outcomes = self.outcomes(state[0], operation, args);
+        for (which, (words, next)) in outcomes.into_iter().enumerate() {
+            let origin = [&[state[0], operation as i32, which as i32], args].concat();
+            out.push((words, [self.id(next, &origin)].into()));
+        }
+    }
+
+    fn origins(&self) -> Vec<Vec<i32>> {
+        self.states.lock().unwrap_or_else(PoisonError::into_inner).origins.clone()
+    }
+
+    fn recover(&self, origins: &[Vec<i32>]) -> Result<(), String> {
+        for (number, origin) in origins.iter().enumerate() {
+            match self.met_again(origin, number) {
+                Some(here) if here as usize == number => {}
+                Some(_) => {
+                    // Canonical states depend on the numbers: another numbering would not find its own states again.
+                    return Err("the specification has numbered its states in another order: \
+                                compile the model again before going on"
+                        .into());
+                }
+                None => return Err("its states are those of another specification".into()),
             }
         }
+        Ok(())
     }
 
     fn show(&self, state: &[i32]) -> String {

@@ -6,7 +6,7 @@ use super::diagnostic::{Diagnostic, Span, did_you_mean};
 use super::parser::Parsed;
 use super::specification::Signature;
 use super::types::{Ty, Types};
-use crate::program::{self, Call, Response};
+use crate::program::{self, Call, MOST_PROCESSES, Response};
 
 /// More calls than this are surely a slip.
 const MOST_CALLS: usize = 10_000;
@@ -16,11 +16,17 @@ pub(super) fn processes(types: &Types, roles: &[Role]) -> Parsed<Vec<usize>> {
     let mut counts = Vec::new();
     for role in roles {
         let count = types.number(&role.count)?;
-        if !(0..=64).contains(&count) {
+        if !(0..=MOST_PROCESSES as i32).contains(&count) {
             let message = format!("there cannot be {count} processes");
-            return Err(Diagnostic::new(role.count.span, message).help("1 to 64 will do"));
+            return Err(Diagnostic::new(role.count.span, message)
+                .help(format!("at most {MOST_PROCESSES} can be checked")));
         }
         counts.push(count as usize);
+    }
+    if counts.iter().sum::<usize>() > MOST_PROCESSES {
+        let message = format!("there cannot be {} processes", counts.iter().sum::<usize>());
+        return Err(Diagnostic::new(roles[0].count.span, message)
+            .help(format!("at most {MOST_PROCESSES} can be checked")));
     }
     if counts.iter().sum::<usize>() == 0 {
         let message = "the client has no processes";

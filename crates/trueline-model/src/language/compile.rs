@@ -18,7 +18,8 @@ use super::snapshot_spec;
 use super::specification::{self, Signature};
 use super::types::{Ty, Types};
 use crate::program::{
-    self, Dim, NodeType, Operation, Points, Program, Reclaim, Setup, SpecMachine, Variable,
+    self, Dim, MOST_NODES, NodeType, Operation, Points, Program, Reclaim, Setup, SpecMachine,
+    Variable,
 };
 
 pub(super) fn compile(
@@ -33,9 +34,10 @@ pub(super) fn compile(
     types.processes = counts.iter().sum();
     if let Some(heap) = &ast.client.heap {
         let size = types.number(&heap.size)?;
-        if !(1..=200).contains(&size) {
+        if !(1..=MOST_NODES as i32).contains(&size) {
             let message = format!("a heap cannot have {size} nodes");
-            return Err(Diagnostic::new(heap.size.span, message).help("1 to 200 will do"));
+            return Err(Diagnostic::new(heap.size.span, message)
+                .help(format!("at least 1 and at most {MOST_NODES} can be checked")));
         }
         types.heap = size as usize;
     }
@@ -133,7 +135,7 @@ pub(super) fn compile(
     let responses = client::responses(ast)?;
     let spec: Arc<dyn SpecMachine> = match &ast.spec {
         SpecDecl::Written { state, ops, span } => {
-            Arc::new(specification::compile(&types, state, ops, *span, &signatures)?)
+            Arc::new(specification::compile(&types, state, ops, *span, &signatures, source)?)
         }
         SpecDecl::Named { name, arguments } if name.text == "snapshot" => {
             snapshot_spec::snapshot(&types, name, arguments, &roles, &signatures)?

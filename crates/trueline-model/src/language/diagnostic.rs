@@ -5,6 +5,8 @@
 
 use std::fmt::Write;
 
+use super::lexer::MARK;
+
 /// A range of bytes of the model's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, PartialOrd, Ord)]
 pub struct Span {
@@ -22,7 +24,7 @@ impl Span {
 
     /// The line and column of the start, both from 1.
     pub fn line_column(self, source: &str) -> (usize, usize) {
-        let before = before(source, self.start);
+        let before = before(source, self.start).trim_start_matches(MARK);
         let line = before.matches('\n').count() + 1;
         let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
         (line, column)
@@ -71,7 +73,8 @@ impl Diagnostic {
     /// The error with the line of the source that it speaks of.
     pub fn render(&self, file: &str, source: &str) -> String {
         let (line, column) = self.span.line_column(source);
-        let text = source.lines().nth(line - 1).unwrap_or("").replace('\t', " ");
+        let text =
+            source.trim_start_matches(MARK).lines().nth(line - 1).unwrap_or("").replace('\t', " ");
         let spanned = source
             .get(self.span.start as usize..(self.span.end as usize).min(source.len()))
             .and_then(|s| s.lines().next())

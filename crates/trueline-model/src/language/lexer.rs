@@ -29,6 +29,9 @@ const SIGNS: [&str; 32] = [
     "<", ">", "+", "-", "*", "/", "%", "=", "!", "?", ":", ";", ",", ".", "@",
 ];
 
+/// The byte order mark.
+pub(crate) const MARK: char = '\u{feff}';
+
 /// A model larger than this is an error, so that positions fit and memory stays bounded.
 pub(crate) const LARGEST_SOURCE: usize = 1 << 20;
 
@@ -38,7 +41,8 @@ pub(crate) fn tokens(source: &str) -> Result<Vec<Token>, Diagnostic> {
     }
     let bytes = source.as_bytes();
     let mut out = Vec::new();
-    let mut at = 0;
+    // Some editors put a byte order mark in front.
+    let mut at = if source.starts_with(MARK) { MARK.len_utf8() } else { 0 };
     let mut starts_line = true;
     while at < bytes.len() {
         let start = at;

@@ -147,6 +147,16 @@ impl Model {
         })
     }
 
+    /// The progress properties that the model declares, by name.
+    pub fn properties(&self) -> Vec<String> {
+        let name = |property: &ast::Property| match property {
+            ast::Property::DeadlockFree => "deadlock_free".to_string(),
+            ast::Property::LockFree => "lock_free".to_string(),
+            ast::Property::Response { name, .. } => name.text.clone(),
+        };
+        self.ast.properties.iter().map(name).collect()
+    }
+
     /// Whether the response property of this name assumes weak fairness.
     pub fn weakly_fair(&self, property: &str) -> bool {
         self.ast.properties.iter().any(|p| match p {
@@ -190,7 +200,7 @@ impl Model {
 }
 
 fn expectation(line: &str) -> Option<Expectation> {
-    let rest = line.trim().strip_prefix("//! expect")?;
+    let rest = line.trim_start_matches(lexer::MARK).trim().strip_prefix("//! expect")?;
     let (settings, verdict) = rest.split_once(':')?;
     let mut out = Expectation {
         settings: Vec::new(),

@@ -488,6 +488,12 @@ impl Parser {
             ops.push(RoleOp { op, args });
             while self.take_sign(",") || self.take_sign(";") {}
         }
+        if let (Some(name), true) = (&name, ops.is_empty()) {
+            let message = format!("the role `{}` calls nothing", name.text);
+            return Err(Diagnostic::new(name.span, message).help(
+                "name its operations, or write `procs` for processes that may call everything",
+            ));
+        }
         Ok(Role { name, count, ops, symmetric })
     }
 

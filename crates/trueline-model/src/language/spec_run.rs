@@ -1,10 +1,11 @@
 //! Runs a compiled specification: see [`super::specification`].
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use super::ast::BinaryOp;
 use super::types::{Ty, Types};
-use crate::program::{OpId, SpecMachine};
+use crate::program::{MOST_ROUNDS, OpId, SpecMachine};
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Data {
@@ -61,7 +62,8 @@ pub(super) enum Step {
     Set(Where, Tree),
     Eval(Tree),
     If(Tree, Vec<Step>, Vec<Step>),
-    While(Tree, Vec<Step>),
+    /// With the line of the model that it stands on.
+    While(Tree, Vec<Step>, usize),
     Either(Vec<Vec<Step>>),
     Await(Tree),
     Break,
@@ -70,6 +72,7 @@ pub(super) enum Step {
 }
 
 pub(super) struct CompiledOp {
+    pub(super) name: String,
     pub(super) body: Vec<Step>,
     pub(super) frame: usize,
 }
@@ -80,7 +83,12 @@ pub(super) struct Written {
     pub(super) state: Vec<(String, Ty, Data)>,
     pub(super) ops: Vec<CompiledOp>,
     pub(super) results: Vec<Ty>,
+    /// Set when an operation could not be run to its end.
+    pub(super) trouble: OnceLock<String>,
 }
+
+/// A sequence with more items than this is as good as endless.
+const LONGEST: usize = 1 << 20;
 
 pub(super) fn first_value(types: &Types, ty: &Ty) -> Data {
     match ty {
@@ -103,6 +111,8 @@ pub(super) struct Run {
     script: Vec<usize>,
     arities: Vec<usize>,
     rounds: u32,
+    /// Why the run was given up.
+    trouble: Option<String>,
 }
 
 enum End {
@@ -115,7 +125,7 @@ enum End {
 
 impl Run {
     pub(super) fn new(slots: Vec<Data>) -> Run {
-        Run { slots, me: 0, script: Vec::new(), arities: Vec::new(), rounds: 0 }
+        Run { slots, me: 0, script: Vec::new(), arities: Vec::new(), rounds: 0, trouble: None }
     }
 
     fn choice(&mut self, arity: usize) -> usize {
@@ -159,10 +169,13 @@ impl Run {
                 let branch = if self.truth(condition)? { yes } else { no };
                 self.steps(branch)
             }
-            Step::While(condition, body) => {
+            Step::While(condition, body, line) => {
                 while self.truth(condition)? {
                     self.rounds += 1;
-                    if self.rounds > 10_000 {
+                    if self.rounds > MOST_ROUNDS {
+                        self.trouble = Some(format!(
+                            "its loop in line {line} makes more than {MOST_ROUNDS} rounds"
+                        ));
                         return None;
                     }
                     match self.steps(body) {
@@ -247,6 +260,10 @@ impl Run {
             BinaryOp::Equal => truth(a == b),
             BinaryOp::Different => truth(a != b),
             BinaryOp::Concat => match (a, b) {
+                (Data::List(a), Data::List(b)) if a.len() + b.len() > LONGEST => {
+                    self.trouble = Some(format!("a sequence has more than {LONGEST} items"));
+                    None
+                }
                 (Data::List(mut a), Data::List(b)) => {
                     a.extend(b);
                     Some(Data::List(a))
@@ -494,12 +511,18 @@ impl SpecMachine for Written {
     ) {
         let op = &self.ops[operation];
         let mut script = Vec::new();
-        loop {
+        while self.trouble.get().is_none() {
             let mut slots = self.decode(state);
             slots.extend(args.iter().map(|arg| Data::Int(*arg)));
             slots.resize(op.frame.max(slots.len()), Data::Int(0));
-            let mut run = Run { slots, me: process as i32, script, arities: Vec::new(), rounds: 0 };
-            let result = match run.steps(&op.body) {
+            let mut run = Run { me: process as i32, script, ..Run::new(slots) };
+            let ended = run.steps(&op.body);
+            if let Some(why) = run.trouble {
+                let told = format!("the specification of `{}` does not end: {why}", op.name);
+                let _ = self.trouble.set(told);
+                return;
+            }
+            let result = match ended {
                 End::Falls | End::Return(None) => Some(Vec::new()),
                 End::Return(Some(data)) => {
                     Some(flatten(&self.types, &self.results[operation], &data))
@@ -526,6 +549,10 @@ impl SpecMachine for Written {
                 return;
             }
         }
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.trouble.get().cloned()
     }
 
     fn permute(&self, state: &[i32], to: &[u8]) -> Box<[i32]> {

@@ -5,6 +5,8 @@
 //! each sequence of choices. An operation that awaits in vain, leaves a domain or removes from an empty container
 //! has no outcome: it blocks.
 
+use std::sync::OnceLock;
+
 use super::ast::{BinaryOp, Block, Expr, ExprKind, Name, SpecOp, Stmt, StmtKind, VarDecl};
 use super::diagnostic::{Diagnostic, Span, did_you_mean};
 use super::parser::Parsed;
@@ -21,6 +23,7 @@ pub(super) struct Signature {
 
 struct Compiler<'a> {
     types: &'a Types,
+    source: &'a str,
     /// Names, types, and whether they are of the state.
     scope: Vec<(String, Ty)>,
     frame: usize,
@@ -33,8 +36,9 @@ pub(super) fn compile(
     ops: &[SpecOp],
     span: Span,
     signatures: &[Signature],
+    source: &str,
 ) -> Parsed<Written> {
-    let mut compiler = Compiler { types, scope: Vec::new(), frame: 0, result: Ty::Unit };
+    let mut compiler = Compiler { types, source, scope: Vec::new(), frame: 0, result: Ty::Unit };
     let mut variables: Vec<(String, Ty, Data)> = Vec::new();
     for variable in state {
         let ty = types.resolve(&variable.of)?;
@@ -87,7 +91,10 @@ pub(super) fn compile(
             return Err(Diagnostic::new(op.name.span, message).help(help));
         }
         compiler.scope.truncate(outside);
-        if compiled[at].replace(CompiledOp { body, frame: compiler.frame }).is_some() {
+        if compiled[at]
+            .replace(CompiledOp { name: signature.name.clone(), body, frame: compiler.frame })
+            .is_some()
+        {
             let message = format!("`{}` is specified twice", op.name.text);
             return Err(Diagnostic::new(op.name.span, message));
         }
@@ -100,7 +107,13 @@ pub(super) fn compile(
         })?);
     }
     let results = signatures.iter().map(|s| s.result.clone()).collect();
-    Ok(Written { types: types.clone(), state: variables, ops: all, results })
+    Ok(Written {
+        types: types.clone(),
+        state: variables,
+        ops: all,
+        results,
+        trouble: OnceLock::new(),
+    })
 }
 
 /// How many trees a list of lists has.
@@ -185,7 +198,8 @@ impl Compiler<'_> {
             StmtKind::While(condition, body) => {
                 let (condition, _) = self.typed(condition, &Ty::Bool)?;
                 let (body, _) = self.block(body, true)?;
-                out.push(Step::While(condition, body));
+                let (line, _) = stmt.span.line_column(self.source);
+                out.push(Step::While(condition, body, line));
             }
             StmtKind::Either(branches) => {
                 let mut compiled = Vec::new();

@@ -173,7 +173,7 @@ impl Body<'_> {
                 let place = self.lock_place(target)?;
                 let mine =
                     binary(Binary::Eq, self.load(&place).leaves[0].clone(), program::Expr::Me);
-                let message = "a lock is unlocked by the process that holds it".to_string();
+                let message = "a process unlocks a lock that it does not hold".to_string();
                 let mut body = vec![program::Stmt::Assert(mine, message)];
                 body.extend(self.store(&place, vec![program::Expr::Const(-1)]));
                 self.emit(body, true);
@@ -195,7 +195,7 @@ impl Body<'_> {
             StmtKind::Assert(condition) => {
                 let value = self.whole(condition)?;
                 self.require_truth(&value, condition.span)?;
-                let message = "the assertion holds".to_string();
+                let message = "an assertion is false".to_string();
                 let body = vec![program::Stmt::Assert(value.leaves[0].clone(), message)];
                 self.emit(body, value.shared);
             }
