@@ -33,10 +33,9 @@ pub(crate) fn usable(path: &Path) -> io::Result<()> {
         match fs::symlink_metadata(place) {
             Ok(there) if !there.is_file() => {
                 let what = if there.is_dir() { "a folder" } else { "not a regular file" };
-                let place = place.display();
-                return Err(io::Error::other(format!(
-                    "{place} is {what}: no checkpoint can take its place"
-                )));
+                let which = if place == path { "this" } else { "the file of this name with .part" };
+                let why = format!("{which} is {what}: no checkpoint can take its place");
+                return Err(io::Error::other(why));
             }
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
