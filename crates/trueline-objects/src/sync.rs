@@ -1,6 +1,6 @@
 //! What the objects share between threads, over std. `shadowed::sync` is the same over the shadow std.
 
-pub(crate) use std::hint;
+use std::hint;
 pub(crate) use std::sync::{Mutex, MutexGuard, atomic};
 
 pub(crate) use crate::thread_index::with_thread_index;
@@ -25,6 +25,18 @@ impl Backoff {
             hint::spin_loop();
         }
         self.turns.set(Self::MOST.min(turns + 1));
+    }
+
+    /// To be called again and again where nothing can be done before another thread has done its part: soon that thread gets the processor,
+    /// which it may not have had.
+    #[inline]
+    pub(crate) fn wait_for_other(&self) {
+        const SOON: u32 = 5;
+        if self.turns.get() < SOON {
+            self.wait();
+        } else {
+            std::thread::yield_now();
+        }
     }
 }
 

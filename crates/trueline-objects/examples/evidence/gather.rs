@@ -206,7 +206,9 @@ fn run_model(
         engine::Verdict::Verified => "verified".to_string(),
         engine::Verdict::Violation(_) => "violation".to_string(),
         engine::Verdict::WrongPoints(_) => "wrong points".to_string(),
-        engine::Verdict::Unknown(why) => format!("unknown: {why}"),
+        engine::Verdict::Unknown(why) | engine::Verdict::Refused(why) => {
+            format!("unknown: {why}")
+        }
     };
     let settings = settings.iter().map(|(name, value)| format!("{name}={value}"));
     let settings = settings.collect::<Vec<_>>().join(" ");

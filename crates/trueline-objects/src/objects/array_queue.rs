@@ -15,7 +15,6 @@
 use super::ring::Ring;
 use super::sync::Backoff;
 use super::sync::atomic::{AtomicUsize, Ordering};
-use super::sync::hint;
 
 /// A bounded queue.
 ///
@@ -68,7 +67,7 @@ impl<T> ArrayQueue<T> {
                 if head.wrapping_add(self.capacity()) == number {
                     return Err(value);
                 }
-                hint::spin_loop();
+                backoff.wait_for_other();
             }
             number = self.ring.tail.load(Ordering::SeqCst);
         }
@@ -98,7 +97,7 @@ impl<T> ArrayQueue<T> {
                 if self.ring.tail.load(Ordering::SeqCst) == number {
                     return None;
                 }
-                hint::spin_loop();
+                backoff.wait_for_other();
             }
             number = self.ring.head.load(Ordering::SeqCst);
         }

@@ -22,9 +22,9 @@
 //! [`PriorityQueue`](super::PriorityQueue).
 
 use super::padded::Padded;
+use super::sync::Backoff;
 use super::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use super::sync::cell::UnsafeCell;
-use super::sync::hint;
 use std::mem::MaybeUninit;
 
 /// A bounded priority queue for a few priorities.
@@ -129,6 +129,7 @@ impl<T> BoundedPriorityQueue<T> {
 
     /// Changes the counts; yields what they were, or `None` where there is nothing to claim.
     fn claim(&self, change: impl Fn(u64) -> Option<u64>) -> Option<u64> {
+        let backoff = Backoff::default();
         let mut counts = self.counts.load(Ordering::Acquire);
         loop {
             let after = change(counts)?;
@@ -139,6 +140,7 @@ impl<T> BoundedPriorityQueue<T> {
                 Ok(_) => return Some(counts),
                 Err(found) => counts = found,
             }
+            backoff.wait();
         }
     }
 
@@ -198,8 +200,9 @@ impl<T> Bin<T> {
     /// The slot of a number, when its turn has come.
     fn wait(&self, number: usize, turn: usize) -> &Slot<T> {
         let slot = &self.slots[number & (self.slots.len() - 1)];
+        let backoff = Backoff::default();
         while slot.sequence.load(Ordering::Acquire) != turn {
-            hint::spin_loop();
+            backoff.wait_for_other();
         }
         slot
     }

@@ -13,8 +13,8 @@
 
 use super::growing_array::GrowingArray;
 use super::padded::Padded;
+use super::sync::Backoff;
 use super::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use super::sync::hint;
 use std::ptr;
 
 /// A queue without a bound, whose `deq` waits for a value.
@@ -84,6 +84,7 @@ impl<T> HerlihyWingQueue<T> {
 
     /// Takes the oldest value; waits until there is one.
     pub fn deq(&self) -> T {
+        let backoff = Backoff::default();
         loop {
             // Acquire: see `enq`.
             let range = self.back.load(Ordering::Acquire);
@@ -92,7 +93,7 @@ impl<T> HerlihyWingQueue<T> {
                     return value;
                 }
             }
-            hint::spin_loop();
+            backoff.wait_for_other();
         }
     }
 }

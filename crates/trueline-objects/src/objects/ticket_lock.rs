@@ -10,9 +10,9 @@
 //! and short critical sections. A thread that stops while it waits stops all behind it.
 
 use super::padded::Padded;
+use super::sync::Backoff;
 use super::sync::atomic::{AtomicUsize, Ordering};
 use super::sync::cell::UnsafeCell;
-use super::sync::hint;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
@@ -60,8 +60,9 @@ impl<T> TicketLock<T> {
         // Relaxed: the order of the numbers is all that matters.
         let ticket = self.next.fetch_add(1, Ordering::Relaxed);
         // Acquire: what was done under the lock before is seen.
+        let backoff = Backoff::default();
         while self.serving.load(Ordering::Acquire) != ticket {
-            hint::spin_loop();
+            backoff.wait_for_other();
         }
         Guard { lock: self, reaches: PhantomData }
     }

@@ -15,6 +15,12 @@ pub(crate) mod sync {
     impl Backoff {
         #[inline]
         pub(crate) fn wait(&self) {}
+
+        /// The engine is told that the thread spins.
+        #[inline]
+        pub(crate) fn wait_for_other(&self) {
+            hint::spin_loop();
+        }
     }
 
     /// As `crate::sync::take_number`, which may try before it does this.
