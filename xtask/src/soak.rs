@@ -146,6 +146,7 @@ pub(crate) fn soak(arguments: &[String]) -> ExitCode {
     let finding = Mutex::new(None);
     let stop = AtomicBool::new(false);
     let began = Instant::now();
+    let told = Mutex::new(began);
     let worker = || {
         while !stop.load(Ordering::Relaxed) && began.elapsed() < options.time {
             let Some(turn) = claim(&mut lock(&tallies)) else {
@@ -159,12 +160,14 @@ pub(crate) fn soak(arguments: &[String]) -> ExitCode {
             let seconds = turn_began.elapsed().as_secs_f64();
             match result {
                 Ok(cases) => {
-                    let tally = &mut lock(&tallies)[index];
+                    let mut tallies = lock(&tallies);
+                    let tally = &mut tallies[index];
                     tally.cases += cases;
                     tally.seconds += seconds;
                     let factor = (TURN.as_secs_f64() / seconds.max(0.01)).clamp(0.25, 4.0);
                     tally.seeds = ((seeds as f64 * factor) as u64).max(1);
                     tally.running = false;
+                    tell_progress(&tallies, &told, began);
                 }
                 Err(_) if stop.load(Ordering::Relaxed) => {}
                 Err(output) => {
@@ -297,6 +300,16 @@ fn wait(child: &mut Child, stop: &AtomicBool) -> Option<std::process::ExitStatus
             return None;
         }
         thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Says how far it got, once a minute.
+fn tell_progress(tallies: &[Tally], told: &Mutex<Instant>, began: Instant) {
+    let mut told = lock(told);
+    if told.elapsed() >= Duration::from_secs(60) {
+        *told = Instant::now();
+        let cases: u64 = tallies.iter().map(|tally| tally.cases).sum();
+        eprintln!("{:.0} s: {cases} cases, nothing found", began.elapsed().as_secs_f64());
     }
 }
 
