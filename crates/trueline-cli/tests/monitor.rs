@@ -106,6 +106,26 @@ fn a_compare_and_swap_that_is_open_may_have_written() {
 }
 
 #[test]
+fn what_left_while_the_last_open_removal_ran_matters_for_what_it_promises() {
+    // Smallest first: 3 is inside until its poll is called, 4 from before that on; so 5 never has its turn.
+    let stream = "\
+{\"process\":1,\"call\":\"insert\",\"args\":[5]}
+{\"process\":1,\"return\":null}
+{\"process\":2,\"call\":\"insert\",\"args\":[3]}
+{\"process\":2,\"return\":null}
+{\"process\":0,\"call\":\"insert\",\"args\":[4]}
+{\"process\":2,\"call\":\"poll\"}
+{\"process\":0,\"return\":null}
+{\"process\":0,\"call\":\"poll\"}
+{\"process\":0,\"return\":3}
+{\"process\":2,\"return\":5}
+";
+    let f = Folder::new().with("s.jsonl", stream);
+    assert_eq!(f.run("check --spec priority-queue:order=min s.jsonl").code, 1);
+    assert_eq!(f.run("monitor --spec priority-queue:order=min s.jsonl").code, 1);
+}
+
+#[test]
 fn a_stream_without_events_does_not_pass() {
     let header = GOOD.lines().next().unwrap_or_default();
     for stream in ["", "\n\n", header] {

@@ -291,7 +291,8 @@ impl Container {
             by_priority.remove(value);
         }
         self.recent.left(value.clone(), copy.insert, id);
-        self.forget_covers();
+        // What left while this removal was open may matter for what it promises, which is yet to come.
+        self.forget_covers(call);
         if copy.returned < call {
             let (from, insert) = (copy.returned, copy.insert);
             let value = value.clone();
@@ -307,9 +308,10 @@ impl Container {
         Ok(Some(Taken { entry: copy, place }))
     }
 
-    /// What ended before every open removal was called is of no use any more.
-    fn forget_covers(&mut self) {
+    /// What ended before every open removal was called, and before `needed`, is of no use any more.
+    fn forget_covers(&mut self, needed: Time) {
         let first = self.open.iter().find(|open| !open.unknown).map_or(NEVER, |open| open.call);
+        let first = first.min(needed);
         while self.covers.front().is_some_and(|cover| cover.returned < first) {
             self.covers.pop_front();
         }
@@ -368,7 +370,7 @@ impl Container {
             }
         }
         let above = above.cloned();
-        self.forget_covers();
+        self.forget_covers(NEVER);
         let promise = Promise { id, insert, above, slots, covers };
         if promise.slots.is_empty() {
             return Err(promise.broken([]));
