@@ -77,7 +77,7 @@ pub(crate) const SPARE_NODES: usize = 128;
 #[inline]
 pub(crate) fn store_and_fence(place: &atomic::AtomicUsize, value: usize) {
     if cfg!(any(target_arch = "x86", target_arch = "x86_64")) {
-        // An exchange is a full barrier there, and takes half the time of the instruction that a fence becomes.
+        // An exchange is a full barrier there, as the instruction that a fence becomes is, and one instruction less.
         place.swap(value, atomic::Ordering::SeqCst);
         atomic::compiler_fence(atomic::Ordering::SeqCst);
     } else {
