@@ -275,6 +275,24 @@ fn every_choice_of_the_environment_is_seen() {
     }
 }
 
+/// A compare-exchange that failed for no reason was a read, so that a schedule with it was taken to cover one in which it succeeded later:
+/// `Load(0)` before the store was never seen together with that success.
+#[test]
+fn a_harmless_choice_does_not_cover_a_harmful_one() {
+    let program = vec![
+        vec![vec![Step::Store(0, 2)]],
+        vec![vec![Step::WeakCas(1, 0, 1)]],
+        vec![vec![Step::Await(1, 0), Step::Load(0), Step::Cas(1, 2, 1)]],
+    ];
+    let expected = all_interleavings(&program, CELLS, usize::MAX);
+    for workers in [1, 2] {
+        let exploration = Exploration::new().may_block().workers(workers);
+        let (report, seen) = explore(&exploration, &program, Style::Plain);
+        assert_eq!(report.failure, None);
+        compare(&format!("{workers} workers"), &program, &seen, &expected);
+    }
+}
+
 /// Several workers explore what one does: each trace once.
 #[test]
 fn workers_together_see_what_one_sees() {

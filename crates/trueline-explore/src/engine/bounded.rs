@@ -150,7 +150,7 @@ impl Strategy for Bounded {
         let depth = view.trace.len();
         if depth < self.decided {
             let thread = self.nodes[depth].thread;
-            let can = view.enabled.contains(&thread);
+            let can = view.can_run(thread);
             return if can { Decision::Run(thread) } else { Decision::Diverged };
         }
         if self.nodes.len() <= depth {
@@ -164,14 +164,13 @@ impl Strategy for Bounded {
         };
         // To leave a thread that has nothing more to do than to end takes nothing away from it.
         let goes_on = |thread: &u32| {
-            view.enabled.contains(thread)
-                && view.pending(*thread).location != ended(ThreadId(*thread))
+            view.can_run(*thread) && view.pending(*thread).location != ended(ThreadId(*thread))
         };
         let node = &mut self.nodes[depth];
         node.thread = view.current_or_first();
         (node.choice, node.choices) = (0, 1);
         node.enabled.clear();
-        node.enabled.extend_from_slice(view.enabled);
+        node.enabled.extend(view.enabled());
         node.before = before.filter(goes_on);
         node.preemptions = preemptions;
         node.wanted.clear();

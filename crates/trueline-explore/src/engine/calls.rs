@@ -18,8 +18,9 @@ thread_local! {
     static SWEEP: Cell<usize> = const { Cell::new(0) };
 }
 
-/// As many words of a stack as the engine uses below a frame of the user's, with room to spare.
-const SWEPT_WORDS: usize = 2048;
+/// As many words of a stack as the engine uses below a frame of the user's, with room to spare. Frames are larger where it is not
+/// optimised.
+const SWEPT_WORDS: usize = if cfg!(debug_assertions) { 2048 } else { 512 };
 
 /// From here on this OS thread runs user code of the machine.
 pub(super) fn enter(machine: *mut Machine) {

@@ -71,14 +71,14 @@ impl Thread {
         }
     }
 
-    /// Whether its access may run, now that the locations have these values.
+    /// Whether it waits at a point and its access may run, now that the locations have these values.
     #[inline(always)]
-    fn can_run(&self, locations: &Locations) -> bool {
+    pub(super) fn can_run(&self, locations: &Locations) -> bool {
         let holds = match &self.pending.condition {
             None => true,
             Some(c) => (c.holds)(locations.value(self.pending.location), c.argument),
         };
-        holds && self.spin.may_go_on(locations)
+        self.state == State::Pending && holds && self.spin.may_go_on(locations)
     }
 }
 
@@ -122,7 +122,6 @@ pub(crate) struct Machine {
     pub(super) alive: Vec<u32>,
     /// All of this execution, in the order in which they were spawned.
     pub(super) order: Vec<u32>,
-    pub(super) enabled: Vec<u32>,
     pub(super) stack_size: usize,
     /// The lowest address of all stacks, and the highest.
     pub(super) stacks: (usize, usize),
@@ -150,7 +149,6 @@ impl Machine {
             threads: Vec::new(),
             alive: Vec::new(),
             order: Vec::new(),
-            enabled: Vec::new(),
             stack_size,
             stacks: (usize::MAX, 0),
             children: Vec::new(),
@@ -343,8 +341,7 @@ impl Machine {
         if let Some(expected) = self.trace.expected() {
             let thread = expected.thread;
             let record = self.threads.get(thread as usize);
-            if record.is_some_and(|r| r.state == State::Pending && r.can_run(&self.trace.locations))
-            {
+            if record.is_some_and(|record| record.can_run(&self.trace.locations)) {
                 return Some(thread);
             }
             self.diverges();
@@ -355,13 +352,13 @@ impl Machine {
 
     /// As [`Machine::schedule`], where nothing is repeated.
     fn decide(&mut self) -> Option<u32> {
-        self.enabled.clear();
-        for &thread in &self.alive {
-            if self.threads[thread as usize].can_run(&self.trace.locations) {
-                self.enabled.push(thread);
-            }
-        }
-        if self.enabled.is_empty() {
+        let view = View {
+            trace: &self.trace,
+            current: self.current,
+            threads: &self.threads,
+            alive: &self.alive,
+        };
+        if !view.can_run(self.current) && view.enabled().next().is_none() {
             self.end = Some(if self.alive.is_empty() {
                 End::Complete
             } else {
@@ -373,12 +370,6 @@ impl Machine {
             self.end = Some(End::TooLong);
             return None;
         }
-        let view = View {
-            trace: &self.trace,
-            enabled: &self.enabled,
-            current: self.current,
-            threads: &self.threads,
-        };
         // SAFETY: `run` keeps the strategy borrowed while the coroutines run, and uses it nowhere else.
         match unsafe { &mut *self.strategy }.next(&view) {
             Decision::Run(thread) => return Some(thread),

@@ -186,6 +186,15 @@ impl Access {
         self
     }
 
+    /// Whether it may replace the value of its location, if that is this one.
+    pub(crate) fn may_change(&self, value: u64) -> bool {
+        match self.kind {
+            Kind::Read => false,
+            Kind::Write => true,
+            Kind::Update => self.changes.is_none_or(|c| (c.holds)(value, c.argument)),
+        }
+    }
+
     /// The line of the user's that a printed trace shows; taken from `#[track_caller]` if not given.
     #[inline]
     pub fn at(mut self, caller: &'static Location<'static>) -> Access {

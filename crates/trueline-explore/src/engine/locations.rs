@@ -16,19 +16,20 @@ struct Slot {
 pub(crate) struct Locations {
     slots: Vec<Slot>,
     generation: u32,
-    used: usize,
+    /// Where the locations of this execution are.
+    used: Vec<u32>,
 }
 
 impl Default for Locations {
     fn default() -> Locations {
         let empty = Slot { location: 0, generation: 0, last: NONE, value: 0 };
-        Locations { slots: vec![empty; 64], generation: 1, used: 0 }
+        Locations { slots: vec![empty; 64], generation: 1, used: Vec::new() }
     }
 }
 
 impl Locations {
     pub(crate) fn clear(&mut self) {
-        self.used = 0;
+        self.used.clear();
         self.generation = self.generation.wrapping_add(1);
         if self.generation == 0 {
             self.slots.iter_mut().for_each(|slot| slot.generation = 0);
@@ -75,8 +76,8 @@ impl Locations {
             return std::mem::replace(&mut slot.last, touch);
         }
         *slot = Slot { location, generation: self.generation, last: touch, value };
-        self.used += 1;
-        if self.used * 2 > self.slots.len() {
+        self.used.push(at as u32);
+        if self.used.len() * 2 > self.slots.len() {
             self.grow();
         }
         NONE
@@ -90,18 +91,20 @@ impl Locations {
 
     /// Every location touched, in no particular order.
     pub(crate) fn all(&self) -> impl Iterator<Item = usize> + '_ {
-        let live = self.slots.iter().filter(|slot| slot.generation == self.generation);
-        live.map(|slot| slot.location)
+        self.used.iter().map(|&at| self.slots[at as usize].location)
     }
 
     fn grow(&mut self) {
         let empty = Slot { location: 0, generation: 0, last: NONE, value: 0 };
         let double = self.slots.len() * 2;
         let old = std::mem::replace(&mut self.slots, vec![empty; double]);
-        for slot in old.into_iter().filter(|slot| slot.generation == self.generation) {
-            let at = self.find(slot.location);
-            self.slots[at] = slot;
+        let mut used = std::mem::take(&mut self.used);
+        for at in &mut used {
+            let slot = old[*at as usize];
+            *at = self.find(slot.location) as u32;
+            self.slots[*at as usize] = slot;
         }
+        self.used = used;
     }
 }
 

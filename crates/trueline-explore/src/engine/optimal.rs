@@ -14,7 +14,9 @@
 //! as foreign, and leave out only what begins with an event of theirs: there the search is source-DPOR with sleep sets,
 //! which misses nothing, but may begin executions that it gives up.
 //!
-//! Choices of the environment are part of an event: all of them are explored before the thread falls asleep. It then sleeps with what any of them touched, which wakes it more often than need be.
+//! Choices of the environment are part of an event: all of them are explored before the thread falls asleep. Whatever is chosen, the event
+//! conflicts with all that any outcome conflicts with: else a schedule in which the choice was harmless would be taken to cover those
+//! in which it is not. That costs executions that differ only in the order of a harmless outcome.
 //!
 //! **Invariant**: if the environment chooses nothing, no execution repeats another up to the order of independent events; if moreover
 //! every effect is foretold exactly, none is given up because all that can run is asleep (`blocked` counts those).
@@ -44,8 +46,6 @@ struct Node {
     choice: u32,
     first_choice: u32,
     choices: u32,
-    /// Of the event over all choices tried, where there are several; else the trace has it.
-    footprint: Footprint,
     sleepers: Vec<Sleeper>,
     /// The wakeup tree, without the branch under way.
     pending: u32,
@@ -60,7 +60,6 @@ impl Default for Node {
             choice: 0,
             first_choice: 0,
             choices: 1,
-            footprint: Footprint::new(0, false),
             sleepers: Vec::new(),
             pending: NONE,
             expected: None,
@@ -118,12 +117,11 @@ impl Optimal {
         self.decided.saturating_sub(1)
     }
 
-    /// Makes it as new; keeps its memory.
+    /// Makes it as new; keeps its memory. A node is made as new when the event before it runs, and the first one here.
     pub(crate) fn renew(&mut self) {
-        for node in &mut self.nodes {
-            let sleepers = std::mem::take(&mut node.sleepers);
-            *node = Node { sleepers, ..Node::default() };
-            node.sleepers.clear();
+        if let Some(root) = self.nodes.first_mut() {
+            root.sleepers.clear();
+            root.pending = NONE;
         }
         self.trees.clear();
         (self.decided, self.compared, self.blocked) = (0, 0, 0);
@@ -173,14 +171,12 @@ impl Optimal {
             if node.pending == NONE {
                 continue;
             }
-            let event = &trace.event(depth as u32).footprint;
-            let footprint = if node.choices > 1 { &node.footprint } else { event }.clone();
+            let footprint = trace.event(depth as u32).footprint.clone();
             node.sleepers.push(Sleeper { thread: node.thread, footprint, foreign: false });
             if let Some(branch) = node.next_branch(&mut self.trees) {
                 node.thread = branch.thread;
                 node.expected = Some(branch.footprint.location);
                 (node.choice, node.first_choice, node.choices) = (branch.choice, branch.choice, 1);
-                node.footprint = Footprint::new(0, false);
                 (self.decided, self.compared) = (depth + 1, depth);
                 self.prepare(depth + 1);
                 self.nodes[depth + 1].pending = branch.first_child;
@@ -197,13 +193,13 @@ impl Strategy for Optimal {
         self.prepare(depth);
         if depth < self.decided {
             let thread = self.nodes[depth].thread;
-            let can = view.enabled.contains(&thread);
+            let can = view.can_run(thread);
             return if can { Decision::Run(thread) } else { Decision::Diverged };
         }
         let mut subtree = NONE;
         let node = &mut self.nodes[depth];
         if let Some(branch) = node.next_branch(&mut self.trees) {
-            if !view.enabled.contains(&branch.thread) {
+            if !view.can_run(branch.thread) {
                 return Decision::Diverged;
             }
             node.thread = branch.thread;
@@ -213,19 +209,18 @@ impl Strategy for Optimal {
         } else {
             node.estrange_sleepers();
             let awake = |thread: &u32| !node.sleeps(*thread);
-            let current = view.enabled.contains(&view.current) && awake(&view.current);
-            let chosen =
-                if current { Some(view.current) } else { view.enabled.iter().copied().find(awake) };
+            let current = view.can_run(view.current) && awake(&view.current);
+            let chosen = if current { Some(view.current) } else { view.enabled().find(awake) };
             let Some(thread) = chosen else {
                 self.blocked += 1;
                 return Decision::GiveUp;
             };
             node.thread = thread;
             node.choice = 0;
+            node.expected = None;
         }
         node.first_choice = node.choice;
         node.choices = 1;
-        node.footprint = Footprint::new(0, false);
         self.decided = depth + 1;
         self.prepare(depth + 1);
         self.nodes[depth + 1].pending = subtree;
@@ -248,17 +243,13 @@ impl Strategy for Optimal {
             return false;
         }
         let (before, after) = self.nodes.split_at_mut(depth + 1);
-        let (node, next) = (&mut before[depth], &mut after[0]);
-        if node.choices > 1 {
-            if node.footprint.location == event.footprint.location {
-                node.footprint.join(&event.footprint);
-            } else {
-                node.footprint.clone_from(&event.footprint);
+        let (node, next) = (&before[depth], &mut after[0]);
+        next.sleepers.clear();
+        for sleeper in &node.sleepers {
+            if !sleeper.footprint.conflicts(&event.footprint) {
+                next.sleepers.push(sleeper.clone());
             }
         }
-        let still = node.sleepers.iter().filter(|s| !s.footprint.conflicts(&event.footprint));
-        next.sleepers.clear();
-        next.sleepers.extend(still.cloned());
         true
     }
 }

@@ -21,7 +21,6 @@ use smallvec::SmallVec;
 
 use super::arena::Arena;
 use super::footprint::Footprint;
-use super::interface::Kind;
 use super::optimal::Sleeper;
 use super::races::{Race, Races};
 use super::strategy::{BlockedThread, Decision, Strategy, View, choose_again};
@@ -293,11 +292,7 @@ impl Tree {
                 index
             };
             let node = self.node_mut(index);
-            if node.alternative {
-                node.footprint.join(&footprint);
-            } else {
-                node.footprint = footprint;
-            }
+            node.footprint = footprint;
             node.sleepers = sleepers;
             node.choice = step.choice;
             node.executed = true;
@@ -308,7 +303,7 @@ impl Tree {
                 self.waiting.push(parent);
             }
             if step.choices > 1 {
-                self.add_choices(index, trace.event(depth as u32).access.kind, step.choices);
+                self.add_choices(index, step.choices);
             }
         }
         if let Some(depth) = worker.asleep_at {
@@ -317,7 +312,7 @@ impl Tree {
     }
 
     /// What else the environment may choose in an event: branches beside it, explored freely.
-    fn add_choices(&mut self, index: u32, kind: Kind, choices: u32) {
+    fn add_choices(&mut self, index: u32, choices: u32) {
         let (parent, thread, choice) = {
             let node = self.node(index);
             (node.parent, node.thread, node.choice)
@@ -325,9 +320,7 @@ impl Tree {
         if self.node(index).alternative {
             return;
         }
-        let mut footprint = self.node(index).footprint.clone();
-        footprint.wrote |= kind != Kind::Read;
-        self.node_mut(index).footprint = footprint.clone();
+        let footprint = self.node(index).footprint.clone();
         let position = siblings_position(self, parent, index);
         for (offset, other) in (0..choices).filter(|&c| c != choice).enumerate() {
             let mut node = Node::new(parent, thread, other, footprint.clone());
@@ -538,15 +531,15 @@ impl Strategy for Worker {
                 self.slept_out = true;
                 return Decision::GiveUp;
             }
-            let can = view.enabled.contains(&step.thread);
+            let can = view.can_run(step.thread);
             return if can { Decision::Run(step.thread) } else { Decision::Diverged };
         }
         step.sleepers.iter_mut().for_each(|sleeper| sleeper.foreign = true);
         let awake = |thread: &u32| step.sleepers.iter().all(|s| s.thread != *thread);
-        let chosen = if view.enabled.contains(&view.current) && awake(&view.current) {
+        let chosen = if view.can_run(view.current) && awake(&view.current) {
             Some(view.current)
         } else {
-            view.enabled.iter().copied().find(awake)
+            view.enabled().find(awake)
         };
         let Some(thread) = chosen else {
             self.slept_out = true;

@@ -48,8 +48,12 @@ impl Races {
         mut found: impl FnMut(Race),
     ) {
         for index in from as u32..trace.len() as u32 {
-            let event = trace.event(index);
             let touches = trace.touches_of(index);
+            // Nobody has touched these before.
+            if touches.iter().all(|touch| touch.previous == NONE) {
+                continue;
+            }
+            let event = trace.event(index);
             let walk = Walk {
                 trace,
                 access: &event.access,
@@ -206,11 +210,7 @@ impl Walk<'_> {
     }
 
     fn race(&self, first: u32, value: u64) -> Race {
-        let wrote = match self.access.kind {
-            Kind::Read => false,
-            Kind::Write => true,
-            Kind::Update => self.access.changes.is_none_or(|c| (c.holds)(value, c.argument)),
-        };
+        let wrote = self.access.may_change(value);
         let footprint = Footprint {
             location: self.access.location,
             wrote,

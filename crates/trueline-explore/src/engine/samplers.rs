@@ -50,6 +50,8 @@ pub(crate) struct Sample {
     changes: Vec<usize>,
     fallen: u64,
     last: Option<Access>,
+    /// The threads that can run, while one of them is drawn.
+    enabled: Vec<u32>,
 }
 
 impl Sample {
@@ -61,7 +63,8 @@ impl Sample {
             changes = (1..depth).map(|_| 1 + rng.below(length.max(1) as u64) as usize).collect();
         }
         let priorities = Vec::new();
-        Sample { sampler, rng, priorities, changes, fallen: 1 << 32, last: None }
+        let enabled = Vec::new();
+        Sample { sampler, rng, priorities, changes, fallen: 1 << 32, last: None, enabled }
     }
 
     fn priority(&mut self, thread: u32) -> u64 {
@@ -93,32 +96,36 @@ fn races(a: &Access, b: &Access) -> bool {
 
 impl Strategy for Sample {
     fn next(&mut self, view: &View<'_>) -> Decision {
+        let mut enabled = std::mem::take(&mut self.enabled);
+        enabled.clear();
+        enabled.extend(view.enabled());
         let chosen = match self.sampler {
-            Sampler::Random => view.enabled[self.rng.below(view.enabled.len() as u64) as usize],
+            Sampler::Random => enabled[self.rng.below(enabled.len() as u64) as usize],
             Sampler::Pct { .. } => {
-                let mut best = self.highest(view.enabled);
+                let mut best = self.highest(&enabled);
                 for _ in 0..self.changes.iter().filter(|&&at| at == view.trace.len()).count() {
                     self.fallen -= 1;
                     self.priorities[best as usize] = self.fallen;
-                    best = self.highest(view.enabled);
+                    best = self.highest(&enabled);
                 }
                 best
             }
             Sampler::Pos => {
                 if let Some(last) = self.last.take() {
-                    for &thread in view.enabled {
+                    for &thread in &enabled {
                         if races(&last, view.pending(thread)) {
                             self.priority(thread);
                             self.priorities[thread as usize] = 0;
                         }
                     }
                 }
-                let best = self.highest(view.enabled);
+                let best = self.highest(&enabled);
                 self.priorities[best as usize] = 0;
                 self.last = Some(*view.pending(best));
                 best
             }
         };
+        self.enabled = enabled;
         Decision::Run(chosen)
     }
 

@@ -138,7 +138,7 @@ impl Strategy for Replay<'_> {
     fn next(&mut self, view: &View<'_>) -> Decision {
         // In a machine that runs nothing else, threads are numbered as they are spawned.
         match self.schedule.events.get(view.trace.len()) {
-            Some(&(thread, _)) if view.enabled.contains(&thread) => Decision::Run(thread),
+            Some(&(thread, _)) if view.can_run(thread) => Decision::Run(thread),
             Some(_) => Decision::Diverged,
             None => Decision::Run(view.current_or_first()),
         }

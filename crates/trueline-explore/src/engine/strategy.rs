@@ -7,7 +7,7 @@ use super::trace::Trace;
 
 /// Decides who runs. One file a strategy.
 pub(crate) trait Strategy {
-    /// Who makes the next event; `view.enabled` is not empty.
+    /// Who makes the next event; at least one thread can.
     fn next(&mut self, view: &View<'_>) -> Decision;
 
     /// One of `0..count`, for the event that is under way: number `trace.len()`.
@@ -39,17 +39,33 @@ pub(crate) enum Decision {
 /// What a strategy sees.
 pub(crate) struct View<'a> {
     pub(crate) trace: &'a Trace,
-    /// The threads that can run, in ascending order.
-    pub(crate) enabled: &'a [u32],
-    /// The one that ran last.
+    /// The thread that ran last.
     pub(crate) current: u32,
     pub(super) threads: &'a [Box<Thread>],
+    /// Those that have not ended, in ascending order.
+    pub(super) alive: &'a [u32],
 }
 
 impl View<'_> {
+    /// Whether a thread can make the next event.
+    #[inline]
+    pub(crate) fn can_run(&self, thread: u32) -> bool {
+        let record = self.threads.get(thread as usize);
+        record.is_some_and(|record| record.can_run(&self.trace.locations))
+    }
+
+    /// The threads that can run, in ascending order.
+    #[inline]
+    pub(crate) fn enabled(&self) -> impl Iterator<Item = u32> + '_ {
+        self.alive.iter().copied().filter(|&thread| self.can_run(thread))
+    }
+
     /// The thread that ran last, if it can go on; else the first that can run.
     pub(crate) fn current_or_first(&self) -> u32 {
-        if self.enabled.contains(&self.current) { self.current } else { self.enabled[0] }
+        if self.can_run(self.current) {
+            return self.current;
+        }
+        self.enabled().next().expect("one that can run")
     }
 
     /// The access that a thread will make next.

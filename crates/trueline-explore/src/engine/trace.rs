@@ -4,6 +4,9 @@
 //! `clock(e)[t]` is how many of thread `t`'s events happen before `e` or are `e`: event `f`, the `n`th of its thread,
 //! happens before `e` iff `clock(e)[thread of f] >= n`.
 //!
+//! **Choices.** An event in which the environment chose counts as one that wrote if it could have, whatever was chosen: it
+//! stands for all its outcomes when a schedule is taken to cover another.
+//!
 //! Clocks lie in one flat array and are kept from one execution to the next as far as both run the same way: a replayed
 //! event is compared with the one stored, nothing is computed again.
 //!
@@ -272,7 +275,7 @@ impl Trace {
         *past = Past { last: index, count: number };
         let footprint = Footprint {
             location: access.location,
-            wrote: effect.wrote,
+            wrote: effect.wrote || choice.1 > 1 && access.may_change(effect.before),
             block: access.block,
             watched,
         };
@@ -309,7 +312,7 @@ impl Trace {
                 event,
                 previous: NONE,
                 location: footprint.location,
-                wrote: effect.wrote,
+                wrote: footprint.wrote,
                 before: effect.before,
                 after: effect.after,
             };
