@@ -38,6 +38,8 @@ use crate::value::Value;
 const RECENT: usize = 256;
 /// Operations that explain something.
 type Reasons = SmallVec<[Id; 2]>;
+/// Times from and without the second, ascending and disjoint.
+type Slots = SmallVec<[(Time, Time); 4]>;
 
 /// No entry.
 pub(super) const NIL: u32 = u32::MAX;
@@ -86,8 +88,8 @@ struct Promise {
     /// Of what it is the removal.
     insert: Id,
     above: Option<Value>,
-    /// Slots that are left, ascending and disjoint, each from and without the second.
-    slots: Vec<(Time, Time)>,
+    /// Slots that are left.
+    slots: Slots,
     /// Inserts and removals of what took the other slots.
     covers: Vec<Id>,
 }
@@ -344,12 +346,9 @@ impl Container {
         (place != NIL).then(|| self.entry(place))
     }
 
-    /// The first return of an insert of a value inside that the promise is about.
-    fn first_inside(&self, above: Option<&Value>) -> Time {
-        match above {
-            None => self.get(self.head).map_or(NEVER, |entry| entry.returned),
-            Some(_) => self.inside(above).map(|entry| entry.returned).min().unwrap_or(NEVER),
-        }
+    /// The first return of an insert of a value inside.
+    fn first_inside(&self) -> Time {
+        self.get(self.head).map_or(NEVER, |entry| entry.returned)
     }
 
     /// The removal `id`, of what `insert` put in, was in time to find nothing above from `from` up to now.
@@ -361,7 +360,7 @@ impl Container {
         from: Time,
         at: Time,
     ) -> Result<(), Clash> {
-        let mut slots = vec![(from, at)];
+        let mut slots: Slots = SmallVec::from_elem((from, at), 1);
         let mut covers = Vec::new();
         for cover in self.covers.iter().rev().take_while(|cover| cover.returned > from) {
             let matters = cover.to > from && cover.from < at && self.concerns(above, &cover.value);
@@ -385,7 +384,7 @@ impl Container {
     /// True where the promise has a slot in which nothing is inside, or nothing that has not to be gone by then anyway.
     fn is_kept(&self, promise: &Promise) -> bool {
         let above = promise.above.as_ref();
-        if promise.slots[0].0 < self.first_inside(above) {
+        if above.is_none() && promise.slots[0].0 < self.first_inside() {
             return true;
         }
         let mut slots = promise.slots.clone();
@@ -467,13 +466,12 @@ impl Container {
         waiting.retain(|promise| !self.is_kept(promise));
         for promise in &waiting {
             let (first, last) = (promise.slots[0].0, promise.slots[promise.slots.len() - 1].1);
-            let could: Vec<Id> =
-                self.takers().take_while(|open| open.call < last).map(|open| open.id).collect();
-            let inside = self.inside(promise.above.as_ref()).filter(|e| e.returned <= first);
-            let some: Vec<&Entry> = inside.take(could.len() + 1).collect();
-            if some.len() > could.len() {
-                let ids = some.iter().map(|entry| entry.insert).chain(could);
-                return Err(promise.broken(ids));
+            let could = || self.takers().take_while(|open| open.call < last);
+            let inside = || self.inside(promise.above.as_ref()).filter(|e| e.returned <= first);
+            let most = could().count();
+            if inside().nth(most).is_some() {
+                let inserts = inside().take(most + 1).map(|entry| entry.insert);
+                return Err(promise.broken(inserts.chain(could().map(|open| open.id))));
             }
         }
         self.waiting = waiting;
@@ -537,11 +535,11 @@ impl Promise {
 }
 
 /// Takes the slots from `from` up to `to` away; false where none were there.
-fn subtract(slots: &mut Vec<(Time, Time)>, from: Time, to: Time) -> bool {
+fn subtract(slots: &mut Slots, from: Time, to: Time) -> bool {
     if slots.iter().all(|&(a, b)| b <= from || a >= to) {
         return false;
     }
-    let mut left = Vec::with_capacity(slots.len() + 1);
+    let mut left = Slots::new();
     for &(a, b) in slots.iter() {
         left.extend([(a, b.min(from)), (a.max(to), b)].into_iter().filter(|(a, b)| a < b));
     }
