@@ -316,7 +316,9 @@ impl Watcher<'_> {
         let time = trueline_report::seconds(seconds);
         match why {
             Some(why) => {
-                format!("unknown: {name}: from here on: {why}\n  fine until here: {seen}, {time}\n")
+                format!(
+                    "unknown: {name}: from here on: {why}\n  no violation found: {seen}, {time}\n"
+                )
             }
             None => format!("{verdict}: {name}: {seen}, {time}\n"),
         }

@@ -338,3 +338,59 @@ fn the_reason_is_true_of_a_sequential_history_that_repeats_a_value() {
     assert_eq!(run.code, 0);
     assert!(run.stdout.contains("values differ where operations overlap"), "{run:?}");
 }
+
+#[test]
+fn a_prefix_is_told_of_the_key_where_the_specification_splits() {
+    let history = "\
+{\"schema\":\"trueline-history/1\",\"spec\":\"set\"}
+{\"process\":0,\"call\":\"contains\",\"args\":[1]}
+{\"process\":1,\"call\":\"contains\",\"args\":[2]}
+{\"process\":1,\"return\":true}
+{\"process\":0,\"return\":true}
+";
+    // 2 was not there either, and that was seen before.
+    let run = Folder::new().with("h.jsonl", history).run("check h.jsonl");
+    assert_eq!(run.code, 1, "{run:?}");
+    assert!(run.stdout.contains("Of the operations on its key"), "{}", run.stdout);
+}
+
+#[test]
+fn a_value_that_is_pushed_again_is_told_anew() {
+    let operations = ["push 1", "pop 1", "push 1", "pop 1", "pop 1", "pop 1", "pop 1", "pop 1"];
+    let history = |count: usize| {
+        let mut text = String::from(
+            "{\"schema\":\"trueline-history/1\",\"spec\":\"relaxed-stack:stutter=2\"}\n",
+        );
+        for operation in &operations[..count] {
+            text += match *operation {
+                "pop 1" => "{\"process\":0,\"call\":\"pop\"}\n{\"process\":0,\"return\":1}\n",
+                _ => {
+                    "{\"process\":0,\"call\":\"push\",\"args\":[1]}\n{\"process\":0,\"return\":null}\n"
+                }
+            };
+        }
+        text
+    };
+    let f = Folder::new().with("five.jsonl", history(7)).with("six.jsonl", history(8));
+    assert_eq!(f.run("check five.jsonl").code, 0);
+    assert_eq!(f.run("check six.jsonl").code, 1);
+}
+
+#[test]
+fn an_insertion_that_was_refused_is_not_taken_for_one() {
+    let history = "\
+{\"schema\":\"trueline-history/1\",\"spec\":\"queue\"}
+{\"process\":0,\"call\":\"enq\",\"args\":[1]}
+{\"process\":0,\"return\":false}
+";
+    let run = Folder::new().with("h.jsonl", history).run("check h.jsonl");
+    assert_eq!(run.code, 2, "{run:?}");
+    assert!(run.stderr.contains("recorded as failed"), "{}", run.stderr);
+}
+
+#[test]
+fn calls_of_a_set_with_initial_contents_are_read_as_they_are_written() {
+    let history = "# @object atomic-set:init=[3]\n[1] call remove(1)\n[1] return false\n[2] call remove(3)\n[2] return true\n";
+    let run = Folder::new().with("h.calls", history).run("check h.calls");
+    assert_eq!(run.code, 0, "{run:?}");
+}

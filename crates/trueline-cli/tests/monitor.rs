@@ -267,3 +267,50 @@ fn a_file_that_grows_is_followed_until_an_interrupt() {
     child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(1), "{said}");
 }
+
+/// A stream of operations one after the other: method, arguments, result.
+fn one_by_one(spec: &str, operations: &[(&str, &str, &str)]) -> String {
+    let mut text = format!("{{\"schema\":\"trueline-history/1\",\"spec\":\"{spec}\"}}\n");
+    for (call, args, result) in operations {
+        text += &format!("{{\"process\":0,\"call\":\"{call}\",\"args\":{args}}}\n");
+        text += &format!("{{\"process\":0,\"return\":{result}}}\n");
+    }
+    text
+}
+
+#[test]
+fn keys_of_a_map_are_not_one_register() {
+    let puts = [("put", "[\"x\",1]", "null"), ("put", "[\"x\",2]", "null")];
+    let stale = [("get", "[\"x\"]", "2"), ("get", "[\"y\"]", "2")];
+    let fine = [("get", "[\"x\"]", "2"), ("get", "[\"y\"]", "null")];
+    let f = Folder::new()
+        .with("bad.jsonl", one_by_one("map", &[puts, stale].concat()))
+        .with("good.jsonl", one_by_one("map", &[puts, fine].concat()));
+    for algorithm in ["exact", "saturate"] {
+        let run = f.run(&format!("monitor --algorithm {algorithm} bad.jsonl"));
+        assert_eq!(run.code, 1, "{algorithm}: {run:?}");
+        let run = f.run(&format!("monitor --algorithm {algorithm} good.jsonl"));
+        assert_eq!(run.code, 0, "{algorithm}: {run:?}");
+    }
+    let puts = [("put", "[\"x\",\"a\"]", "null"), ("get", "[\"x\"]", "\"a\"")];
+    let f = Folder::new()
+        .with("bad.jsonl", one_by_one("kv", &[&puts[..], &[("get", "[1]", "\"a\"")]].concat()))
+        .with("good.jsonl", one_by_one("kv", &[&puts[..], &[("get", "[1]", "\"\"")]].concat()));
+    assert_eq!(f.run("monitor bad.jsonl").code, 1);
+    assert_eq!(f.run("monitor good.jsonl").code, 0);
+}
+
+#[test]
+fn a_stack_tells_what_it_has_put_off_before_it_gives_up() {
+    let wrong = [("push", "[1]", "null"), ("push", "[2]", "null"), ("pop", "[]", "1")];
+    for (method, args) in [("push", "[2]"), ("peek", "[]")] {
+        let stream = one_by_one("stack", &[&wrong[..], &[(method, args, "null")]].concat());
+        let run = Folder::new().run_with("monitor -", stream.as_bytes());
+        assert_eq!(run.code, 1, "{method}: {run:?}");
+    }
+    // Where there is nothing to tell, nothing is claimed of the event that could not be judged.
+    let right = [("push", "[1]", "null"), ("push", "[1]", "null")];
+    let run = Folder::new().run_with("monitor -", one_by_one("stack", &right).as_bytes());
+    assert_eq!(run.code, 3, "{run:?}");
+    assert!(run.stdout.contains("no violation found: 3 events"), "{run:?}");
+}

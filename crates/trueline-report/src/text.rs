@@ -314,7 +314,9 @@ fn prefix(case: &Case, explanation: &Explanation, look: &Look) -> Document {
             )
         }
     } else {
-        format!("An order explains everything up to the return of {what}{called}, but not that.")
+        format!(
+            "Of the operations on its key, an order explains those up to the return of {what}{called}, but not that."
+        )
     };
     document.extend(paragraph(&text, look));
     document

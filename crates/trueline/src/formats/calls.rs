@@ -134,7 +134,9 @@ pub(super) fn is_removal(method: &[u8]) -> bool {
 
 /// True where removals return a value rather than being told which one to remove.
 pub(super) fn removals_return(object: &[u8]) -> bool {
-    !matches!(object, b"set" | b"multiset" | b"map" | b"kv")
+    let name = object.split(|&b| b == b':').next().unwrap_or(object);
+    let name = name.strip_prefix(b"atomic-").unwrap_or(name);
+    !matches!(name, b"set" | b"multiset" | b"map" | b"kv")
 }
 
 fn call(

@@ -140,8 +140,15 @@ pub(super) fn number(value: &Value) -> Result<i64, String> {
 }
 
 /// The result of a method that tells nothing: whatever a format writes there is an echo.
-pub(super) fn nothing(_: &Value) -> Result<Value, String> {
-    Ok(Value::Nil)
+pub(super) fn nothing(value: &Value) -> Result<Value, String> {
+    match value {
+        Value::Bool(false) => {
+            Err("expected no result, found false: what was refused is recorded as \
+                                   failed, since it did not happen"
+                .into())
+        }
+        _ => Ok(Value::Nil),
+    }
 }
 
 /// A result that is true or false; `nil` says what no result means.

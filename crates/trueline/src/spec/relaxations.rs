@@ -348,9 +348,12 @@ impl Spec for Relaxed {
             Add(value) => {
                 if !value.is_nil() && ret.is_none_or(Value::is_nil) {
                     let mut after = state.clone();
-                    let turn = after.items.last().cloned();
+                    let turn = state.items.last();
                     self.add(&mut after, value.clone());
-                    if self.relaxation.stutter > 1 && after.items.last() != turn.as_ref() {
+                    // Of a stack it is the new value's turn, even if it equals the one before, and in a priority queue it may be.
+                    let is_its_turn =
+                        self.turn != Turn::Oldest && after.items.last() == Some(value);
+                    if self.relaxation.stutter > 1 && (is_its_turn || turn.is_none()) {
                         after.count = 0;
                     }
                     // A stack and a priority queue may put an early value back.

@@ -123,6 +123,11 @@ trait Engine: Send {
         Ok(())
     }
 
+    /// An event could not be judged, and none that follows will be: decides what was put off before it.
+    fn give_up(&mut self) -> Result<(), Stop> {
+        Ok(())
+    }
+
     /// The stream is over; what is open stays so.
     fn finish(&mut self) -> Result<(), Stop>;
 

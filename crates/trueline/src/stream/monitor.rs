@@ -1,5 +1,8 @@
 //! The monitor of a stream of events: checks that they follow the rules of a history, hands them to the engine of their
-//! object, and explains what it finds.
+//! object, or of their key where the specification tells keys apart, and explains what it finds.
+
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
 
 use super::container::first_time;
 use super::records::{Record, Records};
@@ -70,8 +73,9 @@ pub struct Monitor<S: Spec> {
     spec: S,
     canonical: Canonical<S::Op, S::Ret>,
     algorithm: Algorithm,
-    /// One for each object.
     engines: Vec<Box<dyn Engine>>,
+    /// Which engine decides what: by object, and by the key that the specification tells.
+    engine_of: HashMap<(u32, Option<u64>), u32, FixedState>,
     parts: Vec<Part>,
     processes: Vec<Value>,
     /// The open operation of each process.
@@ -98,6 +102,7 @@ impl<S: Spec> Monitor<S> {
             canonical,
             algorithm: Algorithm::Exact,
             engines: Vec::new(),
+            engine_of: HashMap::default(),
             parts: Vec::new(),
             processes: Vec::new(),
             open: Vec::new(),
@@ -124,13 +129,46 @@ impl<S: Spec> Monitor<S> {
 
     /// The number of a new object.
     pub fn object(&mut self, part: Part) -> Result<u32, String> {
-        match engine(self.algorithm, self.canonical.kind, &self.canonical.initial) {
-            Ok(engine) => self.engines.push(engine),
-            Err(Stop::Unfit(why)) => return Err(why),
-            Err(Stop::Clash(_)) => return Err("its initial contents are impossible".into()),
-        }
+        // What cannot be watched at all is said at once.
+        self.fresh_engine()?;
         self.parts.push(part);
         Ok(self.parts.len() as u32 - 1)
+    }
+
+    /// An engine for an object, or for a key of it, of which nothing was seen.
+    fn fresh_engine(&self) -> Result<Box<dyn Engine>, String> {
+        let engine = match self.is_forgiving {
+            true => forgiving_engine(self.canonical.kind),
+            false => engine(self.algorithm, self.canonical.kind, &self.canonical.initial),
+        };
+        engine.map_err(|stop| match stop {
+            Stop::Unfit(why) => why,
+            Stop::Clash(_) => "its initial contents are impossible".into(),
+        })
+    }
+
+    /// The number of the engine that decides an operation.
+    fn engine_for(&mut self, part: u32, op: &S::Op) -> Result<u32, String> {
+        let key = match self.canonical.kind {
+            // These engines tell keys apart themselves.
+            Kind::Set | Kind::Mutex | Kind::Snapshot => None,
+            _ => self.spec.partition(op),
+        };
+        if let Some(&engine) = self.engine_of.get(&(part, key)) {
+            return Ok(engine);
+        }
+        let is_mixed = match key {
+            Some(_) => self.engine_of.contains_key(&(part, None)),
+            None => self.engine_of.keys().any(|of| of.0 == part),
+        };
+        if is_mixed {
+            let shown = self.spec.show(op, None);
+            return Err(format!("of {shown} and others, some touch one key and some touch all"));
+        }
+        self.engines.push(self.fresh_engine()?);
+        let number = self.engines.len() as u32 - 1;
+        self.engine_of.insert((part, key), number);
+        Ok(number)
     }
 
     /// What was seen so far.
@@ -184,12 +222,17 @@ impl<S: Spec> Monitor<S> {
         record.returned = now;
         record.result = result;
         let action = (self.canonical.action)(&record.op, record.result.as_ref());
-        let part = record.part as usize;
+        let engine = record.engine as usize;
         let stop = match action {
-            Some(action) => self.engines[part].returns(id, now, &action),
+            Some(action) => self.engines[engine].returns(id, now, &action),
             None => {
                 let shown = self.spec.show(&record.op, record.result.as_ref());
-                Err(Stop::Unfit(format!("the monitor has no rule for {shown}")))
+                let why = format!("the monitor has no rule for {shown}");
+                if !self.spec.observes(&record.op, record.result.as_ref()) {
+                    // What it has changed may explain what seems a violation.
+                    return Err(Stopped::Unknown(why));
+                }
+                Err(Stop::Unfit(why))
             }
         };
         stop.map_err(|stop| self.stopped(stop))?;
@@ -231,18 +274,10 @@ impl<S: Spec> Monitor<S> {
         self.open.fill(NONE);
         self.records = Records::new();
         self.trial = self.trial.take().map(|_| Vec::new());
-        for engine in &mut self.engines {
-            let fresh = match state_is_known {
-                true => self::engine(self.algorithm, self.canonical.kind, &self.canonical.initial),
-                false => forgiving_engine(self.canonical.kind),
-            };
-            *engine = fresh.map_err(|stop| match stop {
-                Stop::Unfit(why) => why,
-                Stop::Clash(_) => "its initial contents are impossible".into(),
-            })?;
-        }
         self.is_forgiving = !state_is_known;
-        Ok(())
+        self.engines.clear();
+        self.engine_of.clear();
+        if self.parts.is_empty() { Ok(()) } else { self.fresh_engine().map(drop) }
     }
 
     fn calls(
@@ -263,14 +298,16 @@ impl<S: Spec> Monitor<S> {
         }
         let Position { line, column } = position;
         let may = may(&self.spec, &self.canonical, &op);
+        let engine = self.engine_for(part, &op).map_err(Stopped::Unknown)?;
         let (returned, result) = (NEVER, None);
-        let record = Record { process, part, line, column, call: now, returned, op, result };
+        let record =
+            Record { process, part, engine, line, column, call: now, returned, op, result };
         let id = self.records.add(record);
         self.open[process as usize] = id;
         self.tally.operations += 1;
         self.tally.most_held = self.tally.most_held.max(self.records.len() as u64);
         let called = match may {
-            Ok(may) => self.engines[part as usize].call(id, now, may.as_ref()),
+            Ok(may) => self.engines[engine as usize].call(id, now, may.as_ref()),
             Err(why) => Err(Stop::Unfit(why)),
         };
         called.map_err(|stop| self.stopped(stop))
@@ -300,7 +337,7 @@ impl<S: Spec> Monitor<S> {
         failed: bool,
     ) -> Result<(), Stopped<S::Op, S::Ret>> {
         let Some(record) = self.records.get(id) else { return Ok(()) };
-        let part = record.part as usize;
+        let engine = record.engine as usize;
         let is_mute = !self.spec.observes(&record.op, None)
             && (self.canonical.action)(&record.op, None).is_none();
         if is_mute && !failed {
@@ -308,7 +345,7 @@ impl<S: Spec> Monitor<S> {
             return Err(Stopped::Unknown(format!("the monitor has no rule for {shown}")));
         }
         let told = match may(&self.spec, &self.canonical, &record.op) {
-            Ok(may) => tell(self.engines[part].as_mut(), may.as_ref()),
+            Ok(may) => tell(self.engines[engine].as_mut(), may.as_ref()),
             Err(why) => Err(Stop::Unfit(why)),
         };
         if failed {
@@ -325,10 +362,14 @@ impl<S: Spec> Monitor<S> {
         });
     }
 
-    /// Tests the claim of the specification to be of a kind, on the first operations.
+    /// Tests the claim of the specification to be of a kind, on those of the first operations that one engine decides.
     fn test_claim(&mut self) -> Result<(), Stopped<S::Op, S::Ret>> {
-        let Some(trial) = self.trial.take() else { return Ok(()) };
-        let (history, _) = self.records.history(&trial, &self.processes, &self.parts);
+        let Some(mut trial) = self.trial.take() else { return Ok(()) };
+        let engine_of = |id: &Id| self.records.peek(*id).map(|record| record.engine);
+        trial.sort_by_key(engine_of);
+        let groups = trial.chunk_by(|a, b| engine_of(a) == engine_of(b));
+        let Some(trial) = groups.max_by_key(|group| group.len()) else { return Ok(()) };
+        let (history, _) = self.records.history(trial, &self.processes, &self.parts);
         let all: Vec<u32> = (0..history.len() as u32).collect();
         trust(&self.spec, &self.canonical, &history, &all).map_err(Stopped::Unknown)
     }
@@ -336,8 +377,12 @@ impl<S: Spec> Monitor<S> {
     /// Explains a clash.
     fn stopped(&mut self, stop: Stop) -> Stopped<S::Op, S::Ret> {
         let clash = match stop {
-            Stop::Unfit(why) => return Stopped::Unknown(why),
             Stop::Clash(clash) => clash,
+            // What was put off may be a violation that was complete before.
+            Stop::Unfit(why) => match self.engines.iter_mut().try_for_each(|e| e.give_up()) {
+                Err(Stop::Clash(clash)) => clash,
+                _ => return Stopped::Unknown(why),
+            },
         };
         // A claim that is not true makes violations that are none.
         if let Err(untrue) = self.test_claim() {
@@ -350,6 +395,15 @@ impl<S: Spec> Monitor<S> {
         let place = |id: Id| ids.iter().position(|&other| other == id).map(|place| place as u32);
         let reason = clash.reason.as_ref().and_then(|blame| blame.renamed(place));
         let verdict = self.explain(&clash, &history, reason);
+        if let Verdict::Unknown(unknown) = verdict {
+            return Stopped::Unknown(match unknown.reason {
+                Reason::Exhausted(why) => why.to_string(),
+                Reason::NotApplicable(why) => why,
+                Reason::Disagreement(what) => format!(
+                    "an answer failed its second check, a bug in trueline or in the specification: {what}"
+                ),
+            });
+        }
         let outcome = Outcome {
             verdict,
             algorithm: self.algorithm(),
@@ -363,12 +417,12 @@ impl<S: Spec> Monitor<S> {
     /// True where a register has a value that may come from an open operation of which the specification does not say
     /// what it is before it has returned.
     fn is_rash(&self, clash: &Clash) -> bool {
-        let part_of = |id: &Id| self.records.peek(*id).map(|record| record.part);
-        let part = clash.operations.iter().find_map(part_of);
+        let engine_of = |id: &Id| self.records.peek(*id).map(|record| record.engine);
+        let engine = clash.operations.iter().find_map(engine_of);
         let is_mute = |id: &Id| {
             let record = self.records.peek(*id);
             record.is_some_and(|record| {
-                part.is_none_or(|part| record.part == part)
+                engine.is_none_or(|engine| record.engine == engine)
                     && !self.spec.observes(&record.op, None)
                     && (self.canonical.action)(&record.op, None).is_none()
             })

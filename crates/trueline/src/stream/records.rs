@@ -15,6 +15,8 @@ const FEW: usize = if cfg!(test) { 4 } else { 4096 };
 pub(super) struct Record<O, R> {
     pub(super) process: u32,
     pub(super) part: u32,
+    /// The engine that decides it.
+    pub(super) engine: u32,
     pub(super) line: u32,
     pub(super) column: u32,
     pub(super) call: Time,

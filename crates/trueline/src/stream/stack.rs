@@ -26,6 +26,7 @@
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 use smallvec::SmallVec;
 
 use super::recent::Recent;
@@ -128,9 +129,12 @@ impl Stack {
             later: Reasons::new(),
             earlier: Reasons::new(),
         };
-        match self.inside.insert(value.clone(), held) {
-            None => Ok(()),
-            Some(_) => Err(ambiguous(value)),
+        match self.inside.entry(value.clone()) {
+            Entry::Vacant(place) => {
+                place.insert(held);
+                Ok(())
+            }
+            Entry::Occupied(_) => Err(ambiguous(value)),
         }
     }
 
@@ -477,6 +481,10 @@ impl Engine for Stack {
             true => Ok(()),
             false => self.look(),
         }
+    }
+
+    fn give_up(&mut self) -> Result<(), Stop> {
+        self.finish()
     }
 
     fn finish(&mut self) -> Result<(), Stop> {
