@@ -181,7 +181,7 @@ pub(crate) struct MonitorArgs {
     #[arg(value_name = "FILE", default_value = "-")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// What the object should be: register, queue, stack, priority-queue, set or mutex, with parameters as in
+    /// What the object should be: register, queue, stack, priority-queue, set, mutex, map or kv, with parameters as in
     /// register:init=0. Left out: what the stream itself names
     #[arg(long, value_parser = parse_spec)]
     pub(crate) spec: Option<Arc<Named>>,
@@ -536,6 +536,19 @@ fn parse_rename(text: &str) -> Result<Rename, String> {
         }
         _ => Err("expected two names with = between them: offer=enq".into()),
     }
+}
+
+/// No name may become two others.
+pub(crate) fn ensure_distinct(renames: &[Rename]) -> anyhow::Result<()> {
+    for (i, rename) in renames.iter().enumerate() {
+        let from = &rename.from;
+        let again = renames[..i].iter().any(|other| other.from == *from);
+        anyhow::ensure!(
+            !again,
+            "--rename: {from} is renamed twice: expected one new name for each"
+        );
+    }
+    Ok(())
 }
 
 fn parse_spec(text: &str) -> Result<Arc<Named>, String> {

@@ -12,13 +12,14 @@ use trueline::{Algorithm, Budget, History, Outcome, Verdict, history};
 use trueline_report::{Case, Look, bytes, count};
 
 use crate::again::{self, Again};
-use crate::args::{CheckArgs, Keys};
+use crate::args::{CheckArgs, Keys, ensure_distinct};
 use crate::exit::Exit;
 use crate::input::{self, Failure, Reading};
 use crate::output::{self, Output, complain};
 use crate::progress;
 
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
+    ensure_distinct(&args.reading.rename)?;
     let algorithm = args.deciding.algorithm()?;
     let quasi = args.quasi.question(algorithm)?;
     let mut out = Output::new();

@@ -17,7 +17,7 @@ use trueline::{Budget, Value};
 use trueline_report::{Case, Look, SCHEMA, count, seconds};
 
 use crate::again::Again;
-use crate::args::{MonitorArgs, Online};
+use crate::args::{MonitorArgs, Online, ensure_distinct};
 use crate::exit::Exit;
 use crate::limits;
 use crate::output::{self, Output, complain};
@@ -44,6 +44,7 @@ pub(crate) fn run(args: &MonitorArgs) -> anyhow::Result<Exit> {
             names.join(",")
         }
     };
+    ensure_distinct(&args.rename)?;
     let interrupt = Interrupt::catch(&name, args)?;
     let start = Instant::now();
     let budget = limits::Limits { time: None, memory: args.memory }.budget();

@@ -62,3 +62,22 @@ fn round_up_looks_at_the_clock_where_no_order_is_worth_trying() {
         f.run("check --spec queue h.jsonl --quasi deq=0 --algorithm round-up --timeout 200ms");
     assert!(run.code == 3 && run.stdout.contains("time"), "{run:?}");
 }
+
+#[test]
+fn with_an_open_end_what_is_still_to_come_counts_and_is_named() {
+    let mut history = String::from("{\"schema\":\"trueline-history/1\",\"spec\":\"queue\"}\n");
+    for value in 1..=3 {
+        history += &format!(
+            "{{\"process\":0,\"call\":\"enq\",\"args\":[{value}]}}\n{{\"process\":0,\"return\":null}}\n"
+        );
+    }
+    for value in 2..=3 {
+        history +=
+            &format!("{{\"process\":0,\"call\":\"deq\"}}\n{{\"process\":0,\"return\":{value}}}\n");
+    }
+    let run = Folder::new().with("h.jsonl", history).run("check h.jsonl --quasi deq=? --end open");
+    assert_eq!(run.code, 0, "{run:?}");
+    let text = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("One that is still to come is out of order by 2 places."), "{text}");
+    assert!(text.contains("at best one that is to come is 2 places too late"), "{text}");
+}

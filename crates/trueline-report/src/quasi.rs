@@ -20,7 +20,7 @@ pub fn quasi_text(case: &Case, asked: &Quasi, found: &Finding, look: &Look) -> D
         return document;
     }
     document.gap();
-    document.extend(text::paragraph(&moved(case, found), look));
+    document.extend(text::paragraph(&moved(case, asked, found), look));
     if let (Some(needs), Some(least)) = (&found.needs, found.factor) {
         document.gap();
         let why = format!("A factor of {} does not do:", least - 1);
@@ -83,7 +83,7 @@ fn bounds(asked: &Quasi, found: &Finding) -> String {
 }
 
 /// What is out of order, and by how much.
-fn moved(case: &Case, found: &Finding) -> String {
+fn moved(case: &Case, asked: &Quasi, found: &Finding) -> String {
     let Verdict::Linearizable(_) = found.outcome.verdict else { return String::new() };
     if found.displaced.is_empty() {
         return "Nothing is out of order: the history is linearizable.".into();
@@ -109,5 +109,15 @@ fn moved(case: &Case, found: &Finding) -> String {
         true => "furthest ",
         false => "",
     };
-    format!("{many} {are} out of order: {named}{}.", furthest.join(", "))
+    let text = format!("{many} {are} out of order: {named}{}.", furthest.join(", "));
+    // The least factor is needed by some removal; if by none of these, by one that the open end allows for.
+    let most = found.displaced.iter().map(|d| d.1).max();
+    let is_least = asked.factors.to_string().contains("=?")
+        && (asked.reading, asked.end) == (Reading::Slots, trueline::quasi::End::Open);
+    match found.factor.filter(|&least| is_least && most.is_some_and(|most| most < least)) {
+        Some(least) => {
+            format!("{text} One that is still to come is out of order by {}.", places(least))
+        }
+        None => text,
+    }
 }

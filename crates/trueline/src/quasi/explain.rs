@@ -8,7 +8,7 @@
 
 use super::decide::{Answer, Question, decide, generally};
 use super::words::{Act, Word, Words};
-use super::{Algorithm, Bounds, Effort, Reading, run};
+use super::{Algorithm, Bounds, Effort, End, Reading, run};
 use crate::history::PENDING;
 use crate::verdict::Explanation;
 
@@ -191,10 +191,14 @@ fn sentence(
     question: &Question<'_>,
     show: &dyn Fn(u32) -> String,
 ) -> (String, Option<u32>) {
+    let to_come = match question.end {
+        End::Open => ", those still to come included,",
+        End::Closed => "",
+    };
     let how_far = match (question.reading, bounds.removals) {
-        (Reading::Slots, 0) => "has every removal in its turn".to_string(),
-        (Reading::Slots, 1) => "has every removal within 1 place of its turn".to_string(),
-        (Reading::Slots, k) => format!("has every removal within {k} places of its turn"),
+        (Reading::Slots, 0) => format!("has every removal{to_come} in its turn"),
+        (Reading::Slots, 1) => format!("has every removal{to_come} within 1 place of its turn"),
+        (Reading::Slots, k) => format!("has every removal{to_come} within {k} places of its turn"),
         (Reading::Uniform, k) => format!("is within {k} places of a legal order"),
         (Reading::Literal, k) => {
             let adds = match bounds.additions {
@@ -217,8 +221,8 @@ fn sentence(
                 return (text, None);
             };
             let count = core.len() as u32;
-            let real = certificate.order.iter().zip(moved).filter(|(o, _)| **o < count);
-            let furthest = real.max_by_key(|(o, moved)| (**moved, std::cmp::Reverse(**o)));
+            let all = certificate.order.iter().zip(moved);
+            let furthest = all.max_by_key(|(o, moved)| (**moved, std::cmp::Reverse(**o)));
             let Some((&o, &far)) = furthest.filter(|(_, far)| **far > bounds.removals) else {
                 return (format!("{text}; a factor of {} would do", least.factor), None);
             };
@@ -227,8 +231,14 @@ fn sentence(
                 true => "early",
                 false => "late",
             };
-            let operation = operations[o as usize];
             let places = if far == 1 { "1 place".to_string() } else { format!("{far} places") };
+            if o >= count {
+                return (
+                    format!("{text}; at best one that is to come is {places} too {which}"),
+                    None,
+                );
+            }
+            let operation = operations[o as usize];
             (
                 format!("{text}; at best `{}` is {places} too {which}", show(operation)),
                 Some(operation),
