@@ -148,7 +148,7 @@ const TABLE_2: [Row; 13] = [
 ];
 
 /// Random runs before the search, where there is a bug to be found.
-const BUG_WALKS: u64 = 20_000;
+const BUG_WALKS: u64 = 200_000;
 
 const MODES: [&str; 3] = ["normal", "simple", "polynomial"];
 
