@@ -107,7 +107,9 @@ pub(super) fn compile(
             true => labelled,
             false => !body.flow.begins_with_guard(start),
         };
-        let steps = body.flow.steps(start, fused, id, locations.len(), source)?;
+        // Where calls are invisible, a mark says which call it is the point of.
+        let told = if labelled { op.args.len() } else { 0 };
+        let steps = body.flow.steps(start, fused, (id, told), locations.len(), source)?;
         locations.extend(steps.locations);
         let results = types.leaves(&signature.result);
         operations.push(Operation {

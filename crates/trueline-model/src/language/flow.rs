@@ -105,19 +105,20 @@ impl Flow {
         walk.body(from, false, &mut Vec::new())
     }
 
-    /// Cuts the operation into steps. `first` is the id of the first location that will be made.
+    /// Cuts the operation into steps. `first` is the id of the first location that will be made; a mark tells the values of
+    /// the first `told` locals.
     pub(super) fn steps(
         &self,
         from: NodeIx,
         fused: bool,
-        operation: OpId,
+        (operation, told): (OpId, usize),
         first: LocationId,
         source: &str,
     ) -> Parsed<Steps> {
         let mut walk = Walk::new(self);
         walk.first = first;
         let entry = walk.body(from, !fused, &mut Vec::new())?;
-        let live = self.liveness();
+        let live = self.liveness(told);
         let mut locations = Vec::new();
         let mut done = 0;
         while done < walk.order.len() {
@@ -138,13 +139,13 @@ impl Flow {
 
     /// The own variables that the operation may read before it has written them.
     pub(super) fn needs_own(&self, from: NodeIx) -> Vec<VarId> {
-        let live = self.liveness();
+        let live = self.liveness(0);
         let own = &live[from].own;
         own.iter().enumerate().filter_map(|(v, live)| live.then_some(v)).collect()
     }
 
-    /// What is live before each node.
-    fn liveness(&self) -> Vec<Live> {
+    /// What is live before each node. A mark reads the first `told` locals.
+    fn liveness(&self, told: usize) -> Vec<Live> {
         let mut live = vec![Live::default(); self.nodes.len()];
         let mut changed = true;
         while changed {
@@ -157,6 +158,9 @@ impl Flow {
                     Node::Do { body, next, .. } => {
                         now.join(&live[*next]);
                         now.before_all(body);
+                        if body.iter().any(marks) {
+                            (0..told).for_each(|local| mark(&mut now.locals, local, true));
+                        }
                     }
                     Node::Branch { condition, yes, no, .. } => {
                         now.join(&live[*yes]);
@@ -173,6 +177,16 @@ impl Flow {
             }
         }
         live
+    }
+}
+
+fn marks(stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Lin(_) => true,
+        Stmt::If(_, yes, no) => yes.iter().chain(no).any(marks),
+        Stmt::While(_, body) => body.iter().any(marks),
+        Stmt::Choose(branches) => branches.iter().flatten().any(marks),
+        _ => false,
     }
 }
 
