@@ -9,6 +9,7 @@
 use std::collections::BTreeSet;
 
 use super::value::{Part, Value};
+use super::waits;
 use crate::language::Semantics;
 use crate::language::ast::{Ast, Block, Expr, ExprKind, Stmt, StmtKind};
 use crate::language::types::{Ty, Types};
@@ -177,9 +178,9 @@ impl<'w> Walk<'w> {
         Ok(value)
     }
 
-    /// The beginning of a statement that is a step as a whole.
-    fn boundary(&mut self) -> Walked<()> {
-        self.once(true, false, |_| Ok(Value::Nothing)).map(drop)
+    /// The beginning of a statement that is a step as a whole, and may have to wait.
+    fn boundary(&mut self, guard: bool) -> Walked<()> {
+        self.once(true, guard, |_| Ok(Value::Nothing)).map(drop)
     }
 
     pub(super) fn access(
@@ -240,7 +241,7 @@ impl<'w> Walk<'w> {
                 _ => false,
             };
         if costs {
-            self.boundary()?;
+            self.boundary(matches!(stmt.kind, StmtKind::Await(_) | StmtKind::Lock(_)))?;
         }
         match &stmt.kind {
             StmtKind::If(condition, then, otherwise) => {
@@ -252,7 +253,7 @@ impl<'w> Walk<'w> {
                 loop {
                     self.round(&mut rounds)?;
                     if pat {
-                        self.boundary()?;
+                        self.boundary(false)?;
                     }
                     if !self.truth(condition)? {
                         return Ok(Flow::Next);
@@ -282,7 +283,7 @@ impl<'w> Walk<'w> {
                 for value in low..=high {
                     self.round(&mut rounds)?;
                     if pat {
-                        self.boundary()?;
+                        self.boundary(false)?;
                     }
                     self.scope.push((name.text.clone(), ty.clone(), Value::Int(value)));
                     let flow = self.block(body)?;
@@ -294,7 +295,7 @@ impl<'w> Walk<'w> {
                     }
                 }
                 if pat {
-                    self.boundary()?;
+                    self.boundary(false)?;
                 }
                 Ok(Flow::Next)
             }
@@ -304,7 +305,7 @@ impl<'w> Walk<'w> {
             StmtKind::Return(Some(value)) => Ok(Flow::Return(self.value(value)?)),
             StmtKind::Atomic(body) => {
                 if self.free == 0 && !self.sequential {
-                    self.boundary()?;
+                    self.boundary(waits(body))?;
                 }
                 self.free += 1;
                 let flow = self.block(body)?;
@@ -427,6 +428,10 @@ impl<'w> Walk<'w> {
             if self.spent || self.choice(2) == 0 {
                 return Err(Stop::Suspended);
             }
+        }
+        if self.fine() && self.spent && !self.touches(condition) {
+            // What has happened in this step stays so, even if this waits for ever.
+            return Err(Stop::Suspended);
         }
         self.whole = Some(false);
         let holds = self.truth(condition);
