@@ -74,6 +74,8 @@ pub(crate) struct Walk<'w> {
     pub(crate) spent: bool,
     /// The operation is called in this step.
     pub(crate) calling: bool,
+    /// Something was written down in this step that does not count: a choice.
+    chosen: bool,
     /// Choices to take, and how many there were at each.
     pub(crate) script: Vec<usize>,
     pub(crate) arities: Vec<usize>,
@@ -123,6 +125,7 @@ impl<'w> Walk<'w> {
             at: 0,
             spent: false,
             calling: false,
+            chosen: false,
             script: Vec::new(),
             arities: Vec::new(),
             scope: Vec::new(),
@@ -163,8 +166,8 @@ impl<'w> Walk<'w> {
             if self.spent {
                 return Err(Stop::Suspended);
             }
-            // A call may stop before a guard, or pass through it: either is a run.
-            if guard && self.calling && self.choice(2) == 0 {
+            // A call or a choice may stop before a guard, or pass through it: either is a run.
+            if guard && (self.calling || self.chosen) && self.choice(2) == 0 {
                 return Err(Stop::Suspended);
             }
             self.spent = true;
@@ -173,6 +176,7 @@ impl<'w> Walk<'w> {
             self.whole = Some(true);
         }
         let value = perform(self)?;
+        self.chosen |= !counts;
         self.log.push(value.clone());
         self.at += 1;
         Ok(value)
@@ -423,14 +427,11 @@ impl<'w> Walk<'w> {
 
     /// A condition that is looked at as a whole, and may wait.
     fn guard(&mut self, condition: &Expr) -> Walked<bool> {
-        if self.fine() && self.calling && self.at == self.log.len() && self.touches(condition) {
-            // The call may end before the guard, and be a step of its own.
-            if self.spent || self.choice(2) == 0 {
-                return Err(Stop::Suspended);
-            }
-        }
-        if self.fine() && self.spent && !self.touches(condition) {
-            // What has happened in this step stays so, even if this waits for ever.
+        let new = self.fine() && self.at == self.log.len();
+        // What has happened in this step stays so, even if this waits for ever. The call may end before the guard, and be a step
+        // of its own, but for a guard on what the process knows: that keeps it from being called. A choice ends before any guard.
+        let may_stop = if self.calling { self.touches(condition) } else { self.chosen };
+        if new && (self.spent || may_stop && self.choice(2) == 0) {
             return Err(Stop::Suspended);
         }
         self.whole = Some(false);
