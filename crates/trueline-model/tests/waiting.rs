@@ -87,6 +87,8 @@ fn who_waits_for_what_it_has_read_waits_for_ever() {
     deadlock_free(&one("local a: 0..3\na = fetch_add(X, 1); a = X; await a == 2"), false);
     deadlock_free(&one("local a: 0..3\na = fetch_add(X, 1); await X == 2"), true);
     deadlock_free(&one("local a: 0..1\na = Y; a = choose(0, 1); await a == 1"), false);
+    let chooses = "local a: 0..1\na = Y; await a == 0; either { await Y == 1 } or { skip }";
+    deadlock_free(&one(chooses), false);
 }
 
 /// Nor is a choice taken back because a guard behind it is false, where a loop of choices goes round first.
