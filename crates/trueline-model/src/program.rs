@@ -234,7 +234,8 @@ pub enum Points {
     /// [`Stmt::Lin`] says where; calls and returns stay visible. The result is checked at the mark where it is given
     /// there, and at the return in any case.
     Marked,
-    /// [`Stmt::Lin`] says where and with which results; calls and returns are invisible, as in the paper's section 3.3.
+    /// [`Stmt::Lin`] says where and with which results, those of the return; calls and returns are invisible, as in the paper's
+    /// section 3.3. Where an operation may return without a mark or pass two, or changes its arguments before it, it is as [`Points::Marked`].
     Labelled,
 }
 

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `layout`, `code`, `step`, `scratch`, `heap` | a state as numbers and as bits; running one step of one process |
 //! | `label`, `spec_sets` | what a step shows; the determinised specification, hash-consed |
+//! | `marks` | whether marked points can stand for calls and returns |
 //! | `canonical` | symmetry: exact orbits |
 //! | `cartesian` | partial order reduction |
 //! | `table`, `expand`, `search` | the visited set; successors; breadth first search in parallel |
@@ -23,6 +24,7 @@ mod expand;
 mod heap;
 mod label;
 mod layout;
+mod marks;
 mod progress;
 mod published;
 mod scratch;

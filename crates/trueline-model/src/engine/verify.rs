@@ -12,6 +12,7 @@ use crate::program::{MOST_NODES, MOST_PROCESSES, Points, Program};
 use super::checkpoint;
 use super::expand::{Hit, Reductions, Wrong};
 use super::label::result_count;
+use super::marks;
 use super::search::{End, Pulse, Search};
 use super::simple::{self, Simple};
 use super::spec_sets::SpecSets;
@@ -172,7 +173,7 @@ pub fn verify(program: &Arc<Program>, options: &Options, budget: &Budget) -> Rep
     if let Some(simple) = &options.simple {
         return simple::verify(program, simple, options, budget);
     }
-    let points = if options.points { program.points } else { Points::None };
+    let points = if options.points { marks::trusted(program) } else { Points::None };
     let mut report = once(program, points, options, budget);
     if points != Points::None
         && let Verdict::Violation(counterexample) = &report.verdict

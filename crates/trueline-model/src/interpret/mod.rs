@@ -1,4 +1,5 @@
-//! An interpreter of models that shares no code with the engine: it replays counterexamples, and searches small models naively.
+//! An interpreter of models that shares no code with the engine: it replays counterexamples, and searches small models
+//! naively.
 //!
 //! It walks the syntax tree (`walk`) on values that mean what they are (`value`). [`replay`] accepts a counterexample if the
 //! model has a run with these processes taking these steps, showing these calls and returns and leaving
@@ -11,13 +12,13 @@ mod places;
 mod value;
 mod walk;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::engine::{Counterexample, Event, Reason};
-use crate::language::ast::{Stmt, StmtKind};
+use crate::language::ast::{Block, Stmt, StmtKind};
 use crate::language::types::{Ty, Types};
 use crate::language::{Model, Semantics};
-use crate::program::{Call, Points, Program};
+use crate::program::{Call, OpId, Points, Program};
 
 use history::{History, Seen};
 use value::Value;
@@ -190,6 +191,39 @@ pub fn search_naively(
         }
     }
     Ok(Naive::Verified)
+}
+
+/// The operations that a process can be within where nobody can take a step any more, by trying every run; `None` where there are
+/// more states than the limit, or the model does what it must not.
+pub fn stuck_naively(
+    model: &Model,
+    semantics: Semantics,
+    program: &Program,
+    limit: usize,
+) -> Result<Option<BTreeSet<OpId>>, String> {
+    let types = model.types(program)?;
+    let interpreter = Interpreter::new(model, &types, semantics, program)?;
+    let mut stack = vec![interpreter.initial()?];
+    let mut known: HashSet<String> = HashSet::new();
+    let mut stuck = BTreeSet::new();
+    while let Some(from) = stack.pop() {
+        if !known.insert(format!("{from:?}")) {
+            continue;
+        }
+        let open = stack.len();
+        for process in 0..from.processes.len() {
+            let (taken, faults) = interpreter.steps(&from, process);
+            if !faults.is_empty() || known.len() > limit {
+                return Ok(None);
+            }
+            stack.extend(taken.into_iter().map(|taken| taken.to));
+        }
+        if stack.len() == open {
+            let running = from.processes.iter().filter_map(|p| p.running.as_ref());
+            stuck.extend(running.map(|(call, _)| program.calls[*call].operation));
+        }
+    }
+    Ok(Some(stuck))
 }
 
 impl<'m> Interpreter<'m> {
@@ -397,4 +431,18 @@ fn scalars<'v>(types: &Types, ty: &Ty, value: &'v Value, index: usize, out: &mut
         }
         (_, value) => out.push(value),
     }
+}
+
+/// Whether something in the block may have to wait.
+fn waits(block: &Block) -> bool {
+    block.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Await(_) | StmtKind::Lock(_) => true,
+        StmtKind::If(_, a, b) | StmtKind::When(_, a, b) => waits(a) || waits(b),
+        StmtKind::While(_, a)
+        | StmtKind::Loop(a)
+        | StmtKind::For(_, _, _, a)
+        | StmtKind::Atomic(a) => waits(a),
+        StmtKind::Either(branches) => branches.iter().any(waits),
+        _ => false,
+    })
 }

@@ -9,6 +9,7 @@
 use std::collections::BTreeSet;
 
 use super::value::{Part, Value};
+use super::waits;
 use crate::language::Semantics;
 use crate::language::ast::{Ast, Block, Expr, ExprKind, Stmt, StmtKind};
 use crate::language::types::{Ty, Types};
@@ -73,6 +74,8 @@ pub(crate) struct Walk<'w> {
     pub(crate) spent: bool,
     /// The operation is called in this step.
     pub(crate) calling: bool,
+    /// Something was written down in this step that does not count: a choice.
+    chosen: bool,
     /// Choices to take, and how many there were at each.
     pub(crate) script: Vec<usize>,
     pub(crate) arities: Vec<usize>,
@@ -122,6 +125,7 @@ impl<'w> Walk<'w> {
             at: 0,
             spent: false,
             calling: false,
+            chosen: false,
             script: Vec::new(),
             arities: Vec::new(),
             scope: Vec::new(),
@@ -162,8 +166,8 @@ impl<'w> Walk<'w> {
             if self.spent {
                 return Err(Stop::Suspended);
             }
-            // A call may stop before a guard, or pass through it: either is a run.
-            if guard && self.calling && self.choice(2) == 0 {
+            // A call or a choice may stop before a guard, or pass through it: either is a run.
+            if guard && (self.calling || self.chosen) && self.choice(2) == 0 {
                 return Err(Stop::Suspended);
             }
             self.spent = true;
@@ -172,14 +176,15 @@ impl<'w> Walk<'w> {
             self.whole = Some(true);
         }
         let value = perform(self)?;
+        self.chosen |= !counts;
         self.log.push(value.clone());
         self.at += 1;
         Ok(value)
     }
 
-    /// The beginning of a statement that is a step as a whole.
-    fn boundary(&mut self) -> Walked<()> {
-        self.once(true, false, |_| Ok(Value::Nothing)).map(drop)
+    /// The beginning of a statement that is a step as a whole, and may have to wait.
+    fn boundary(&mut self, guard: bool) -> Walked<()> {
+        self.once(true, guard, |_| Ok(Value::Nothing)).map(drop)
     }
 
     pub(super) fn access(
@@ -240,7 +245,7 @@ impl<'w> Walk<'w> {
                 _ => false,
             };
         if costs {
-            self.boundary()?;
+            self.boundary(matches!(stmt.kind, StmtKind::Await(_) | StmtKind::Lock(_)))?;
         }
         match &stmt.kind {
             StmtKind::If(condition, then, otherwise) => {
@@ -252,7 +257,7 @@ impl<'w> Walk<'w> {
                 loop {
                     self.round(&mut rounds)?;
                     if pat {
-                        self.boundary()?;
+                        self.boundary(false)?;
                     }
                     if !self.truth(condition)? {
                         return Ok(Flow::Next);
@@ -282,7 +287,7 @@ impl<'w> Walk<'w> {
                 for value in low..=high {
                     self.round(&mut rounds)?;
                     if pat {
-                        self.boundary()?;
+                        self.boundary(false)?;
                     }
                     self.scope.push((name.text.clone(), ty.clone(), Value::Int(value)));
                     let flow = self.block(body)?;
@@ -294,7 +299,7 @@ impl<'w> Walk<'w> {
                     }
                 }
                 if pat {
-                    self.boundary()?;
+                    self.boundary(false)?;
                 }
                 Ok(Flow::Next)
             }
@@ -304,7 +309,7 @@ impl<'w> Walk<'w> {
             StmtKind::Return(Some(value)) => Ok(Flow::Return(self.value(value)?)),
             StmtKind::Atomic(body) => {
                 if self.free == 0 && !self.sequential {
-                    self.boundary()?;
+                    self.boundary(waits(body))?;
                 }
                 self.free += 1;
                 let flow = self.block(body)?;
@@ -422,11 +427,12 @@ impl<'w> Walk<'w> {
 
     /// A condition that is looked at as a whole, and may wait.
     fn guard(&mut self, condition: &Expr) -> Walked<bool> {
-        if self.fine() && self.calling && self.at == self.log.len() && self.touches(condition) {
-            // The call may end before the guard, and be a step of its own.
-            if self.spent || self.choice(2) == 0 {
-                return Err(Stop::Suspended);
-            }
+        let new = self.fine() && self.at == self.log.len();
+        // What has happened in this step stays so, even if this waits for ever. The call may end before the guard, and be a step
+        // of its own, but for a guard on what the process knows: that keeps it from being called. A choice ends before any guard.
+        let may_stop = if self.calling { self.touches(condition) } else { self.chosen };
+        if new && (self.spent || may_stop && self.choice(2) == 0) {
+            return Err(Stop::Suspended);
         }
         self.whole = Some(false);
         let holds = self.truth(condition);

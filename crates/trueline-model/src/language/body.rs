@@ -168,7 +168,17 @@ impl<'a> Body<'a> {
     pub(super) fn emit(&mut self, body: Vec<Stmt>, access: bool) {
         let cut = self.cut(access);
         let next = self.flow.open();
-        self.flow.fill(self.at, Node::Do { body, cut, next }, self.span);
+        self.flow.fill(self.at, Node::Do { body, cut, waits: false, next }, self.span);
+        self.at = next;
+    }
+
+    /// Waits for a condition. Inside `atomic` it is the block that waits.
+    pub(super) fn guard(&mut self, condition: program::Expr, access: bool) {
+        let waits = self.atomic == 0;
+        let cut = self.cut(access);
+        let next = self.flow.open();
+        let body = vec![Stmt::Await(condition)];
+        self.flow.fill(self.at, Node::Do { body, cut, waits, next }, self.span);
         self.at = next;
     }
 

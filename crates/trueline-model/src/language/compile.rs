@@ -103,11 +103,10 @@ pub(super) fn compile(
     let mut locations = Vec::new();
     for (id, (op, signature)) in ast.ops.iter().zip(&signatures).enumerate() {
         let (body, start) = operation(&types, &globals, mode, op, signature, labelled)?;
-        let fused = match mode.pat {
-            true => labelled,
-            false => !body.flow.begins_with_guard(start),
-        };
-        let steps = body.flow.steps(start, fused, id, locations.len(), source)?;
+        let fused = !mode.pat || labelled;
+        // Where calls are invisible, a mark says which call it is the point of.
+        let told = if labelled { op.args.len() } else { 0 };
+        let steps = body.flow.steps(start, fused, (id, told), locations.len(), source)?;
         locations.extend(steps.locations);
         let results = types.leaves(&signature.result);
         operations.push(Operation {

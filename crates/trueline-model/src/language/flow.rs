@@ -6,6 +6,10 @@
 //! a step and copies what the step does up to the next cut, so that local computation costs nothing. A path that
 //! meets itself without a cut (a loop of local steps) is cut there.
 //!
+//! A step that cannot be taken to its end is not taken at all. So nothing that has happened or was chosen may share a step with
+//! a guard behind it: a guard begins a step, and the step of a call ends before it. Two exceptions are meant: `atomic` waits as a whole, and a guard
+//! before any access, on what the process knows, keeps the operation from being called.
+//!
 //! Which locals are live at each location is found by the usual backward analysis, so that dead ones are cleared.
 
 use std::collections::HashMap;
@@ -24,6 +28,8 @@ pub(super) enum Node {
     Do {
         body: Vec<Stmt>,
         cut: bool,
+        /// Waits for what the process knows already: what came before has happened, even if it waits for ever.
+        waits: bool,
         next: NodeIx,
     },
     Branch {
@@ -40,6 +46,23 @@ pub(super) enum Node {
         values: Vec<Expr>,
         cut: bool,
     },
+}
+
+impl Node {
+    fn cuts(&self) -> bool {
+        match self {
+            Node::Do { cut, .. }
+            | Node::Branch { cut, .. }
+            | Node::Choose { cut, .. }
+            | Node::Return { cut, .. } => *cut,
+            Node::Open | Node::Jump(_) => false,
+        }
+    }
+
+    /// Whether it begins a step where something that cuts came before it.
+    fn begins_when_spent(&self) -> bool {
+        self.cuts() || matches!(self, Node::Do { waits: true, .. })
+    }
 }
 
 /// The graph of one operation.
@@ -82,19 +105,24 @@ impl Flow {
         Ok(at)
     }
 
-    /// True if the first thing that cuts waits for others. A guard on private variables just keeps the operation from
-    /// being called.
-    pub(super) fn begins_with_guard(&self, from: NodeIx) -> bool {
-        let mut at = from;
-        for _ in 0..self.nodes.len() {
+    /// Whether the step that begins at this node, with something that cuts, may have to wait.
+    fn waits_from(&self, from: NodeIx) -> Parsed<bool> {
+        let (mut open, mut seen) = (vec![from], vec![false; self.nodes.len()]);
+        while let Some(at) = open.pop() {
+            let at = self.resolve(at)?;
+            let ends = at != from && self.nodes[at].0.begins_when_spent();
+            if ends || std::mem::replace(&mut seen[at], true) {
+                continue;
+            }
             match &self.nodes[at].0 {
-                Node::Jump(next) => at = *next,
-                Node::Do { body, .. } if body.iter().any(waits_for_others) => return true,
-                Node::Do { cut: false, next, .. } => at = *next,
-                _ => return false,
+                Node::Do { body, .. } if body.iter().any(may_wait) => return Ok(true),
+                Node::Do { next, .. } => open.push(*next),
+                Node::Branch { yes, no, .. } => open.extend([*yes, *no]),
+                Node::Choose { branches, .. } => open.extend(branches),
+                Node::Return { .. } | Node::Open | Node::Jump(_) => {}
             }
         }
-        false
+        Ok(false)
     }
 
     /// The statements from a node to another, within one step.
@@ -102,28 +130,32 @@ impl Flow {
         let mut walk = Walk::new(self);
         walk.stop = Some(self.resolve(stop)?);
         walk.whole = true;
-        walk.body(from, false, &mut Vec::new())
+        walk.body(from, Done::default(), &mut Vec::new())
     }
 
-    /// Cuts the operation into steps. `first` is the id of the first location that will be made.
+    /// Cuts the operation into steps. `first` is the id of the first location that will be made; a mark tells the values of
+    /// the first `told` locals.
     pub(super) fn steps(
         &self,
         from: NodeIx,
         fused: bool,
-        operation: OpId,
+        (operation, told): (OpId, usize),
         first: LocationId,
         source: &str,
     ) -> Parsed<Steps> {
         let mut walk = Walk::new(self);
         walk.first = first;
-        let entry = walk.body(from, !fused, &mut Vec::new())?;
-        let live = self.liveness();
+        walk.calling = true;
+        let called = Done { access: !fused, ..Done::default() };
+        let entry = walk.body(from, called, &mut Vec::new())?;
+        walk.calling = false;
+        let live = self.liveness(told);
         let mut locations = Vec::new();
         let mut done = 0;
         while done < walk.order.len() {
             let node = walk.order[done];
             done += 1;
-            let body = walk.body(node, false, &mut Vec::new())?;
+            let body = walk.body(node, Done::default(), &mut Vec::new())?;
             let span = self.nodes[node].1;
             let (line, _) = span.line_column(source);
             let text = source.get(span.start as usize..span.end as usize).unwrap_or("");
@@ -138,13 +170,13 @@ impl Flow {
 
     /// The own variables that the operation may read before it has written them.
     pub(super) fn needs_own(&self, from: NodeIx) -> Vec<VarId> {
-        let live = self.liveness();
+        let live = self.liveness(0);
         let own = &live[from].own;
         own.iter().enumerate().filter_map(|(v, live)| live.then_some(v)).collect()
     }
 
-    /// What is live before each node.
-    fn liveness(&self) -> Vec<Live> {
+    /// What is live before each node. A mark reads the first `told` locals.
+    fn liveness(&self, told: usize) -> Vec<Live> {
         let mut live = vec![Live::default(); self.nodes.len()];
         let mut changed = true;
         while changed {
@@ -157,6 +189,9 @@ impl Flow {
                     Node::Do { body, next, .. } => {
                         now.join(&live[*next]);
                         now.before_all(body);
+                        if body.iter().any(marks) {
+                            (0..told).for_each(|local| mark(&mut now.locals, local, true));
+                        }
                     }
                     Node::Branch { condition, yes, no, .. } => {
                         now.join(&live[*yes]);
@@ -176,20 +211,24 @@ impl Flow {
     }
 }
 
-fn waits_for_others(stmt: &Stmt) -> bool {
-    fn shared(expr: &Expr) -> bool {
-        match expr {
-            Expr::Const(_) | Expr::Me => false,
-            Expr::Read(place) => match &**place {
-                Place::Shared(..) | Place::Field(..) => true,
-                Place::Local(_, indices) | Place::Own(_, indices) => indices.iter().any(shared),
-            },
-            Expr::Unary(_, of) => shared(of),
-            Expr::Binary(_, a, b) => shared(a) || shared(b),
-            Expr::If(a, b, c) => shared(a) || shared(b) || shared(c),
-        }
+fn marks(stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Lin(_) => true,
+        Stmt::If(_, yes, no) => yes.iter().chain(no).any(marks),
+        Stmt::While(_, body) => body.iter().any(marks),
+        Stmt::Choose(branches) => branches.iter().flatten().any(marks),
+        _ => false,
     }
-    matches!(stmt, Stmt::Await(condition) if shared(condition))
+}
+
+fn may_wait(stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Await(_) => true,
+        Stmt::If(_, yes, no) => yes.iter().chain(no).any(may_wait),
+        Stmt::While(_, body) => body.iter().any(may_wait),
+        Stmt::Choose(branches) => branches.iter().flatten().any(may_wait),
+        _ => false,
+    }
 }
 
 /// Makes the bodies of steps and numbers the locations as they are met.
@@ -200,6 +239,9 @@ struct Walk<'f> {
     ids: HashMap<NodeIx, LocationId>,
     first: LocationId,
     stop: Option<NodeIx>,
+    /// The step of the call is being made: it ends before anything that may have to wait for others, for the operation is called
+    /// even if it waits for ever.
+    calling: bool,
     /// Nothing is cut.
     whole: bool,
     size: usize,
@@ -208,7 +250,7 @@ struct Walk<'f> {
 impl<'f> Walk<'f> {
     fn new(flow: &'f Flow) -> Walk<'f> {
         let (order, ids) = (Vec::new(), HashMap::new());
-        Walk { flow, order, ids, first: 0, stop: None, whole: false, size: 0 }
+        Walk { flow, order, ids, first: 0, stop: None, calling: false, whole: false, size: 0 }
     }
 
     fn location(&mut self, node: NodeIx) -> Stmt {
@@ -220,8 +262,8 @@ impl<'f> Walk<'f> {
         Stmt::Goto(id)
     }
 
-    /// What a step does from this node on. `spent`: something that cuts was done in this step already.
-    fn body(&mut self, from: NodeIx, mut spent: bool, path: &mut Vec<NodeIx>) -> Parsed<Vec<Stmt>> {
+    /// What a step does from this node on.
+    fn body(&mut self, from: NodeIx, mut done: Done, path: &mut Vec<NodeIx>) -> Parsed<Vec<Stmt>> {
         let depth = path.len();
         let mut out = Vec::new();
         let mut at = from;
@@ -236,34 +278,29 @@ impl<'f> Walk<'f> {
                 let message = "the steps of this operation have too many paths";
                 return Err(Diagnostic::new(*span, message).help("split long chains of `if`"));
             }
-            let cut = match node {
-                Node::Do { cut, .. }
-                | Node::Branch { cut, .. }
-                | Node::Choose { cut, .. }
-                | Node::Return { cut, .. } => *cut,
-                Node::Open | Node::Jump(_) => false,
-            };
-            if !self.whole && ((cut && spent) || path.contains(&at)) {
+            if !self.whole && (path.contains(&at) || self.begins(at, done)?) {
                 out.push(self.location(at));
                 break;
             }
-            spent |= cut;
+            done.access |= node.cuts();
             path.push(at);
             match node {
                 Node::Do { body, next, .. } => {
+                    done.choice |= body.iter().any(|stmt| matches!(stmt, Stmt::Pick(..)));
                     out.extend(body.iter().cloned());
                     at = *next;
                 }
                 Node::Branch { condition, yes, no, .. } => {
-                    let yes = self.body(*yes, spent, path)?;
-                    let no = self.body(*no, spent, path)?;
+                    let yes = self.body(*yes, done, path)?;
+                    let no = self.body(*no, done, path)?;
                     out.push(Stmt::If(condition.clone(), yes, no));
                     break;
                 }
                 Node::Choose { branches, .. } => {
+                    done.choice = true;
                     let mut bodies = Vec::new();
                     for branch in branches {
-                        bodies.push(self.body(*branch, spent, path)?);
+                        bodies.push(self.body(*branch, done, path)?);
                     }
                     out.push(Stmt::Choose(bodies));
                     break;
@@ -278,6 +315,25 @@ impl<'f> Walk<'f> {
         path.truncate(depth);
         Ok(out)
     }
+
+    /// Whether this node begins another step than the one in which that much was done.
+    fn begins(&self, at: NodeIx, done: Done) -> Parsed<bool> {
+        let node = &self.flow.nodes[at].0;
+        Ok(match node {
+            node if done.access => node.begins_when_spent(),
+            Node::Do { cut: false, waits: true, .. } => done.choice && !self.calling,
+            node => (done.choice || self.calling) && node.cuts() && self.flow.waits_from(at)?,
+        })
+    }
+}
+
+/// What was done in a step so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Done {
+    /// Something that cuts.
+    access: bool,
+    /// One of several branches or values was chosen.
+    choice: bool,
 }
 
 /// Which locals and own variables are needed later.

@@ -63,7 +63,7 @@ impl Body<'_> {
         }
         let success = self.flow.open();
         self.branch(test, true, success, no);
-        self.flow.fill(success, Node::Do { body, cut: false, next: yes }, self.span);
+        self.flow.fill(success, Node::Do { body, cut: false, waits: false, next: yes }, self.span);
         Ok(())
     }
 
@@ -74,7 +74,7 @@ impl Body<'_> {
         for (node, truth) in [(yes, 1), (no, 0)] {
             let place = Place::Local(temporary, vec![]);
             let body = vec![Stmt::Set(place, program::Expr::Const(truth))];
-            self.flow.fill(node, Node::Do { body, cut: false, next: end }, self.span);
+            self.flow.fill(node, Node::Do { body, cut: false, waits: false, next: end }, self.span);
         }
         self.at = end;
         let leaves = vec![read(Place::Local(temporary, vec![]))];

@@ -156,7 +156,7 @@ impl Body<'_> {
                 }
                 let value = self.whole(condition)?;
                 self.require_truth(&value, condition.span)?;
-                self.emit(vec![program::Stmt::Await(value.leaves[0].clone())], value.shared);
+                self.guard(value.leaves[0].clone(), value.shared);
             }
             StmtKind::Lock(target) => {
                 let place = self.lock_place(target)?;
@@ -216,7 +216,8 @@ impl Body<'_> {
                 return self.block(chosen);
             }
             StmtKind::Lin => {
-                self.fresh = false;
+                // A mark is no step, but may be the first thing in one that an `atomic` makes.
+                self.fresh &= self.atomic > 0;
                 let mark = self.lin(None);
                 self.emit(mark.into_iter().collect(), false);
             }
