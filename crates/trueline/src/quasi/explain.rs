@@ -191,9 +191,13 @@ fn sentence(
     question: &Question<'_>,
     show: &dyn Fn(u32) -> String,
 ) -> (String, Option<u32>) {
+    let count = |is: fn(&Act) -> bool| core.words.iter().filter(|word| is(&word.act)).count();
+    let added = core.initial.len() + count(|act| matches!(act, Act::Add(_)));
     let to_come = match question.end {
-        End::Open => ", those still to come included,",
-        End::Closed => "",
+        End::Open if added > count(|act| matches!(act, Act::Take(_))) => {
+            ", those still to come included,"
+        }
+        _ => "",
     };
     let how_far = match (question.reading, bounds.removals) {
         (Reading::Slots, 0) => format!("has every removal{to_come} in its turn"),
