@@ -31,7 +31,8 @@
 //! former values too, to find where else the access could have run.
 //!
 //! **Conflicts.** Two events conflict when they touch the same location and at least one of them changed it
-//! (what [`record`] said, not what was announced: a failed compare-exchange is a read). A [`Block`] given with an access (the
+//! (what [`record`] said, not what was announced: a failed compare-exchange is a read; but where the environment chose, what
+//! any choice could have done). A [`Block`] given with an access (the
 //! release of memory) conflicts with every access inside it.
 //!
 //! **Who is asking.** [`active`] is false outside of an exploration, inside the engine, and inside [`with_state`]:

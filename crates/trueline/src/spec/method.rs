@@ -139,7 +139,7 @@ pub(super) fn number(value: &Value) -> Result<i64, String> {
     value.as_int().ok_or_else(|| format!("expected a number, found {}", found(value)))
 }
 
-/// The result of a method that tells nothing: whatever a format writes there is an echo.
+/// The result of a method that tells nothing: what a format writes there is an echo, unless it says that nothing happened.
 pub(super) fn nothing(value: &Value) -> Result<Value, String> {
     match value {
         Value::Bool(false) => {
