@@ -5,13 +5,14 @@ use std::io::Write;
 use anyhow::Context;
 use trueline::{Budget, formats};
 
-use crate::args::ConvertArgs;
+use crate::args::{ConvertArgs, ensure_distinct};
 use crate::check;
 use crate::exit::Exit;
 use crate::input::Reading;
 use crate::output::Output;
 
 pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<Exit> {
+    ensure_distinct(&args.reading.rename)?;
     let name = args.file.display().to_string();
     let reading = Reading::from(&args.reading);
     let history = check::read(&args.file, &name, &reading, &Budget::unlimited())

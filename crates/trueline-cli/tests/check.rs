@@ -398,8 +398,8 @@ fn calls_of_a_set_with_initial_contents_are_read_as_they_are_written() {
 #[test]
 fn a_name_that_is_renamed_twice_is_refused() {
     let f = examples();
-    for command in ["check", "monitor"] {
-        let run = f.run(&format!("{command} h.jsonl --spec queue --rename offer=enq,offer=deq"));
+    for command in ["check --spec queue", "monitor --spec queue", "convert --to calls"] {
+        let run = f.run(&format!("{command} h.jsonl --rename offer=enq,offer=deq"));
         assert_eq!(run.code, 2, "{run:?}");
         assert!(run.stderr.contains("offer is renamed twice"), "{run:?}");
     }

@@ -77,6 +77,8 @@ pub struct Monitor<S: Spec> {
     /// Which engine decides what: by object, and by the key that the specification tells.
     engine_of: HashMap<(u32, Option<u64>), u32, FixedState>,
     parts: Vec<Part>,
+    /// Of each object, whether its operations touch one key each; nothing before the first.
+    are_split: Vec<Option<bool>>,
     processes: Vec<Value>,
     /// The open operation of each process.
     open: Vec<Id>,
@@ -104,6 +106,7 @@ impl<S: Spec> Monitor<S> {
             engines: Vec::new(),
             engine_of: HashMap::default(),
             parts: Vec::new(),
+            are_split: Vec::new(),
             processes: Vec::new(),
             open: Vec::new(),
             records: Records::new(),
@@ -132,6 +135,7 @@ impl<S: Spec> Monitor<S> {
         // What cannot be watched at all is said at once.
         self.fresh_engine()?;
         self.parts.push(part);
+        self.are_split.push(None);
         Ok(self.parts.len() as u32 - 1)
     }
 
@@ -157,11 +161,7 @@ impl<S: Spec> Monitor<S> {
         if let Some(&engine) = self.engine_of.get(&(part, key)) {
             return Ok(engine);
         }
-        let is_mixed = match key {
-            Some(_) => self.engine_of.contains_key(&(part, None)),
-            None => self.engine_of.keys().any(|of| of.0 == part),
-        };
-        if is_mixed {
+        if *self.are_split[part as usize].get_or_insert(key.is_some()) != key.is_some() {
             let shown = self.spec.show(op, None);
             return Err(format!("of {shown} and others, some touch one key and some touch all"));
         }
@@ -277,6 +277,7 @@ impl<S: Spec> Monitor<S> {
         self.is_forgiving = !state_is_known;
         self.engines.clear();
         self.engine_of.clear();
+        self.are_split.fill(None);
         if self.parts.is_empty() { Ok(()) } else { self.fresh_engine().map(drop) }
     }
 
