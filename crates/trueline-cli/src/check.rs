@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use trueline::budget::Exhausted;
 use trueline::quasi::{Finding, Quasi};
 use trueline::spec::{self, Named};
 use trueline::verdict::{Reason, Unknown};
@@ -14,22 +15,25 @@ use trueline_report::{Case, Look, bytes, count};
 use crate::again::{self, Again};
 use crate::args::{CheckArgs, Keys, ensure_distinct};
 use crate::exit::Exit;
+use crate::guard;
 use crate::input::{self, Failure, Reading};
 use crate::output::{self, Output, complain};
 use crate::progress;
 
-pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &'static CheckArgs) -> anyhow::Result<Exit> {
     ensure_distinct(&args.reading.rename)?;
     let algorithm = args.deciding.algorithm()?;
     let quasi = args.quasi.question(algorithm)?;
     let mut out = Output::new();
     let mut exit = Exit::Holds;
+    let mut last = None;
     for file in &args.files {
         let name = file.display().to_string();
-        match check(file, &name, args, algorithm, quasi.as_ref()) {
-            Ok(checked) => {
+        match check_within_limits(file, &name, args, algorithm, quasi.clone()) {
+            Ok((checked, report)) => {
                 exit = exit.max(Exit::of(&checked.outcome.verdict));
-                out.show(&checked.report(&name, args), exit)?;
+                out.show(&report, exit)?;
+                last = Some(checked);
             }
             Err(message) => {
                 exit = Exit::Error;
@@ -37,6 +41,8 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
             }
         }
     }
+    // The process ends now: the system takes its memory back sooner than we could.
+    std::mem::forget(last);
     Ok(exit)
 }
 
@@ -51,6 +57,34 @@ struct Checked {
     seconds: f64,
 }
 
+/// Reads, decides and makes the report, and gives up where that does not end within the limits. The error is
+/// a message with the file's name.
+fn check_within_limits(
+    file: &'static Path,
+    name: &str,
+    args: &'static CheckArgs,
+    algorithm: Algorithm,
+    quasi: Option<Quasi>,
+) -> Result<(Checked, String), String> {
+    let start = Instant::now();
+    let limits = args.limits.limits().with_spare_memory();
+    let budget = Arc::new(limits.budget());
+    let theirs = name.to_string();
+    let done = guard::within(limits, &budget, move |budget| {
+        let checked = check(file, &theirs, args, algorithm, quasi.as_ref(), budget)?;
+        let report = checked.report(&theirs, args);
+        Ok((checked, report))
+    });
+    done.unwrap_or_else(|why| {
+        progress::clear();
+        let steps = count(budget.steps_spent(), "step");
+        let progress = format!("{steps}; the work was given up where it stood");
+        let checked = Checked::exhausted(why, progress, args, algorithm, start);
+        let report = checked.report(name, args);
+        Ok((checked, report))
+    })
+}
+
 /// Reads and decides; the error is a message with the file's name.
 fn check(
     file: &Path,
@@ -58,28 +92,16 @@ fn check(
     args: &CheckArgs,
     algorithm: Algorithm,
     quasi: Option<&Quasi>,
+    budget: &Budget,
 ) -> Result<Checked, String> {
     let start = Instant::now();
-    let budget = args.limits.limits().budget();
     let reading = Reading::from(&args.reading);
-    let read = read(file, name, &reading, &budget);
+    let read = read(file, name, &reading, budget);
     let history = match read {
         Ok(history) => history,
         Err(Failure::Exhausted(why)) => {
             let progress = "the file was not read to its end".into();
-            let reason = Reason::Exhausted(why);
-            let verdict = Verdict::Unknown(Unknown { reason, progress });
-            let outcome = Outcome {
-                verdict,
-                algorithm: algorithm.name(),
-                because: String::new(),
-                partitions: 0,
-                states: 0,
-            };
-            let spec = args.spec.clone();
-            let history = history::Builder::new().finish();
-            let seconds = start.elapsed().as_secs_f64();
-            return Ok(Checked { history, spec, outcome, quasi: None, seconds });
+            return Ok(Checked::exhausted(why, progress, args, algorithm, start));
         }
         Err(failure) => return Err(failure.message(name)),
     };
@@ -90,10 +112,10 @@ fn check(
     let say = || format!("checking, {}, {name}", count(budget.steps_spent(), "step"));
     let decided = progress::during(say, || match quasi {
         Some(quasi) => {
-            let finding = spec.quasi(&history, quasi, &budget)?;
+            let finding = spec.quasi(&history, quasi, budget)?;
             Ok((finding.outcome.clone(), Some((quasi.clone(), finding))))
         }
-        None => Ok((spec.check(&history, algorithm, &budget)?, None)),
+        None => Ok((spec.check(&history, algorithm, budget)?, None)),
     });
     let (outcome, quasi) = decided.map_err(|error: history::Error| format!("{name}:{error}"))?;
     let seconds = start.elapsed().as_secs_f64();
@@ -133,6 +155,27 @@ fn spec_of(history: &History) -> Result<Arc<Named>, String> {
 }
 
 impl Checked {
+    /// A limit was reached, and nothing is known of the history.
+    fn exhausted(
+        why: Exhausted,
+        progress: String,
+        args: &CheckArgs,
+        algorithm: Algorithm,
+        start: Instant,
+    ) -> Checked {
+        let verdict = Verdict::Unknown(Unknown { reason: Reason::Exhausted(why), progress });
+        let outcome = Outcome {
+            verdict,
+            algorithm: algorithm.name(),
+            because: String::new(),
+            partitions: 0,
+            states: 0,
+        };
+        let spec = args.spec.clone();
+        let history = history::Builder::new().finish();
+        Checked { history, spec, outcome, quasi: None, seconds: start.elapsed().as_secs_f64() }
+    }
+
     fn report(&self, name: &str, args: &CheckArgs) -> String {
         let again = again(name, args);
         let show = |i: u32, with_result: bool| match &self.spec {

@@ -20,13 +20,18 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
+    /// The same with a limit of memory, where none is given and the system tells what there is to spare.
+    pub(crate) fn with_spare_memory(self) -> Limits {
+        Limits { memory: self.memory.or_else(spare_memory), ..self }
+    }
+
     /// A budget whose clock starts now.
     pub(crate) fn budget(&self) -> Budget {
         let mut budget = Budget::unlimited().meter(Gauge::new());
         if let Some(time) = self.time {
             budget = budget.time(time);
         }
-        match self.memory.or_else(spare_memory) {
+        match self.with_spare_memory().memory {
             Some(bytes) => budget.memory(bytes),
             None => budget,
         }
@@ -76,7 +81,7 @@ impl Meter for Gauge {
 }
 
 /// Bytes of memory that the process holds; 0 where the system does not tell.
-fn resident() -> u64 {
+pub(crate) fn resident() -> u64 {
     const PAGE: u64 = 4096;
     let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
     statm

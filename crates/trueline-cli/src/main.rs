@@ -9,6 +9,7 @@ mod convert;
 mod corpus;
 mod exit;
 mod generate;
+mod guard;
 mod input;
 mod limits;
 mod list;
@@ -31,8 +32,9 @@ use exit::Exit;
 static ALLOC: trueline_explore::Alloc = trueline_explore::Alloc;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
+    // Threads that are given up may use the arguments until the process ends.
+    let cli: &'static Cli = match Cli::try_parse() {
+        Ok(cli) => Box::leak(Box::new(cli)),
         Err(told) => return exit::conclude(tell(&told)),
     };
     let result = match &cli.command {

@@ -144,8 +144,12 @@ impl<S: Spec> Minimiser<'_, '_, '_, S> {
         }
     }
 
-    /// So little is left that nothing more can be tried.
-    fn spent(&self) -> bool {
+    /// So little is left that nothing more can be tried. Asked before each try: what prepares a search counts
+    /// no steps, but takes time.
+    fn spent(&mut self) -> bool {
+        if self.ticker.is_exhausted() {
+            self.deadline = 0;
+        }
         self.ticker.steps() + 1000 >= self.deadline
     }
 
@@ -293,12 +297,18 @@ impl<S: Spec> Minimiser<'_, '_, '_, S> {
                 let observers: Vec<u32> =
                     kept.iter().copied().filter(|&i| self.observes(i)).collect();
                 for group in observers.chunks(chunk) {
+                    if self.spent() {
+                        return false;
+                    }
                     let group: HashSet<u32> = group.iter().copied().collect();
                     self.try_without(kept, &group, start);
                 }
                 chunk = if chunk > observers.len() { observers.len() / 2 } else { chunk / 2 };
             }
             for i in kept.clone().into_iter().rev() {
+                if self.spent() {
+                    return false;
+                }
                 if let Some(group) = self.leaves_with(kept, i) {
                     self.try_without(kept, &group, start);
                 }
@@ -318,7 +328,7 @@ impl<S: Spec> Minimiser<'_, '_, '_, S> {
         group: &HashSet<u32>,
         start: Option<&[S::State]>,
     ) {
-        if self.spent() || !kept.iter().any(|i| group.contains(i)) {
+        if !kept.iter().any(|i| group.contains(i)) {
             return;
         }
         let without: Vec<u32> = kept.iter().copied().filter(|i| !group.contains(i)).collect();

@@ -387,6 +387,11 @@ impl<'a> Ticker<'a> {
         self.elsewhere = bytes;
     }
 
+    /// Whether the budget, which others may draw on as well, has nothing left.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.budget.spend(0).is_err()
+    }
+
     /// Steps counted so far.
     pub(crate) fn steps(&self) -> u64 {
         self.steps

@@ -11,9 +11,6 @@ use crate::spec::{Canonical, Spec};
 use crate::symbolic::{Enumerate, Options, Symbolic};
 use crate::theory::events::{self, Event};
 
-/// Events between two looks at the budget.
-const CHARGE: u64 = 64;
-
 /// One of the three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Which {
@@ -82,9 +79,8 @@ fn tell(
 ) -> Result<Option<Found>, String> {
     let mut returns = 0;
     for (event, step) in events.iter().zip(1u64..) {
-        if step.is_multiple_of(CHARGE)
-            && let Err(why) = budget.spend(CHARGE)
-        {
+        // What an event costs grows with the operations before it, so the budget is asked at each.
+        if let Err(why) = budget.spend(1) {
             return Ok(Some(Found::Exhausted(why, returns)));
         }
         let told = match &event.result {

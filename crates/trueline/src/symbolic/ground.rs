@@ -20,7 +20,7 @@ use crate::budget::{Budget, Exhausted};
 use crate::theory::{Axiom, Formula, Label, Theory, Var};
 use crate::value::Value;
 
-/// Instances between two looks at the budget.
+/// Operations tried in a place of an axiom between two looks at the budget.
 const CHARGE: u64 = 1 << 10;
 /// Circles of three that are forbidden after one model, at most.
 const CIRCLES: usize = 200;
@@ -47,7 +47,9 @@ pub(super) struct Ground<'a> {
     grounded: u32,
     /// The operations that count, ascending.
     alive: Vec<u32>,
-    instances: u64,
+    /// Operations that were tried in a place of an axiom since the last look at the budget: most instances
+    /// vanish, and it takes time to see that.
+    tried: u64,
 }
 
 /// What is known of an operation.
@@ -102,7 +104,7 @@ impl<'a> Ground<'a> {
             frontier,
             grounded: 0,
             alive: Vec::new(),
-            instances: 0,
+            tried: 0,
         }
     }
 
@@ -299,6 +301,7 @@ impl<'a> Ground<'a> {
         for mut tail in tails {
             self.charge()?;
             let mut found = Vec::new();
+            self.tried += self.operations.len() as u64 - u64::from(first);
             for o in first..self.operations.len() as u32 {
                 found.push(self.witness(&tail.body, tail.variable, &mut tail.at, o));
             }
@@ -336,13 +339,14 @@ impl<'a> Ground<'a> {
     ) -> Result<(), Exhausted> {
         if at.len() == usize::from(axiom.variables) {
             self.instance(axiom, at);
-            return self.charge();
+            return Ok(());
         }
         let variable = at.len() as Var;
         // The last one must be new where no other is.
         let is_last = variable + 1 == axiom.variables;
         let start = if is_last && at.iter().all(|&x| x < first) { first } else { 0 };
         for i in self.alive.partition_point(|&o| o < start)..self.alive.len() {
+            self.charge()?;
             let o = self.alive[i];
             at.truncate(usize::from(variable));
             at.push(o);
@@ -430,6 +434,7 @@ impl<'a> Ground<'a> {
 
     fn exists(&mut self, variable: Var, body: &Formula, at: &mut Vec<u32>) -> Node {
         let mut nodes = Vec::new();
+        self.tried += self.alive.len() as u64;
         for i in 0..self.alive.len() {
             match self.witness(body, variable, at, self.alive[i]) {
                 Node::False => {}
@@ -456,6 +461,7 @@ impl<'a> Ground<'a> {
         }
         let literal = self.fresh();
         let known = &mut self.operations[x as usize];
+        self.tried += known.answers.len() as u64;
         for (_, other) in &known.answers {
             self.solver.add_clause_reuse(&mut vec![!literal, !*other]);
         }
@@ -538,7 +544,10 @@ impl<'a> Ground<'a> {
     }
 
     fn charge(&mut self) -> Result<(), Exhausted> {
-        self.instances += 1;
-        if self.instances.is_multiple_of(CHARGE) { self.budget.spend(CHARGE) } else { Ok(()) }
+        self.tried += 1;
+        if self.tried < CHARGE {
+            return Ok(());
+        }
+        self.budget.spend(std::mem::take(&mut self.tried))
     }
 }
