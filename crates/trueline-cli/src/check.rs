@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use trueline::budget::Exhausted;
 use trueline::quasi::{Finding, Quasi};
 use trueline::spec::{self, Named};
 use trueline::verdict::{Reason, Unknown};
@@ -26,14 +27,37 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let mut exit = Exit::Holds;
     for file in &args.files {
         let name = file.display().to_string();
-        match check(file, &name, args, algorithm, quasi.as_ref()) {
-            Ok(checked) => {
+        let budget = args.limits.limits().budget();
+        let start = Instant::now();
+        let histories = match read_all(file, &name, &Reading::from(&args.reading), &budget) {
+            Ok(histories) => histories,
+            Err(Failure::Exhausted(why)) => {
+                let checked = Checked::unread(why, algorithm, args, start);
                 exit = exit.max(Exit::of(&checked.outcome.verdict));
-                out.show(&checked.report(&name, args), exit)?;
+                out.show(&checked.report(&name, None, args), exit)?;
+                continue;
             }
-            Err(message) => {
+            Err(failure) => {
                 exit = Exit::Error;
-                complain(format_args!("{message}"));
+                complain(format_args!("{}", failure.message(&name)));
+                continue;
+            }
+        };
+        // One limit covers the whole file; each history has a verdict of its own.
+        let several = histories.len() > 1;
+        for (number, history) in (1..).zip(histories) {
+            let start = if number == 1 { start } else { Instant::now() };
+            let index = several.then_some(number);
+            match check(history, &name, args, algorithm, quasi.as_ref(), &budget, start) {
+                Ok(checked) => {
+                    exit = exit.max(Exit::of(&checked.outcome.verdict));
+                    out.show(&checked.report(&name, index, args), exit)?;
+                }
+                Err(message) => {
+                    exit = Exit::Error;
+                    let of = index.map(|n| format!("history {n} of ")).unwrap_or_default();
+                    complain(format_args!("{of}{message}"));
+                }
             }
         }
     }
@@ -51,38 +75,16 @@ struct Checked {
     seconds: f64,
 }
 
-/// Reads and decides; the error is a message with the file's name.
+/// Decides a history; the error is a message with the file's name.
 fn check(
-    file: &Path,
+    history: History,
     name: &str,
     args: &CheckArgs,
     algorithm: Algorithm,
     quasi: Option<&Quasi>,
+    budget: &Budget,
+    start: Instant,
 ) -> Result<Checked, String> {
-    let start = Instant::now();
-    let budget = args.limits.limits().budget();
-    let reading = Reading::from(&args.reading);
-    let read = read(file, name, &reading, &budget);
-    let history = match read {
-        Ok(history) => history,
-        Err(Failure::Exhausted(why)) => {
-            let progress = "the file was not read to its end".into();
-            let reason = Reason::Exhausted(why);
-            let verdict = Verdict::Unknown(Unknown { reason, progress });
-            let outcome = Outcome {
-                verdict,
-                algorithm: algorithm.name(),
-                because: String::new(),
-                partitions: 0,
-                states: 0,
-            };
-            let spec = args.spec.clone();
-            let history = history::Builder::new().finish();
-            let seconds = start.elapsed().as_secs_f64();
-            return Ok(Checked { history, spec, outcome, quasi: None, seconds });
-        }
-        Err(failure) => return Err(failure.message(name)),
-    };
     let spec = match &args.spec {
         Some(spec) => spec.clone(),
         None => spec_of(&history).map_err(|message| format!("{name}: {message}"))?,
@@ -90,26 +92,41 @@ fn check(
     let say = || format!("checking, {}, {name}", count(budget.steps_spent(), "step"));
     let decided = progress::during(say, || match quasi {
         Some(quasi) => {
-            let finding = spec.quasi(&history, quasi, &budget)?;
+            let finding = spec.quasi(&history, quasi, budget)?;
             Ok((finding.outcome.clone(), Some((quasi.clone(), finding))))
         }
-        None => Ok((spec.check(&history, algorithm, &budget)?, None)),
+        None => Ok((spec.check(&history, algorithm, budget)?, None)),
     });
     let (outcome, quasi) = decided.map_err(|error: history::Error| format!("{name}:{error}"))?;
     let seconds = start.elapsed().as_secs_f64();
     Ok(Checked { history, spec: Some(spec), outcome, quasi, seconds })
 }
 
-/// Reads a file with a progress line.
+/// Reads a file of one history with a progress line.
 pub(crate) fn read(
     file: &Path,
     name: &str,
     reading: &Reading,
     budget: &Budget,
 ) -> Result<History, Failure> {
+    while_told(name, |seen| input::read(file, reading, budget, seen))
+}
+
+/// Reads all histories of a file with a progress line.
+fn read_all(
+    file: &Path,
+    name: &str,
+    reading: &Reading,
+    budget: &Budget,
+) -> Result<Vec<History>, Failure> {
+    while_told(name, |seen| input::read_all(file, reading, budget, seen))
+}
+
+/// Reads with a progress line.
+fn while_told<T>(name: &str, read: impl FnOnce(&AtomicU64) -> T) -> T {
     let seen = AtomicU64::new(0);
     let say = || format!("reading, {}, {name}", bytes(seen.load(Ordering::Relaxed)));
-    progress::during(say, || input::read(file, reading, budget, &seen))
+    progress::during(say, || read(&seen))
 }
 
 /// The specification that the file names. Where it names none, the error tells which would fit.
@@ -133,14 +150,36 @@ fn spec_of(history: &History) -> Result<Arc<Named>, String> {
 }
 
 impl Checked {
-    fn report(&self, name: &str, args: &CheckArgs) -> String {
+    /// A file that was not read to its end.
+    fn unread(why: Exhausted, algorithm: Algorithm, args: &CheckArgs, start: Instant) -> Checked {
+        let progress = "the file was not read to its end".into();
+        let reason = Reason::Exhausted(why);
+        let verdict = Verdict::Unknown(Unknown { reason, progress });
+        let outcome = Outcome {
+            verdict,
+            algorithm: algorithm.name(),
+            because: String::new(),
+            partitions: 0,
+            states: 0,
+        };
+        let spec = args.spec.clone();
+        let history = history::Builder::new().finish();
+        let seconds = start.elapsed().as_secs_f64();
+        Checked { history, spec, outcome, quasi: None, seconds }
+    }
+
+    /// `index` is the number of the history among several of the file, from 1.
+    fn report(&self, name: &str, index: Option<usize>, args: &CheckArgs) -> String {
         let again = again(name, args);
         let show = |i: u32, with_result: bool| match &self.spec {
             Some(spec) => spec.show(&self.history, i, with_result),
             None => self.history.show(i),
         };
+        // People see which history it is in the place of the file; programs have a field of its own.
+        let titled = index.map(|n| format!("{name}, history {n}"));
+        let title = titled.as_deref().filter(|_| !args.json).unwrap_or(name);
         let case = Case {
-            file: name,
+            file: title,
             history: &self.history,
             spec: self.spec.as_ref().map_or("", |spec| spec.text()),
             show: &show,
@@ -156,10 +195,13 @@ impl Checked {
         };
         let quasi = self.quasi.as_ref();
         if args.json {
-            let json = match quasi {
+            let mut json = match quasi {
                 Some((asked, finding)) => trueline_report::quasi_json(&case, asked, finding),
                 None => trueline_report::json(&case),
             };
+            if let Some(index) = index {
+                json["index"] = index.into();
+            }
             return format!("{json}\n");
         }
         let text = match quasi {

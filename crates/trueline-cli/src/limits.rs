@@ -76,7 +76,7 @@ impl Meter for Gauge {
 }
 
 /// Bytes of memory that the process holds; 0 where the system does not tell.
-fn resident() -> u64 {
+pub(crate) fn resident() -> u64 {
     const PAGE: u64 = 4096;
     let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
     statm
