@@ -1,8 +1,8 @@
 //! `trueline check`: histories in, verdicts out.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use trueline::budget::Exhausted;
@@ -28,25 +28,45 @@ pub(crate) fn run(args: &'static CheckArgs) -> anyhow::Result<Exit> {
     let mut exit = Exit::Holds;
     let mut last = None;
     for file in &args.files {
-        let name = file.display().to_string();
-        match check_within_limits(file, &name, args, algorithm, quasi.clone()) {
-            Ok((checked, report)) => {
-                exit = exit.max(Exit::of(&checked.outcome.verdict));
-                out.show(&report, exit)?;
-                last = Some(checked);
-            }
-            Err(message) => {
-                exit = Exit::Error;
-                complain(format_args!("{message}"));
+        let question = Question { file, args, algorithm, quasi: quasi.clone() };
+        let (answers, checked) = question.answer_within_limits();
+        for answer in answers {
+            exit = exit.max(answer.exit);
+            match answer.told {
+                Ok(report) => out.show(&report, exit)?,
+                Err(message) => complain(format_args!("{message}")),
             }
         }
+        last = checked;
     }
     // The process ends now: the system takes its memory back sooner than we could.
     std::mem::forget(last);
     Ok(exit)
 }
 
-/// A file that was checked.
+/// What is to be found out about a file.
+struct Question {
+    file: &'static Path,
+    args: &'static CheckArgs,
+    algorithm: Algorithm,
+    quasi: Option<Quasi>,
+}
+
+/// What was found out about one history: a report, or a complaint.
+struct Answer {
+    exit: Exit,
+    told: Result<String, String>,
+}
+
+/// The answers so far for a file.
+#[derive(Default)]
+struct Told {
+    answers: Vec<Answer>,
+    /// How many histories the file has, once it is read.
+    histories: Option<usize>,
+}
+
+/// A history that was checked.
 struct Checked {
     history: History,
     /// None where the file was not read to its end and `--spec` names none.
@@ -57,54 +77,96 @@ struct Checked {
     seconds: f64,
 }
 
-/// Reads, decides and makes the report, and gives up where that does not end within the limits. The error is
-/// a message with the file's name.
-fn check_within_limits(
-    file: &'static Path,
-    name: &str,
-    args: &'static CheckArgs,
-    algorithm: Algorithm,
-    quasi: Option<Quasi>,
-) -> Result<(Checked, String), String> {
-    let start = Instant::now();
-    let limits = args.limits.limits().with_spare_memory();
-    let budget = Arc::new(limits.budget());
-    let theirs = name.to_string();
-    let done = guard::within(limits, &budget, move |budget| {
-        let checked = check(file, &theirs, args, algorithm, quasi.as_ref(), budget)?;
-        let report = checked.report(&theirs, args);
-        Ok((checked, report))
-    });
-    done.unwrap_or_else(|why| {
-        progress::clear();
-        let steps = count(budget.steps_spent(), "step");
-        let progress = format!("{steps}; the work was given up where it stood");
-        let checked = Checked::exhausted(why, progress, args, algorithm, start);
-        let report = checked.report(name, args);
-        Ok((checked, report))
-    })
+impl Question {
+    /// Answers for all histories of the file, as far as the limits reach, which cover the whole file. What was
+    /// checked comes along, so that the caller decides when its memory is given back.
+    fn answer_within_limits(self) -> (Vec<Answer>, Option<Vec<Checked>>) {
+        let start = Instant::now();
+        let limits = self.args.limits.limits().with_spare_memory();
+        let budget = Arc::new(limits.budget());
+        let (args, algorithm, name) = (self.args, self.algorithm, self.name());
+        let told = Arc::new(Mutex::new(Told::default()));
+        let theirs = Arc::clone(&told);
+        let done =
+            guard::within(limits, &budget, move |budget| self.answer(budget, start, &theirs));
+        let mut told = std::mem::take(&mut *lock(&told));
+        if let Err(why) = done
+            && told.histories.is_none_or(|histories| told.answers.len() < histories)
+        {
+            progress::clear();
+            let steps = count(budget.steps_spent(), "step");
+            let progress = format!("{steps}; the work was given up where it stood");
+            let index = told.index(told.answers.len() + 1);
+            let unknown = Checked::exhausted(why, progress, args, algorithm, start);
+            told.answers.push(unknown.answer(&name, index, args));
+        }
+        (told.answers, done.ok())
+    }
+
+    fn name(&self) -> String {
+        self.file.display().to_string()
+    }
+
+    /// Reads and decides, and tells each answer as soon as it is known.
+    fn answer(&self, budget: &Budget, start: Instant, told: &Mutex<Told>) -> Vec<Checked> {
+        let (args, algorithm, name) = (self.args, self.algorithm, self.name());
+        let tell = |answer: Answer| lock(told).answers.push(answer);
+        let complaint = |message: String| Answer { exit: Exit::Error, told: Err(message) };
+        let histories = match read_all(self.file, &name, &Reading::from(&args.reading), budget) {
+            Ok(histories) => histories,
+            Err(Failure::Exhausted(why)) => {
+                let progress = "the file was not read to its end".into();
+                let unread = Checked::exhausted(why, progress, args, algorithm, start);
+                tell(unread.answer(&name, None, args));
+                return Vec::new();
+            }
+            Err(failure) => {
+                tell(complaint(failure.message(&name)));
+                return Vec::new();
+            }
+        };
+        lock(told).histories = Some(histories.len());
+        let mut all = Vec::new();
+        for (number, history) in (1..).zip(histories) {
+            let start = if number == 1 { start } else { Instant::now() };
+            let index = lock(told).index(number);
+            match check(history, &name, args, algorithm, self.quasi.as_ref(), budget, start) {
+                Ok(checked) => {
+                    tell(checked.answer(&name, index, args));
+                    all.push(checked);
+                }
+                Err(message) => {
+                    let of = index.map(|n| format!("history {n} of ")).unwrap_or_default();
+                    tell(complaint(format!("{of}{message}")));
+                }
+            }
+        }
+        all
+    }
 }
 
-/// Reads and decides; the error is a message with the file's name.
+impl Told {
+    /// The number of a history where the file has several.
+    fn index(&self, number: usize) -> Option<usize> {
+        self.histories.filter(|&histories| histories > 1).map(|_| number)
+    }
+}
+
+/// A worker that panicked has told what it knew.
+fn lock(told: &Mutex<Told>) -> MutexGuard<'_, Told> {
+    told.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Decides a history; the error is a message with the file's name.
 fn check(
-    file: &Path,
+    history: History,
     name: &str,
     args: &CheckArgs,
     algorithm: Algorithm,
     quasi: Option<&Quasi>,
     budget: &Budget,
+    start: Instant,
 ) -> Result<Checked, String> {
-    let start = Instant::now();
-    let reading = Reading::from(&args.reading);
-    let read = read(file, name, &reading, budget);
-    let history = match read {
-        Ok(history) => history,
-        Err(Failure::Exhausted(why)) => {
-            let progress = "the file was not read to its end".into();
-            return Ok(Checked::exhausted(why, progress, args, algorithm, start));
-        }
-        Err(failure) => return Err(failure.message(name)),
-    };
     let spec = match &args.spec {
         Some(spec) => spec.clone(),
         None => spec_of(&history).map_err(|message| format!("{name}: {message}"))?,
@@ -122,16 +184,31 @@ fn check(
     Ok(Checked { history, spec: Some(spec), outcome, quasi, seconds })
 }
 
-/// Reads a file with a progress line.
+/// Reads a file of one history with a progress line.
 pub(crate) fn read(
     file: &Path,
     name: &str,
     reading: &Reading,
     budget: &Budget,
 ) -> Result<History, Failure> {
+    while_told(name, |seen| input::read(file, reading, budget, seen))
+}
+
+/// Reads all histories of a file with a progress line.
+fn read_all(
+    file: &Path,
+    name: &str,
+    reading: &Reading,
+    budget: &Budget,
+) -> Result<Vec<History>, Failure> {
+    while_told(name, |seen| input::read_all(file, reading, budget, seen))
+}
+
+/// Reads with a progress line.
+fn while_told<T>(name: &str, read: impl FnOnce(&AtomicU64) -> T) -> T {
     let seen = AtomicU64::new(0);
     let say = || format!("reading, {}, {name}", bytes(seen.load(Ordering::Relaxed)));
-    progress::during(say, || input::read(file, reading, budget, &seen))
+    progress::during(say, || read(&seen))
 }
 
 /// The specification that the file names. Where it names none, the error tells which would fit.
@@ -176,14 +253,24 @@ impl Checked {
         Checked { history, spec, outcome, quasi: None, seconds: start.elapsed().as_secs_f64() }
     }
 
-    fn report(&self, name: &str, args: &CheckArgs) -> String {
+    /// `index` is the number of the history among several of the file, from 1.
+    fn answer(&self, name: &str, index: Option<usize>, args: &CheckArgs) -> Answer {
+        let told = Ok(self.report(name, index, args));
+        Answer { exit: Exit::of(&self.outcome.verdict), told }
+    }
+
+    /// `index` is the number of the history among several of the file, from 1.
+    fn report(&self, name: &str, index: Option<usize>, args: &CheckArgs) -> String {
         let again = again(name, args);
         let show = |i: u32, with_result: bool| match &self.spec {
             Some(spec) => spec.show(&self.history, i, with_result),
             None => self.history.show(i),
         };
+        // People see which history it is in the place of the file; programs have a field of its own.
+        let titled = index.map(|n| format!("{name}, history {n}"));
+        let title = titled.as_deref().filter(|_| !args.json).unwrap_or(name);
         let case = Case {
-            file: name,
+            file: title,
             history: &self.history,
             spec: self.spec.as_ref().map_or("", |spec| spec.text()),
             show: &show,
@@ -199,10 +286,13 @@ impl Checked {
         };
         let quasi = self.quasi.as_ref();
         if args.json {
-            let json = match quasi {
+            let mut json = match quasi {
                 Some((asked, finding)) => trueline_report::quasi_json(&case, asked, finding),
                 None => trueline_report::json(&case),
             };
+            if let Some(index) = index {
+                json["index"] = index.into();
+            }
             return format!("{json}\n");
         }
         let text = match quasi {

@@ -25,7 +25,7 @@ impl Exit {
         }
     }
 
-    fn code(self) -> u8 {
+    pub(crate) fn code(self) -> u8 {
         match self {
             Exit::Holds => 0,
             Exit::Violation => 1,

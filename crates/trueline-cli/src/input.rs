@@ -64,29 +64,57 @@ impl<'a> From<&'a ReadingArgs> for Reading<'a> {
     }
 }
 
-/// Reads a history; `-` is standard input. `progress` counts bytes as they are unpacked.
+/// Reads a history; `-` is standard input. `progress` counts bytes as they are unpacked. A file of several histories is refused.
 pub(crate) fn read(
     file: &Path,
     reading: &Reading,
     budget: &Budget,
     progress: &AtomicU64,
 ) -> Result<History, Failure> {
+    let read = |input: Within<'_>| formats::read(input, &reading.options).map(|read| read.0);
+    let mut history = within(file, budget, progress, read)?;
+    rename(&mut history, reading.rename);
+    Ok(history)
+}
+
+/// Reads all histories of a file, at least one.
+pub(crate) fn read_all(
+    file: &Path,
+    reading: &Reading,
+    budget: &Budget,
+    progress: &AtomicU64,
+) -> Result<Vec<History>, Failure> {
+    let read = |input: Within<'_>| formats::read_all(input, &reading.options).map(|read| read.0);
+    let mut histories = within(file, budget, progress, read)?;
+    histories.iter_mut().for_each(|history| rename(history, reading.rename));
+    Ok(histories)
+}
+
+fn rename(history: &mut History, renames: &[Rename]) {
+    history.rename(|method| {
+        renames.iter().find(|rename| rename.from == method).map(|rename| rename.to.as_str())
+    });
+}
+
+/// Opens a file and reads from it, as long as the budget lasts.
+fn within<T>(
+    file: &Path,
+    budget: &Budget,
+    progress: &AtomicU64,
+    read: impl FnOnce(Within<'_>) -> Result<T, history::Error>,
+) -> Result<T, Failure> {
     let unpacked = open(file, budget).map_err(|error| match limits::spent(budget) {
         Some(why) if error.kind() == io::ErrorKind::TimedOut => Failure::Exhausted(why),
         _ => Failure::File(error),
     })?;
     let mut exhausted = None;
     let input = Within { input: unpacked, budget, progress, exhausted: &mut exhausted };
-    let result = formats::read(input, &reading.options);
+    let result = read(input);
     // One long line can take much memory between two looks at the budget.
     if let Some(why) = exhausted.or_else(|| limits::spent(budget).filter(|_| result.is_ok())) {
         return Err(Failure::Exhausted(why));
     }
-    let (mut history, _) = result.map_err(Failure::Content)?;
-    history.rename(|method| {
-        reading.rename.iter().find(|rename| rename.from == method).map(|rename| rename.to.as_str())
-    });
-    Ok(history)
+    result.map_err(Failure::Content)
 }
 
 /// Opens a file and unpacks it where its first bytes say that it is packed.

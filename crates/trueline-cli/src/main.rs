@@ -19,6 +19,7 @@ mod progress;
 mod shell;
 mod simulate;
 mod verify;
+mod watchdog;
 
 use std::process::ExitCode;
 

@@ -10,21 +10,26 @@ use anyhow::{Context, anyhow, bail};
 use serde_json::json;
 
 use trueline::Budget;
+use trueline::budget::Exhausted;
 use trueline::quasi::{End, Factor, Quasi};
 use trueline::spec::{self, Named};
 use trueline_objects::simulate::{
-    self, Case, Entry, Found, Mode, Request, Simulated, Verdict, program,
+    self, Case, Entry, Found, Generated, Minimised, Mode, Request, Simulated, Verdict, program,
 };
 use trueline_report::{SCHEMA, clean, count, seconds};
 
 use crate::again::{self, Again};
 use crate::args::{SimulateArgs, SimulateMode};
 use crate::exit::Exit;
+use crate::limits::Limits;
 use crate::output::Output;
 use crate::progress;
+use crate::watchdog::Watchdog;
 
 pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<Exit> {
     let start = Instant::now();
+    let limits = Limits { time: args.timeout, memory: args.memory };
+    let budget = Arc::new(limits.budget());
     let entry = simulate::find(&args.object).ok_or_else(|| {
         anyhow!("no object is called {}: 'trueline objects' lists them", args.object)
     })?;
@@ -33,16 +38,18 @@ pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<Exit> {
             "--replay does not go with --mode stress: nobody decides the schedule of real threads"
         );
     }
-    let cases = cases(entry, args)?;
-    let quasi = Displacement::asked(entry, args)?;
+    let watchdog = Watchdog::start(&limits, &budget, cut_short(entry, args, start));
+    let (cases, generated) = programs(entry, args)?;
+    let quasi = Displacement::asked(entry, args, &budget)?;
     let measured = quasi.as_ref().and_then(|quasi| quasi.measured.clone());
     let histories = Arc::new(Histories::new(args.histories));
     let seen = Arc::clone(&histories);
     let request = Request {
         mode: mode(args),
         cases,
+        generated,
         limit: args.limit,
-        time: args.timeout,
+        budget: Some(Arc::clone(&budget)),
         preemptions: args.preemptions,
         seed: args.seed,
         replay: args.replay.clone(),
@@ -65,9 +72,8 @@ pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<Exit> {
         Verdict::Undecided(_) => Exit::Undecided,
     };
     let case = Told { entry, args, simulated: &simulated, seconds: start.elapsed().as_secs_f64() };
-    let mut text = histories.text(&simulated.verdict);
     let least = quasi.and_then(|quasi| quasi.measured).map(|measured| measured.told());
-    text += &if args.json { case.json(least) } else { case.text() };
+    let mut text = if args.json { case.json(least) } else { case.text() };
     if let (Some(least), false) = (least, args.json) {
         let _ = match least {
             Some(places) => {
@@ -76,8 +82,45 @@ pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<Exit> {
             None => writeln!(text, "  displacement: no factor explains all histories"),
         };
     }
+    if args.histories > 0 {
+        text = histories.text(&simulated.verdict) + &commented(&text);
+    }
+    watchdog.conclude();
     Output::new().show(&text, exit)?;
     Ok(exit)
+}
+
+/// The report behind histories, as a comment of their notation, so that `check` reads all that is printed.
+fn commented(report: &str) -> String {
+    format!("/*\n{}*/\n", report.replace("*/", "* /"))
+}
+
+/// What is told where a limit is reached in the midst of something that cannot be interrupted.
+fn cut_short(
+    entry: &'static Entry,
+    args: &SimulateArgs,
+    start: Instant,
+) -> impl FnOnce(Exhausted) -> String + Send + 'static {
+    let (json, object) = (args.json, args.object.clone());
+    let again = again(args);
+    move |why| {
+        let why = format!("{why}; what was under way could not be stopped in time");
+        if !json {
+            return format!("unknown: {}: {why}\n  again: {again}\n", entry.name);
+        }
+        let object = json!({
+            "schema": SCHEMA,
+            "file": object,
+            "object": entry.name,
+            "spec": entry.spec,
+            "verdict": "unknown",
+            "message": why,
+            "seconds": start.elapsed().as_secs_f64(),
+            "explanation": null,
+            "again": again,
+        });
+        format!("{object}\n")
+    }
 }
 
 /// How far out of order removals may be, or the question how far they are.
@@ -88,7 +131,11 @@ struct Displacement {
 
 impl Displacement {
     /// What the arguments ask; the error says what does not fit the object.
-    fn asked(entry: &Entry, args: &SimulateArgs) -> anyhow::Result<Option<Displacement>> {
+    fn asked(
+        entry: &Entry,
+        args: &SimulateArgs,
+        budget: &Arc<Budget>,
+    ) -> anyhow::Result<Option<Displacement>> {
         let Some(factors) = &args.quasi else { return Ok(None) };
         let (Some(strict), [(method, factor)]) = (entry.strict(), factors.given()) else {
             bail!("--quasi: expected one factor, for a queue, a stack or a priority queue");
@@ -103,7 +150,8 @@ impl Displacement {
                 let strict = spec::named(&strict).map_err(anyhow::Error::msg)?;
                 let question =
                     Quasi { factors: factors.clone(), end: End::Open, ..Quasi::default() };
-                (None, Some(Arc::new(Measured { strict, question, least: Mutex::new(Some(0)) })))
+                let (budget, least) = (Arc::clone(budget), Mutex::new(Some(0)));
+                (None, Some(Arc::new(Measured { strict, question, budget, least })))
             }
         };
         Ok(Some(Displacement { spec, measured }))
@@ -114,12 +162,13 @@ impl Displacement {
 struct Measured {
     strict: Named,
     question: Quasi,
+    budget: Arc<Budget>,
     least: Mutex<Option<u32>>,
 }
 
 impl Measured {
     fn add(&self, history: &trueline::History) {
-        let found = self.strict.quasi(history, &self.question, &Budget::unlimited());
+        let found = self.strict.quasi(history, &self.question, &self.budget);
         if let (Ok(found), Ok(mut least)) = (found, self.least.lock()) {
             *least = least.zip(found.factor).map(|(known, factor)| known.max(factor));
         }
@@ -145,8 +194,8 @@ fn place(args: &SimulateArgs) -> String {
     }
 }
 
-/// The programs that are asked for.
-fn cases(entry: &Entry, args: &SimulateArgs) -> anyhow::Result<Vec<Case>> {
+/// The programs that are asked for: those that were written, and those that are made while they are run.
+fn programs(entry: &Entry, args: &SimulateArgs) -> anyhow::Result<(Vec<Case>, Option<Generated>)> {
     if let Some(file) = &args.cases {
         let name = file.display();
         let text = fs::read_to_string(file).with_context(|| name.to_string())?;
@@ -157,44 +206,43 @@ fn cases(entry: &Entry, args: &SimulateArgs) -> anyhow::Result<Vec<Case>> {
         for (line, case) in (1..).zip(&cases) {
             entry.check(case).map_err(|error| anyhow!("{name}: program {line}, {error}"))?;
         }
-        return Ok(cases);
+        return Ok((cases, None));
     }
     let calls = |flag: &str, text: &Option<String>| {
         let calls = program::calls(text.as_deref().unwrap_or_default());
         calls.map_err(|error| anyhow!("--{flag}, {error}"))
     };
     let (before, after) = (calls("before", &args.before)?, calls("after", &args.after)?);
-    let size = (usize::from(args.processes), usize::from(args.operations));
-    let mut cases = match (&args.program, args.random) {
-        (Some(text), _) => {
-            let program = program::program(text).map_err(|error| anyhow!("--program, {error}"))?;
-            vec![Case { program, ..Case::default() }]
-        }
-        (None, Some(count)) => entry.random(mode(args), count as usize, size, args.seed),
-        (None, None) if args.mode == SimulateMode::Stress => {
-            entry.random(mode(args), RANDOM_PROGRAMS, size, args.seed)
-        }
-        (None, None) => {
-            let programs = entry.number_of_matrices(size.0, size.1);
-            if programs > MOST_PROGRAMS {
-                bail!(
-                    "there are {programs} programs of this size: expected at most {MOST_PROGRAMS}; \
-                     --random 1000 takes some of them"
-                );
-            }
-            entry.matrices(size.0, size.1)
-        }
-    };
-    for case in &mut cases {
-        case.before.clone_from(&before);
-        case.after.clone_from(&after);
-        entry.check(case).map_err(|error| anyhow!("{case}: {error}"))?;
+    if let Some(text) = &args.program {
+        let program = program::program(text).map_err(|error| anyhow!("--program, {error}"))?;
+        let case = Case { before, program, after };
+        entry.check(&case).map_err(|error| anyhow!("{case}: {error}"))?;
+        return Ok((vec![case], None));
     }
-    Ok(cases)
+    let (processes, operations) = (usize::from(args.processes), usize::from(args.operations));
+    let stressed = (args.mode == SimulateMode::Stress).then_some(RANDOM_PROGRAMS);
+    let random = args.random.or(stressed);
+    if random.is_none() {
+        let programs = entry.number_of_matrices(processes, operations);
+        if programs > MOST_PROGRAMS {
+            bail!(
+                "there are {programs} programs of this size: expected at most {MOST_PROGRAMS}; \
+                 --random 1000 takes some of them"
+            );
+        }
+    }
+    let around =
+        Case { before: before.clone(), program: program::Program::new(), after: after.clone() };
+    entry.check(&around).map_err(|error| anyhow!("--before and --after, {error}"))?;
+    // What is known to be broken is shown to be, whatever size is asked for.
+    let alone = before.is_empty() && after.is_empty();
+    let listed = entry.shown_by().filter(|_| alone && random.is_none());
+    let generated = Generated { processes, operations, random, before, after };
+    Ok((listed.into_iter().collect(), Some(generated)))
 }
 
 /// Programs of a stress test that nobody wrote.
-const RANDOM_PROGRAMS: usize = 100;
+const RANDOM_PROGRAMS: u32 = 100;
 
 /// More programs than this are not enumerated.
 const MOST_PROGRAMS: u128 = 100_000;
@@ -257,12 +305,17 @@ impl Told<'_> {
     fn text(&self) -> String {
         let Simulated { verdict, counts, scope } = self.simulated;
         let what = match verdict {
-            Verdict::Holds => scope.clone(),
+            Verdict::Holds => format!("holds for {scope}"),
             Verdict::Violation(found) => format!("{}: {}", found.kind, found.sentence),
             Verdict::Undecided(why) => why.clone(),
         };
         let mut text = format!("{}: {}: {}\n", self.verdict(), self.entry.name, clean(&what));
         if self.args.quiet {
+            if let Verdict::Violation(found) = verdict
+                && let Minimised::Stopped(why) = &found.minimised
+            {
+                let _ = writeln!(text, "  there may be a smaller program that fails so: {why}");
+            }
             return text;
         }
         if let Verdict::Violation(found) = verdict {
@@ -279,7 +332,7 @@ impl Told<'_> {
         let counts = counts.to_string();
         let counts = counts.split_once(", ").map_or("", |(_, rest)| rest);
         let _ = writeln!(text, "  {programs}, {counts}, {}", seconds(self.seconds));
-        let _ = writeln!(text, "  again: {}", self.again());
+        let _ = writeln!(text, "  again: {}", again(self.args));
         if let Some(replay) = self.replay() {
             let _ = writeln!(text, "  replay: {replay}");
         }
@@ -310,8 +363,11 @@ impl Told<'_> {
             "histories": counts.histories,
             "checked": counts.checks,
             "explanation": explanation,
-            "again": self.again(),
+            "again": again(self.args),
         });
+        if let Verdict::Undecided(why) = verdict {
+            object["message"] = why.as_str().into();
+        }
         if let Some(factors) = &self.args.quasi {
             object["quasi"] = factors.to_string().into();
             object["reading"] = "slots".into();
@@ -329,30 +385,13 @@ impl Told<'_> {
             "program": found.case,
             "history": found.history.as_ref().map(simulate::wing_gong),
             "replay": self.schedule(found),
+            "minimised": found.minimised == Minimised::Fully,
+            "not_minimised": match &found.minimised {
+                Minimised::Fully => None,
+                Minimised::NotAsked => Some("not asked for"),
+                Minimised::Stopped(why) => Some(why.as_str()),
+            },
         })
-    }
-
-    /// The command that runs the same programs again.
-    fn again(&self) -> String {
-        let args = self.args;
-        let size = args.program.is_none() && args.cases.is_none();
-        let random = size && (args.random.is_some() || args.mode == SimulateMode::Stress);
-        Again::new("simulate")
-            .maybe("mode", (args.mode == SimulateMode::Stress).then_some("stress"))
-            .maybe("before", args.before.as_ref())
-            .maybe("program", args.program.as_ref())
-            .maybe("after", args.after.as_ref())
-            .maybe("processes", size.then(|| args.processes.to_string()))
-            .maybe("operations", size.then(|| args.operations.to_string()))
-            .maybe("random", args.random.map(|n| n.to_string()))
-            .maybe("cases", args.cases.as_ref().map(|file| file.display().to_string()))
-            .maybe("limit", args.limit.map(|n| n.to_string()))
-            .maybe("preemptions", args.preemptions.map(|n| n.to_string()))
-            .maybe("seed", random.then(|| args.seed.to_string()))
-            .maybe("timeout", args.timeout.map(again::time))
-            .maybe("quasi", args.quasi.as_ref().map(ToString::to_string))
-            .maybe("replay", args.replay.as_ref())
-            .file(&args.object)
     }
 
     /// The failing schedule; real threads have none that could be run again.
@@ -373,4 +412,27 @@ impl Told<'_> {
         let again = again.maybe("quasi", self.args.quasi.as_ref().map(ToString::to_string));
         Some(again.flag("replay", replay).file(&self.args.object))
     }
+}
+
+/// The command that runs the same programs again.
+fn again(args: &SimulateArgs) -> String {
+    let size = args.program.is_none() && args.cases.is_none();
+    let random = size && (args.random.is_some() || args.mode == SimulateMode::Stress);
+    Again::new("simulate")
+        .maybe("mode", (args.mode == SimulateMode::Stress).then_some("stress"))
+        .maybe("before", args.before.as_ref())
+        .maybe("program", args.program.as_ref())
+        .maybe("after", args.after.as_ref())
+        .maybe("processes", size.then(|| args.processes.to_string()))
+        .maybe("operations", size.then(|| args.operations.to_string()))
+        .maybe("random", args.random.map(|n| n.to_string()))
+        .maybe("cases", args.cases.as_ref().map(|file| file.display().to_string()))
+        .maybe("limit", args.limit.map(|n| n.to_string()))
+        .maybe("preemptions", args.preemptions.map(|n| n.to_string()))
+        .maybe("seed", random.then(|| args.seed.to_string()))
+        .maybe("timeout", args.timeout.map(again::time))
+        .maybe("memory", args.memory.map(|bytes| bytes.to_string()))
+        .maybe("quasi", args.quasi.as_ref().map(ToString::to_string))
+        .maybe("replay", args.replay.as_ref())
+        .file(&args.object)
 }

@@ -4,7 +4,6 @@ mod common;
 
 use std::io::Read;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 use common::{Folder, command};
 use expect_test::expect;
@@ -43,13 +42,12 @@ fn a_silent_pipe_does_not_outlast_the_timeout() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let start = Instant::now();
+    // The pipe stays open for longer than the command: it ends by itself, or this test does not.
     let silent = child.stdin.take();
     let mut said = String::new();
     child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(3));
     drop(silent);
-    assert!(start.elapsed() < Duration::from_secs(10));
     assert!(said.starts_with("unknown: -: the time limit of 200 ms is reached"), "{said}");
 }
 

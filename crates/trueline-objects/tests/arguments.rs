@@ -1,8 +1,12 @@
 //! Programs are held to what an object takes before they are run.
 #![cfg(feature = "simulate")]
 
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
+use trueline::Budget;
+use trueline::budget::Meter;
 use trueline_objects::simulate::{self, Entry, Request, Standing, Verdict, program};
 
 #[global_allocator]
@@ -99,7 +103,7 @@ fn the_error_names_the_call_the_object_and_the_range() {
 fn all_programs_are_checked_before_the_first_is_run() {
     let entry = simulate::find("quasi-queue").unwrap();
     let cases = program::cases("enq(1) | deq()\nenq(0) | deq()\n").unwrap();
-    let watch: simulate::Watch = std::sync::Arc::new(|history| panic!("was run: {history:?}"));
+    let watch: simulate::Watch = Arc::new(|history| panic!("was run: {history:?}"));
     assert!(entry.run(&Request { cases, watch: Some(watch), ..Request::default() }).is_err());
 }
 
@@ -116,16 +120,26 @@ fn programs_have_no_more_processes_than_can_be_run() {
     assert_eq!(entry.check(&most), Ok(()));
 }
 
+/// Shows a millisecond more each time it is asked.
+#[derive(Default)]
+struct Asked(AtomicU64);
+
+impl Meter for Asked {
+    fn elapsed(&self) -> Duration {
+        Duration::from_millis(self.0.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
 /// The orders of operations that do not touch each other are as many as their permutations: a limit of time was met at the end of the first
 /// execution only, when the memory had been used up.
 #[test]
 fn the_clock_is_looked_at_within_one_execution() {
     let entry = simulate::find("counter").unwrap();
     let cases = vec![program::case(&["read()"; 16].join(" | ")).unwrap()];
-    let time = Some(Duration::from_millis(50));
-    let start = Instant::now();
-    let verdict = entry.run(&Request { cases, time, ..Request::default() }).unwrap().verdict;
-    let Verdict::Undecided(why) = verdict else { panic!("{verdict:?}") };
-    assert!(why.contains("incomplete; stopped at 0.0"), "{why}");
-    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    let budget = Budget::unlimited().meter(Asked::default()).time(Duration::from_millis(50));
+    let budget = Some(Arc::new(budget));
+    let simulated = entry.run(&Request { cases, budget, ..Request::default() }).unwrap();
+    let Verdict::Undecided(why) = simulated.verdict else { panic!("{simulated:?}") };
+    assert!(why.contains("incomplete; stopped: the time limit of 0.05 s is spent"), "{why}");
+    assert_eq!(simulated.counts.executions, 1);
 }

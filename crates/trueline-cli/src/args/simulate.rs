@@ -11,7 +11,8 @@ use crate::limits;
 
 pub(super) const HELP: &str = "\
 A program says what each process calls: 'enq(3) | enq(4) deq()' are two processes. Without a program all programs of \
-the given size are run, up to the names of processes and of values.
+the given size are run, up to the names of processes and of values; of an object that is listed as broken, \
+the program that shows its fault comes first.
 
 Examples:
   trueline simulate michael-scott-queue --processes 3 --operations 2
@@ -19,8 +20,8 @@ Examples:
   trueline simulate treiber-stack --mode stress --operations 8 --limit 10000
   trueline simulate herlihy-wing-queue-rereads --histories 3
 
-Exit code: 0 no history is wrong, 1 a violation, 2 an error, 3 undecided: a limit was reached, or real threads, which show \
-some schedules only.";
+Exit code: 0 no history of all these programs is wrong, 1 a violation, 2 an error, 3 undecided: a limit was reached, \
+or nothing is wrong in random programs or on real threads, which are samples.";
 
 #[derive(Debug, Args)]
 pub(crate) struct SimulateArgs {
@@ -53,7 +54,7 @@ pub(crate) struct SimulateArgs {
         value_parser = clap::value_parser!(u8).range(1..=100))]
     pub(crate) operations: u8,
 
-    /// So many programs at random in place of all
+    /// So many programs at random in place of all: a sample, which finds violations and is undecided otherwise
     #[arg(long, value_name = "N", conflicts_with_all = ["program", "cases"])]
     pub(crate) random: Option<u32>,
 
@@ -81,9 +82,13 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "SCHEDULE", requires = "program")]
     pub(crate) replay: Option<String>,
 
-    /// Give up after this time: 500ms, 10s, 2m, 1h
+    /// Give up after this time, making a failure smaller included: 500ms, 10s, 2m, 1h
     #[arg(long, value_name = "TIME", value_parser = limits::parse_time)]
     pub(crate) timeout: Option<Duration>,
+
+    /// Give up when the process holds more memory than this: 200M, 4G [default: three quarters of what is free]
+    #[arg(long, value_name = "SIZE", value_parser = limits::parse_memory)]
+    pub(crate) memory: Option<u64>,
 
     /// Print the first N histories, in the notation of Wing and Gong
     #[arg(long, value_name = "N", conflicts_with = "json", default_value_t = 0)]

@@ -18,6 +18,7 @@ use super::schedule::{Again, Replay, Schedule};
 use super::spare::Spare;
 use super::strategy::{BlockedThread, End};
 use super::trace::{Event, OperationSpan, Trace};
+use trueline::Budget;
 
 /// An exploration of a program: which schedules, and how many at most.
 ///
@@ -34,8 +35,19 @@ pub struct Exploration {
     pub(crate) step_limit: usize,
     executions: Option<u64>,
     time: Option<Duration>,
+    budget: Option<SharedBudget>,
     blocking: bool,
     workers: usize,
+}
+
+/// A budget that others draw on, too.
+#[derive(Clone)]
+struct SharedBudget(Arc<Budget>);
+
+impl std::fmt::Debug for SharedBudget {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Budget")
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -53,6 +65,7 @@ pub struct Execution<'a> {
     /// How much time the exploration has, and when that is over.
     time: Option<Duration>,
     until: Option<Instant>,
+    budget: Option<&'a Budget>,
 }
 
 /// One event of an execution.
@@ -82,27 +95,26 @@ impl Execution<'_> {
     /// Its operations with all the real-time orders that they can have; None if there are more than
     /// [`MAX_OPERATIONS`](super::MAX_OPERATIONS), or more orders than there is room for.
     pub fn histories(&self) -> Option<Histories> {
-        intervals::histories(self.trace, None).ok()
+        intervals::histories(self.trace, &|| Ok(())).ok()
     }
 
     /// The same; the error says why the exploration must stop here.
     pub(crate) fn histories_in_time(&self) -> Result<Histories, Stop> {
-        intervals::histories(self.trace, self.until).map_err(|unfinished| match unfinished {
-            Unfinished::Time => self.time_is_over(),
+        let may_go_on = || self.may_go_on();
+        intervals::histories(self.trace, &may_go_on).map_err(|unfinished| match unfinished {
+            Unfinished::Stopped(why) => why,
             Unfinished::Operations | Unfinished::Room => Stop::Orders,
         })
     }
 
-    /// An error where the exploration has no time left.
-    pub(crate) fn look_at_the_clock(&self) -> Result<(), Stop> {
-        match self.until {
-            Some(until) if Instant::now() >= until => Err(self.time_is_over()),
-            _ => Ok(()),
+    /// An error where the time of the exploration, or its budget, is spent.
+    pub(crate) fn may_go_on(&self) -> Result<(), Stop> {
+        if let Some(until) = self.until
+            && Instant::now() >= until
+        {
+            return Err(Stop::Time(self.time.unwrap_or_default()));
         }
-    }
-
-    fn time_is_over(&self) -> Stop {
-        Stop::Time(self.time.unwrap_or_default())
+        self.budget.map_or(Ok(()), |budget| budget.spend(0).map_err(Stop::Budget))
     }
 
     /// The threads that wait for ever.
@@ -168,6 +180,7 @@ impl Default for Exploration {
             step_limit: 10_000,
             executions: None,
             time: None,
+            budget: None,
             blocking: false,
             workers: 1,
         }
@@ -219,6 +232,13 @@ impl Exploration {
     /// The size of each thread's stack in bytes (256 KiB if not told otherwise).
     pub fn stack_size(mut self, bytes: usize) -> Exploration {
         self.stack_size = bytes;
+        self
+    }
+
+    /// Draws a step for each execution on a budget, and stops where that is spent: for limits of time and memory that cover more than
+    /// this exploration. The budget is asked between executions, and while the real-time orders of one are found.
+    pub fn budget(mut self, budget: Arc<Budget>) -> Exploration {
+        self.budget = Some(SharedBudget(budget));
         self
     }
 
@@ -388,7 +408,7 @@ impl<'a> Run<'a> {
                     failing.fetch_min(index, Ordering::Relaxed);
                     return run.into_report();
                 }
-                if matches!(run.report.scope.stopped, Some(Stop::Time(_))) {
+                if matches!(run.report.scope.stopped, Some(Stop::Time(_) | Stop::Budget(_))) {
                     return run.into_report();
                 }
             }
@@ -522,7 +542,8 @@ impl<'a> Run<'a> {
     fn visited(&self, end: &End) -> Option<Failure> {
         let time = self.job.options.time;
         let until = time.and_then(|time| self.job.start.checked_add(time));
-        (self.job.visit)(&Execution { trace: &self.machine.trace, end, time, until }).err()
+        let budget = self.job.options.budget.as_ref().map(|shared| &*shared.0);
+        (self.job.visit)(&Execution { trace: &self.machine.trace, end, time, until, budget }).err()
     }
 
     /// Whether a limit is reached, though there is more to explore.
@@ -536,7 +557,14 @@ impl<'a> Run<'a> {
         self.is_out_of_time()
     }
 
+    /// Whether the time, or the budget, is spent.
     fn is_out_of_time(&mut self) -> bool {
+        if let Some(SharedBudget(budget)) = &self.job.options.budget
+            && let Err(why) = budget.spend(1)
+        {
+            self.report.scope.stopped = Some(Stop::Budget(why));
+            return true;
+        }
         if let Some(most) = self.job.options.time
             && self.job.start.elapsed() >= most
         {

@@ -14,13 +14,12 @@
 //! another one contains is dropped at once, since what can follow is the same for both.
 //!
 //! Cost: the number of closed sets, at most the product of each thread's operations and one, times the orders kept. That may be more than
-//! there is room for: then there is no answer, and none after a point in time.
-
-use std::time::Instant;
+//! there is room for: then there is no answer, and none where the caller says in between that a limit was reached.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
+use super::report::Stop;
 use super::trace::{NONE, Trace};
 
 /// How many operations an execution may have for its orders to be found.
@@ -29,19 +28,22 @@ pub const MAX_OPERATIONS: usize = 128;
 /// How many bytes the orders of one level may take. Programs that people explore to the end need a thousandth of it.
 const MOST_BYTES: usize = 1 << 27;
 
-/// Comparisons between two looks at the clock: a millisecond or so.
+/// Comparisons between two looks at the limits: a millisecond or so.
 const COMPARISONS_AT_ONCE: usize = 1 << 14;
 
 /// Why the orders of a trace were not found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Unfinished {
     /// It has more than [`MAX_OPERATIONS`].
     Operations,
     /// They take more than [`MOST_BYTES`].
     Room,
-    /// The time is over.
-    Time,
+    /// A limit was reached.
+    Stopped(Stop),
 }
+
+/// Asked again and again: an error says which limit was reached.
+type MayGoOn<'a> = &'a dyn Fn() -> Result<(), Stop>;
 
 /// A call of an operation, with its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -105,8 +107,8 @@ struct Needs {
     returned: u128,
 }
 
-/// The maximal real-time orders of a trace, if they are found before that time.
-pub(crate) fn histories(trace: &Trace, until: Option<Instant>) -> Result<Histories, Unfinished> {
+/// The maximal real-time orders of a trace, if they are found within the limits.
+pub(crate) fn histories(trace: &Trace, may_go_on: MayGoOn<'_>) -> Result<Histories, Unfinished> {
     let mut spans = trace.operations.clone();
     if spans.len() > MAX_OPERATIONS {
         return Err(Unfinished::Operations);
@@ -164,7 +166,7 @@ pub(crate) fn histories(trace: &Trace, until: Option<Instant>) -> Result<Histori
     }
     let returning: u128 =
         (0..count).filter(|&i| spans[i].result.is_some()).fold(0, |set, i| set | 1 << i);
-    let orders = maximal_orders(&calls, &returns, returning, MOST_BYTES, until)?;
+    let orders = maximal_orders(&calls, &returns, returning, MOST_BYTES, may_go_on)?;
     let operations = spans
         .iter()
         .map(|span| Operation {
@@ -181,7 +183,7 @@ fn maximal_orders(
     returns: &[Needs],
     returning: u128,
     most_bytes: usize,
-    until: Option<Instant>,
+    may_go_on: MayGoOn<'_>,
 ) -> Result<Vec<IntervalOrder>, Unfinished> {
     let count = calls.len();
     let most = most_bytes / (size_of::<u128>() * count.max(1));
@@ -220,9 +222,7 @@ fn maximal_orders(
                     }
                     if comparisons >= COMPARISONS_AT_ONCE {
                         comparisons = 0;
-                        if until.is_some_and(|until| Instant::now() >= until) {
-                            return Err(Unfinished::Time);
-                        }
+                        may_go_on().map_err(Unfinished::Stopped)?;
                     }
                 }
             }
@@ -289,21 +289,23 @@ mod tests {
     fn of_independent(
         count: usize,
         most_bytes: usize,
-        until: Option<Instant>,
+        may_go_on: MayGoOn<'_>,
     ) -> Result<usize, Unfinished> {
         let calls = vec![Needs::default(); count];
         let own = |i| Needs { called: 1u128 << i, returned: 0 };
         let returns: Vec<Needs> = (0..count).map(own).collect();
         let all = (1u128 << count) - 1;
-        maximal_orders(&calls, &returns, all, most_bytes, until).map(|orders| orders.len())
+        maximal_orders(&calls, &returns, all, most_bytes, may_go_on).map(|orders| orders.len())
     }
 
     #[test]
-    fn orders_are_found_within_bounds_of_room_and_time() {
+    fn orders_are_found_within_bounds_of_room_and_of_the_caller() {
         // 5! orders of 5 sets, 16 bytes each.
         let bytes = 120 * 5 * 16;
-        assert_eq!(of_independent(5, bytes, None), Ok(120));
-        assert_eq!(of_independent(5, bytes - 1, None), Err(Unfinished::Room));
-        assert_eq!(of_independent(16, MOST_BYTES, Some(Instant::now())), Err(Unfinished::Time));
+        assert_eq!(of_independent(5, bytes, &|| Ok(())), Ok(120));
+        assert_eq!(of_independent(5, bytes - 1, &|| Ok(())), Err(Unfinished::Room));
+        let spent = || Err(Stop::Executions(1));
+        let stopped = Err(Unfinished::Stopped(Stop::Executions(1)));
+        assert_eq!(of_independent(16, MOST_BYTES, &spent), stopped);
     }
 }

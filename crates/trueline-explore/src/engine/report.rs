@@ -9,6 +9,7 @@ use super::exploration::Step;
 use super::interface::Failure;
 use super::intervals::Operation;
 use super::schedule::Schedule;
+use trueline::budget::Exhausted;
 
 /// What an exploration found.
 #[derive(Clone, Debug)]
@@ -67,6 +68,8 @@ pub enum Stop {
     Executions(u64),
     /// The time is over.
     Time(Duration),
+    /// The budget is spent.
+    Budget(Exhausted),
     /// Executions with more events than this were cut off.
     Length(usize),
     /// The operations of an execution have more real-time orders than there is room for.
@@ -114,6 +117,7 @@ impl fmt::Display for Scope {
                 // What is left of a limit after other work has digits that say nothing.
                 write!(f, "; stopped at {} s", (t.as_secs_f64() * 1000.0).round() / 1000.0)
             }
+            Some(Stop::Budget(why)) => write!(f, "; stopped: {why}"),
             Some(Stop::Length(n)) => {
                 write!(f, "; executions of more than {} events were cut off", grouped(*n as u64))
             }

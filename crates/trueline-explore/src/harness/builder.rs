@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use trueline::History;
-use trueline::Spec;
+use trueline::{Budget, History, Spec};
 
 use super::generate::{Plan, Role, WellFormed};
 use super::judge::{Judge, Specified};
@@ -38,6 +37,8 @@ pub struct Harness<T, O: Operate<T>, M = Explore> {
     pub(crate) invariant: Option<Arc<Invariant<T>>>,
     pub(crate) watch: Option<Box<Watch<O, O::Ret>>>,
     pub(crate) two_phase: Option<Phased<O, O::Ret>>,
+    pub(crate) time: Option<Duration>,
+    pub(crate) budget: Option<Arc<Budget>>,
     pub(crate) as_found: bool,
     pub(crate) survey: bool,
     pub(crate) name: Option<String>,
@@ -132,6 +133,8 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
             invariant: None,
             watch: None,
             two_phase: None,
+            time: None,
+            budget: None,
             as_found: false,
             survey: false,
             name: None,
@@ -285,6 +288,20 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
         self
     }
 
+    /// Gives the test up after this time, which all scenarios and making a failure smaller share: the verdict is then that it is
+    /// undecided, or, where a failure was found before, that failure, which says that there may be a smaller one. One execution, one
+    /// round and one call of the object or of its specification are not interrupted.
+    pub fn time(mut self, most: Duration) -> Self {
+        self.time = Some(most);
+        self
+    }
+
+    /// Draws on this budget, in place of one with the time of [`Harness::time`]: limits that several tests share, or limits of memory.
+    pub fn budget(mut self, budget: Arc<Budget>) -> Self {
+        self.budget = Some(budget);
+        self
+    }
+
     /// Reports the first failure as it was found, without looking for a smaller one.
     pub fn as_found(mut self) -> Self {
         self.as_found = true;
@@ -403,12 +420,6 @@ impl<T: Sync + 'static, O: Operate<T>> Harness<T, O, Explore> {
     /// Gives a scenario up after so many executions: the verdict is then that it is undecided.
     pub fn executions(mut self, most: u64) -> Self {
         self.mode.exploration = self.mode.exploration.executions(most);
-        self
-    }
-
-    /// Gives a scenario up after this time.
-    pub fn time(mut self, most: Duration) -> Self {
-        self.mode.exploration = self.mode.exploration.time(most);
         self
     }
 

@@ -6,11 +6,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
 use trueline::Verdict;
+use trueline::budget::Exhausted;
 use trueline::history::Operation;
+use trueline::verdict::Reason;
 
 use super::Operate;
 use super::histories::{self, Made};
-use super::numbered::Waiting;
+use super::numbered::{NoAnswer, Waiting};
 use super::outcome::Counts;
 use super::scenario::Scenario;
 use super::setting::{Drawn, Setting};
@@ -44,6 +46,17 @@ pub(crate) enum Found<O, R> {
         culprits: Vec<usize>,
     },
     Error(String),
+    /// A limit was reached before the history was judged.
+    Spent(Exhausted),
+}
+
+impl<O, R> From<NoAnswer> for Found<O, R> {
+    fn from(why: NoAnswer) -> Found<O, R> {
+        match why {
+            NoAnswer::Error(what) => Found::Error(what),
+            NoAnswer::Spent(why) => Found::Spent(why),
+        }
+    }
 }
 
 /// What was called with which results, and the operations before each, as bits.
@@ -143,7 +156,7 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
                 }
                 // The checker says why.
                 Ok(Waiting::NoOrder) => {}
-                Err(what) => return Some(Found::Error(what)),
+                Err(why) => return Some(why.into()),
             }
         }
         if let (Some(phases), Some((how, acts))) = (&self.phases, self.setting.two_phase) {
@@ -158,12 +171,12 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
                     let drawn = Box::new(drawn);
                     Some(Found::NotQuasiLinearizable { drawn, factor: how.factor })
                 }
-                Err(what) => Some(Found::Error(what)),
+                Err(why) => Some(why.into()),
             };
         }
         let outcome = match self.setting.numbered.check(&drawn.numbers) {
             Ok(outcome) => outcome,
-            Err(what) => return Some(Found::Error(what)),
+            Err(why) => return Some(why.into()),
         };
         match &outcome.verdict {
             Verdict::Linearizable(_) => None,
@@ -171,9 +184,12 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
                 drawn.outcome = Some(outcome);
                 Some(Found::NotLinearizable(Box::new(drawn)))
             }
-            Verdict::Unknown(unknown) => {
-                Some(Found::Error(format!("the checker did not decide: {:?}", unknown.reason)))
-            }
+            Verdict::Unknown(unknown) => match unknown.reason {
+                Reason::Exhausted(why) => Some(Found::Spent(why)),
+                _ => {
+                    Some(Found::Error(format!("the checker did not decide: {:?}", unknown.reason)))
+                }
+            },
         }
     }
 }

@@ -13,6 +13,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use trueline::Budget;
+use trueline::budget::Exhausted;
+
 use super::scenario::Scenario;
 use super::{Invariant, Make, Operate, Thread};
 use crate::engine::panics::caught;
@@ -65,7 +68,17 @@ struct Shared<T, O: Operate<T>> {
     start: Instant,
 }
 
-/// Runs so many rounds of a scenario, or fewer if one goes wrong: that is the last. `patience` is how long a round may take.
+/// The rounds that were run, and the limit that ended them, if one did.
+pub(crate) struct Rounds<R> {
+    pub(crate) all: Vec<Round<R>>,
+    pub(crate) cut: Option<Exhausted>,
+}
+
+/// How long to wait for a round before the budget is asked again.
+const GLANCE: Duration = Duration::from_millis(5);
+
+/// Runs so many rounds of a scenario, or fewer if one goes wrong: that is the last. `patience` is how long a round may take. Where the
+/// budget is spent, the round under way is given up: nothing is known of it.
 pub(crate) fn run<T, O>(
     make: &Arc<Make<T>>,
     invariant: Option<&Arc<Invariant<T>>>,
@@ -73,7 +86,8 @@ pub(crate) fn run<T, O>(
     scenario: &Scenario,
     rounds: usize,
     patience: Duration,
-) -> Vec<Round<O::Ret>>
+    budget: &Budget,
+) -> Rounds<O::Ret>
 where
     T: Send + Sync + 'static,
     O: Operate<T>,
@@ -106,8 +120,10 @@ where
         })
         .collect();
     drop(tell);
-    let all = collect(&shared, &told, patience);
-    if !matches!(all.last(), Some(Round { ended: Ended::Stuck, .. })) {
+    let rounds = collect(&shared, &told, patience, budget);
+    let stuck = matches!(rounds.all.last(), Some(Round { ended: Ended::Stuck, .. }));
+    // Threads that may wait for ever are left behind; those of a round that was only given up end with it.
+    if !stuck && rounds.cut.is_none() {
         for thread in threads {
             // A panic outside of the operations (a destructor's) is the user's, and is told as it is.
             if let Err(payload) = thread.join() {
@@ -115,7 +131,7 @@ where
             }
         }
     }
-    all
+    rounds
 }
 
 /// Takes the rounds as they come. One that does not come is stuck, and its threads are left behind.
@@ -123,18 +139,30 @@ fn collect<T, O: Operate<T>>(
     shared: &Shared<T, O>,
     told: &Receiver<Round<O::Ret>>,
     patience: Duration,
-) -> Vec<Round<O::Ret>> {
+    budget: &Budget,
+) -> Rounds<O::Ret> {
     let mut all = Vec::new();
+    // Counted in glances rather than by the clock: where the machine is busy, or the process was stopped, this thread glances as rarely as
+    // the others run, and a round that was only not run is not taken for one that waits.
+    let mut waited = Duration::ZERO;
     loop {
-        match told.recv_timeout(patience) {
-            Ok(round) => all.push(round),
-            Err(RecvTimeoutError::Disconnected) => return all,
-            Err(RecvTimeoutError::Timeout) => {
+        match told.recv_timeout(GLANCE) {
+            Ok(round) => {
+                all.push(round);
+                waited = Duration::ZERO;
+            }
+            Err(RecvTimeoutError::Disconnected) => return Rounds { all, cut: None },
+            Err(RecvTimeoutError::Timeout) if waited >= patience => {
                 shared.over.store(true, Ordering::SeqCst);
                 let done = shared.done.iter().flat_map(|done| lock(done).clone()).collect();
                 all.push(Round { done, ended: Ended::Stuck });
-                return all;
+                return Rounds { all, cut: None };
             }
+            Err(RecvTimeoutError::Timeout) => waited += GLANCE,
+        }
+        if let Err(why) = budget.spend(0) {
+            shared.over.store(true, Ordering::SeqCst);
+            return Rounds { all, cut: Some(why) };
         }
     }
 }

@@ -87,6 +87,13 @@ fn rows(steps: &[Step], labels: &[Option<Label>]) -> Vec<Row> {
     let mut names = Names::default();
     let mut rows = Vec::new();
     let of = |step: &Step| step.operation.map(|number| number as usize);
+    // The first and the last step of each operation.
+    let mut ends: Vec<Option<(usize, usize)>> = vec![None; labels.len()];
+    for (i, step) in steps.iter().enumerate() {
+        if let Some(end) = of(step).and_then(|number| ends.get_mut(number)) {
+            *end = Some((end.map_or(i, |(first, _)| first), i));
+        }
+    }
     for (i, step) in steps.iter().enumerate() {
         let Some(number) = of(step) else { continue };
         let Some(Some(label)) = labels.get(number) else { continue };
@@ -96,7 +103,7 @@ fn rows(steps: &[Step], labels: &[Option<Label>]) -> Vec<Row> {
             text: text.to_string(),
             place: String::new(),
         };
-        if !steps[..i].iter().any(|other| of(other) == Some(number)) {
+        if ends[number].is_some_and(|(first, _)| first == i) {
             rows.push(heading(&label.call));
         }
         rows.push(Row {
@@ -105,7 +112,7 @@ fn rows(steps: &[Step], labels: &[Option<Label>]) -> Vec<Row> {
             text: format!("  {}", names.describe(step)),
             place: place(step),
         });
-        if !steps[i + 1..].iter().any(|other| of(other) == Some(number))
+        if ends[number].is_some_and(|(_, last)| last == i)
             && let Some(returned) = &label.returned
         {
             rows.push(heading(returned));

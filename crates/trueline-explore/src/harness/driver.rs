@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use super::generate::Plan;
 use super::judge::Judge;
+use super::limits;
 use super::minimise::minimise;
 use super::numbered::{Numbered, Steps};
-use super::outcome::{Counts, Failure, Outcome, Verdict};
+use super::outcome::{Counts, Failure, Minimised, Outcome, Verdict};
 use super::regressions::Regressions;
 use super::replay::{self, Replay};
 use super::scenario::Scenario;
@@ -42,13 +43,15 @@ where
     T: Sync + 'static,
     O: Operate<T>,
 {
-    let numbered = Numbered::new(Arc::clone(judge) as Arc<dyn Steps>);
+    let budget = harness.budget.clone().unwrap_or_else(|| limits::budget(harness.time));
+    let numbered = Numbered::new(Arc::clone(judge) as Arc<dyn Steps>, &budget);
     let setting = Setting {
         make: &*harness.make,
         alphabet,
         invariant: harness.invariant.as_deref(),
         judge: &**judge,
         numbered: &numbered,
+        budget: &budget,
         watch: harness.watch.as_deref(),
         survey: harness.survey,
         two_phase: harness.two_phase.as_ref().map(|(how, acts)| (*how, &**acts)),
@@ -108,6 +111,9 @@ impl<T: Sync, O: Operate<T>> Run<'_, T, O> {
                 format!("a scenario of {length} operations: at most {MAX_OPERATIONS} can be run");
             return Some(self.error(text));
         }
+        if let Err(why) = self.setting.budget.spend(0) {
+            return Some(self.cut(scenario, format!("not run: {why}")));
+        }
         let tried = (self.attempt)(&self.setting, scenario, effort);
         self.counts.add(&tried.counts);
         match tried.end {
@@ -139,9 +145,10 @@ impl<T: Sync, O: Operate<T>> Run<'_, T, O> {
         test: Option<&str>,
     ) -> Outcome<O, O::Ret> {
         // What is replayed is shown as it was asked for. A program that removes less than it adds is no smaller one for two-phase checking.
-        let failing = match effort {
-            Effort::Replay(_) => failing,
-            _ if self.as_found || self.setting.two_phase.is_some() => failing,
+        let as_found = self.as_found || self.setting.two_phase.is_some();
+        let (failing, minimised) = match effort {
+            Effort::Replay(_) => (failing, Minimised::NotAsked),
+            _ if as_found => (failing, Minimised::NotAsked),
             _ => minimise(&self.setting, failing, self.attempt),
         };
         let replay = Replay {
@@ -159,6 +166,7 @@ impl<T: Sync, O: Operate<T>> Run<'_, T, O> {
             &self.setting,
             &failing,
             &self.counts,
+            &minimised,
             &report::Again { replay: &replay, test, kept: kept.as_deref() },
         );
         let failure = Failure {
@@ -167,6 +175,7 @@ impl<T: Sync, O: Operate<T>> Run<'_, T, O> {
             scenario: failing.scenario.show(self.setting.alphabet),
             history: failing.drawn.map(|drawn| drawn.history),
             replay: Some(replay.to_string()),
+            minimised,
         };
         let scope = String::from("stopped at a failure");
         let verdict = Verdict::Fails(Box::new(failure));

@@ -1,6 +1,6 @@
 //! Runs a scenario under the explorer.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::body::{Body, Trouble};
 use super::checking::{Checking, Found, quasi_sentence, stuck_sentence};
@@ -25,7 +25,7 @@ pub(crate) fn try_scenario<T: Sync, O: Operate<T>>(
         let length = scenario.len();
         let what =
             format!("a scenario of {length} operations: at most {MAX_OPERATIONS} can be explored");
-        return Tried { counts: Counts::default(), end: Ended::Error(what) };
+        return Tried { counts: Counts::default(), waited: false, end: Ended::Error(what) };
     }
     let body = Body::new(setting.make, setting.alphabet, scenario, setting.invariant, mode.reuse);
     let checking = Checking::new(setting, scenario);
@@ -39,10 +39,13 @@ pub(crate) fn try_scenario<T: Sync, O: Operate<T>>(
         let histories = execution.histories_in_time().map_err(stop)?;
         let made = made(&histories.operations);
         for order in &histories.orders {
-            execution.look_at_the_clock().map_err(stop)?;
+            execution.may_go_on().map_err(stop)?;
             let before: Vec<u128> = (0..made.len()).map(|i| order.before(i)).collect();
             let result = |number| body.result(number);
             if let Some(what) = checking.look(&made, &before, result, || execution.waiting()) {
+                if let Found::Spent(why) = what {
+                    return Err(stop(Stop::Budget(why)));
+                }
                 *found.lock().unwrap_or_else(PoisonError::into_inner) = Some(what);
                 let what = String::from("a history that the specification does not allow");
                 return Err(Failure::Other { what });
@@ -50,17 +53,17 @@ pub(crate) fn try_scenario<T: Sync, O: Operate<T>>(
         }
         Ok(())
     };
-    let mut report = exploration(mode, effort).run_with(|| body.run(), visit);
+    let mut report = exploration(mode, setting, effort).run_with(|| body.run(), visit);
     let mut counts = checking.counts();
     (counts.executions, counts.blocked) = (report.executions, report.blocked);
     let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     let cut = cut.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let (Some(why), None, Some(Failure::Other { .. })) = (cut, &found, &report.failure) {
         report.scope.stopped = Some(why);
-        return Tried { counts, end: Ended::Cut(report.scope.to_string()) };
+        return Tried { counts, waited: false, end: Ended::Cut(report.scope.to_string()) };
     }
     let end = ended(setting, &checking, scenario, &body, report, found);
-    Tried { counts, end }
+    Tried { counts, waited: false, end }
 }
 
 fn made(operations: &[Operation]) -> Vec<Made> {
@@ -68,8 +71,12 @@ fn made(operations: &[Operation]) -> Vec<Made> {
     operations.iter().map(made).collect()
 }
 
-fn exploration(mode: &Explore, effort: &Effort) -> Exploration {
-    let exploration = mode.exploration.clone().may_block();
+fn exploration<T, O: Operate<T>>(
+    mode: &Explore,
+    setting: &Setting<'_, T, O>,
+    effort: &Effort,
+) -> Exploration {
+    let exploration = mode.exploration.clone().may_block().budget(Arc::clone(setting.budget));
     match effort {
         Effort::Full => exploration,
         Effort::Shrinking(most) => exploration.executions(*most),
@@ -111,6 +118,7 @@ fn ended<T: Sync, O: Operate<T>>(
     };
     match (failure, found) {
         (Failure::Other { .. }, Some(Found::Error(what))) => return Ended::Error(what),
+        (Failure::Other { .. }, Some(Found::Spent(why))) => return Ended::Cut(why.to_string()),
         (Failure::Other { .. }, Some(Found::NotLinearizable(drawn))) => {
             failing.kind = Kind::NotLinearizable;
             failing.drawn = Some(*drawn);

@@ -2,31 +2,45 @@
 //!
 //! In turn, until nothing helps any more: a thread is left out, or called before or after the others instead; an operation is left out; an
 //! operation becomes an earlier one of the list that has the same name (another argument). Then the failure with the fewest
-//! preemptions is looked for. What is tried, and how far, does not depend on time, so that the same failure gives the same report.
+//! preemptions is looked for. What is tried, and how far, depends on counts of executions, so that the same failure gives the same report;
+//! the budget of the test alone can end it early, and then the report says so.
 
 use super::Operate;
+use super::outcome::Minimised;
 use super::scenario::Scenario;
 use super::setting::{Attempt, Effort, Ended, Failing, Setting};
+use trueline_report::grouped;
 
 /// Executions that one smaller scenario may take. A violation is most often among the first.
 const ONE: u64 = 20_000;
 /// Executions that all of them may take.
 const ALL: u64 = 200_000;
 
-/// The smallest failure of this kind that is found, and how many scenarios were tried.
+/// The smallest failure of this kind that is found, and whether all that are one step smaller were tried.
 pub(crate) fn minimise<T, O: Operate<T>>(
     setting: &Setting<'_, T, O>,
     failing: Failing<O, O::Ret>,
     attempt: &Attempt<'_, T, O>,
-) -> Failing<O, O::Ret> {
+) -> (Failing<O, O::Ret>, Minimised) {
     let mut best = failing;
     let mut left = ALL;
+    let mut stopped = None;
     let mut fails = |scenario: &Scenario, effort: Effort, kind| {
+        if stopped.is_some() {
+            return None;
+        }
         if left == 0 {
+            stopped = Some(format!("{} executions were spent on it", grouped(ALL)));
+            return None;
+        }
+        if let Err(why) = setting.budget.spend(0) {
+            stopped = Some(why.to_string());
             return None;
         }
         let tried = attempt(setting, scenario, &effort);
-        left = left.saturating_sub(tried.counts.executions.max(1));
+        // A round that waits, on real threads, takes as long as very many that do not.
+        let waited = if tried.waited { ONE } else { 1 };
+        left = left.saturating_sub(tried.counts.executions.max(waited));
         match tried.end {
             Ended::Failed(smaller) if smaller.kind == kind => Some(*smaller),
             _ => None,
@@ -46,7 +60,7 @@ pub(crate) fn minimise<T, O: Operate<T>>(
     if let Some(calmer) = fails(&best.scenario, Effort::FewestPreemptions(ONE), best.kind) {
         best = calmer;
     }
-    best
+    (best, stopped.map_or(Minimised::Fully, Minimised::Stopped))
 }
 
 /// The name of an operation: its text up to the arguments.

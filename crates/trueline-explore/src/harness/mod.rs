@@ -18,6 +18,7 @@ mod explored;
 mod generate;
 mod histories;
 mod judge;
+mod limits;
 mod macros;
 mod minimise;
 mod numbered;
@@ -36,7 +37,7 @@ pub use builder::{Explore, Harness, Holds, Stress, explore, stress};
 #[doc(hidden)]
 pub use macros::{call_on, handle_of, is_enabled, write_call};
 pub use operate::{Operate, Thread};
-pub use outcome::{Counts, Failure, Kind, Outcome, Verdict};
+pub use outcome::{Counts, Failure, Kind, Minimised, Outcome, Verdict};
 pub use two_phase::{Act, Enumerated, TwoPhase};
 
 /// Makes the object.

@@ -10,11 +10,12 @@ use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
+use trueline::budget::Exhausted;
 use trueline::history::Operation;
 use trueline::spec::{Spec, Touches};
-use trueline::{Check, History, Outcome};
+use trueline::{Budget, Check, History, Outcome};
 
-use crate::engine::panics::caught;
+use crate::engine::panics::{Caught, caught};
 
 /// A specification whose operations, results and states are numbers.
 pub(crate) trait Steps: Send + Sync {
@@ -29,10 +30,23 @@ pub(crate) trait Steps: Send + Sync {
 }
 
 /// Decides histories of numbers.
-pub(crate) struct Numbered {
-    check: Check<'static, BySteps>,
+pub(crate) struct Numbered<'a> {
+    check: Check<'a, BySteps>,
     steps: BySteps,
+    budget: &'a Budget,
 }
+
+/// Why there is no answer about a history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NoAnswer {
+    /// The specification has none: it panicked, say.
+    Error(String),
+    /// A limit was reached.
+    Spent(Exhausted),
+}
+
+/// Sets of operations between two looks at the budget.
+const SETS_AT_ONCE: usize = 256;
 
 /// Whether operations may wait for ever.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,25 +59,26 @@ pub(crate) enum Waiting {
     NoOrder,
 }
 
-impl Numbered {
-    pub(crate) fn new(steps: Arc<dyn Steps>) -> Numbered {
+impl<'a> Numbered<'a> {
+    pub(crate) fn new(steps: Arc<dyn Steps>, budget: &'a Budget) -> Numbered<'a> {
         let steps = BySteps(steps);
-        Numbered { check: Check::new(steps.clone()), steps }
+        Numbered { check: Check::new(steps.clone()).budget(budget), steps, budget }
     }
 
-    /// Whether a history is linearizable. An error says why the specification has no answer.
-    pub(crate) fn check(&self, history: &History<u32, u32>) -> Result<Outcome, String> {
+    /// Whether a history is linearizable. An error says why the specification has no answer; where a limit was reached, the outcome does.
+    pub(crate) fn check(&self, history: &History<u32, u32>) -> Result<Outcome, NoAnswer> {
         guard(|| self.check.run(history))
     }
 
     /// Whether the operations that wait for ever may do so: there is an order of those that returned after which none of the others can
     /// go on.
-    pub(crate) fn may_wait(&self, history: &History<u32, u32>) -> Result<Waiting, String> {
-        guard(|| may_wait(&self.steps, history))
+    pub(crate) fn may_wait(&self, history: &History<u32, u32>) -> Result<Waiting, NoAnswer> {
+        guard(|| may_wait(&self.steps, history, self.budget))?.map_err(NoAnswer::Spent)
     }
 
     /// Whether these operations with these results, one after the other, are what the specification does.
-    pub(crate) fn is_legal(&self, sequence: &[(u32, u32)]) -> Result<bool, String> {
+    pub(crate) fn is_legal(&self, sequence: &[(u32, u32)]) -> Result<bool, NoAnswer> {
+        self.budget.spend(1).map_err(NoAnswer::Spent)?;
         guard(|| {
             let mut states = vec![self.steps.initial()];
             for (op, ret) in sequence {
@@ -100,7 +115,7 @@ impl Spec for BySteps {
 
     fn step(&self, state: &u32, op: &u32, ret: Option<&u32>, next: &mut Vec<u32>) {
         if let Err(caught) = caught(|| self.0.step(*state, *op, ret.copied(), next)) {
-            if caught.payload.is::<NoAnswer>() {
+            if caught.payload.is::<GivenUp>() {
                 resume_unwind(caught.payload);
             }
             let (op, state) = (self.0.show(*op, None), self.0.show_state(*state));
@@ -137,26 +152,33 @@ impl Spec for BySteps {
 }
 
 /// A panic that says why a specification has no answer. It never leaves [`guard`], whatever thread it was raised on.
-struct NoAnswer(String);
+struct GivenUp(String);
 
 /// Runs what asks a specification; the error names the operation at which it panicked.
-fn guard<T>(ask: impl FnOnce() -> T) -> Result<T, String> {
-    caught(ask).map_err(|caught| match caught.payload.downcast_ref::<NoAnswer>() {
-        Some(no_answer) => no_answer.0.clone(),
+fn guard<T>(ask: impl FnOnce() -> T) -> Result<T, NoAnswer> {
+    let told = |caught: Caught| match caught.payload.downcast_ref::<GivenUp>() {
+        Some(GivenUp(what)) => what.clone(),
         None => format!("the specification fails: {}", caught.failure()),
-    })
+    };
+    caught(ask).map_err(|caught| NoAnswer::Error(told(caught)))
 }
 
 /// Ends the question that a specification was asked with this error.
 pub(crate) fn give_up(what: String) -> ! {
     // Resumed rather than raised, so that no hook prints it.
-    resume_unwind(Box::new(NoAnswer(what)))
+    resume_unwind(Box::new(GivenUp(what)))
 }
 
 /// All orders of the operations that returned, by sets of those taken and states; looks for one after which no other operation of the
 /// history can go on. Operations that wait have not taken effect: this is the 'stuck' history of Line-Up (Burckhardt, Dern, Musuvathi
 /// and Tan, 2010), with one order for all that wait.
-fn may_wait(spec: &BySteps, history: &History<u32, u32>) -> Waiting {
+///
+/// The sets may be as many as the subsets of the operations that overlap: the budget is asked every few of them.
+fn may_wait(
+    spec: &BySteps,
+    history: &History<u32, u32>,
+    budget: &Budget,
+) -> Result<Waiting, Exhausted> {
     let operations = history.operations();
     let (done, waiting): (Vec<_>, Vec<_>) = operations.iter().partition(|o| !o.is_pending());
     let all = if done.is_empty() { 0 } else { u128::MAX >> (128 - done.len()) };
@@ -168,6 +190,9 @@ fn may_wait(spec: &BySteps, history: &History<u32, u32>) -> Waiting {
         if !seen.insert((taken, state)) {
             continue;
         }
+        if seen.len().is_multiple_of(SETS_AT_ONCE) {
+            budget.spend(SETS_AT_ONCE as u64)?;
+        }
         if taken == all {
             let mut can_go_on = |op| {
                 next.clear();
@@ -175,7 +200,7 @@ fn may_wait(spec: &BySteps, history: &History<u32, u32>) -> Waiting {
                 !next.is_empty()
             };
             if !waiting.iter().any(|o| can_go_on(&o.op)) {
-                return Waiting::Allowed;
+                return Ok(Waiting::Allowed);
             }
             enabled.push(spec.show_state(&state));
             continue;
@@ -192,5 +217,5 @@ fn may_wait(spec: &BySteps, history: &History<u32, u32>) -> Waiting {
             stack.extend(next.drain(..).map(|state| (taken | 1 << i, state)));
         }
     }
-    if enabled.is_empty() { Waiting::NoOrder } else { Waiting::Enabled(enabled) }
+    Ok(if enabled.is_empty() { Waiting::NoOrder } else { Waiting::Enabled(enabled) })
 }

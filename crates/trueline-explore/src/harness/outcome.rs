@@ -34,7 +34,7 @@ pub enum Verdict<O, R> {
     Error(String),
 }
 
-/// Something that is wrong, as small as it could be made.
+/// Something that is wrong; [`Failure::minimised`] says whether smaller scenarios remain to be tried.
 #[derive(Clone, Debug)]
 pub struct Failure<O, R> {
     /// What it is.
@@ -47,6 +47,19 @@ pub struct Failure<O, R> {
     pub history: Option<History<O, R>>,
     /// What `TRUELINE_REPLAY` must be to run this again.
     pub replay: Option<String>,
+    /// Whether smaller scenarios were looked for.
+    pub minimised: Minimised,
+}
+
+/// How far a failure was made smaller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Minimised {
+    /// Every scenario that is one step smaller was tried, within the executions that each may take, and does not fail so.
+    Fully,
+    /// Not at all, since that was not asked for: a replay, a test that reports failures as they are found.
+    NotAsked,
+    /// Smaller scenarios remain to be tried: why.
+    Stopped(String),
 }
 
 /// A kind of failure.

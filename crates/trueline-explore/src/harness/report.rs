@@ -6,7 +6,7 @@ use trueline_report::{Bar, Document, Line, Look, Role, clean, lanes, unbroken, w
 
 use super::Operate;
 use super::detail::{self, Label, WIDTH};
-use super::outcome::{Counts, Kind};
+use super::outcome::{Counts, Kind, Minimised};
 use super::replay::{Replay, VARIABLE};
 use super::setting::{Drawn, Failing, Setting};
 
@@ -38,6 +38,7 @@ pub(crate) fn failure<T, O: Operate<T>>(
     setting: &Setting<'_, T, O>,
     failing: &Failing<O, O::Ret>,
     counts: &Counts,
+    minimised: &Minimised,
     again: &Again<'_>,
 ) -> String {
     let mut document = Document::default();
@@ -62,6 +63,11 @@ pub(crate) fn failure<T, O: Operate<T>>(
         document.extend(detail::trace(&failing.steps, &labels(setting, failing)));
     }
     document.gap();
+    if let Minimised::Stopped(why) = minimised {
+        let text = format!("There may be a smaller program that fails so: {why}.");
+        paragraph(&mut document, Role::Plain, &text);
+        document.gap();
+    }
     document.push(Line::of(Role::Dim, format!("  {counts}")));
     if let Some(kept) = again.kept {
         document.push(Line::of(Role::Dim, format!("  {kept}")));

@@ -1,6 +1,8 @@
 //! What all scenarios of a test share, and what a run of one of them yields.
 
-use trueline::History;
+use trueline::{Budget, History};
+
+use std::sync::Arc;
 
 use super::judge::Judge;
 use super::numbered::Numbered;
@@ -17,7 +19,9 @@ pub(crate) struct Setting<'a, T, O: Operate<T>> {
     pub(crate) invariant: Option<&'a Invariant<T>>,
     pub(crate) judge: &'a dyn Judge<O::Ret>,
     /// The same specification, for the checkers.
-    pub(crate) numbered: &'a Numbered,
+    pub(crate) numbered: &'a Numbered<'a>,
+    /// What all scenarios, and making a failure smaller, may cost together.
+    pub(crate) budget: &'a Arc<Budget>,
     /// Shown each history that is checked.
     pub(crate) watch: Option<&'a Watch<O, O::Ret>>,
     /// Whether histories are only shown, and none is judged.
@@ -48,6 +52,8 @@ pub(crate) enum Effort {
 /// What came of a scenario.
 pub(crate) struct Tried<O, R> {
     pub(crate) counts: Counts,
+    /// Whether a round on real threads did not end.
+    pub(crate) waited: bool,
     pub(crate) end: Ended<O, R>,
 }
 

@@ -45,21 +45,34 @@ where
     };
     let mut results = Table::<O::Ret>::default();
     let mut left = rounds;
-    let (mut ran, mut blocked) = (0, 0);
+    let (mut ran, mut blocked, mut waited) = (0, 0, false);
     let mut end = Ended::Passed { scope: String::from("real threads; a sample"), sample: true };
     while left > 0 {
         let batch = left.min(BATCH);
         left -= batch;
         let (make, invariant) = (&owned.make, owned.invariant.as_ref());
         let patience = mode.patience;
-        let all = crew::run(make, invariant, &owned.alphabet, scenario, batch as usize, patience);
+        let crew::Rounds { all, cut } = crew::run(
+            make,
+            invariant,
+            &owned.alphabet,
+            scenario,
+            batch as usize,
+            patience,
+            setting.budget,
+        );
         ran += all.len() as u64;
         let waits = all.last().is_some_and(|round| matches!(round.ended, crew::Ended::Stuck));
+        waited |= waits;
         let failed = all
             .into_iter()
             .find_map(|round| look(setting, &checking, scenario, &mut results, round, patience));
         if let Some(failed) = failed {
             end = failed;
+            break;
+        }
+        if let Some(why) = cut {
+            end = Ended::Cut(format!("real threads; a sample; stopped: {why}"));
             break;
         }
         if waits {
@@ -72,7 +85,7 @@ where
     }
     let mut counts = checking.counts();
     (counts.executions, counts.blocked) = (ran, blocked);
-    Tried { counts, end }
+    Tried { counts, waited, end }
 }
 
 /// Checks a round. None: it is fine.
@@ -124,6 +137,10 @@ fn look<T, O: Operate<T>>(
         crew::Ended::Well | crew::Ended::Stuck => {
             match checking.look(&made, &before, result, waiting)? {
                 Found::Error(what) => return Some(Ended::Error(what)),
+                Found::Spent(why) => {
+                    let scope = format!("real threads; a sample; stopped: {why}");
+                    return Some(Ended::Cut(scope));
+                }
                 Found::NotLinearizable(drawn) => {
                     failing.kind = Kind::NotLinearizable;
                     failing.drawn = Some(*drawn);

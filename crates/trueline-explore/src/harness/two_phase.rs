@@ -20,7 +20,7 @@ use hashbrown::HashMap;
 use trueline::History;
 use trueline::quasi::Permutations;
 
-use super::numbered::Numbered;
+use super::numbered::{NoAnswer, Numbered};
 
 /// What an operation did, to the eyes of quasi linearizability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +90,7 @@ pub(crate) struct Phases {
 /// A history on its way through the phases.
 struct Trial<'a> {
     phases: &'a mut Phases,
-    golden: &'a Numbered,
+    golden: &'a Numbered<'a>,
     /// Operations by their numbers, with their results.
     operations: Sequence,
     acts: &'a [Act],
@@ -108,14 +108,16 @@ impl Phases {
     /// Whether a history is quasi linearizable; `acts` are what its operations did. An error says why there is no answer.
     pub(crate) fn check(
         &mut self,
-        golden: &Numbered,
+        golden: &Numbered<'_>,
         history: &History<u32, u32>,
         acts: &[Act],
-    ) -> Result<bool, String> {
+    ) -> Result<bool, NoAnswer> {
         let all = history.operations();
         let numbers = |o: &trueline::history::Operation<u32, u32>| Some((o.op, o.result?));
         let operations: Option<Sequence> = all.iter().map(numbers).collect();
-        let operations = operations.ok_or("two-phase checking needs operations that return")?;
+        let operations = operations.ok_or_else(|| {
+            NoAnswer::Error(String::from("two-phase checking needs operations that return"))
+        })?;
         let earlier = |i: usize| (0..all.len()).filter(|&j| all[j].precedes(&all[i])).collect();
         let before = (0..all.len()).map(earlier).collect();
         let mut trial = Trial { phases: self, golden, operations, acts, before };
@@ -130,7 +132,7 @@ impl Trial<'_> {
         &mut self,
         order: &mut Vec<usize>,
         placed: &mut [bool],
-    ) -> Result<bool, String> {
+    ) -> Result<bool, NoAnswer> {
         if order.len() == placed.len() {
             return self.sequentialization(order);
         }
@@ -152,7 +154,7 @@ impl Trial<'_> {
     }
 
     /// Whether this sequentialization is legal, or one of its quasi permutations is.
-    fn sequentialization(&mut self, order: &[usize]) -> Result<bool, String> {
+    fn sequentialization(&mut self, order: &[usize]) -> Result<bool, NoAnswer> {
         let sequence: Sequence = order.iter().map(|&o| self.operations[o]).collect();
         if let Some(&known) = self.phases.sequentializations.get(&sequence) {
             self.phases.effort.skipped_sequentializations += 1;
@@ -169,7 +171,7 @@ impl Trial<'_> {
         Ok(found)
     }
 
-    fn permute(&mut self, order: &[usize], sequence: &Sequence) -> Result<bool, String> {
+    fn permute(&mut self, order: &[usize], sequence: &Sequence) -> Result<bool, NoAnswer> {
         let removes = |place: &usize| matches!(self.acts[order[*place]], Act::Removes(_));
         let places: Vec<usize> = (0..order.len()).filter(removes).collect();
         let mut found = false;
@@ -186,7 +188,7 @@ impl Trial<'_> {
         Ok(found)
     }
 
-    fn permutation(&mut self, permuted: Sequence) -> Result<bool, String> {
+    fn permutation(&mut self, permuted: Sequence) -> Result<bool, NoAnswer> {
         if let Some(&known) = self.phases.permutations.get(&permuted) {
             self.phases.effort.skipped_permutations += 1;
             return Ok(known);

@@ -2,7 +2,6 @@
 //! ones behind it, so a thread may find the queue empty after its own enqueue has returned.
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
 
 use trueline_explore::harness::Kind;
 use trueline_explore::std::cell::UnsafeCell;
@@ -100,23 +99,20 @@ operations! {
 }
 
 #[test]
-fn its_known_violation_is_found_in_a_second_and_minimised() {
-    let start = Instant::now();
+fn its_known_violation_is_found_soon_and_minimised() {
     let outcome = explore(Queue::new)
         .spec(Fifo::default())
         .operations([Op::enqueue(1), Op::enqueue(2), Op::dequeue()])
         .threads(2)
         .length(2)
         .run();
-    let took = start.elapsed();
     let failure = outcome.failure().unwrap_or_else(|| panic!("{outcome}"));
     assert_eq!(failure.kind, Kind::NotLinearizable);
-    println!("{outcome}\nin {took:?}");
     let history = failure.history.as_ref().expect("it is one of histories");
     assert!(history.processes().len() == 2 && history.len() <= 4, "{outcome}");
     assert!(failure.scenario.contains("dequeue()"), "{outcome}");
-    // A second on an idle machine, with room for a busy one.
-    assert!(took < Duration::from_secs(5), "{took:?}");
+    // Executions are what it costs: a hundred thousand are a second on an idle machine.
+    assert!(outcome.counts.executions < 100_000, "{outcome}");
     let text = outcome.to_string();
     assert!(
         text.lines().all(|line| line.chars().count() <= 100 || line.contains("again:")),

@@ -13,28 +13,39 @@ use super::program::{Argument, Call, Program};
 pub(crate) type Rule = fn(&[&str]) -> Result<(), String>;
 
 /// All programs of so many processes with so many operations each, up to the names of the processes; none where [`number`] says that
-/// there are more than anybody wants.
+/// there are more than anybody wants. They are made one at a time: all of them may take more memory than there is.
 pub(crate) fn all(
     alphabet: &[Call],
     rule: Option<Rule>,
     processes: usize,
     length: usize,
-) -> Vec<Program> {
+) -> Matrices {
     let rows = rows(alphabet, rule, length).unwrap_or_default();
-    let mut matrices = Vec::new();
-    if rows.is_empty() {
-        return matrices;
-    }
-    let mut chosen = vec![0; processes];
-    loop {
-        let program = chosen.iter().map(|&row| rows[row].clone()).collect();
-        matrices.push(with_fresh_numbers(program));
-        // The next sequence of rows that does not descend.
-        let Some(last) = chosen.iter().rposition(|&row| row + 1 < rows.len()) else {
-            return matrices;
-        };
-        let row = chosen[last] + 1;
-        chosen[last..].fill(row);
+    let next = (!rows.is_empty()).then(|| vec![0; processes]);
+    Matrices { rows, next }
+}
+
+/// Programs whose processes are rows of a list, in an order that does not descend.
+pub(crate) struct Matrices {
+    rows: Vec<Vec<Call>>,
+    /// The rows of the next program; none where there are no more.
+    next: Option<Vec<usize>>,
+}
+
+impl Iterator for Matrices {
+    type Item = Program;
+
+    fn next(&mut self) -> Option<Program> {
+        let chosen = self.next.as_mut()?;
+        let program = chosen.iter().map(|&row| self.rows[row].clone()).collect();
+        match chosen.iter().rposition(|&row| row + 1 < self.rows.len()) {
+            Some(last) => {
+                let row = chosen[last] + 1;
+                chosen[last..].fill(row);
+            }
+            None => self.next = None,
+        }
+        Some(with_fresh_numbers(program))
     }
 }
 
@@ -188,18 +199,18 @@ mod tests {
     fn matrices_are_enumerated_up_to_the_names_of_processes() {
         let alphabet = calls("enq(*) deq()").unwrap();
         assert_eq!(
-            show(all(&alphabet, None, 2, 1)),
+            show(all(&alphabet, None, 2, 1).collect()),
             ["enq(1) | enq(2)", "enq(1) | deq()", "deq() | deq()"]
         );
         // Rows: 4 of two operations, 8 of three.
-        assert_eq!(all(&alphabet, None, 3, 2).len(), 20);
-        assert_eq!(all(&alphabet, None, 2, 3).len(), 36);
+        assert_eq!(all(&alphabet, None, 3, 2).count(), 20);
+        assert_eq!(all(&alphabet, None, 2, 3).count(), 36);
         assert_eq!(
             [(3, 2), (2, 3), (2, 100)].map(|(p, n)| number(&alphabet, None, p, n)),
             [20, 36, u128::MAX]
         );
         let no_deq_first: Rule = |row| if row[0] == "deq" { Err(String::new()) } else { Ok(()) };
-        assert_eq!(all(&alphabet, Some(no_deq_first), 2, 2).len(), 3);
+        assert_eq!(all(&alphabet, Some(no_deq_first), 2, 2).count(), 3);
     }
 
     #[test]

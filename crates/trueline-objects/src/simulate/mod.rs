@@ -17,8 +17,11 @@ mod notation;
 pub mod program;
 mod run;
 mod subject;
+#[cfg(test)]
+mod tests;
 
 pub use entries::{Entry, Standing, all, find};
 pub use notation::wing_gong;
 pub use program::{Case, Program};
-pub use run::{Found, MOST_PROCESSES, Mode, Request, Simulated, Verdict, Watch};
+pub use run::{Found, Generated, MOST_PROCESSES, Mode, Request, Simulated, Verdict, Watch};
+pub use trueline_explore::harness::Minimised;

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use trueline::spec::{self, Dynamic, Invocation};
-use trueline::{History, Value};
-use trueline_explore::harness::{self, Act, Counts, Harness, Kind, TwoPhase};
+use trueline::{Budget, History, Value};
+use trueline_explore::harness::{self, Act, Counts, Harness, Kind, Minimised, TwoPhase};
 
 use super::domain;
 use super::matrices;
 use super::notation;
-use super::program::{self, Argument, Call, Case, Error};
+use super::program::{self, Argument, Call, Case, Error, Program};
 use super::subject::{Subject, Waiting};
 use super::{Entry, Standing};
 
@@ -22,10 +22,12 @@ pub struct Request {
     pub mode: Mode,
     /// What is called.
     pub cases: Vec<Case>,
+    /// Programs that nobody wrote, behind the cases. They are made while they are run.
+    pub generated: Option<Generated>,
     /// Explored: at most so many executions of a case. On real threads: so many rounds of all cases together.
     pub limit: Option<u64>,
-    /// At most so much time, but for making a failure smaller.
-    pub time: Option<Duration>,
+    /// What all of it may cost, making a failure smaller included: time, memory. Nothing limits it where this is not given.
+    pub budget: Option<Arc<Budget>>,
     /// Explored: only schedules with at most so many preemptions.
     pub preemptions: Option<u32>,
     /// What random choices come from.
@@ -43,6 +45,50 @@ pub struct Request {
     pub survey: bool,
     /// Sees each history before it is checked.
     pub watch: Option<Watch>,
+}
+
+/// Programs that nobody wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Generated {
+    /// How many processes each has.
+    pub processes: usize,
+    /// How many operations each process calls; at random, at most so many.
+    pub operations: usize,
+    /// So many, at random, in place of all.
+    pub random: Option<u32>,
+    /// What is called before the processes start.
+    pub before: Vec<Call>,
+    /// What is called after they have ended.
+    pub after: Vec<Call>,
+}
+
+impl Generated {
+    fn is_sample(&self) -> bool {
+        self.random.is_some()
+    }
+
+    /// `all programs of 2 processes x 2 operations`.
+    fn programs(&self) -> String {
+        let counted = |n: usize, one: &str, more: &str| match n {
+            1 => format!("1 {one}"),
+            n => format!("{n} {more}"),
+        };
+        let processes = counted(self.processes, "process", "processes");
+        let operations = counted(self.operations, "operation", "operations");
+        let which = match self.random {
+            None => "all programs".to_string(),
+            Some(1) => "1 random program".to_string(),
+            Some(n) => format!("{n} random programs"),
+        };
+        let mut text = format!("{which} of {processes} x {operations}");
+        if !self.before.is_empty() {
+            text += &format!(" after {}", program::words(&self.before));
+        }
+        if !self.after.is_empty() {
+            text += &format!(" before {}", program::words(&self.after));
+        }
+        text
+    }
 }
 
 /// Sees histories.
@@ -87,7 +133,7 @@ pub struct Found {
     pub kind: Kind,
     /// Why, in a sentence.
     pub sentence: String,
-    /// What was called, as small as it could be made.
+    /// What was called; [`Found::minimised`] says whether there may be something smaller.
     pub case: String,
     /// The history, where the failure has one.
     pub history: Option<History>,
@@ -97,6 +143,8 @@ pub struct Found {
     pub replay: Option<String>,
     /// The case that it was found in, before it was made smaller.
     pub of: Case,
+    /// Whether smaller cases remain to be tried.
+    pub minimised: Minimised,
 }
 
 /// More processes than this are not run: their orders in real time alone would be too many.
@@ -117,36 +165,37 @@ impl Entry {
             let message = "its fault is undefined behaviour on real threads: it is explored only";
             return Err(wrong(message));
         }
-        if request.cases.is_empty() {
+        if request.cases.is_empty() && request.generated.is_none() {
             return Err(wrong("found no program to run"));
         }
         if let Some(text) = &request.spec {
             spec::named(text).map_err(|message| wrong(&message))?;
         }
-        let start = Instant::now();
+        for case in &request.cases {
+            self.check(case)?;
+        }
+        let budget = request.budget.clone().unwrap_or_default();
         let mut counts = Counts::default();
         let (mut scopes, mut undecided) = (BTreeSet::new(), None);
         let mut waiting = Vec::new();
-        let decode = |case| self.decode(case).map(|decoded| (case, decoded));
-        let cases: Vec<(&Case, Decoded)> =
-            request.cases.iter().map(decode).collect::<Result<_, _>>()?;
-        for (case, decoded) in cases {
-            let left = request.time.map(|time| time.saturating_sub(start.elapsed()));
-            if left.is_some_and(|left| left.is_zero()) {
-                undecided = Some("the time is over".to_string());
+        let rounds = request.limit.unwrap_or(ROUNDS).div_ceil(self.number_of_programs(request));
+        for case in self.programs(request) {
+            if let Err(why) = budget.spend(0) {
+                undecided = Some(why.to_string());
                 break;
             }
             if waiting.len() == MOST_WAITING {
                 waiting.push("the programs behind it were not run".to_string());
                 break;
             }
+            let decoded = self.decode(&case)?;
             let (outcome, done, waits) = match request.mode {
                 Mode::Explore => {
-                    let outcome = self.explore(request, decoded, left);
+                    let outcome = self.explore(request, decoded, &budget);
                     let done = outcome.counts;
                     (outcome, done, false)
                 }
-                Mode::Stress => self.stress(request, &decoded, left),
+                Mode::Stress => self.stress(request, &decoded, rounds, &budget),
             };
             counts.add(&done);
             if request.replay.is_some() && request.mode == Mode::Explore {
@@ -188,7 +237,8 @@ impl Entry {
                         history: failure.history.map(|h| notation::named(self.letter, &h)),
                         report: without_last_lines(&report),
                         replay: failure.replay,
-                        of: case.clone(),
+                        of: case,
+                        minimised: failure.minimised,
                     };
                     let verdict = Verdict::Violation(Box::new(found));
                     return Ok(Simulated { verdict, counts, scope: outcome.scope });
@@ -197,10 +247,20 @@ impl Entry {
             let scope = outcome.scope.strip_prefix("given programs; ").unwrap_or(&outcome.scope);
             scopes.insert(scope.to_string());
         }
+        if counts.scenarios == 0 && undecided.is_none() {
+            return Err(wrong("found no program to run"));
+        }
+        let sample = request.generated.as_ref().filter(|generated| generated.is_sample());
+        if let (None, Some(sample)) = (&undecided, sample) {
+            // Programs that were drawn at random say nothing about the others.
+            let programs = sample.programs();
+            undecided = Some(format!("nothing wrong was found in {programs}, which are a sample"));
+        }
         let whole = |why: String| [vec![why], waiting].concat().join("; ");
         let verdict = undecided.map(whole).map_or(Verdict::Holds, Verdict::Undecided);
         let scopes: Vec<String> = scopes.into_iter().collect();
-        Ok(Simulated { verdict, counts, scope: scopes.join(" / ") })
+        let scope = format!("{}; {}", self.extent(request), scopes.join(" / "));
+        Ok(Simulated { verdict, counts, scope })
     }
 
     /// Whether a case calls what the object has, as it may be called.
@@ -211,13 +271,69 @@ impl Entry {
     /// All programs of so many processes with so many operations each, up to the names of the processes.
     pub fn matrices(&self, processes: usize, operations: usize) -> Vec<Case> {
         let programs = matrices::all(&self.calls(), self.rule, processes, operations);
-        programs.into_iter().map(|program| Case { program, ..Case::default() }).collect()
+        programs.map(|program| Case { program, ..Case::default() }).collect()
     }
 
     /// All programs with so many operations in all, up to the names of the processes.
     pub fn programs_of(&self, operations: usize) -> Vec<Case> {
         let programs = matrices::of_total(&self.calls(), self.rule, operations);
         programs.into_iter().map(|program| Case { program, ..Case::default() }).collect()
+    }
+
+    /// What a request runs, one after the other.
+    fn programs<'a>(&self, request: &'a Request) -> Box<dyn Iterator<Item = Case> + 'a> {
+        let given = request.cases.iter().cloned();
+        let Some(generated) = &request.generated else { return Box::new(given) };
+        let (processes, operations) = (generated.processes, generated.operations);
+        let programs: Box<dyn Iterator<Item = Program>> = match generated.random {
+            None => Box::new(matrices::all(&self.calls(), self.rule, processes, operations)),
+            Some(count) => {
+                let size = (processes, operations);
+                Box::new(self.draw(request.mode, size, request.seed).take(count as usize))
+            }
+        };
+        let case = |program| Case {
+            before: generated.before.clone(),
+            program,
+            after: generated.after.clone(),
+        };
+        let is_something = |program: &Program| !program.is_empty();
+        Box::new(given.chain(programs.filter(is_something).map(case)))
+    }
+
+    /// How many programs a request runs, at least one.
+    fn number_of_programs(&self, request: &Request) -> u64 {
+        let generated = request.generated.as_ref().map_or(0, |generated| match generated.random {
+            Some(count) => u64::from(count),
+            None => {
+                let number = self.number_of_matrices(generated.processes, generated.operations);
+                u64::try_from(number).unwrap_or(u64::MAX)
+            }
+        });
+        generated.saturating_add(request.cases.len() as u64).max(1)
+    }
+
+    /// Which programs a request runs, in words: what a verdict is about.
+    fn extent(&self, request: &Request) -> String {
+        let given = match (&request.generated, request.cases.len()) {
+            (Some(generated), 0) => return generated.programs(),
+            (None, 1) => return "this program".to_string(),
+            (None, n) => return format!("these {n} programs"),
+            (Some(_), 1) => "the program that shows its fault".to_string(),
+            (Some(_), n) => format!("{n} given programs"),
+        };
+        let generated = request.generated.as_ref().map(Generated::programs).unwrap_or_default();
+        format!("{given} and {generated}")
+    }
+
+    /// The program that shows what is wrong with it, where something is.
+    pub fn shown_by(&self) -> Option<Case> {
+        match self.standing {
+            Standing::Correct => None,
+            Standing::Flawed { shown_by, .. } | Standing::Mutant { shown_by, .. } => {
+                Some(program::case(shown_by).expect("a program of the list"))
+            }
+        }
     }
 
     /// How many programs [`Entry::matrices`] has; the largest number for more than anybody wants.
@@ -233,15 +349,26 @@ impl Entry {
         (processes, operations): (usize, usize),
         seed: u64,
     ) -> Vec<Case> {
+        let programs = self.draw(mode, (processes, operations), seed).take(count);
+        let programs = programs.filter(|program| !program.is_empty());
+        programs.map(|program| Case { program, ..Case::default() }).collect()
+    }
+
+    /// Programs at random, without end; one may be empty.
+    fn draw(
+        &self,
+        mode: Mode,
+        (processes, operations): (usize, usize),
+        seed: u64,
+    ) -> impl Iterator<Item = Program> + use<> {
         let mut rng = trueline::rng::Rng::new(seed);
         let alphabet = self.calls();
         let rules = match mode {
             Mode::Explore => [self.rule, None],
             Mode::Stress => [self.rule, self.stress_rule],
         };
-        let program = |_| matrices::random(&alphabet, rules, processes, operations, &mut rng);
-        let programs = (0..count).map(program).filter(|program| !program.is_empty());
-        programs.map(|program| Case { program, ..Case::default() }).collect()
+        let program = move || matrices::random(&alphabet, rules, processes, operations, &mut rng);
+        std::iter::repeat_with(program)
     }
 
     /// Its methods, as its specification spells them.
@@ -276,7 +403,9 @@ impl Entry {
         let family = name.strip_prefix("relaxed-").unwrap_or(name);
         let known = matches!(family, "queue" | "stack" | "priority-queue");
         let order = if parameters.contains("order=min") { ",order=min" } else { "" };
-        known.then(|| format!("relaxed-{family}:displacement={places}{order}"))
+        let room = parameters.split(',').find(|one| one.starts_with("capacity="));
+        let room = room.map_or(String::new(), |room| format!(",{room}"));
+        known.then(|| format!("relaxed-{family}:displacement={places}{order}{room}"))
     }
 
     /// The strict specification of this family: see [`Entry::displaced_by`].
@@ -361,11 +490,11 @@ impl Entry {
     fn judged_by(&self, request: &Request) -> Waiting {
         let asked = request.spec.as_ref().and_then(|text| spec::named(text).ok());
         let spec = asked.map_or_else(|| self.specification(), |named| named.dynamic());
-        Waiting { spec, methods: self.waiting }
+        Waiting { spec, waits: self.waiting }
     }
 
     /// Explores one case.
-    fn explore(&self, request: &Request, case: Decoded, time: Option<Duration>) -> Outcome {
+    fn explore(&self, request: &Request, case: Decoded, budget: &Arc<Budget>) -> Outcome {
         let mut harness = harness::explore(self.shadowed)
             .spec(self.judged_by(request))
             .before(case.before)
@@ -377,10 +506,7 @@ impl Entry {
         if let Some(most) = request.limit {
             harness = harness.executions(most);
         }
-        if let Some(most) = time {
-            harness = harness.time(most);
-        }
-        self.prepared(harness, request).run()
+        self.prepared(harness, request, budget).run()
     }
 
     /// What both modes have in common.
@@ -388,7 +514,9 @@ impl Entry {
         &self,
         mut harness: Harness<Subject, Invocation, M>,
         request: &Request,
+        budget: &Arc<Budget>,
     ) -> Harness<Subject, Invocation, M> {
+        harness = harness.budget(Arc::clone(budget));
         if let Some(replay) = &request.replay {
             harness = harness.replay(replay);
         }
@@ -408,33 +536,37 @@ impl Entry {
         harness
     }
 
-    /// Runs one case on real threads, many times; a few rounds at once, so that time can be kept, and so that what fails is made smaller
-    /// by as few rounds as it took to find it. Stops at a round that waits as it may; tells whether there was one.
+    /// Runs one case on real threads, so many times; a few rounds at once, so that what fails is made smaller by as few rounds as it took to
+    /// find it. Stops at a round that waits as it may; tells whether there was one.
     fn stress(
         &self,
         request: &Request,
         case: &Decoded,
-        time: Option<Duration>,
+        mut left: u64,
+        budget: &Arc<Budget>,
     ) -> (Outcome, Counts, bool) {
-        let start = Instant::now();
-        let mut left = request.limit.unwrap_or(ROUNDS).div_ceil(request.cases.len() as u64);
         let mut counts = Counts::default();
         loop {
             let rounds = left.min(ROUNDS_AT_ONCE);
             left -= rounds;
-            let outcome = self.stress_once(request, case, rounds);
+            let outcome = self.stress_once(request, case, rounds, budget);
             counts.add(&outcome.counts);
             counts.scenarios = 1;
-            let over = time.is_some_and(|time| start.elapsed() >= time);
             let nothing = matches!(outcome.verdict, harness::Verdict::NothingFound);
             let waits = outcome.counts.blocked > 0;
-            if left == 0 || over || waits || !nothing {
+            if left == 0 || waits || !nothing {
                 return (outcome, counts, waits);
             }
         }
     }
 
-    fn stress_once(&self, request: &Request, case: &Decoded, rounds: u64) -> Outcome {
+    fn stress_once(
+        &self,
+        request: &Request,
+        case: &Decoded,
+        rounds: u64,
+        budget: &Arc<Budget>,
+    ) -> Outcome {
         let harness = harness::stress(self.production.unwrap_or(self.shadowed))
             .spec(self.judged_by(request))
             .before(case.before.clone())
@@ -442,7 +574,7 @@ impl Entry {
             .after(case.after.clone())
             .rounds(rounds)
             .patience(PATIENCE);
-        self.prepared(harness, request).run()
+        self.prepared(harness, request, budget).run()
     }
 }
 
@@ -460,7 +592,7 @@ fn act(call: &Invocation, result: &Value) -> Act {
 /// Rounds on real threads if not told otherwise.
 const ROUNDS: u64 = 20_000;
 
-/// Rounds between two looks at the clock.
+/// Rounds of one harness.
 const ROUNDS_AT_ONCE: u64 = 100;
 
 /// How long a round on real threads may take.

@@ -32,10 +32,31 @@ impl Operate<Subject> for Invocation {
     }
 }
 
-/// A specification some of whose methods wait where it says that they return nil.
+/// A method that waits where its specification does not say so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// Where the specification says that it returns nil, it waits.
+    ForResult(&'static str),
+    /// It may wait where there would be no room for so many more calls of it. A call that waits has no effect.
+    ForRoom(&'static str, usize),
+}
+
+/// A specification some of whose methods wait.
 pub(crate) struct Waiting {
     pub(crate) spec: Dynamic,
-    pub(crate) methods: &'static [&'static str],
+    pub(crate) waits: &'static [Wait],
+}
+
+impl Waiting {
+    /// Whether so many calls in a row have room after this state.
+    fn has_room(&self, state: &<Dynamic as Spec>::State, call: &Invocation, more: usize) -> bool {
+        if more == 0 {
+            return true;
+        }
+        let mut next = Vec::new();
+        self.spec.step(state, call, None, &mut next);
+        next.iter().any(|state| self.has_room(state, call, more - 1))
+    }
 }
 
 impl Spec for Waiting {
@@ -55,11 +76,22 @@ impl Spec for Waiting {
         next: &mut Vec<Self::State>,
     ) {
         let before = next.len();
-        if self.methods.contains(&&*call.method) {
-            self.spec.step(state, call, Some(&Value::Nil), next);
-            if next.len() > before {
-                // Here it would return nil, which it never does.
-                return next.truncate(before);
+        for wait in self.waits {
+            match *wait {
+                Wait::ForResult(method) if method == &*call.method => {
+                    self.spec.step(state, call, Some(&Value::Nil), next);
+                    if next.len() > before {
+                        // Here it would return nil, which it never does.
+                        return next.truncate(before);
+                    }
+                }
+                // A call that has not returned has not taken effect: the question is whether it could go on.
+                Wait::ForRoom(method, spare) if method == &*call.method && ret.is_none() => {
+                    if !self.has_room(state, call, spare + 1) {
+                        return;
+                    }
+                }
+                _ => {}
             }
         }
         self.spec.step(state, call, ret, next);
@@ -93,7 +125,7 @@ mod tests {
     #[test]
     fn a_method_that_waits_has_no_next_state_where_it_would_return_nil() {
         let spec = trueline::spec::named("queue").unwrap().dynamic();
-        let waiting = Waiting { spec, methods: &["deq"] };
+        let waiting = Waiting { spec, waits: &[Wait::ForResult("deq")] };
         let steps = |state: &_, call: &Invocation, ret: Option<&Value>| {
             let mut next = Vec::new();
             waiting.step(state, call, ret, &mut next);
@@ -108,5 +140,24 @@ mod tests {
         assert_eq!(steps(&one, &deq, Some(&1.into())), empty);
         assert_eq!(steps(&one, &deq, None), empty);
         assert!(steps(&one, &deq, Some(&Value::Nil)).is_empty());
+    }
+
+    #[test]
+    fn a_method_that_waits_for_room_may_wait_a_little_early() {
+        let spec = trueline::spec::named("relaxed-queue:capacity=3,init=[1]").unwrap().dynamic();
+        let waiting = Waiting { spec, waits: &[Wait::ForRoom("enq", 1)] };
+        let enq = Invocation::new("enq", vec![2.into()]);
+        let steps = |state: &_, ret: Option<&Value>| {
+            let mut next = Vec::new();
+            waiting.step(state, &enq, ret, &mut next);
+            next
+        };
+        let one = waiting.initial();
+        assert_eq!(steps(&one, None).len(), 1);
+        let two = steps(&one, Some(&Value::Nil)).remove(0);
+        // With room for one value it may wait, and may return.
+        assert!(steps(&two, None).is_empty());
+        let three = steps(&two, Some(&Value::Nil)).remove(0);
+        assert!(steps(&three, None).is_empty() && steps(&three, Some(&Value::Nil)).is_empty());
     }
 }

@@ -201,10 +201,28 @@ pub struct ReadOptions {
     pub keys: Keys,
 }
 
-/// Reads a history and tells its format.
+/// Reads a history and tells its format. An input with several histories is refused: [`read_all`] takes it.
 pub fn read(input: impl Read, options: &ReadOptions) -> Result<(History, Format), Error> {
     let mut source = Source::new(input);
-    let format = match options.format {
+    let format = format_of(&mut source, options)?;
+    Ok((read_one(&mut source, format, options)?, format))
+}
+
+/// Reads all histories of an input, of which there is at least one, and tells their format. In Wing and Gong's notation a blank line
+/// separates histories; an input in any other format is one history.
+pub fn read_all(input: impl Read, options: &ReadOptions) -> Result<(Vec<History>, Format), Error> {
+    let mut source = Source::new(input);
+    let format = format_of(&mut source, options)?;
+    let histories = match format {
+        Format::WingGong => wing_gong::read_all(&mut source)?,
+        _ => vec![read_one(&mut source, format, options)?],
+    };
+    Ok((histories, format))
+}
+
+/// The format that is told, or that the content has.
+fn format_of<R: Read>(source: &mut Source<R>, options: &ReadOptions) -> Result<Format, Error> {
+    Ok(match options.format {
         Some(format) => format,
         None => {
             let head = source.head(HEAD);
@@ -232,9 +250,15 @@ pub fn read(input: impl Read, options: &ReadOptions) -> Result<(History, Format)
                 }
             }
         }
-    };
-    let source = &mut source;
-    let history = match format {
+    })
+}
+
+fn read_one<R: Read>(
+    source: &mut Source<R>,
+    format: Format,
+    options: &ReadOptions,
+) -> Result<History, Error> {
+    match format {
         Format::JsonLines => json_lines::read(source),
         Format::Edn => edn_history::read(source, options.keys, false),
         Format::EdnKv => edn_history::read(source, options.keys, true),
@@ -245,8 +269,7 @@ pub fn read(input: impl Read, options: &ReadOptions) -> Result<(History, Format)
         Format::IntervalsPid => intervals::read(source, true),
         Format::SnapshotActions => snapshot_actions::read(source),
         Format::WingGong => wing_gong::read(source),
-    }?;
-    Ok((history, format))
+    }
 }
 
 /// The names of all formats, for messages.

@@ -3,7 +3,8 @@
 //! A line is `object Name(arguments) process`. `Ok(7)` returns 7, `Ok()` nil. Another name ends an open call, too, if
 //! it has no arguments and no method bears it: `Empty()` returns nil, `Full()` false, any other its own name as a text.
 //! Methods are lower-cased. `/* ... */` are comments, over several lines if need be, and so is everything from a lone
-//! `*` to the end of its line. Names and values with blanks or signs stand in quotes.
+//! `*` to the end of its line. Names and values with blanks or signs stand in quotes. A blank line between events separates
+//! histories; what is open there is pending in the history before.
 
 use std::io::Read;
 
@@ -13,34 +14,76 @@ use super::source::{Piece, Source};
 use crate::history::{Args, Builder, Call, Error, History, Part, Position};
 use crate::value::Value;
 
-/// Reads a history.
+/// Reads a history; a second one is an error.
 pub(crate) fn read<R: Read>(source: &mut Source<R>) -> Result<History, Error> {
-    let mut builder = Builder::new();
-    // Where the comment that is open at the end of the line starts.
-    let mut comment: Option<Position> = None;
-    let mut bare = Vec::new();
-    while let Some(line) = source.line()? {
-        let was_open = comment.is_some();
-        match blank_comments(line.bytes, was_open, &mut bare) {
-            Comment::Closed => comment = None,
-            Comment::StillOpen => {}
-            Comment::OpenFrom(at) => comment = Some(line.at(at)),
+    let mut reader = Reader::default();
+    let history = reader.history(source)?.ok_or_else(|| no_operations(EXPECTED))?;
+    match reader.begun {
+        None => Ok(history),
+        Some(at) => Err(Error::at(
+            at,
+            "found a second history behind a blank line: expected one; `trueline check` takes several",
+        )),
+    }
+}
+
+/// Reads all histories, at least one.
+pub(crate) fn read_all<R: Read>(source: &mut Source<R>) -> Result<Vec<History>, Error> {
+    let mut reader = Reader::default();
+    let mut all = Vec::new();
+    while let Some(history) = reader.history(source)? {
+        all.push(history);
+    }
+    if all.is_empty() { Err(no_operations(EXPECTED)) } else { Ok(all) }
+}
+
+const EXPECTED: &str = "a line such as `Q Enq(5) A`";
+
+/// Reads histories one after the other.
+#[derive(Default)]
+struct Reader {
+    /// Where the comment that is open at the end of the line starts.
+    comment: Option<Position>,
+    /// The history whose first event ended the one before, and where that event stands.
+    next: Builder,
+    begun: Option<Position>,
+    bare: Vec<u8>,
+}
+
+impl Reader {
+    /// The next history; none at the end. A blank line behind its events ends it, where more events follow.
+    fn history<R: Read>(&mut self, source: &mut Source<R>) -> Result<Option<History>, Error> {
+        let mut builder = std::mem::take(&mut self.next);
+        self.begun = None;
+        let mut ends = false;
+        while let Some(line) = source.line()? {
+            let was_open = self.comment.is_some();
+            match blank_comments(line.bytes, was_open, &mut self.bare) {
+                Comment::Closed => self.comment = None,
+                Comment::StillOpen => {}
+                Comment::OpenFrom(at) => self.comment = Some(line.at(at)),
+            }
+            if self.bare.trim_ascii().is_empty() {
+                // A line of a comment is not blank.
+                ends |= line.bytes.trim_ascii().is_empty() && !was_open && !builder.is_empty();
+                continue;
+            }
+            let bare = &self.bare;
+            let parsed = parse(bare).map_err(|(at, expected)| {
+                line.error(at, format!("found {}: expected {expected}", found(&bare[at..])))
+            })?;
+            if ends {
+                event(&mut self.next, parsed, &line)?;
+                self.begun = Some(line.at(0));
+                return Ok(Some(builder.finish()));
+            }
+            event(&mut builder, parsed, &line)?;
         }
-        if bare.trim_ascii().is_empty() {
-            continue;
+        if let Some(at) = self.comment {
+            return Err(Error::at(at, "found a comment without an end: expected `*/`"));
         }
-        let parsed = parse(&bare).map_err(|(at, expected)| {
-            line.error(at, format!("found {}: expected {expected}", found(&bare[at..])))
-        })?;
-        event(&mut builder, parsed, &line)?;
+        Ok((!builder.is_empty()).then(|| builder.finish()))
     }
-    if let Some(at) = comment {
-        return Err(Error::at(at, "found a comment without an end: expected `*/`"));
-    }
-    if builder.is_empty() {
-        return Err(no_operations("a line such as `Q Enq(5) A`"));
-    }
-    Ok(builder.finish())
 }
 
 /// A line, taken apart.

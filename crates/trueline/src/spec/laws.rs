@@ -276,6 +276,8 @@ fn relaxed_queues() {
         Relaxation { stutter: 2, ..none },
         Relaxation { displacement: Some(1), ..none },
         Relaxation { displacement: Some(2), ..none },
+        Relaxation { displacement: Some(1), capacity: Some(2), ..none },
+        Relaxation { out_of_order: Some(1), capacity: Some(2), ..none },
     ] {
         laws(relaxed(Turn::Oldest, relaxation), RELAXED_QUEUE, strict);
         laws(relaxed(Turn::Newest, relaxation), RELAXED_STACK, strict);

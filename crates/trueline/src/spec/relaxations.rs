@@ -13,6 +13,8 @@
 //!   removals of the one in which a strict container would have removed its value. A stack is asked at every step, so that a
 //!   value that left too early is not excused by the same value being pushed again; `--quasi` is exact there.
 //!
+//! `capacity=N` goes with each of them: an insertion waits for room where N values are inside, so that it has no result there.
+//!
 //! A correct k-stack promises no bound on displacement, so these are what it is checked against.
 
 use std::cmp::Ordering;
@@ -53,7 +55,7 @@ const PRIORITY_QUEUE: [Method<ContainerOp>; 2] = [
 pub(super) const RELAXED_QUEUE: Info = Info {
     name: "relaxed-queue",
     aliases: &["k-fifo", "quasi-queue"],
-    parameters: "out-of-order=K, lateness=L, window=W, stutter=J, displacement=D, init=[]",
+    parameters: "out-of-order=K, lateness=L, window=W, stutter=J, displacement=D, capacity=N, init=[]",
     methods: &method::signatures(&QUEUE),
     summary: "a queue out of order by K, one of L+1 deqs in its turn, by windows of W, or telling J times",
 };
@@ -61,7 +63,7 @@ pub(super) const RELAXED_QUEUE: Info = Info {
 pub(super) const RELAXED_STACK: Info = Info {
     name: "relaxed-stack",
     aliases: &["k-stack", "quasi-stack"],
-    parameters: "out-of-order=K, lateness=L, window=W, stutter=J, displacement=D, init=[]",
+    parameters: "out-of-order=K, lateness=L, window=W, stutter=J, displacement=D, capacity=N, init=[]",
     methods: &method::signatures(&STACK),
     summary: "a stack out of order by K, one of L+1 pops in its turn, by segments of W, or telling J times",
 };
@@ -69,7 +71,7 @@ pub(super) const RELAXED_STACK: Info = Info {
 pub(super) const RELAXED_PRIORITY_QUEUE: Info = Info {
     name: "relaxed-priority-queue",
     aliases: &["quasi-priority-queue", "relaxed-pq"],
-    parameters: "out-of-order=K, lateness=L, window=W, stutter=J, displacement=D, order=max, init=[]",
+    parameters: "out-of-order=K, lateness=L, window=W, stutter=J, displacement=D, capacity=N, order=max, init=[]",
     methods: &method::signatures(&PRIORITY_QUEUE),
     summary: "a priority queue out of order by K, one in L+1 polls in turn, by windows of W, or told J times",
 };
@@ -100,6 +102,8 @@ pub struct Relaxation {
     pub stutter: u32,
     /// How many places a removal may be from its turn among the removals.
     pub displacement: Option<u32>,
+    /// For how many values there is room; an insertion waits for it. `None`: no bound.
+    pub capacity: Option<usize>,
 }
 
 /// A relaxed container.
@@ -129,6 +133,7 @@ impl Relaxed {
             window: params.maybe("window", 1)?.map(|w| w as usize),
             stutter: params.maybe("stutter", 1)?.unwrap_or(1),
             displacement: params.maybe("displacement", 0)?,
+            capacity: params.maybe("capacity", 1)?.map(|n| n as usize),
         };
         let ordered = relaxation.out_of_order.is_some() || relaxation.lateness.is_some();
         if relaxation.stutter > 1 && (ordered || relaxation.window.is_some()) {
@@ -143,7 +148,14 @@ impl Relaxed {
         }
         let smallest = turn == Turn::Largest && params.smallest_first()?;
         let turn = if smallest { Turn::Smallest } else { turn };
-        Ok(relaxed(turn, relaxation).with_init(params.list("init")?))
+        let init = params.list("init")?;
+        if let Some(capacity) = relaxation.capacity
+            && init.len() > capacity
+        {
+            let count = init.len();
+            return Err(format!("init lists {count} values: expected at most {capacity}"));
+        }
+        Ok(relaxed(turn, relaxation).with_init(init))
     }
 
     fn methods(&self) -> &'static [Method<ContainerOp>; 2] {
@@ -177,6 +189,11 @@ impl Relaxed {
                 _ => state.windows.push(1),
             }
         }
+    }
+
+    /// Whether there is no room for another value.
+    fn is_full(&self, state: &RelaxedState) -> bool {
+        self.relaxation.capacity.is_some_and(|capacity| state.items.len() >= capacity)
     }
 
     /// How many of the last values may leave.
@@ -346,7 +363,7 @@ impl Spec for Relaxed {
     ) {
         match op {
             Add(value) => {
-                if !value.is_nil() && ret.is_none_or(Value::is_nil) {
+                if !value.is_nil() && !self.is_full(state) && ret.is_none_or(Value::is_nil) {
                     let mut after = state.clone();
                     let turn = state.items.last();
                     self.add(&mut after, value.clone());
@@ -378,8 +395,10 @@ impl Spec for Relaxed {
     fn touches(&self, op: &ContainerOp, ret: Option<&Value>) -> Touches {
         // Without a value others come closer to their turn. But it may have been a removal in its turn, or have
         // filled a window.
-        let Relaxation { lateness, window, stutter, .. } = self.relaxation;
-        if lateness.is_some() || window.is_some() || stutter > 1 {
+        let Relaxation { lateness, window, stutter, capacity, .. } = self.relaxation;
+        // And it may have made room, or have taken it.
+        let is_more = window.is_some() || stutter > 1 || capacity.is_some();
+        if lateness.is_some() || is_more {
             return Touches::Everything;
         }
         match (op, ret) {
@@ -439,6 +458,9 @@ impl Builtin for Relaxed {
     }
 
     fn results(&self, state: &RelaxedState, op: &ContainerOp) -> Vec<Value> {
+        if matches!(op, Add(_)) && self.is_full(state) {
+            return Vec::new();
+        }
         if let (Add(value), Some(factor)) = (op, self.relaxation.displacement) {
             let mut after = state.clone();
             self.add(&mut after, value.clone());

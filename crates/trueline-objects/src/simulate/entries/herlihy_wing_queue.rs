@@ -1,6 +1,6 @@
 //! Herlihy and Wing's queue and its mutants.
 
-use super::{ANY_NUMBERS, Entry, Standing, mutant};
+use super::{ANY_NUMBERS, Entry, Standing, Wait, mutant};
 use crate::mutants::herlihy_wing_queue::{Fault, Queue as Mutant};
 use crate::shadowed;
 
@@ -40,7 +40,7 @@ const HERLIHY_WING_QUEUE: Entry = Entry {
     source: "Herlihy, Wing, Linearizability: a correctness condition for concurrent objects, 1990",
     progress: "enq wait-free; deq waits on an empty queue, otherwise lock-free",
     letter: "Q",
-    waiting: &["deq"],
+    waiting: &[Wait::ForResult("deq")],
     rule: None,
     stress_rule: Some(takes_what_it_brought),
     shadowed: || Box::new(shadowed::HerlihyWingQueue::new()),

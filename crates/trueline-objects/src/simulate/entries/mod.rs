@@ -23,7 +23,7 @@ use std::fmt;
 
 use super::domain::{ANY_NUMBERS, Domain};
 use super::matrices::Rule;
-use super::subject::Subject;
+use super::subject::{Subject, Wait};
 
 /// The objects, each with its mutants behind it.
 const ALL: &[&[Entry]] = &[
@@ -80,8 +80,8 @@ pub struct Entry {
     pub progress: &'static str,
     /// A letter for it in histories.
     pub(crate) letter: &'static str,
-    /// Methods that wait where the specification says that they return nil.
-    pub(crate) waiting: &'static [&'static str],
+    /// Methods that wait where the specification does not say so.
+    pub(crate) waiting: &'static [Wait],
     pub(crate) rule: Option<Rule>,
     /// What a process calls on real threads at random: if all keep to it, nobody waits for ever.
     pub(crate) stress_rule: Option<Rule>,

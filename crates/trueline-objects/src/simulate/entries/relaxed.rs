@@ -1,6 +1,6 @@
 //! The relaxed objects of the paper on Round-Up, and their mutants.
 
-use super::{ANY_NUMBERS, Domain, Entry, Standing, mutant};
+use super::{ANY_NUMBERS, Domain, Entry, Standing, Wait, mutant};
 use crate::relaxed::bounded_k_fifo_queue::{self, Patient, Queue as BoundedKFifoQueue};
 use crate::relaxed::incorrect_queue::Queue as IncorrectQueue;
 use crate::relaxed::k_fifo_queue::Queue as KFifoQueue;
@@ -78,6 +78,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         name: "bounded-k-fifo-queue-of-one",
         summary: "the same with two segments of one cell: a strict bounded queue",
         spec: "bounded-queue:capacity=2",
+        note: "",
+        waiting: &[],
         progress: "lock-free",
         shadowed: || Box::new(BoundedKFifoQueue::new(2, 1)),
         ..BOUNDED_K_FIFO_QUEUE
@@ -192,8 +194,12 @@ const K_FIFO_QUEUE: Entry = Entry {
 const BOUNDED_K_FIFO_QUEUE: Entry = Entry {
     name: "bounded-k-fifo-queue",
     summary: "a queue out of order by up to one: a ring of four segments of two cells; enq waits for room",
+    spec: "relaxed-queue:displacement=1,capacity=8",
+    note: "enq waits for room, where seven values are inside, too",
     domain: &[1..=bounded_k_fifo_queue::GREATEST],
     progress: "enq waits for room, else lock-free",
+    // The ring has no further segment where a value is left in its first one: of its two cells one may be free.
+    waiting: &[Wait::ForRoom("enq", 1)],
     shadowed: || Box::new(Patient(BoundedKFifoQueue::new(4, 2))),
     ..K_FIFO_QUEUE
 };
