@@ -36,6 +36,7 @@ pub struct Exploration {
     time: Option<Duration>,
     blocking: bool,
     workers: usize,
+    spurious: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -170,6 +171,7 @@ impl Default for Exploration {
             time: None,
             blocking: false,
             workers: 1,
+            spurious: false,
         }
     }
 }
@@ -225,6 +227,16 @@ impl Exploration {
     /// Lets threads wait for ever: an execution in which some do is no failure.
     pub fn may_block(mut self) -> Exploration {
         self.blocking = true;
+        self
+    }
+
+    /// Lets `compare_exchange_weak` fail though the value is the expected one, and `Condvar::wait`, `wait_timeout` and `park` return though
+    /// nobody has woken the thread. Each of these is explored both ways, which takes more executions.
+    ///
+    /// A weak compare-exchange fails as often as makes a difference. A thread wakes up for no reason at most once at each line that
+    /// waits.
+    pub fn spurious(mut self, spurious: bool) -> Exploration {
+        self.spurious = spurious;
         self
     }
 
@@ -295,11 +307,18 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(job: Job<'a>, aim: Aim) -> Run<'a> {
-        let Spare { machine, search } = Spare::take(job.options.stack_size, job.options.step_limit);
-        Run { job, machine, search, report: Report::new(aim), length: None }
+        let Spare { mut machine, search } =
+            Spare::take(job.options.stack_size, job.options.step_limit);
+        machine.spurious = job.options.spurious;
+        let mut run = Run { job, machine, search, report: Report::new(aim), length: None };
+        run.report.scope.spurious = job.options.spurious;
+        run
     }
 
-    fn into_report(self) -> Report {
+    fn into_report(mut self) -> Report {
+        if self.report.scope.assumed.is_none() {
+            self.report.scope.assumed = self.machine.assumed;
+        }
         Spare { machine: self.machine, search: self.search }.leave();
         self.report
     }
@@ -351,6 +370,7 @@ impl<'a> Run<'a> {
             return self.join(reports);
         }
         self.report = Report::new(Aim::Complete);
+        self.report.scope.spurious = job.options.spurious;
         self.complete();
         if let Some(worker) = failed
             && self.report.failure.is_none()
@@ -409,6 +429,9 @@ impl<'a> Run<'a> {
             self.report.executions += report.executions;
             if self.report.scope.stopped.is_none() {
                 self.report.scope.stopped = report.scope.stopped;
+            }
+            if self.report.scope.assumed.is_none() {
+                self.report.scope.assumed = report.scope.assumed;
             }
         }
     }
