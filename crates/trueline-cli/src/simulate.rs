@@ -38,6 +38,9 @@ pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<Exit> {
             "--replay does not go with --mode stress: nobody decides the schedule of real threads"
         );
     }
+    if args.spurious && args.mode == SimulateMode::Stress {
+        bail!("--spurious does not go with --mode stress: real threads fail when they do");
+    }
     let watchdog = Watchdog::start(&limits, &budget, cut_short(entry, args, start));
     let (cases, generated) = programs(entry, args)?;
     let quasi = Displacement::asked(entry, args, &budget)?;
@@ -51,6 +54,7 @@ pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<Exit> {
         limit: args.limit,
         budget: Some(Arc::clone(&budget)),
         preemptions: args.preemptions,
+        spurious: args.spurious,
         seed: args.seed,
         replay: args.replay.clone(),
         spec: quasi.as_ref().and_then(|quasi| quasi.spec.clone()),
@@ -405,7 +409,9 @@ impl Told<'_> {
         let replay = self.schedule(found)?;
         let calls = |calls: &[program::Call]| (!calls.is_empty()).then(|| program::words(calls));
         let processes: Vec<String> = found.of.program.iter().map(|p| program::words(p)).collect();
-        let again = Again::new("simulate")
+        let again = Again::new("simulate");
+        let again = if self.args.spurious { again.switch("spurious") } else { again };
+        let again = again
             .maybe("before", calls(&found.of.before))
             .flag("program", processes.join(" | "))
             .maybe("after", calls(&found.of.after));
@@ -418,7 +424,9 @@ impl Told<'_> {
 fn again(args: &SimulateArgs) -> String {
     let size = args.program.is_none() && args.cases.is_none();
     let random = size && (args.random.is_some() || args.mode == SimulateMode::Stress);
-    Again::new("simulate")
+    let again = Again::new("simulate");
+    let again = if args.spurious { again.switch("spurious") } else { again };
+    again
         .maybe("mode", (args.mode == SimulateMode::Stress).then_some("stress"))
         .maybe("before", args.before.as_ref())
         .maybe("program", args.program.as_ref())

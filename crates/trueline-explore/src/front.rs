@@ -3,7 +3,8 @@
 //! An event settles what the thread did through raw pointers since its last one, waits for its turn, checks the address against
 //! freed blocks, does the access, tells the race detector and records the effect.
 
-use crate::engine::interface::{self, Access, Effect, Failure, PerExecution, ThreadId};
+use crate::engine::interface::{self, Access, Effect, Failure, MemorySum, PerExecution, ThreadId};
+use crate::engine::sum_of_bytes;
 use crate::memory::{Afterwards, Memory, MemoryFaultKind, Site, canonical, failure};
 use crate::race::{Detector, Plain, Race, Touch};
 use crate::watch::Watch;
@@ -52,15 +53,19 @@ pub(crate) struct Thread {
     pub(crate) looks: u32,
     /// A location that only this thread touches; 0 before it looked at the clock.
     pub(crate) clock_location: usize,
+    /// The lines at which it has woken up for no reason.
+    pub(crate) woken: Vec<Caller>,
 }
 
 impl Thread {
     /// Makes it as new; keeps its memory.
     fn renew(&mut self) {
         let (mut watches, mut locals) = (take(&mut self.watches), take(&mut self.locals));
+        let mut woken = take(&mut self.woken);
         watches.clear();
         locals.clear();
-        *self = Thread { watches, locals, ..Thread::default() };
+        woken.clear();
+        *self = Thread { watches, locals, woken, ..Thread::default() };
     }
 }
 
@@ -68,6 +73,7 @@ impl Thread {
 pub(crate) struct Local {
     pub(crate) key: usize,
     pub(crate) value: *mut (),
+    pub(crate) size: usize,
     pub(crate) drop: unsafe fn(*mut ()),
 }
 
@@ -118,6 +124,14 @@ impl PerExecution for Front {
 
     fn exploration_ends(&mut self) {
         self.memory.give_back();
+    }
+
+    fn memory(&self) -> MemorySum {
+        let locals = self.threads.iter().flat_map(|thread| &thread.locals);
+        // SAFETY: the values of thread locals are boxes of this size, and no other thread of the OS knows of them.
+        let sums = locals.map(|local| unsafe { sum_of_bytes(local.value.cast(), local.size) });
+        let sum = sums.fold(self.memory.sum(), u64::wrapping_add);
+        MemorySum { sum, is_all: self.memory.is_all() }
     }
 }
 
@@ -197,6 +211,19 @@ pub(crate) fn report(failure: Failure) {
     if !std::thread::panicking() {
         interface::fail(failure);
     }
+}
+
+/// Whether the environment ends the wait that begins here for no reason: at most once at each line of a thread. Only between [`arrive`] and
+/// [`perform`].
+pub(crate) fn wakes_spuriously(caller: Caller) -> bool {
+    let before = interface::with_own_state(|front: &mut Front, thread| {
+        front.thread(thread).woken.contains(&caller)
+    });
+    if before || interface::choose(2) == 0 {
+        return false;
+    }
+    interface::with_own_state(|front: &mut Front, thread| front.thread(thread).woken.push(caller));
+    true
 }
 
 /// Runs a function in which allocations come from the system: for what belongs to the shadow std rather than to the code

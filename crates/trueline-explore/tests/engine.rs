@@ -131,7 +131,8 @@ fn the_search_that_stops_early_says_so() {
     assert_eq!(report.executions, 100);
     assert_eq!(
         report.to_string(),
-        "sequentially consistent; incomplete; stopped after 100 executions; 100 executions"
+        "sequentially consistent; no spurious failures or wakeups; incomplete; \
+         stopped after 100 executions; 100 executions"
     );
     assert!(!report.holds());
     let report = Exploration::new().time(Duration::ZERO).run(body);

@@ -70,6 +70,10 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "K")]
     pub(crate) preemptions: Option<u32>,
 
+    /// Let weak compare-exchanges fail, and waits end, for no reason; not on real threads
+    #[arg(long)]
+    pub(crate) spurious: bool,
+
     /// Other seeds give other random programs
     #[arg(long, value_name = "X", default_value_t = 0)]
     pub(crate) seed: u64,

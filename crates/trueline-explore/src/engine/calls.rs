@@ -4,11 +4,12 @@
 //! inside the engine. Explorations on different OS threads share nothing.
 
 use std::cell::Cell;
+use std::panic::Location;
 use std::ptr::null_mut;
 
 use super::execution::{Machine, State, Thread};
 use super::interface::{Access, Effect, Failure, PerExecution, ThreadId};
-use super::spin::Frame;
+use super::spin::{Announced, Frame};
 use super::strategy::End;
 
 thread_local! {
@@ -100,13 +101,18 @@ extern "sysv64" fn point_at(access: &Access, lowest: *const u64) {
         } else {
             let me = machine.current;
             let location = machine.placed(access.location);
+            let tracked = machine.threads[me as usize].spin.is_tracked();
+            let sum = if tracked { machine.memory_elsewhere() } else { 0 };
             let record = &mut machine.threads[me as usize];
             record.pending = *access;
             record.pending.location = location;
             record.state = State::Pending;
+            record.lowest = lowest;
             let frame = Frame { lowest, base: record.base };
-            record.spin.announce(&record.pending, frame);
-            let next = match record.returns_to.take() {
+            if record.spin.announce(&record.pending, frame, sum) == Announced::Repeats {
+                machine.believe_spin();
+            }
+            let next = match machine.threads[me as usize].returns_to.take() {
                 Some(parent) => Some(parent),
                 None => machine.schedule(),
             };
@@ -154,7 +160,7 @@ unsafe extern "sysv64" fn clear_below(words: usize) {
 /// Says what [`sweep`] has to do after the event that the thread has just made.
 #[inline]
 pub(super) fn sweep_later(record: &Thread, stack_size: usize) {
-    SWEEP.set(if record.spin.repeats() { words_to_sweep(record, stack_size) } else { 0 });
+    SWEEP.set(if record.spin.reads() { words_to_sweep(record, stack_size) } else { 0 });
 }
 
 /// How many words of the stack below this frame may be cleared.
@@ -211,7 +217,11 @@ pub(crate) fn perform<T: PerExecution, R>(
 ///
 /// # Safety
 /// What the body borrows must live until its thread has ended, or the execution.
-pub(crate) unsafe fn spawn(body: impl FnOnce()) -> ThreadId {
+pub(crate) unsafe fn spawn(body: impl FnOnce(), caller: &'static Location<'static>) -> ThreadId {
+    if with(|machine| machine.spawning_is_an_event()) {
+        point(&Access::local().named("thread::spawn").at(caller));
+        record(Effect::read(0));
+    }
     let this = MACHINE.replace(null_mut());
     assert!(!this.is_null(), "no exploration is under way");
     // SAFETY: see `with`; the reference is gone before the switch. The body: the caller's promise.

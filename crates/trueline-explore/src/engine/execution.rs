@@ -20,9 +20,10 @@ use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
 use super::calls;
-use super::interface::{Access, Effect, Failure, PerExecution, ThreadId};
+use super::interface::{Access, Effect, Failure, MemorySum, PerExecution, ThreadId};
 use super::locations::Locations;
 use super::panics;
+use super::report::Assumption;
 use super::spin::Spin;
 use super::strategy::{BlockedThread, Decision, End, Strategy, View};
 use super::trace::{OperationSpan, Trace};
@@ -45,6 +46,8 @@ pub(crate) struct Thread {
     pub(super) switch: *const Switch,
     /// Where its stack begins: the highest address.
     pub(super) base: *const u64,
+    /// Where it ended at the last point; null where that is not known.
+    pub(super) lowest: *const u64,
     pub(super) pending: Access,
     /// The parent that waits for this new thread to reach its first point.
     pub(super) returns_to: Option<u32>,
@@ -52,6 +55,10 @@ pub(crate) struct Thread {
     pub(super) fresh: u32,
     pub(super) operation: Option<usize>,
     pub(super) spin: Spin,
+    /// It has hinted since its last event that others should run.
+    pub(super) yields: bool,
+    /// It has waited in a loop that let its virtual time pass.
+    pub(super) slept_spinning: bool,
 }
 
 impl Thread {
@@ -62,12 +69,15 @@ impl Thread {
             stack: None,
             switch: null(),
             base: null(),
+            lowest: null(),
             pending: Access::local(),
             returns_to: None,
             children: 0,
             fresh: 0,
             operation: None,
             spin: Spin::default(),
+            yields: false,
+            slept_spinning: false,
         }
     }
 
@@ -90,6 +100,7 @@ pub(super) struct Slot {
     pub(super) thread_ends: fn(),
     pub(super) execution_ends: fn(&mut dyn Any) -> Option<Failure>,
     pub(super) exploration_ends: fn(&mut dyn Any),
+    pub(super) memory: fn(&dyn Any) -> MemorySum,
 }
 
 /// The numbers of threads: a thread's `n`th child has the same in every execution of an exploration.
@@ -139,6 +150,10 @@ pub(crate) struct Machine {
     /// A panic is on its way through the current thread.
     pub(crate) panic: Option<Failure>,
     pub(super) slots: Vec<Slot>,
+    /// The environment may fail accesses and end waits for no reason.
+    pub(crate) spurious: bool,
+    /// What was taken for granted in this exploration.
+    pub(crate) assumed: Option<Assumption>,
 }
 
 impl Machine {
@@ -162,6 +177,8 @@ impl Machine {
             step_limit,
             panic: None,
             slots: Vec::new(),
+            spurious: false,
+            assumed: None,
         }
     }
 
@@ -175,6 +192,7 @@ impl Machine {
         self.children.truncate(threads);
         self.children.iter_mut().for_each(Vec::clear);
         self.names = Arc::default();
+        self.assumed = None;
     }
 
     /// The threads of the last execution, in the order in which they were spawned.
@@ -293,6 +311,8 @@ impl Machine {
         record.children = 0;
         record.fresh = 0;
         record.operation = None;
+        record.lowest = null();
+        (record.yields, record.slept_spinning) = (false, false);
         record.spin.reset();
         stack
     }
@@ -398,9 +418,15 @@ impl Machine {
         let me = self.current;
         let record = &mut *self.threads[me as usize];
         record.state = State::Running;
-        let watched = record.spin.recorded(&record.pending, effect);
-        calls::sweep_later(record, self.stack_size);
+        record.yields = false;
         let choice = std::mem::replace(&mut self.choice, (0, 1));
+        let watched = record.spin.recorded(&record.pending, effect, choice.1);
+        calls::sweep_later(record, self.stack_size);
+        if record.spin.is_tracked() {
+            let sum = self.memory_elsewhere();
+            self.threads[me as usize].spin.resume(sum);
+        }
+        let record = &*self.threads[me as usize];
         let same = if self.trace.expected().is_some() {
             self.trace.repeat(me, record.pending.location, effect, choice.1)
         } else {
@@ -453,6 +479,7 @@ impl Machine {
             exploration_ends: |state| {
                 state.downcast_mut::<T>().expect("its own type").exploration_ends();
             },
+            memory: |state| state.downcast_ref::<T>().expect("its own type").memory(),
         });
         self.slots.len() - 1
     }
@@ -523,7 +550,7 @@ impl Machine {
 
     pub(crate) fn choose(&mut self, count: u32) -> u32 {
         assert!(count > 0, "a choice among nothing");
-        if self.panic.is_some() {
+        if self.panic.is_some() || self.threads[self.current as usize].spin.is_settled() {
             return 0;
         }
         let choice = match self.trace.expected() {
@@ -536,7 +563,16 @@ impl Machine {
     }
 
     pub(crate) fn spin_hint(&mut self) {
-        self.threads[self.current as usize].spin.hint();
+        self.threads[self.current as usize].yields = true;
+    }
+
+    /// Whether the current thread is inside an operation, or has made no event since one that made none.
+    pub(super) fn spawning_is_an_event(&self) -> bool {
+        let thread = self.current;
+        let inside = self.threads[thread as usize].operation.is_some();
+        let latest = || self.trace.operations.iter().rfind(|span| span.thread == thread);
+        let count = self.trace.count_of(thread);
+        inside || latest().is_some_and(|span| span.call == span.ret && span.ret == count)
     }
 
     pub(crate) fn operation_begins(&mut self, operation: u64) {

@@ -38,6 +38,7 @@ pub struct Exploration {
     budget: Option<SharedBudget>,
     blocking: bool,
     workers: usize,
+    spurious: bool,
 }
 
 /// A budget that others draw on, too.
@@ -183,6 +184,7 @@ impl Default for Exploration {
             budget: None,
             blocking: false,
             workers: 1,
+            spurious: false,
         }
     }
 }
@@ -245,6 +247,16 @@ impl Exploration {
     /// Lets threads wait for ever: an execution in which some do is no failure.
     pub fn may_block(mut self) -> Exploration {
         self.blocking = true;
+        self
+    }
+
+    /// Lets `compare_exchange_weak` fail though the value is the expected one, and `Condvar::wait`, `wait_timeout` and `park` return though
+    /// nobody has woken the thread. Each of these is explored both ways, which takes more executions.
+    ///
+    /// A weak compare-exchange fails as often as makes a difference. A thread wakes up for no reason at most once at each line that
+    /// waits.
+    pub fn spurious(mut self, spurious: bool) -> Exploration {
+        self.spurious = spurious;
         self
     }
 
@@ -315,11 +327,18 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(job: Job<'a>, aim: Aim) -> Run<'a> {
-        let Spare { machine, search } = Spare::take(job.options.stack_size, job.options.step_limit);
-        Run { job, machine, search, report: Report::new(aim), length: None }
+        let Spare { mut machine, search } =
+            Spare::take(job.options.stack_size, job.options.step_limit);
+        machine.spurious = job.options.spurious;
+        let mut run = Run { job, machine, search, report: Report::new(aim), length: None };
+        run.report.scope.spurious = job.options.spurious;
+        run
     }
 
-    fn into_report(self) -> Report {
+    fn into_report(mut self) -> Report {
+        if self.report.scope.assumed.is_none() {
+            self.report.scope.assumed = self.machine.assumed;
+        }
         Spare { machine: self.machine, search: self.search }.leave();
         self.report
     }
@@ -371,6 +390,7 @@ impl<'a> Run<'a> {
             return self.join(reports);
         }
         self.report = Report::new(Aim::Complete);
+        self.report.scope.spurious = job.options.spurious;
         self.complete();
         if let Some(worker) = failed
             && self.report.failure.is_none()
@@ -429,6 +449,9 @@ impl<'a> Run<'a> {
             self.report.executions += report.executions;
             if self.report.scope.stopped.is_none() {
                 self.report.scope.stopped = report.scope.stopped;
+            }
+            if self.report.scope.assumed.is_none() {
+                self.report.scope.assumed = report.scope.assumed;
             }
         }
     }

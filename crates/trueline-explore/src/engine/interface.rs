@@ -295,6 +295,21 @@ pub trait PerExecution: Default + 'static {
 
     /// Gives back what must not outlive an exploration.
     fn exploration_ends(&mut self) {}
+
+    /// What user code can change without an event, besides its stacks.
+    fn memory(&self) -> MemorySum {
+        MemorySum::default()
+    }
+}
+
+/// The memory that user code can change without an event, summed up: a thread whose round of reads leaves this as it is, and its own
+/// stack and those of others, waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemorySum {
+    /// A sum of a hash of each word and its address.
+    pub sum: u64,
+    /// Whether that is all the memory that an execution has besides its stacks.
+    pub is_all: bool,
 }
 
 /// Whether the caller is user code inside an exploration.
@@ -358,18 +373,25 @@ pub fn choose(count: u32) -> u32 {
 
 /// Starts a thread. The caller goes on; the new thread runs up to its first point at once, which nobody can
 /// tell apart from running there later.
+///
+/// An event only where the order of operations depends on it: inside an operation, which has been called before its threads make theirs, and after
+/// one that has made none.
+#[track_caller]
 pub fn spawn(body: Box<dyn FnOnce()>) -> ThreadId {
     // SAFETY: the body borrows nothing.
-    unsafe { calls::spawn(body) }
+    unsafe { calls::spawn(body, Location::caller()) }
 }
 
 /// As [`spawn`], for a body that may borrow.
 ///
 /// # Safety
 /// What the body borrows must live until its thread has ended, or the execution.
-pub(crate) unsafe fn spawn_borrowing(body: impl FnOnce()) -> ThreadId {
+pub(crate) unsafe fn spawn_borrowing(
+    body: impl FnOnce(),
+    caller: &'static Location<'static>,
+) -> ThreadId {
     // SAFETY: the caller's promise.
-    unsafe { calls::spawn(body) }
+    unsafe { calls::spawn(body, caller) }
 }
 
 /// The location that becomes 1 when a thread has ended: a join is a read of it that waits for 1.
@@ -377,10 +399,25 @@ pub fn ended(thread: ThreadId) -> usize {
     calls::ended(thread)
 }
 
-/// The thread says that it is waiting in a loop (`spin_loop`, `yield_now`): reads that it has repeated with the same values since
-/// its last such hint wait for one of them to change.
+/// The thread says that others should run (`spin_loop`, `yield_now`): a search that is free to choose lets them go first. That changes
+/// the order in which executions are explored, and nothing else.
 pub fn spin_hint() {
     calls::with(|e| e.spin_hint());
+}
+
+/// Whether the environment may fail an access, or end a wait, for no reason: [`Exploration::spurious`](super::Exploration::spurious).
+pub fn spurious() -> bool {
+    calls::with(|e| e.spurious)
+}
+
+/// The virtual time of the thread goes on, though no event has happened.
+pub(crate) fn time_passes() {
+    calls::with(|e| e.time_passes());
+}
+
+/// The thread looks at its virtual time.
+pub(crate) fn time_is_asked() {
+    calls::with(|e| e.time_is_asked());
 }
 
 /// Notes that the thread calls an operation of the object under test. Not a scheduling point.

@@ -24,10 +24,12 @@ mod spare;
 mod spin;
 mod strategy;
 mod trace;
+mod waiting;
 mod wakeup;
 
 pub use exploration::{Execution, Exploration, Step, Visited};
 pub use intervals::{Histories, IntervalOrder, MAX_OPERATIONS, Operation, union_of_orders};
-pub use report::{Aim, Report, Scope, Stop};
+pub use report::{Aim, Assumption, Report, Scope, Stop};
 pub use samplers::Sampler;
 pub use schedule::{BadSchedule, Schedule};
+pub(crate) use spin::sum_of_bytes;

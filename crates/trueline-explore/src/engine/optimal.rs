@@ -209,9 +209,7 @@ impl Strategy for Optimal {
         } else {
             node.estrange_sleepers();
             let awake = |thread: &u32| !node.sleeps(*thread);
-            let current = view.can_run(view.current) && awake(&view.current);
-            let chosen = if current { Some(view.current) } else { view.enabled().find(awake) };
-            let Some(thread) = chosen else {
+            let Some(thread) = view.preferred(awake) else {
                 self.blocked += 1;
                 return Decision::GiveUp;
             };

@@ -536,12 +536,7 @@ impl Strategy for Worker {
         }
         step.sleepers.iter_mut().for_each(|sleeper| sleeper.foreign = true);
         let awake = |thread: &u32| step.sleepers.iter().all(|s| s.thread != *thread);
-        let chosen = if view.can_run(view.current) && awake(&view.current) {
-            Some(view.current)
-        } else {
-            view.enabled().find(awake)
-        };
-        let Some(thread) = chosen else {
+        let Some(thread) = view.preferred(awake) else {
             self.slept_out = true;
             return Decision::GiveUp;
         };

@@ -39,6 +39,21 @@ pub struct Scope {
     pub aim: Aim,
     /// Why not all of that was.
     pub stopped: Option<Stop>,
+    /// Whether weak compare-exchanges failed and waits ended for no reason: [`Exploration::spurious`](super::Exploration::spurious).
+    pub spurious: bool,
+    /// What nobody has checked. If it is not so, the exploration may have missed behaviours.
+    pub assumed: Option<Assumption>,
+}
+
+/// What an exploration took for granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Assumption {
+    /// A loop that was taken to wait changes nothing on the heap. It is checked where the allocator is installed
+    /// ([`Alloc`](crate::Alloc)).
+    Memory,
+    /// Nothing depends on how long a thread slept in a loop that was taken to wait, though it has looked at the clock
+    /// afterwards.
+    Time,
 }
 
 /// The schedules that an exploration is after.
@@ -78,7 +93,7 @@ pub enum Stop {
 
 impl Report {
     pub(crate) fn new(aim: Aim) -> Report {
-        let scope = Scope { aim, stopped: None };
+        let scope = Scope { aim, stopped: None, spurious: false, assumed: None };
         Report {
             scope,
             executions: 0,
@@ -91,10 +106,12 @@ impl Report {
         }
     }
 
-    /// Whether no behaviour within the aim fails: none was left out, and none failed. For a sample this is never so.
+    /// Whether no behaviour within the aim fails: none was left out, none failed, and nothing had to be assumed. For a sample this is
+    /// never so.
     pub fn holds(&self) -> bool {
         self.failure.is_none()
             && self.scope.stopped.is_none()
+            && self.scope.assumed.is_none()
             && !matches!(self.scope.aim, Aim::Sample { .. })
     }
 }
@@ -102,7 +119,15 @@ impl Report {
 impl fmt::Display for Scope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("sequentially consistent; ")?;
+        f.write_str(if self.spurious {
+            "spurious failures, at most one spurious wakeup a line and thread; "
+        } else {
+            "no spurious failures or wakeups; "
+        })?;
         match &self.aim {
+            Aim::Complete if self.stopped.is_none() && self.assumed.is_some() => {
+                f.write_str("all schedules")?;
+            }
             Aim::Complete if self.stopped.is_none() => f.write_str("complete")?,
             Aim::Complete => f.write_str("incomplete")?,
             Aim::Preemptions(most) => write!(f, "preemptions <= {most}")?,
@@ -110,19 +135,31 @@ impl fmt::Display for Scope {
             Aim::Replay => f.write_str("one schedule")?,
         }
         match &self.stopped {
-            None => Ok(()),
-            Some(Stop::Failure) => f.write_str("; stopped at a failure"),
-            Some(Stop::Executions(n)) => write!(f, "; stopped after {} executions", grouped(*n)),
+            None => (),
+            Some(Stop::Failure) => f.write_str("; stopped at a failure")?,
+            Some(Stop::Executions(n)) => write!(f, "; stopped after {} executions", grouped(*n))?,
             Some(Stop::Time(t)) => {
                 // What is left of a limit after other work has digits that say nothing.
-                write!(f, "; stopped at {} s", (t.as_secs_f64() * 1000.0).round() / 1000.0)
+                write!(f, "; stopped at {} s", (t.as_secs_f64() * 1000.0).round() / 1000.0)?;
             }
             Some(Stop::Budget(why)) => write!(f, "; stopped: {why}"),
             Some(Stop::Length(n)) => {
-                write!(f, "; executions of more than {} events were cut off", grouped(*n as u64))
+                write!(f, "; executions of more than {} events were cut off", grouped(*n as u64))?;
             }
             Some(Stop::Orders) => f.write_str(
                 "; stopped at an execution with more orders in real time than there is room for",
+            )?,
+        }
+        match self.assumed {
+            // After a failure it does not matter.
+            _ if self.stopped == Some(Stop::Failure) => Ok(()),
+            None => Ok(()),
+            Some(Assumption::Memory) => f.write_str(
+                "; assuming that loops which wait change nothing on the heap (install \
+                 trueline_explore::Alloc to have this checked)",
+            ),
+            Some(Assumption::Time) => f.write_str(
+                "; assuming that nothing depends on how long a loop which waits has slept",
             ),
         }
     }
@@ -183,17 +220,22 @@ mod tests {
         let check = |report: Report, holds, text| {
             assert_eq!((report.holds(), report.to_string().as_str()), (holds, text));
         };
-        let complete = "sequentially consistent; complete; 2,520 executions";
+        let complete =
+            "sequentially consistent; no spurious failures or wakeups; complete; 2,520 executions";
         check(report(Aim::Complete, None), true, complete);
-        let cut =
-            "sequentially consistent; incomplete; stopped after 2,520 executions; 2,520 executions";
+        let cut = "sequentially consistent; no spurious failures or wakeups; incomplete; stopped after 2,520 executions; 2,520 executions";
         check(report(Aim::Complete, Some(Stop::Executions(2520))), false, cut);
-        let bounded =
-            "sequentially consistent; preemptions <= 2; stopped at 60 s; 2,520 executions";
+        let bounded = "sequentially consistent; no spurious failures or wakeups; preemptions <= 2; stopped at 60 s; 2,520 executions";
         let time = Stop::Time(Duration::from_secs(60));
         check(report(Aim::Preemptions(2), Some(time)), false, bounded);
-        let sample = "sequentially consistent; a sample, random, seed 7; 2,520 executions";
+        let sample = "sequentially consistent; no spurious failures or wakeups; a sample, random, seed 7; 2,520 executions";
         check(report(Aim::Sample { sampler: "random", seed: 7 }, None), false, sample);
+        let mut assumed = report(Aim::Complete, None);
+        (assumed.scope.spurious, assumed.scope.assumed) = (true, Some(Assumption::Time));
+        let text = "sequentially consistent; spurious failures, at most one spurious wakeup a line \
+                    and thread; all schedules; assuming that nothing depends on how long a loop \
+                    which waits has slept; 2,520 executions";
+        check(assumed, false, text);
         assert_eq!([0, 999, 1000, 1234567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
     }
 }

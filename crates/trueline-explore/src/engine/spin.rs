@@ -5,20 +5,34 @@
 //! values stay as they are. So its access becomes one that waits until one of those locations has another value:
 //! an await, which to the search is like a lock. If all that is left waits so, the execution is a livelock.
 //!
-//! **The state of a thread** is its stack and registers, compared by a hash of 64 bits. So a loop that counts its
-//! rounds, and gives up in the end, is not taken for one that spins. Not seen are changes that a round makes to memory outside of its
-//! stack without a shadow access: a loop that counts in a `Box` is taken to spin. States of different executions are never
-//! compared, not even where one repeats the other: what a stack holds besides may differ, addresses above all. A read-modify-write that
-//! leaves the value as it is, a failed compare-exchange among them, is a read.
+//! **Why nothing is lost.** Take an execution in which a thread is in the same state at two moments, and between them has only
+//! read. Without its events between the two it is an execution too: nobody can tell that they are missing, and the thread goes on
+//! from the second moment as it would have from the first. So whatever the longer execution leads to, the shorter one does.
 //!
-//! The state is hashed only where a thread reads a location again from the same line since it last wrote; the first
-//! round is never compared, since what lies on the stack before it may be leftovers. Those of the engine itself, which
-//! works on the thread's stack, are swept away after each such read. On processors other
-//! than x86-64 the state is not known, and only the following finds loops.
+//! **The state of a thread** is its registers, its stack, and what it has changed elsewhere, each compared by a hash of 64 bits. Hints
+//! (`spin_loop`, `yield_now`) have no part in it: a loop that counts its rounds and gives up in the end is not
+//! taken for one that spins, with or without them.
 //!
-//! **Hints.** After `spin_loop` or `yield_now` between two reads of a location from the same line the state is not asked for, as long as
-//! the reads after the hint find what those before it found: the program itself says that it waits. A loop that gives up after some rounds with hints is seen to give up only when
-//! values change.
+//! **Elsewhere** are the stacks of other threads (what a closure borrows lies there) and the memory that front ends know of: the
+//! blocks of the arena, thread locals. Only while a thread runs can it be the one that changes them. So all of
+//! it is summed up when the thread goes on after an event and again when it comes to the next, and the differences are added up: equal sums at
+//! two moments mean that the thread has left everything as it was, whatever others have done meanwhile. Where no front end knows all memory
+//! (the allocator is not installed) a spin is believed, and the report says what was assumed, see [`Assumption`]. Memory that outlives
+//! executions is not looked at: statics of std's types, std's own thread locals. An execution must not depend on it anyway.
+//!
+//! States of different executions are never compared, not even where one repeats the other: what a stack holds besides may
+//! differ, addresses above all. A read-modify-write that leaves the value as it is, a failed compare-exchange among them, is a read.
+//!
+//! **Choices.** An access that the environment made fail, though it could have succeeded, is no reason to wait: the next attempt may
+//! succeed. But where a thread comes to such an access again in the same state, it leads nowhere new to let it fail once more, by
+//! the argument above. There the first choice is the only one.
+//!
+//! The state is hashed only where a thread reads a location again from the same line since it last wrote, and sums are made only from there on.
+//! The first round is never compared: a round is repeated when the same reads with the same values were made before, and the state after the
+//! first of the two is that after the second. What lies on the stack before a round has written it may be leftovers, of other executions
+//! too, and whether a thread waits must depend on its own past alone. Those of the engine itself, which
+//! works on the thread's stack, are swept away after each read. On processors other than x86-64 the state is not known and no loop is found: one
+//! that waits is cut off at the limit of events, and the report says that the exploration is incomplete.
 
 use std::panic::Location;
 use std::ptr;
@@ -27,9 +41,11 @@ use std::sync::Arc;
 use super::footprint::Watched;
 use super::interface::{Access, Effect, NOWHERE};
 use super::locations::Locations;
+#[cfg(doc)]
+use super::report::Assumption;
 
 /// How many reads in a row are remembered: longer rounds are not found.
-const LONGEST_ROUND: usize = 64;
+const LONGEST_ROUND: usize = 256;
 
 /// One read of a thread since it last changed something.
 struct Read {
@@ -38,6 +54,8 @@ struct Read {
     value: u64,
     /// The thread's state before it, if it was asked for.
     state: Option<u64>,
+    /// The environment could have made it something else than a read.
+    chosen: bool,
 }
 
 /// What is known of a thread's recent reads.
@@ -46,11 +64,19 @@ pub(crate) struct Spin {
     reads: Vec<Read>,
     /// From here on no location was read with different values.
     constant: usize,
-    /// As many reads had been made at the last hint.
-    hint: Option<usize>,
     /// The state before the access that is announced.
     state: Option<u64>,
+    /// Set when a state was asked for: from there on all that the thread changes elsewhere is added up.
+    tracked: bool,
+    /// The sum of all memory elsewhere when the thread went on after its last event.
+    resumed: u64,
+    /// What the thread has changed elsewhere, as a difference of sums.
+    changes: u64,
     watched: Option<Watched>,
+    /// The thread comes to a choice in a state in which it has come to it before.
+    settled: bool,
+    /// Virtual time has passed since the thread last changed something.
+    slept: bool,
 }
 
 /// The part of a stack that is in use: the saved registers lie at its lowest address.
@@ -61,6 +87,10 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
+    fn words(self) -> usize {
+        (self.base as usize - self.lowest as usize) / size_of::<u64>()
+    }
+
     /// A hash of all words.
     fn state(self) -> Option<u64> {
         if self.lowest.is_null() {
@@ -68,7 +98,7 @@ impl Frame {
         }
         // Four lanes, since each step waits for the one before.
         let mut lanes = [1u64, 2, 3, 4];
-        let words = (self.base as usize - self.lowest as usize) / size_of::<u64>();
+        let words = self.words();
         let mix = |lane: &mut u64, index: usize| {
             // SAFETY: between the stack pointer of the thread that runs now and the base of its stack all memory is mapped. No
             // other thread of the OS writes to it. The values are not interpreted.
@@ -88,58 +118,144 @@ impl Frame {
         });
         Some(hash)
     }
+
+    /// The sum of all words of a thread that is suspended.
+    pub(crate) fn sum(self) -> u64 {
+        if self.lowest.is_null() {
+            return 0;
+        }
+        // SAFETY: all that lies between the stack pointer of a suspended thread and the base of its stack is mapped, and only the OS
+        // thread that asks runs any of them.
+        unsafe { sum_of_bytes(self.lowest.cast(), self.words() * size_of::<u64>()) }
+    }
+}
+
+/// A hash of some memory that is a sum over its words, each with its address: it changes by a difference that depends on what was changed
+/// alone.
+///
+/// # Safety
+/// The bytes must be readable, and no other thread of the OS may write to them. They may be uninitialised: they are not interpreted.
+pub(crate) unsafe fn sum_of_bytes(start: *const u8, bytes: usize) -> u64 {
+    let mixed = |address: usize, word: u64| {
+        let place = (address as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mut x = (word ^ place).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+        x = (x ^ x >> 32).wrapping_mul(0xA076_1D64_78BD_642F);
+        x ^ x >> 29
+    };
+    let whole = bytes / size_of::<u64>();
+    let mut sum = 0u64;
+    for index in 0..whole {
+        // SAFETY: the caller's promise. An array of bytes has no alignment.
+        let word = unsafe { ptr::read_volatile(start.cast::<[u8; 8]>().add(index)) };
+        let address = start.addr() + index * size_of::<u64>();
+        sum = sum.wrapping_add(mixed(address, u64::from_ne_bytes(word)));
+    }
+    for index in whole * size_of::<u64>()..bytes {
+        // SAFETY: the caller's promise.
+        let byte = unsafe { ptr::read_volatile(start.add(index)) };
+        sum = sum.wrapping_add(mixed(start.addr() + index, u64::from(byte)));
+    }
+    sum
+}
+
+/// What an access that is announced turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Announced {
+    /// Nothing is known of it.
+    Fresh,
+    /// It repeats one of a round before, in the same state: it waits, or is not chosen about again.
+    Repeats,
 }
 
 impl Spin {
     pub(crate) fn reset(&mut self) {
         self.reads.clear();
         self.constant = 0;
-        self.hint = None;
         self.state = None;
+        self.tracked = false;
+        self.changes = 0;
         self.watched = None;
+        self.settled = false;
+        self.slept = false;
     }
 
-    pub(crate) fn hint(&mut self) {
-        self.hint = Some(self.reads.len());
-    }
-
-    /// A thread is about to make an access.
+    /// Whether memory elsewhere must be summed up before the thread goes on, and when it comes to its next access.
     #[inline]
-    pub(crate) fn announce(&mut self, access: &Access, frame: Frame) {
-        if !self.reads.is_empty() {
-            self.compare(access, frame);
+    pub(crate) fn is_tracked(&self) -> bool {
+        self.tracked
+    }
+
+    /// The thread goes on after an event, with this sum of all memory elsewhere.
+    pub(crate) fn resume(&mut self, sum: u64) {
+        self.resumed = sum;
+    }
+
+    /// Virtual time has passed.
+    pub(crate) fn sleep(&mut self) {
+        self.slept = true;
+    }
+
+    /// Whether the thread waits in a loop that lets virtual time pass.
+    pub(crate) fn has_slept(&self) -> bool {
+        self.slept
+    }
+
+    /// A thread is about to make an access; the sum of all memory elsewhere, if it is tracked.
+    #[inline]
+    pub(crate) fn announce(&mut self, access: &Access, frame: Frame, sum: u64) -> Announced {
+        if self.reads.is_empty() {
+            return Announced::Fresh;
         }
+        self.compare(access, frame, sum)
     }
 
     #[inline(never)]
-    fn compare(&mut self, access: &Access, frame: Frame) {
+    fn compare(&mut self, access: &Access, frame: Frame, sum: u64) -> Announced {
+        if self.tracked {
+            self.changes = self.changes.wrapping_add(sum.wrapping_sub(self.resumed));
+        }
         let same =
             |read: &Read| read.location == access.location && ptr::eq(read.caller, access.caller);
         let Some(latest) = self.reads.iter().rposition(same) else {
-            return;
+            return Announced::Fresh;
         };
         if self.has_changed_since(latest) {
-            return;
+            return Announced::Fresh;
         }
-        let hinted = self.hint.is_some_and(|reads| reads > latest && self.repeats_since(reads));
-        let start = if hinted {
-            Some(latest)
-        } else {
-            // A round may read a location several times from the same line, in calls from different places.
-            self.state = frame.state();
-            let alike = |read: &Read| same(read) && read.state == self.state;
-            self.state.and_then(|_| self.reads.iter().rposition(alike))
+        let changes = self.changes.wrapping_mul(0xE703_7ED1_A0B4_28DB);
+        self.state = frame.state().map(|state| state ^ changes);
+        // A round may read a location several times from the same line, in calls from different places.
+        let alike = |&start: &usize| {
+            let read = &self.reads[start];
+            same(read) && read.state == self.state && self.repeats_a_round(start)
         };
-        if let Some(start) = start
-            && !self.has_changed_since(start)
-        {
-            let round = self.reads[start..].iter();
-            let mut watched: Vec<(usize, u64)> =
-                round.map(|read| (read.location, read.value)).collect();
-            watched.sort_unstable();
-            watched.dedup();
-            self.watched = Some(Arc::from(watched));
+        let start = self.state.and_then(|_| (self.constant..self.reads.len()).rev().find(alike));
+        let Some(start) = start else {
+            return Announced::Fresh;
+        };
+        let round = &self.reads[start..];
+        if round.iter().any(|read| read.chosen) {
+            self.settled = round[0].chosen;
+            return if self.settled { Announced::Repeats } else { Announced::Fresh };
         }
+        let mut watched: Vec<(usize, u64)> =
+            round.iter().map(|read| (read.location, read.value)).collect();
+        watched.sort_unstable();
+        watched.dedup();
+        self.watched = Some(Arc::from(watched));
+        Announced::Repeats
+    }
+
+    /// Whether the reads from this one on are those of the round before it.
+    ///
+    /// Only what a round leaves can be compared with what the next one leaves: on a stack that no round has written yet lies what was there
+    /// in the execution before, and might even be the same.
+    fn repeats_a_round(&self, start: usize) -> bool {
+        let round = &self.reads[start..];
+        let same = |(a, b): (&Read, &Read)| {
+            a.location == b.location && ptr::eq(a.caller, b.caller) && a.value == b.value
+        };
+        round.len() <= start && self.reads[start - round.len()..start].iter().zip(round).all(same)
     }
 
     /// Whether a value has changed within a round: then the next one will not be like it. What the values are now must not matter:
@@ -148,19 +264,14 @@ impl Spin {
         start < self.constant
     }
 
-    /// Whether all reads since the hint found what those before it had found. If one did not, the thread has seen something new, and
-    /// the next rounds need not be like the last.
-    fn repeats_since(&self, hint: usize) -> bool {
-        let (before, since) = self.reads.split_at(hint);
-        since.iter().all(|read| {
-            let mut same = before.iter().filter(|other| other.location == read.location).peekable();
-            same.peek().is_some() && same.all(|other| other.value == read.value)
-        })
-    }
-
-    /// The access was made; returns what the thread had been waiting for.
+    /// The access was made, and the environment chose among so many outcomes; returns what the thread had been waiting for.
     #[inline]
-    pub(crate) fn recorded(&mut self, access: &Access, effect: Effect) -> Option<Watched> {
+    pub(crate) fn recorded(
+        &mut self,
+        access: &Access,
+        effect: Effect,
+        choices: u32,
+    ) -> Option<Watched> {
         let watched = self.watched.take();
         if effect.wrote || access.condition.is_some() || access.location == NOWHERE {
             self.reset();
@@ -173,19 +284,28 @@ impl Spin {
         if let Some(changed) = self.reads[self.constant..].iter().rposition(changed) {
             self.constant += changed + 1;
         }
+        let state = self.state.take();
+        self.tracked |= state.is_some();
+        self.settled = false;
         self.reads.push(Read {
             location: access.location,
             caller: access.caller,
             value: effect.before,
-            state: self.state.take(),
+            state,
+            chosen: choices > 1,
         });
         watched
     }
 
-    /// Whether the last access was a read that repeats one from the same line.
+    /// Whether the last access was a read, after which the thread may be spinning.
     #[inline]
-    pub(crate) fn repeats(&self) -> bool {
-        self.reads.last().is_some_and(|read| read.state.is_some())
+    pub(crate) fn reads(&self) -> bool {
+        !self.reads.is_empty()
+    }
+
+    /// Whether a choice in the access that is announced would lead to what has been chosen before.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.settled
     }
 
     pub(crate) fn watched(&self) -> Option<Watched> {

@@ -60,6 +60,27 @@ impl View<'_> {
         self.alive.iter().copied().filter(|&thread| self.can_run(thread))
     }
 
+    /// Who goes on where a search is free to choose among these: the thread that ran last, unless it hints that others should; then the
+    /// next one that does not.
+    pub(crate) fn preferred(&self, may: impl Fn(&u32) -> bool) -> Option<u32> {
+        let yields = |thread: u32| self.threads[thread as usize].yields;
+        if self.can_run(self.current) && may(&self.current) && !yields(self.current) {
+            return Some(self.current);
+        }
+        let mut first = None;
+        let mut next = None;
+        for thread in self.enabled().filter(|thread| may(thread)) {
+            if !yields(thread) {
+                return Some(thread);
+            }
+            first = first.or(Some(thread));
+            if thread > self.current {
+                next = next.or(Some(thread));
+            }
+        }
+        next.or(first)
+    }
+
     /// The thread that ran last, if it can go on; else the first that can run.
     pub(crate) fn current_or_first(&self) -> u32 {
         if self.can_run(self.current) {

@@ -429,6 +429,13 @@ impl<T: Sync + 'static, O: Operate<T>> Harness<T, O, Explore> {
         self
     }
 
+    /// Lets weak compare-exchanges fail and waits end for no reason, as
+    /// [`Exploration::spurious`](crate::engine::Exploration::spurious) says.
+    pub fn spurious(mut self, spurious: bool) -> Self {
+        self.mode.exploration = self.mode.exploration.spurious(spurious);
+        self
+    }
+
     /// What becomes of freed memory: [`Reuse::Lifo`] provokes ABA.
     pub fn reuse(mut self, reuse: Reuse) -> Self {
         self.mode.reuse = reuse;

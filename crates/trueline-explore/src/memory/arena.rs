@@ -2,6 +2,7 @@
 
 use super::fault::{MemoryFault, MemoryFaultKind, Site};
 use super::{Reuse, regions};
+use crate::engine::sum_of_bytes;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
@@ -324,6 +325,16 @@ impl Arena {
         let mut fault = self.fault(BlockId(first as u32), MemoryFaultKind::Leak, None);
         fault.count += left.count();
         Some(fault)
+    }
+
+    /// All that user code may have written into live blocks, summed up.
+    pub(crate) fn sum(&self) -> u64 {
+        let live = self.blocks.iter().filter(|block| block.state == State::Live);
+        let sums = live.map(|block| {
+            // SAFETY: the block lies in the arena, which only this OS thread uses now.
+            unsafe { sum_of_bytes(self.base.add(block.granule as usize * GRANULE), block.size) }
+        });
+        sums.fold(0, u64::wrapping_add)
     }
 
     /// Ends an execution: all addresses may be handed out again, but for those of blocks that live on.

@@ -9,6 +9,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The allocator to install in a test: `#[global_allocator] static ALLOC: Alloc = Alloc;`.
 ///
@@ -63,7 +64,12 @@ pub(crate) struct Memory {
     reuse: Reuse,
     allow_leaks: bool,
     complete: bool,
+    /// Blocks of this execution lie outside of the arena, which was used up.
+    overflows: bool,
 }
+
+/// Whether [`Alloc`] is installed: set by its first allocation, long before any exploration.
+static INSTALLED: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
     /// The arena of this OS thread, for frees that happen outside of user code.
@@ -109,7 +115,17 @@ impl Memory {
             arena.finish(keep);
             arena.reuse = self.reuse;
         }
-        self.complete = false;
+        (self.complete, self.overflows) = (false, false);
+    }
+
+    /// What user code may have written into live blocks, summed up.
+    pub(crate) fn sum(&self) -> u64 {
+        self.arena.as_ref().map_or(0, |arena| arena.sum())
+    }
+
+    /// Whether these are all blocks of the execution.
+    pub(crate) fn is_all(&self) -> bool {
+        INSTALLED.load(Ordering::Relaxed) && !self.overflows
     }
 
     /// Gives the arena back, when the exploration has ended.
@@ -147,6 +163,10 @@ unsafe impl GlobalAlloc for Alloc {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if !interface::active() {
+            // A load is cheaper than a store, in a line that all threads share.
+            if !INSTALLED.load(Ordering::Relaxed) {
+                INSTALLED.store(true, Ordering::Relaxed);
+            }
             // SAFETY: the caller's promise.
             return unsafe { System.alloc(layout) };
         }
@@ -242,7 +262,9 @@ fn place(layout: Layout) -> *mut u8 {
 impl Front {
     /// A fresh block of the arena; none when that is used up.
     fn place(&mut self, layout: Layout, site: Site) -> Option<*mut u8> {
-        self.memory.arena()?.allocate(layout, site)
+        let placed = self.memory.arena().and_then(|arena| arena.allocate(layout, site));
+        self.memory.overflows |= placed.is_none();
+        placed
     }
 }
 

@@ -1,11 +1,10 @@
-//! As `std::hint`; [`spin_loop`] tells the engine that the thread waits.
+//! As `std::hint`; [`spin_loop`] tells the engine that other threads should run.
 
 use crate::engine::interface;
 
 pub use ::std::hint::*;
 
-/// As `std::hint::spin_loop`. In an exploration the thread is not scheduled again before something that it has read since its last
-/// such hint has changed.
+/// As `std::hint::spin_loop`. In an exploration other threads are tried first; what is explored in the end does not depend on it.
 #[inline]
 pub fn spin_loop() {
     if interface::active() {

@@ -75,6 +75,7 @@ impl Instant {
 /// changed: a loop until a deadline is no loop that waits for others.
 #[track_caller]
 fn look() -> Duration {
+    interface::time_is_asked();
     let thread = interface::current_thread();
     let known = interface::with_state(|front: &mut Front| front.thread(thread).clock_location);
     let location = if known == 0 { interface::fresh_location() } else { known };
@@ -96,6 +97,7 @@ pub(crate) fn pass(duration: Duration) {
         let thread = front.thread(thread);
         thread.now = thread.now.saturating_add(duration);
     });
+    interface::time_passes();
 }
 
 impl Add<Duration> for Instant {

@@ -30,6 +30,8 @@ pub struct Request {
     pub budget: Option<Arc<Budget>>,
     /// Explored: only schedules with at most so many preemptions.
     pub preemptions: Option<u32>,
+    /// Explored: weak compare-exchanges may fail, and waits may end, for no reason.
+    pub spurious: bool,
     /// What random choices come from.
     pub seed: u64,
     /// The failure to run again, as [`Found::replay`] says it.
@@ -503,6 +505,7 @@ impl Entry {
         if let Some(most) = request.preemptions {
             harness = harness.preemptions(most);
         }
+        harness = harness.spurious(request.spurious);
         if let Some(most) = request.limit {
             harness = harness.executions(most);
         }

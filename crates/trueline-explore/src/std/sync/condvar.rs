@@ -1,8 +1,9 @@
 //! As `std::sync::Condvar`.
 //!
 //! In an exploration each waiter waits at a location of its own, entered in the list of the condition variable before the mutex is
-//! released. `notify_one` may wake any of them, and each choice is explored. There are no spurious wakeups. A
+//! released. `notify_one` may wake any of them, and each choice is explored. A
 //! wait with a timeout may end at any time: it is an access without a condition, which finds that it was notified or not.
+//! A wait that is to end for no reason ([`spurious`](crate::engine::Exploration::spurious)) is the same without a timeout; whether it is one is chosen when it begins.
 
 use super::identity::Identity;
 use super::mutex::MutexGuard;
@@ -18,6 +19,16 @@ use ::std::time::{Duration, Instant};
 pub struct Condvar {
     identity: Identity,
     outside: real::Condvar,
+}
+
+/// A wait that has begun.
+struct Entered {
+    /// Where the thread waits.
+    place: usize,
+    /// A notification has met no waiter before.
+    lost: bool,
+    /// The wait ends for no reason.
+    spurious: bool,
 }
 
 /// As `std::sync::WaitTimeoutResult`.
@@ -142,23 +153,32 @@ impl Condvar {
         }
     }
 
-    /// Enters the list of waiters; yields the place to wait at, and whether a notification was lost before.
-    fn enter(&self, caller: Caller) -> (usize, bool) {
+    /// Enters the list of waiters.
+    fn enter(&self, caller: Caller) -> Entered {
         let location = self.identity.location();
         let place = interface::fresh_location();
         let access = Access::update(location).named("Condvar::wait, entering").at(caller);
-        let lost = front::event(access, |front, _| {
+        let access = front::arrive(access);
+        let spurious = interface::spurious() && front::wakes_spuriously(caller);
+        let entered = front::perform(access, |front, _| {
             let waiters = front.condvars.entry(location).or_default();
             waiters.locations.push(place);
             let count = waiters.locations.len() as u64;
-            (waiters.lost > 0, Effect::write(count - 1, count))
+            let entered = Entered { place, lost: waiters.lost > 0, spurious };
+            (entered, Effect::write(count - 1, count))
         });
-        (place, lost)
+        interface::sweep();
+        entered
     }
 
     fn wait_notified<T: ?Sized>(&self, mutex: &Mutex<T>, caller: Caller) {
-        let (place, lost) = self.enter(caller);
+        let Entered { place, lost, spurious } = self.enter(caller);
         mutex.release("Condvar::wait, unlocking", caller);
+        if spurious {
+            self.leave(place, "Condvar::wait", caller);
+            mutex.acquire("Condvar::wait, locking", caller);
+            return;
+        }
         let name = if lost {
             "Condvar::wait (lost wakeup: a notification came before anybody waited)"
         } else {
@@ -170,13 +190,24 @@ impl Condvar {
     }
 
     fn wait_briefly<T: ?Sized>(&self, mutex: &Mutex<T>, timeout: Duration, caller: Caller) -> bool {
-        let location = self.identity.location();
-        let (place, _) = self.enter(caller);
+        let Entered { place, spurious, .. } = self.enter(caller);
         mutex.release("Condvar::wait_timeout, unlocking", caller);
-        // Leaving the list and looking whether one was notified is one access to the list, so that no notification is lost on
-        // a waiter who has given up.
-        let access = Access::update(location).named("Condvar::wait_timeout").at(caller);
-        let timed_out = front::event(access, |front, thread| {
+        let timed_out = self.leave(place, "Condvar::wait_timeout", caller) && !spurious;
+        if timed_out {
+            crate::std::time::pass(timeout);
+        }
+        mutex.acquire("Condvar::wait_timeout, locking", caller);
+        timed_out
+    }
+
+    /// Ends a wait that nobody need have ended; yields whether nobody has.
+    ///
+    /// Leaving the list and looking whether one was notified is one access to the list, so that no notification is lost on a waiter who
+    /// has given up.
+    fn leave(&self, place: usize, name: &'static str, caller: Caller) -> bool {
+        let location = self.identity.location();
+        let access = Access::update(location).named(name).at(caller);
+        front::event(access, |front, thread| {
             let waiters = front.condvars.entry(location).or_default();
             let count = waiters.locations.len() as u64;
             match waiters.locations.iter().position(|&other| other == place) {
@@ -189,12 +220,7 @@ impl Condvar {
                     (false, Effect::read(count))
                 }
             }
-        });
-        if timed_out {
-            crate::std::time::pass(timeout);
-        }
-        mutex.acquire("Condvar::wait_timeout, locking", caller);
-        timed_out
+        })
     }
 
     fn notify(&self, name: &'static str, caller: Caller, one: bool) {

@@ -58,7 +58,8 @@ impl<T: 'static> LocalKey<T> {
         interface::with_state(|front: &mut Front| {
             let value: *mut () = Box::into_raw(Box::new(value)).cast();
             let drop = drop_value::<T>;
-            front.thread(thread).locals.push(Local { key, value, drop });
+            let size = size_of::<T>();
+            front.thread(thread).locals.push(Local { key, value, size, drop });
             value
         })
     }

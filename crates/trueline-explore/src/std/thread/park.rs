@@ -1,21 +1,35 @@
 //! Parking, sleeping and yielding. A thread's token is a location that is 1 when `unpark` has left one.
 
 use crate::engine::interface::{self, Access, Condition, Effect, ThreadId};
-use crate::front::{self, Edge, Front};
+use crate::front::{self, Caller, Edge, Front};
 use ::std::panic::Location;
 use ::std::time::Duration;
 
-/// As `std::thread::park`; in an exploration it does not wake up spuriously.
+/// As `std::thread::park`. In an exploration it wakes up spuriously only if [`spurious`](crate::engine::Exploration::spurious) says so.
 #[track_caller]
 pub fn park() {
     if !interface::active() {
         return ::std::thread::park();
     }
-    let access = Access::update(token(interface::current_thread()))
-        .when(Condition::equals(1))
-        .named("thread::park")
-        .at(Location::caller());
+    let caller = Location::caller();
+    let access =
+        Access::update(token(interface::current_thread())).named("thread::park").at(caller);
+    if interface::spurious() && begins_to_wake_spuriously(caller) {
+        front::kept_event(access, |value| match value {
+            0 => (Effect::read(0), Edge::None),
+            _ => (Effect::update(value, 0), Edge::Acquire),
+        });
+        return;
+    }
+    let access = access.when(Condition::equals(1));
     front::kept_event(access, |value| (Effect::update(value, 0), Edge::Acquire));
+}
+
+/// Whether the thread will wake up for no reason: an event of its own, since that depends on nothing.
+fn begins_to_wake_spuriously(caller: Caller) -> bool {
+    let access = front::arrive(Access::local().named("thread::park, beginning").at(caller));
+    let wakes = front::wakes_spuriously(caller);
+    front::perform(access, |_, _| (wakes, Effect::read(u64::from(wakes))))
 }
 
 /// As `std::thread::park_timeout`. In an exploration the time may be up at any moment.

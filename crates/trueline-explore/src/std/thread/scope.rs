@@ -96,7 +96,7 @@ impl Builder {
             return Ok(ScopedJoinHandle(Handle::Outside(handle, thread)));
         }
         // SAFETY: `scope` waits for the thread before `'scope` ends.
-        let started = unsafe { Started::start(self.into_name(), function) };
+        let started = unsafe { Started::start(self.into_name(), function, Location::caller()) };
         let id = started.id();
         front::outside(|| {
             scope.inside.lock().unwrap_or_else(PoisonError::into_inner).push(id);

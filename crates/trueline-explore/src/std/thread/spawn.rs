@@ -61,8 +61,9 @@ impl Builder {
             let thread = Thread(Which::Outside(handle.thread().clone()));
             return Ok(JoinHandle(Handle::Outside(handle, thread)));
         }
+        let caller = Location::caller();
         // SAFETY: the function and its result outlive everything.
-        Ok(JoinHandle(Handle::Inside(unsafe { Started::start(self.name, function) })))
+        Ok(JoinHandle(Handle::Inside(unsafe { Started::start(self.name, function, caller) })))
     }
 
     pub(super) fn into_name(self) -> Option<String> {
@@ -183,7 +184,11 @@ pub(super) struct Started<T> {
 impl<T> Started<T> {
     /// # Safety
     /// The function and its result must outlive the thread: its owner joins it, or both live for ever.
-    pub(super) unsafe fn start<F: FnOnce() -> T>(name: Option<String>, function: F) -> Started<T> {
+    pub(super) unsafe fn start<F: FnOnce() -> T>(
+        name: Option<String>,
+        function: F,
+        caller: Caller,
+    ) -> Started<T> {
         front::settle();
         let (result, name, body) = interface::with_own_state(|_: &mut Front, parent| {
             let result = Arc::new(Mutex::new(None));
@@ -203,7 +208,7 @@ impl<T> Started<T> {
             (result, name, body)
         });
         // SAFETY: the caller's promise.
-        let id = unsafe { interface::spawn_borrowing(body) };
+        let id = unsafe { interface::spawn_borrowing(body, caller) };
         Started { thread: Thread(Which::Inside { id, name }), id, result }
     }
 

@@ -115,7 +115,8 @@ macro_rules! common {
                 self.exchanged(name, current, new, success, failure)
             }
 
-            /// As std's `compare_exchange_weak`. It does not fail spuriously in an exploration.
+            /// As std's `compare_exchange_weak`. In an exploration it fails spuriously only if
+            /// [`spurious`](crate::engine::Exploration::spurious) says so.
             ///
             /// # Errors
             /// The value that was there, if it was another than expected.
@@ -132,7 +133,22 @@ macro_rules! common {
                     return self.0.compare_exchange_weak(current, new, success, failure);
                 }
                 let name = concat!($name, "::compare_exchange_weak");
-                self.exchanged(name, current, new, success, failure)
+                if !interface::spurious() {
+                    return self.exchanged(name, current, new, success, failure);
+                }
+                shadow::check_failure(failure);
+                let mut result = None;
+                let values = ($bits(current), $bits(new));
+                let peek = || $bits(self.0.load(SEQ));
+                shadow::exchange_weakly(self.label(name), (success, failure), values, peek, |fails| {
+                    let exchanged = match fails {
+                        true => Err(self.0.load(SEQ)),
+                        false => self.0.compare_exchange(current, new, SEQ, SEQ),
+                    };
+                    result = Some(exchanged);
+                    exchanged.map($bits).map_err($bits)
+                });
+                result.expect("the event has run")
             }
 
             /// As std's `fetch_update`: a load, then compare-exchanges until one succeeds.

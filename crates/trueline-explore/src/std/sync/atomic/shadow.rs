@@ -1,8 +1,8 @@
 //! Atomic accesses as events, for all types at once: a value is 64 bits here.
 
 use super::Ordering;
-use crate::engine::interface::{Access, Condition, Effect, Kind};
-use crate::front::{self, Caller};
+use crate::engine::interface::{self, Access, Condition, Effect, Kind};
+use crate::front::{self, Caller, Front};
 use crate::memory::canonical;
 use crate::race::Atomic;
 
@@ -105,25 +105,59 @@ pub(super) fn exchange(
     (current, new): (u64, u64),
     exchange: impl FnOnce() -> Result<u64, u64>,
 ) {
+    front::event(exchange_access(label, current, new), |front, thread| {
+        exchanged(front, thread, label, (success, failure), new, exchange())
+    });
+}
+
+/// As [`exchange`]; the function is told whether it fails for no reason, which the environment may choose where `peek` yields the value
+/// that is expected.
+#[inline]
+pub(super) fn exchange_weakly(
+    label: Label,
+    orders: (Ordering, Ordering),
+    (current, new): (u64, u64),
+    peek: impl FnOnce() -> u64,
+    exchange: impl FnOnce(bool) -> Result<u64, u64>,
+) {
+    let access = front::arrive(exchange_access(label, current, new));
+    let fails = peek() == current && interface::choose(2) == 1;
+    front::perform(access, |front, thread| {
+        exchanged(front, thread, label, orders, new, exchange(fails))
+    });
+    interface::sweep();
+}
+
+#[inline]
+fn exchange_access(label: Label, current: u64, new: u64) -> Access {
     let changes = match current == new {
         true => Condition::new(0, |_, _| false),
         false => Condition::equals(current),
     };
-    front::event(label.access(Kind::Update).changing(changes), |front, thread| {
-        let exchanged = exchange();
-        let Label { location, name, caller } = label;
-        let detector = &mut front.detector;
-        match exchanged {
-            Ok(before) => {
-                detector.atomic(thread, location, Atomic::Update, success, name, caller);
-                ((), Effect::update(before, new))
-            }
-            Err(found) => {
-                detector.atomic(thread, location, Atomic::Load, failure, name, caller);
-                ((), Effect::read(found))
-            }
+    label.access(Kind::Update).changing(changes)
+}
+
+#[inline]
+fn exchanged(
+    front: &mut Front,
+    thread: u32,
+    label: Label,
+    (success, failure): (Ordering, Ordering),
+    new: u64,
+    result: Result<u64, u64>,
+) -> ((), Effect) {
+    let Label { location, name, caller } = label;
+    let detector = &mut front.detector;
+    match result {
+        Ok(before) => {
+            detector.atomic(thread, location, Atomic::Update, success, name, caller);
+            ((), Effect::update(before, new))
         }
-    });
+        Err(found) => {
+            detector.atomic(thread, location, Atomic::Load, failure, name, caller);
+            ((), Effect::read(found))
+        }
+    }
 }
 
 /// A value as the engine sees it: one that may be a pointer is the same in all processes.

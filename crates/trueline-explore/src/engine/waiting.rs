@@ -1,0 +1,45 @@
+//! What the machine knows of threads that seem to wait: memory that they could have changed, and what is taken for granted.
+//!
+//! [`super::spin`] says why. A sum costs as much as all live memory of the execution; it is made twice for each event of a thread that repeats
+//! reads, and for no other.
+
+use super::execution::{Machine, State};
+use super::report::Assumption;
+use super::spin::Frame;
+
+impl Machine {
+    /// All memory that the current thread could change without an event, but for its own stack, summed up.
+    #[cold]
+    pub(super) fn memory_elsewhere(&self) -> u64 {
+        let suspended = |&&thread: &&u32| {
+            thread != self.current && self.threads[thread as usize].state == State::Pending
+        };
+        let stacks = self.alive.iter().filter(suspended).map(|&thread| {
+            let record = &self.threads[thread as usize];
+            Frame { lowest: record.lowest, base: record.base }.sum()
+        });
+        let known = self.slots.iter().map(|slot| (slot.memory)(&*slot.state).sum);
+        stacks.chain(known).fold(0, u64::wrapping_add)
+    }
+
+    /// The current thread is about to repeat what it has done, as far as is known.
+    #[cold]
+    pub(super) fn believe_spin(&mut self) {
+        let known = self.slots.iter().any(|slot| (slot.memory)(&*slot.state).is_all);
+        if !known {
+            self.assumed = Some(Assumption::Memory);
+        }
+        let record = &mut self.threads[self.current as usize];
+        record.slept_spinning |= record.spin.has_slept();
+    }
+
+    pub(crate) fn time_passes(&mut self) {
+        self.threads[self.current as usize].spin.sleep();
+    }
+
+    pub(crate) fn time_is_asked(&mut self) {
+        if self.threads[self.current as usize].slept_spinning {
+            self.assumed = self.assumed.or(Some(Assumption::Time));
+        }
+    }
+}
