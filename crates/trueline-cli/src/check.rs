@@ -61,7 +61,7 @@ fn check(
 ) -> Result<Checked, String> {
     let start = Instant::now();
     let budget = args.limits.limits().budget();
-    let reading = Reading::from(&args.reading);
+    let reading = Reading::new(&args.reading, args.spec.as_deref());
     let read = read(file, name, &reading, &budget);
     let history = match read {
         Ok(history) => history,
@@ -156,17 +156,38 @@ impl Checked {
         };
         let quasi = self.quasi.as_ref();
         if args.json {
-            let json = match quasi {
+            let mut json = match quasi {
                 Some((asked, finding)) => trueline_report::quasi_json(&case, asked, finding),
                 None => trueline_report::json(&case),
             };
+            if let Some(has_keys) = self.history.guessed_keys() {
+                json["keys"] = if has_keys { "guessed: yes" } else { "guessed: no" }.into();
+            }
             return format!("{json}\n");
         }
         let text = match quasi {
             Some((asked, finding)) => trueline_report::quasi_text(&case, asked, finding, &look),
             None => trueline_report::text(&case, &look),
         };
-        text.render(output::wants_color(args.drawing.color))
+        let text = text.render(output::wants_color(args.drawing.color));
+        match self.history.guessed_keys().map(describe_guess) {
+            Some(guess) if !args.quiet => format!("{text}{guess}\n"),
+            _ => text,
+        }
+    }
+}
+
+/// What was guessed about independent keys, and how to say otherwise.
+fn describe_guess(has_keys: bool) -> &'static str {
+    match has_keys {
+        true => {
+            "keys: guessed that each value [k v] is an independent key and a value, since all look like it; \
+             --keys no if it is one value, --keys yes if the guess is right"
+        }
+        false => {
+            "keys: guessed that no value [k v] is an independent key and a value, since not all look like it; \
+             --keys yes if they are, --keys no if the guess is right"
+        }
     }
 }
 
