@@ -107,7 +107,7 @@ Examples:
   trueline monitor --spec register --follow events.jsonl
   trueline generate --spec stack -n 1000000 --occupancy 100 | trueline monitor -
 
-Exit code: 0 the stream ended without a violation, 1 a violation, 2 an error, 3 interrupted or undecided.";
+Exit code: 0 the stream ended without a violation, 1 a violation, 2 an error, 3 interrupted, out of time or undecided.";
 
 const CORPUS: &str = "\
 The manifest is a table with tabs and a header line. It needs the columns path (relative to the manifest), format \
@@ -205,6 +205,10 @@ pub(crate) struct MonitorArgs {
     /// Give methods other names: the stream's own name = the specification's
     #[arg(long, value_name = "A=B,...", value_delimiter = ',', value_parser = parse_rename)]
     pub(crate) rename: Vec<Rename>,
+
+    /// Stop with 'unknown from here on' after this time, waiting for events included: 500ms, 10s, 2m, 1h
+    #[arg(long, value_name = "TIME", value_parser = limits::parse_time)]
+    pub(crate) timeout: Option<Duration>,
 
     /// Stop with 'unknown from here on' when the process holds more than this: 200M, 4G (powers of 1000), 4Gi (powers of
     /// 1024) [default: three quarters of what the machine has free]
@@ -473,6 +477,10 @@ pub(crate) struct ConvertArgs {
     /// The format to write
     #[arg(long, value_name = "FORMAT", value_parser = format_parser(true))]
     pub(crate) to: Format,
+
+    /// What the object is, where that says how a Jepsen history is read: with map or kv, a get is called with a key
+    #[arg(long, value_parser = parse_spec)]
+    pub(crate) spec: Option<Arc<Named>>,
 
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,

@@ -112,7 +112,8 @@ impl Question {
         let (args, algorithm, name) = (self.args, self.algorithm, self.name());
         let tell = |answer: Answer| lock(told).answers.push(answer);
         let complaint = |message: String| Answer { exit: Exit::Error, told: Err(message) };
-        let histories = match read_all(self.file, &name, &Reading::from(&args.reading), budget) {
+        let reading = Reading::new(&args.reading, args.spec.as_deref());
+        let histories = match read_all(self.file, &name, &reading, budget) {
             Ok(histories) => histories,
             Err(Failure::Exhausted(why)) => {
                 let progress = "the file was not read to its end".into();
@@ -293,13 +294,34 @@ impl Checked {
             if let Some(index) = index {
                 json["index"] = index.into();
             }
+            if let Some(has_keys) = self.history.guessed_keys() {
+                json["keys"] = if has_keys { "guessed: yes" } else { "guessed: no" }.into();
+            }
             return format!("{json}\n");
         }
         let text = match quasi {
             Some((asked, finding)) => trueline_report::quasi_text(&case, asked, finding, &look),
             None => trueline_report::text(&case, &look),
         };
-        text.render(output::wants_color(args.drawing.color))
+        let text = text.render(output::wants_color(args.drawing.color));
+        match self.history.guessed_keys().map(describe_guess) {
+            Some(guess) if !args.quiet => format!("{text}{guess}\n"),
+            _ => text,
+        }
+    }
+}
+
+/// What was guessed about independent keys, and how to say otherwise.
+fn describe_guess(has_keys: bool) -> &'static str {
+    match has_keys {
+        true => {
+            "keys: guessed that each value [k v] is an independent key and a value, since all look like it; \
+             --keys no if it is one value, --keys yes if the guess is right"
+        }
+        false => {
+            "keys: guessed that no value [k v] is an independent key and a value, since not all look like it; \
+             --keys yes if they are, --keys no if the guess is right"
+        }
     }
 }
 

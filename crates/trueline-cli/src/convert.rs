@@ -14,7 +14,7 @@ use crate::output::Output;
 pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<Exit> {
     ensure_distinct(&args.reading.rename)?;
     let name = args.file.display().to_string();
-    let reading = Reading::from(&args.reading);
+    let reading = Reading::new(&args.reading, args.spec.as_deref());
     let history = check::read(&args.file, &name, &reading, &Budget::unlimited())
         .map_err(|failure| anyhow::Error::msg(failure.message(&name)))?;
     let mut out = Output::new();

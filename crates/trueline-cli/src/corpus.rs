@@ -186,7 +186,7 @@ fn look_at(row: &Row, folder: &Path, args: &CorpusArgs) -> Done {
         (_, Err(error)) => return wrong(format!("{}: {error}", row.path)),
     };
     let budget = Limits { time: Some(args.timeout), memory: args.memory }.budget();
-    let options = ReadOptions { format: Some(format), keys: row.keys.into() };
+    let options = ReadOptions { format: Some(format), keys: input::keys(row.keys, Some(&spec)) };
     let reading = Reading { options, rename: &[] };
     let history = match input::read(&file, &reading, &budget, &AtomicU64::new(0)) {
         Ok(history) => history,

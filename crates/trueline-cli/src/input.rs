@@ -9,10 +9,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use flate2::read::MultiGzDecoder;
-use trueline::formats::{self, ReadOptions};
+use trueline::formats::{self, Keys, ReadOptions};
+use trueline::spec::Named;
 use trueline::{Budget, History, history};
 
-use crate::args::{ReadingArgs, Rename};
+use crate::args::{self, ReadingArgs, Rename};
 use crate::limits;
 use slow::Slow;
 use zstd::Zstd;
@@ -57,10 +58,19 @@ pub(crate) struct Reading<'a> {
     pub(crate) rename: &'a [Rename],
 }
 
-impl<'a> From<&'a ReadingArgs> for Reading<'a> {
-    fn from(args: &'a ReadingArgs) -> Reading<'a> {
-        let options = ReadOptions { format: args.format, keys: args.keys.into() };
+impl<'a> Reading<'a> {
+    /// As the arguments say, for a history of this specification, if it is known before the file is read.
+    pub(crate) fn new(args: &'a ReadingArgs, spec: Option<&Named>) -> Reading<'a> {
+        let options = ReadOptions { format: args.format, keys: keys(args.keys, spec) };
         Reading { options, rename: &args.rename }
+    }
+}
+
+/// What `[k v]` means. An object with keys of its own, such as a map, has them for arguments.
+pub(crate) fn keys(given: args::Keys, spec: Option<&Named>) -> Keys {
+    match given {
+        args::Keys::Auto | args::Keys::No if spec.is_some_and(Named::takes_keys) => Keys::Arguments,
+        given => given.into(),
     }
 }
 

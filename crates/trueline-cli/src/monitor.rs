@@ -16,7 +16,7 @@ use trueline::stream::{Ended, Stopped, Tally, Violation, Watch};
 use trueline::{Budget, Value};
 use trueline_report::{Case, Look, SCHEMA, count, seconds};
 
-use crate::again::Again;
+use crate::again::{self, Again};
 use crate::args::{MonitorArgs, Online, ensure_distinct};
 use crate::exit::Exit;
 use crate::limits;
@@ -46,8 +46,11 @@ pub(crate) fn run(args: &MonitorArgs) -> anyhow::Result<Exit> {
     };
     ensure_distinct(&args.rename)?;
     let interrupt = Interrupt::catch(&name, args)?;
+    if let Some(timeout) = args.timeout {
+        interrupt.after(timeout, &name, args.json)?;
+    }
     let start = Instant::now();
-    let budget = limits::Limits { time: None, memory: args.memory }.budget();
+    let budget = limits::Limits { time: args.timeout, memory: args.memory }.budget();
     let (spec, watch, direct, skipped) = (args.spec.clone(), None, None, 0);
     let mut watcher = Watcher { args, budget, watch, direct, spec, skipped };
     let ended = match actions::watch(&mut watcher) {
@@ -79,6 +82,8 @@ pub(crate) fn run(args: &MonitorArgs) -> anyhow::Result<Exit> {
         _ => watcher.summary(&name, "linearizable", None, seconds, tally),
     };
     out.show(&text, exit)?;
+    // What it holds is given back with the process, at once.
+    std::mem::forget(watcher);
     Ok(exit)
 }
 
@@ -366,7 +371,9 @@ fn again(name: &str, args: &MonitorArgs) -> String {
     let command = Again::new("monitor")
         .maybe("spec", args.spec.as_ref().map(|spec| spec.text()))
         .maybe("algorithm", (args.algorithm == Online::Saturate).then_some("saturate"))
-        .maybe("rename", (!renames.is_empty()).then(|| renames.join(",")));
+        .maybe("rename", (!renames.is_empty()).then(|| renames.join(",")))
+        .maybe("timeout", args.timeout.map(again::time))
+        .maybe("memory", args.memory.map(|bytes| bytes.to_string()));
     let command = if args.lenient { command.switch("lenient") } else { command };
     match args.files.as_slice() {
         [] | [_] => command.file(name),
@@ -374,14 +381,14 @@ fn again(name: &str, args: &MonitorArgs) -> String {
     }
 }
 
-/// What an interrupted monitor says.
-fn interrupted(name: &str, as_json: bool, tally: Tally, elapsed: f64) -> String {
+/// What a monitor says that is ended by Ctrl-C or by its time limit.
+fn interrupted(name: &str, why: &str, as_json: bool, tally: Tally, elapsed: f64) -> String {
     if as_json {
         let object = json!({
             "schema": SCHEMA,
             "file": name,
             "verdict": "unknown",
-            "message": "interrupted",
+            "message": why,
             "seconds": (elapsed * 1e6).round() / 1e6,
             "events": tally.events,
             "operations": tally.operations,
@@ -391,7 +398,7 @@ fn interrupted(name: &str, as_json: bool, tally: Tally, elapsed: f64) -> String 
         return format!("{object}\n");
     }
     let seen = describe(tally, 0);
-    format!("unknown: {name}: interrupted, no violation so far: {seen}, {}\n", seconds(elapsed))
+    format!("unknown: {name}: {why}, no violation so far: {seen}, {}\n", seconds(elapsed))
 }
 
 /// True for standard input.

@@ -118,12 +118,24 @@ pub(crate) fn operation(case: &Case, index: u32, explanation: &Explanation) -> J
     Json::Object(object)
 }
 
+/// A number as JSON. One that has too many digits for a double is told as a text, so that none gets lost.
+fn number(digits: &str) -> Json {
+    if let Ok(n) = digits.parse::<u64>() {
+        return n.into();
+    }
+    match digits.parse::<f64>() {
+        Ok(n) if n.is_finite() && n.to_string() == digits => n.into(),
+        _ => digits.into(),
+    }
+}
+
 /// A value of a history as JSON.
 pub fn value(value: &Value) -> Json {
     match value {
         Value::Nil => Json::Null,
         Value::Bool(b) => (*b).into(),
         Value::Int(n) => (*n).into(),
+        Value::Decimal(n) => number(&n.to_string()),
         Value::Text(text) => text.as_str().into(),
         // Readers bound the nesting of lists.
         Value::List(items) => items.iter().map(self::value).collect(),

@@ -3,22 +3,28 @@
 //! A [`Value`] is 16 bytes, so that a history of millions of operations stays small: integers are inline,
 //! texts and lists sit behind one shared pointer, and readers intern them so that equal texts are stored once.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::decimal::Decimal;
+
 /// A value as it stands in a history file.
 ///
-/// The order (`Ord`) is that of the variants below, then the natural order inside a variant. Priority queues
-/// rely on it for integers and texts.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+/// The order (`Ord`) is nil, truth values, numbers by size, texts, lists. Priority queues rely on it for numbers and
+/// texts.
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub enum Value {
     /// Nothing: no argument, no result, an empty container, an unset register.
     #[default]
     Nil,
     /// A truth value.
     Bool(bool),
-    /// A whole number.
+    /// A whole number of 64 bits.
     Int(i64),
+    /// Any other number: a fraction, or an integer that is too large. No number has two forms, so that equality and
+    /// hashing need no arithmetic.
+    Decimal(Arc<Decimal>),
     /// A string, keyword or symbol.
     Text(Arc<String>),
     /// A sequence of values.
@@ -36,7 +42,7 @@ impl Value {
         Value::List(Arc::new(items.into_iter().collect()))
     }
 
-    /// The number, if this is one.
+    /// The number, if this is a whole one of 64 bits.
     pub fn as_int(&self) -> Option<i64> {
         match self {
             Value::Int(n) => Some(*n),
@@ -75,15 +81,47 @@ impl Value {
         matches!(self, Value::Nil)
     }
 
+    /// Where values of its kind stand in the order of all.
+    fn rank(&self) -> u8 {
+        match self {
+            Value::Nil => 0,
+            Value::Bool(_) => 1,
+            Value::Int(_) | Value::Decimal(_) => 2,
+            Value::Text(_) => 3,
+            Value::List(_) => 4,
+        }
+    }
+
     /// What kind of value this is, for error messages: `a number`, `a text`.
     pub fn kind(&self) -> &'static str {
         match self {
             Value::Nil => "nil",
             Value::Bool(_) => "a truth value",
-            Value::Int(_) => "a number",
+            Value::Int(_) | Value::Decimal(_) => "a number",
             Value::Text(_) => "a text",
             Value::List(_) => "a list",
         }
+    }
+}
+
+impl Ord for Value {
+    fn cmp(&self, other: &Value) -> Ordering {
+        match (self, other) {
+            (Value::Int(a), Value::Int(b)) => a.cmp(b),
+            (Value::Decimal(a), Value::Decimal(b)) => a.cmp(b),
+            (Value::Decimal(a), Value::Int(b)) => a.cmp_int(*b),
+            (Value::Int(a), Value::Decimal(b)) => b.cmp_int(*a).reverse(),
+            (Value::Text(a), Value::Text(b)) => a.cmp(b),
+            (Value::List(a), Value::List(b)) => a.cmp(b),
+            (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
+            _ => self.rank().cmp(&other.rank()),
+        }
+    }
+}
+
+impl PartialOrd for Value {
+    fn partial_cmp(&self, other: &Value) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 
@@ -112,6 +150,7 @@ impl fmt::Display for Value {
             Value::Nil => f.write_str("nil"),
             Value::Bool(b) => write!(f, "{b}"),
             Value::Int(n) => write!(f, "{n}"),
+            Value::Decimal(n) => write!(f, "{n}"),
             Value::Text(text) if is_plain_word(text) => f.write_str(text),
             Value::Text(text) => write!(f, "{text:?}"),
             Value::List(items) => {

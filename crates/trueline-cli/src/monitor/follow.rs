@@ -1,29 +1,105 @@
 //! A file that grows: its end is not the end.
+//!
+//! What was read must stay what it was. A file that is cut short, written anew or replaced under its name (a log that is
+//! rotated) has lost events, or will: what follows would be decided as if they had never been. So that is an error. It is
+//! looked for whenever the end has been reached, before anything that was written since is taken in.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
 /// How long to wait before looking again whether there is more.
 const PAUSE: Duration = Duration::from_millis(50);
+/// So many of the last bytes are remembered, to see whether they are still there.
+const LAST: usize = 256;
 
 /// Reads a file and waits at its end for more, for ever.
-pub(super) struct Follow(File);
+pub(super) struct Follow {
+    file: File,
+    path: PathBuf,
+    /// Bytes that were read.
+    position: u64,
+    /// The last of them.
+    last: Vec<u8>,
+    is_at_end: bool,
+}
 
 impl Follow {
-    pub(super) fn new(file: File) -> Follow {
-        Follow(file)
+    pub(super) fn new(file: File, path: &Path) -> Follow {
+        let (path, last) = (path.to_path_buf(), Vec::new());
+        Follow { file, path, position: 0, last, is_at_end: false }
+    }
+
+    /// An error where the file is not what it was when its end was reached.
+    fn check(&mut self) -> io::Result<()> {
+        let length = self.file.metadata()?.len();
+        if length < self.position {
+            let (before, now) = (self.position, length);
+            return Err(lost(format!("it was cut from {before} to {now} bytes")));
+        }
+        let mut again = vec![0; self.last.len()];
+        self.file.seek(SeekFrom::Start(self.position - again.len() as u64))?;
+        let read = self.file.read_exact(&mut again);
+        self.file.seek(SeekFrom::Start(self.position))?;
+        if read.is_err() || again != self.last {
+            return Err(lost("what was read of it was written anew".into()));
+        }
+        Ok(())
+    }
+
+    /// An error where the name is another file's now. While there is none of the name, a new one may come.
+    fn check_name(&self) -> io::Result<()> {
+        match fs::metadata(&self.path) {
+            Ok(named) if !is_same(&named, &self.file.metadata()?) => {
+                Err(lost("another file has its name now: it was rotated".into()))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
 impl Read for Follow {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            match self.0.read(buffer)? {
-                0 => thread::sleep(PAUSE),
-                n => return Ok(n),
+            if self.is_at_end {
+                self.check()?;
             }
+            let read = self.file.read(buffer)?;
+            if read > 0 {
+                self.position += read as u64;
+                self.last.extend_from_slice(&buffer[..read]);
+                let surplus = self.last.len().saturating_sub(LAST);
+                self.last.drain(..surplus);
+                self.is_at_end = read < buffer.len();
+                return Ok(read);
+            }
+            self.is_at_end = true;
+            // All that the file has was read, so nothing of it is lost by the error.
+            self.check_name()?;
+            thread::sleep(PAUSE);
         }
+    }
+}
+
+fn lost(what: String) -> io::Error {
+    io::Error::other(format!(
+        "{what} while it was followed; events may be lost, so that nothing can be said of what follows: start again"
+    ))
+}
+
+#[cfg(unix)]
+fn is_same(a: &Metadata, b: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (a.dev(), a.ino()) == (b.dev(), b.ino())
+}
+
+/// Where files have no numbers, the time at which they were made tells them apart, if there is one.
+#[cfg(not(unix))]
+fn is_same(a: &Metadata, b: &Metadata) -> bool {
+    match (a.created(), b.created()) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => true,
     }
 }

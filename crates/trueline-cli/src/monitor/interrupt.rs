@@ -1,9 +1,11 @@
-//! Ctrl-C: a summary, and the exit code for 'undecided'.
+//! Ctrl-C and the time limit: a summary, and the exit code for 'undecided'.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
+use trueline::budget::Exhausted;
 use trueline::stream::Tally;
 
 use super::interrupted;
@@ -22,13 +24,22 @@ impl Interrupt {
         let (told, name, json) = (tally.clone(), name.to_string(), args.json);
         let start = Instant::now();
         ctrlc::set_handler(move || {
-            let tally = told.lock().unwrap_or_else(PoisonError::into_inner);
-            let text = interrupted(&name, json, *tally, start.elapsed().as_secs_f64());
-            let mut out = std::io::stdout().lock();
-            let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-            std::process::exit(UNDECIDED);
+            end(&told, &name, "interrupted", json, start);
         })?;
         Ok(Interrupt(tally))
+    }
+
+    /// After this time the program ends with a summary, whatever it does or waits for then, unless it is about to tell what it
+    /// found.
+    pub(super) fn after(&self, time: Duration, name: &str, json: bool) -> anyhow::Result<()> {
+        let (told, name, start) = (self.0.clone(), name.to_string(), Instant::now());
+        let why = Exhausted::Time(time).to_string();
+        let watch = move || {
+            thread::sleep(time);
+            end(&told, &name, &why, json, start);
+        };
+        thread::Builder::new().name("time limit".into()).spawn(watch).map(drop)?;
+        Ok(())
     }
 
     /// What has been seen.
@@ -36,8 +47,17 @@ impl Interrupt {
         *self.hold() = tally;
     }
 
-    /// Keeps an interrupt waiting.
+    /// Keeps an interrupt, and the time limit, waiting.
     pub(super) fn hold(&self) -> MutexGuard<'_, Tally> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Tells what was seen and ends the program.
+fn end(told: &Mutex<Tally>, name: &str, why: &str, json: bool, start: Instant) -> ! {
+    let tally = told.lock().unwrap_or_else(PoisonError::into_inner);
+    let text = interrupted(name, why, json, *tally, start.elapsed().as_secs_f64());
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    std::process::exit(UNDECIDED)
 }

@@ -192,6 +192,15 @@ impl Words {
             self.rank(dense.numbered().map(|(_, number)| number));
             return;
         }
+        if others.keys().any(|value| matches!(value, Value::Decimal(_))) {
+            // Fractions and large numbers stand among the whole numbers of 64 bits.
+            let whole = ints.into_iter().chain(dense.numbered());
+            let mut all: Vec<(Value, u32)> = whole.map(|(n, number)| (n.into(), number)).collect();
+            all.extend(others);
+            all.par_sort_unstable();
+            self.rank(all.into_iter().map(|(_, number)| number));
+            return;
+        }
         // Whole numbers sort before texts and lists, behind nil and truth values.
         let mut small: Vec<(i64, u32)> = ints.into_iter().collect();
         small.par_sort_unstable();

@@ -124,6 +124,22 @@ fn edn(rest: &[u8]) -> Option<Format> {
 fn numbered(head: &[u8]) -> Format {
     let mut called = HashSet::<i64, FixedState>::default();
     let mut removals = true;
+    // What the file itself says counts.
+    let named = |format: &[u8]| {
+        let is = |line: &[u8]| {
+            let comment = line.trim_ascii().strip_prefix(b"#").map(<[u8]>::trim_ascii);
+            comment
+                .and_then(|c| c.strip_prefix(b"@format"))
+                .is_some_and(|c| c.trim_ascii() == format)
+        };
+        head.split(|&b| b == b'\n').take_while(|l| !l.starts_with(b"[")).any(is)
+    };
+    if named(b"calls") {
+        return Format::Calls;
+    }
+    if named(b"limo") {
+        return Format::Limo;
+    }
     for line in head.split(|&b| b == b'\n') {
         match parse_line(line.strip_suffix(b"\r").unwrap_or(line)) {
             Ok(Line::Call(number, method, arg)) => {

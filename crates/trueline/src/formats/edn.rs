@@ -3,14 +3,14 @@
 //! A [`Cursor`] walks over a slice that may end anywhere: it then says [`Stop::Incomplete`], and the caller reads
 //! on and starts the form again. Commas, comments and `#_` discards are white space; a tag is skipped and its
 //! value kept. Keywords keep their colon (`:a` becomes the text `:a`), so that they differ from strings; symbols,
-//! characters, ratios, fractions and numbers beyond 64 bits become texts. Sets become sorted lists, maps sorted
+//! and characters become texts. Numbers may be of any size, with fractions; ratios are refused. Sets become sorted lists, maps sorted
 //! lists of pairs.
 //!
 //! Cost: linear. Nesting deeper than [`DEPTH`] is an error.
 
 use memchr::memchr;
 
-use super::lexis::{DEPTH, found, int, string, text, unescape};
+use super::lexis::{DEPTH, found, number as number_of, string, text, unescape};
 use crate::history::Builder;
 use crate::value::Value;
 
@@ -232,7 +232,10 @@ impl<'a> Cursor<'a> {
                     Some(value) => value,
                     None => {
                         self.at = from;
-                        return self.bad("a value");
+                        return self.bad(match token.iter().any(u8::is_ascii_digit) {
+                            true => "a value; a number is one such as 5, -1.5 or 1e9, no ratio",
+                            false => "a value",
+                        });
                     }
                 }
             }
@@ -338,18 +341,15 @@ impl<'a> Cursor<'a> {
 
 /// A token as a value; `None` where it is none.
 fn scalar(token: &[u8], builder: &mut Builder) -> Option<Value> {
-    let number = match token {
+    let is_number = match token {
         [] => return None,
         [b'0'..=b'9', ..] | [b'-' | b'+', b'0'..=b'9', ..] => true,
         _ => false,
     };
-    if number {
-        let digits = token.strip_suffix(b"N").unwrap_or(token);
-        if let Some(n) = int(digits) {
-            return Some(Value::Int(n));
-        }
-        let allowed = |b: &u8| b.is_ascii_digit() || b"+-.eE/M".contains(b);
-        return digits.iter().all(allowed).then(|| builder.text(text(digits)));
+    if is_number {
+        // The suffixes of exact numbers in Clojure: 5N is a whole one, 1.5M a decimal one.
+        let suffix = token.strip_suffix(b"N").or_else(|| token.strip_suffix(b"M"));
+        return number_of(suffix.unwrap_or(token));
     }
     match token {
         b"nil" => Some(Value::Nil),
@@ -387,10 +387,13 @@ mod tests {
     fn values() {
         check("12", "12");
         check("-12N", "-12");
-        check("99999999999999999999N", "\"99999999999999999999\"");
-        check("1.5e3", "\"1.5e3\"");
-        check("1/2", "\"1/2\"");
-        check("12ab", "0: found `12ab`: expected a value");
+        check("99999999999999999999N", "99999999999999999999");
+        check("1.5e3", "1500");
+        check("1.50M", "1.5");
+        check("-0.5", "-0.5");
+        let number = "a value; a number is one such as 5, -1.5 or 1e9, no ratio";
+        check("1/2", &format!("0: found `1/2`: expected {number}"));
+        check("12ab", &format!("0: found `12ab`: expected {number}"));
         check("nil", "nil");
         check("true", "true");
         check(":a/b", "\":a/b\"");

@@ -70,6 +70,7 @@ pub(crate) fn read<R: Read>(
     keys: Keys,
     keyed: bool,
 ) -> Result<History, Error> {
+    // Where the key has a field of its own, no value carries one.
     let keys = if keyed { Keys::No } else { keys };
     let mut reader = Reader { recorder: Recorder::new(keys), keyed, around: Around::Nothing };
     loop {

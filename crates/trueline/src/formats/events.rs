@@ -165,6 +165,7 @@ fn put(out: &mut String, value: &Value) {
         Value::Bool(true) => out.push_str("true"),
         Value::Bool(false) => out.push_str("false"),
         Value::Int(n) => put_int(out, *n),
+        Value::Decimal(n) => out.push_str(&n.to_string()),
         Value::Text(text) => quote(text, out),
         Value::List(items) => {
             out.push('[');

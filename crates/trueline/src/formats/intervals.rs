@@ -5,7 +5,8 @@
 //! returned. Methods are lower-cased. What the values mean depends on the method:
 //!
 //! - an insertion (`push`, `enq`, `insert`, `push_front`, ...) has its value as the argument;
-//! - a removal or a peek (`pop`, `deq`, `poll`, `peek_back`, ...) has it as the result, `-1` meaning empty (nil);
+//! - a removal or a peek (`pop`, `deq`, `poll`, `peek_back`, ...) has it as the result, `-1` meaning empty (nil), so that an
+//!   insertion of -1 is refused: it would come out as nil;
 //! - with two values, the second 0 or 1 (`insert 4 1 ...`), the operations of a set have an argument and a truth value;
 //! - `incr` and `decr` of a semaphore have a truth value as the result;
 //! - `read_modify_write old new` becomes `rmw` with two arguments.
@@ -145,6 +146,11 @@ fn meaning(line: &Piece<'_>, row: &Row<'_>) -> Result<(String, Args, Value), Err
         ("incr" | "decr" | "increment" | "decrement", &[done]) => (Args::None, truth(done)?),
         ("insert" | "remove" | "contains" | "add" | "delete", &[value, done]) => {
             (Args::One(value.into()), truth(done)?)
+        }
+        ("push" | "enq" | "enqueue" | "insert" | "add" | "put" | "offer" | "write", &[-1]) => {
+            return Err(wrong(
+                "another value than -1, which means empty when it comes out (json-lines can tell them apart)",
+            ));
         }
         ("push" | "enq" | "enqueue" | "insert" | "add" | "put" | "offer" | "write", &[value]) => {
             (Args::One(value.into()), Value::Nil)

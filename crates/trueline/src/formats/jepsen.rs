@@ -5,6 +5,8 @@
 //! - [Observers](is_observer) such as `read` and `deq` have no argument, whatever their call shows (some files fill
 //!   it in afterwards), and return the value of their `:ok`. Of all others the `:ok` repeats the value of the call;
 //!   another value there is a result.
+//! - Objects with keys of their own ([`Keys::Arguments`]): a `get` is called with the key, `k` or `[k nil]`, and returns the
+//!   value, `v` or `[k v]`.
 //! - Independent keys: each value is `[k v]`, and a cas `[k [old new]]`. Where nobody says whether they are there,
 //!   the events are taken as having keys until one of them cannot; then what was read so far is
 //!   [put back](Builder::forget_keys), so that no event is held for the decision.
@@ -71,6 +73,10 @@ pub(crate) fn is_observer(method: &str) -> bool {
 pub(crate) struct Recorder {
     pub(crate) builder: Builder,
     split: Split,
+    /// True where the object itself has keys.
+    keyed: bool,
+    /// What the open `get` of each process was called with, where that was not nil.
+    filled: Vec<Option<Value>>,
     /// Shapes of the methods, by number.
     shapes: Vec<Shape>,
     /// The part without object and key.
@@ -82,9 +88,11 @@ impl Recorder {
         let split = match keys {
             Keys::Auto => Split::SoFar,
             Keys::Yes => Split::Yes,
-            Keys::No => Split::No,
+            Keys::No | Keys::Arguments => Split::No,
         };
-        Recorder { builder: Builder::new(), split, shapes: Vec::new(), whole: None }
+        let keyed = keys == Keys::Arguments;
+        let (builder, filled, shapes) = (Builder::new(), Vec::new(), Vec::new());
+        Recorder { builder, split, keyed, filled, shapes, whole: None }
     }
 
     /// Takes in one event.
@@ -106,7 +114,10 @@ impl Recorder {
     }
 
     /// The history, once all events were taken in.
-    pub(crate) fn finish(self) -> History {
+    pub(crate) fn finish(mut self) -> History {
+        if self.split == Split::SoFar && self.builder.has_keys() {
+            self.builder.guess_keys(true);
+        }
         self.builder.finish()
     }
 
@@ -128,7 +139,14 @@ impl Recorder {
                     let part = self.builder.part(Part { object: Value::Nil, key });
                     (args(shape, value, at)?, part)
                 }
-                (None, value) => (args(shape, value, at)?, self.whole()),
+                (None, value) if self.keyed => (key_args(shape, value, at)?, self.whole()),
+                (None, value) => {
+                    if name == "get" {
+                        self.filled.resize(self.filled.len().max(process as usize + 1), None);
+                        self.filled[process as usize] = Some(value.clone()).filter(|v| !v.is_nil());
+                    }
+                    (args(shape, value, at)?, self.whole())
+                }
             },
         };
         self.builder.call(process, part, Call { method, args }, at).map(drop)
@@ -158,7 +176,21 @@ impl Recorder {
                 }
             }
         }
+        // Some tools fill in the result where the call stands. Anything else there is a key.
+        let filled = self.filled.get_mut(process as usize).and_then(Option::take);
+        if let Some(filled) = filled.filter(|filled| *filled != value) {
+            let message = format!(
+                "found the get of {filled}, which returns {value}: expected nil or the result on its call, or an object \
+                 with keys (--spec map, --spec kv)"
+            );
+            return Err(Error::at(at, message));
+        }
         let call = self.builder.call_mut(open);
+        if self.keyed {
+            let shape = self.shapes[call.method as usize];
+            let result = key_result(shape, event.method, &call.args, value);
+            return self.builder.returns(process, result, at).map(drop);
+        }
         let result = match self.shapes[call.method as usize] {
             Shape::Observer => value,
             _ if echoes(&call.args, event.key.is_some(), &value) => Value::Nil,
@@ -201,6 +233,9 @@ impl Recorder {
     fn unsplit(&mut self) {
         self.split = Split::No;
         self.whole = None;
+        if self.builder.has_keys() {
+            self.builder.guess_keys(false);
+        }
         let shapes = &self.shapes;
         self.builder.forget_keys(|key, call, result| {
             let rest = match std::mem::take(&mut call.args) {
@@ -264,6 +299,34 @@ fn args(shape: Shape, value: Value, at: Position) -> Result<Args, Error> {
         }
         (Shape::Other, Value::Nil) => Ok(Args::None),
         (Shape::Other, value) => Ok(Args::One(value)),
+    }
+}
+
+/// The arguments of a call on an object with keys of its own: a key, or a key and a value.
+fn key_args(shape: Shape, value: Value, at: Position) -> Result<Args, Error> {
+    match value.as_list() {
+        // What is to be filled in by the result.
+        Some([key, Value::Nil]) => Ok(Args::One(key.clone())),
+        _ if shape == Shape::Observer && !value.is_nil() => Ok(Args::One(value)),
+        _ => args(shape, value, at),
+    }
+}
+
+/// The result of a call on an object with keys of its own, without the key that it repeats.
+fn key_result(shape: Shape, method: &str, args: &Args, value: Value) -> Value {
+    // What these return may be what they were called with.
+    let returns_value = matches!(method, "swap" | "replace" | "get_and_put" | "get-and-put");
+    if shape != Shape::Observer && !returns_value && echoes(args, false, &value) {
+        return Value::Nil;
+    }
+    let key = match args.as_slice() {
+        [Value::List(pair)] if shape != Shape::Observer && pair.len() == 2 => &pair[0],
+        [key, ..] => key,
+        [] => return value,
+    };
+    match value.as_list() {
+        Some([its_key, rest]) if its_key == key => rest.clone(),
+        _ => value,
     }
 }
 

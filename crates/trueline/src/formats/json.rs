@@ -1,10 +1,10 @@
 //! The syntax of JSON within one line: a cursor over bytes, values without objects.
 //!
-//! Whole numbers of 64 bits become numbers; others (`1.5`, `1e9`, longer ones) texts of what stands there. Objects as
+//! Numbers may be of any size, with fractions. Objects as
 //! values are an error, as is nesting deeper than [`DEPTH`]. Cost: linear, without allocation for numbers and for
 //! texts that were seen before.
 
-use super::lexis::{DEPTH, found, int, string, text, unescape};
+use super::lexis::{DEPTH, found, int, number, string, text, unescape};
 use crate::history::Builder;
 use crate::value::Value;
 
@@ -111,7 +111,13 @@ impl<'a> Json<'a> {
                         self.at = from;
                         self.bad("a number, a text, a list, true, false or null")
                     }
-                    _ => Ok(int(token).map_or_else(|| builder.text(text(token)), Value::Int)),
+                    _ => match number(token) {
+                        Some(number) => Ok(number),
+                        None => {
+                            self.at = from;
+                            self.bad("a number whose exponent has at most 18 digits")
+                        }
+                    },
                 }
             }
         }

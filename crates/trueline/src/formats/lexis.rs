@@ -1,5 +1,6 @@
 //! What the small formats share: quoting what was found, numbers, words, and escapes in strings.
 
+use crate::decimal::Decimal;
 use crate::history::Builder;
 use crate::value::Value;
 
@@ -64,11 +65,21 @@ pub(crate) fn int(bytes: &[u8]) -> Option<i64> {
     if negative { Some(n) } else { n.checked_neg() }
 }
 
-/// A value in the notation of [`Value`]'s `Display`: `5`, `abc`, `"a b"`, `[1 2]`, `nil`, `true`. What is none of
+/// A number of any size, with a fraction and an exponent if need be.
+pub(crate) fn number(bytes: &[u8]) -> Option<Value> {
+    match bytes {
+        [b'0'..=b'9', ..] | [b'-' | b'+', b'0'..=b'9', ..] => {
+            int(bytes).map(Value::Int).or_else(|| Decimal::parse(bytes))
+        }
+        _ => None,
+    }
+}
+
+/// A value in the notation of [`Value`]'s `Display`: `5`, `9.5`, `abc`, `"a b"`, `[1 2]`, `nil`, `true`. What is none of
 /// these, such as `?<1,0>`, is a text of its own.
 pub(crate) fn word(bytes: &[u8], builder: &mut Builder) -> Value {
-    if let Some(n) = int(bytes) {
-        return Value::Int(n);
+    if let Some(n) = number(bytes) {
+        return n;
     }
     match bytes {
         b"nil" | b"null" => Value::Nil,
@@ -118,7 +129,7 @@ fn notation(rest: &mut &[u8], builder: &mut Builder, depth: usize) -> Option<Val
                 b"nil" | b"null" => Value::Nil,
                 b"true" => Value::Bool(true),
                 b"false" => Value::Bool(false),
-                _ => int(item).map_or_else(|| builder.text(text(item)), Value::Int),
+                _ => number(item).unwrap_or_else(|| builder.text(text(item))),
             })
         }
     }
@@ -261,6 +272,10 @@ mod tests {
             "empty".into(),
             "a b,(c)*/\"\\\n\u{e4}\u{1}".into(),
             "12".into(),
+            "1.5".into(),
+            number(b"1.5").unwrap(),
+            number(b"-18446744073709551616").unwrap(),
+            number(b"1.5e400").unwrap(),
             Value::list([1.into(), Value::list([]), "x y".into(), Value::Nil]),
         ];
         for value in values {

@@ -33,7 +33,7 @@ pub use events::{EventError, EventReader, EventWriter, Happening, StreamEvent};
 pub use write::{WriteError, write};
 
 use crate::history::{Error, History};
-pub(crate) use lexis::{found, int};
+pub(crate) use lexis::{found, int, number};
 pub(crate) use source::Source;
 
 /// How much of the input decides which format it is.
@@ -190,6 +190,9 @@ pub enum Keys {
     Yes,
     /// They do not.
     No,
+    /// They do not: the object itself has keys, as a map does, and `[k v]` is a key and a value of it. So what a `get` is
+    /// called with is a key.
+    Arguments,
 }
 
 /// How to read.

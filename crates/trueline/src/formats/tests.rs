@@ -223,7 +223,7 @@ fn json_lines_of_events() {
          {\"process\":0,\"call\":\"enq\",\"args\":[5],\"time\":12}\n{ \"process\" : \"p\\n1\", \"call\":\"deq\", \"object\":\"q\", \"key\":[1,2] }\n\
          \n{\"return\":null,\"process\":0,\"note\":{\"a\":[1.5,{}]}}\n{\"process\":\"p\\n1\",\"unknown\":true}\n{\"process\":0,\"call\":\"deq\"}\n\
          {\"process\":0,\"fail\":true}\n{\"process\":0,\"call\":\"cas\",\"args\":[1.50,99999999999999999999,[],true,\"\\ud83d\\ude00\"]}",
-        "0 enq(5) @0..2\n\"p\\n1\" object q key [1 2] deq() -> ? @1..-\n0 cas(\"1.50\", \"99999999999999999999\", [], true, \"\u{1f600}\") -> ? @3..-\n\
+        "0 enq(5) @0..2\n\"p\\n1\" object q key [1 2] deq() -> ? @1..-\n0 cas(1.5, 99999999999999999999, [], true, \"\u{1f600}\") -> ? @3..-\n\
          spec queue:init=[1]",
     );
 }

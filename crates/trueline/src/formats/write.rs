@@ -8,6 +8,7 @@ use std::fmt::{self, Write as _};
 use std::io;
 
 use super::Format;
+use super::calls::{is_removal, removals_return};
 use super::jepsen::is_observer;
 use super::json_lines::SCHEMA;
 use super::lexis::{quote, write_word};
@@ -207,7 +208,7 @@ impl JsonLines {
             Value::Nil => out.push_str("null"),
             Value::Text(text) => quote(text, out),
             Value::List(items) => JsonLines::values(items, out),
-            Value::Bool(_) | Value::Int(_) => put(out, format_args!("{value}")),
+            Value::Bool(_) | Value::Int(_) | Value::Decimal(_) => put(out, format_args!("{value}")),
         }
     }
 
@@ -454,6 +455,15 @@ impl Notation for Calls {
                 Format::Calls,
                 "the names of objects or independent keys",
             ));
+        }
+        // A removal with an argument looks like the format limo, where the argument is the result.
+        let returns = history.spec().is_none_or(|spec| removals_return(spec.as_bytes()));
+        let methods = history.methods();
+        let tells = |o: &Operation<Call, Value>| {
+            !o.op.args.as_slice().is_empty() && is_removal(methods[o.op.method as usize].as_bytes())
+        };
+        if returns && history.operations().iter().any(tells) {
+            put(out, format_args!("# @format calls\n"));
         }
         match history.spec() {
             Some(spec) if spec.trim() != spec || spec.contains('\n') || spec.is_empty() => {

@@ -72,6 +72,16 @@ impl Builder {
         self.names.spec = Some(spec.into());
     }
 
+    /// The reader guessed whether values carry independent keys: see [`History::guessed_keys`].
+    pub(crate) fn guess_keys(&mut self, has_keys: bool) {
+        self.names.guessed_keys = Some(has_keys);
+    }
+
+    /// True where some operation has an independent key.
+    pub(crate) fn has_keys(&self) -> bool {
+        self.names.parts.iter().any(|part| !part.key.is_nil())
+    }
+
     /// The number of a process.
     pub fn process(&mut self, name: &Value) -> u32 {
         if let &Value::Int(n) = name

@@ -129,6 +129,7 @@ struct Names {
     methods: Vec<String>,
     parts: Vec<Part>,
     spec: Option<String>,
+    guessed_keys: Option<bool>,
 }
 
 impl<Op, Ret> History<Op, Ret> {
@@ -172,6 +173,12 @@ impl<Op, Ret> History<Op, Ret> {
         self.names.spec.as_deref()
     }
 
+    /// Where the reader had to guess whether the values `[k v]` of a Jepsen history carry independent keys: true where it
+    /// took them to. `None` where nothing was guessed.
+    pub fn guessed_keys(&self) -> Option<bool> {
+        self.names.guessed_keys
+    }
+
     /// Every operation with its call and result replaced, times and processes kept. The first error ends it.
     pub fn map<O, R, E>(
         &self,
@@ -197,7 +204,7 @@ impl<Op, Ret> History<Op, Ret> {
         parts: Vec<Part>,
     ) -> History<Op, Ret> {
         debug_assert!(operations.is_sorted_by_key(|o| o.call));
-        let names = Names { processes, methods, parts, spec: None };
+        let names = Names { processes, methods, parts, ..Names::default() };
         History { operations, names: Arc::new(names) }
     }
 }

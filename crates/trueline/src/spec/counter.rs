@@ -1,7 +1,12 @@
 //! A number that operations add to: `counter`.
+//!
+//! `fetch_add` tells the total before, `add_and_get` the total after. What `add`, `inc` and `dec` tell is one or the other,
+//! the same throughout a history: where nobody says which ([`Counter::telling`]), a history is decided for both
+//! ([`Builtin::readings`]). Deciding each result on its own would accept two increments that both tell 1.
 
-use super::method::{self, Method, found, number};
+use super::method::{self, Method, found, number, same};
 use super::{Builtin, Info, Spec};
+use crate::history::History;
 use crate::value::Value;
 
 /// What can be called on a counter. `inc` and `dec` are `Add(1)` and `Add(-1)`.
@@ -9,23 +14,49 @@ use crate::value::Value;
 pub enum CounterOp {
     /// Adds a number; tells nothing or the new total.
     Add(i64),
+    /// Adds a number; tells nothing or the old total.
+    FetchAdd(i64),
     /// The total.
     Read,
 }
 
-use CounterOp::{Add, Read};
+use CounterOp::{Add, FetchAdd, Read};
 
-const METHODS: [Method<CounterOp>; 4] = [
-    Method::new("add(number) -> total or nothing", &["add_and_get"], |a| Ok(Add(number(&a[0])?))),
-    Method::new("inc()", &["incr", "increment"], |_| Ok(Add(1))),
-    Method::new("dec()", &["decr", "decrement"], |_| Ok(Add(-1))),
+const INC: &[&str] = &["incr", "increment"];
+const DEC: &[&str] = &["decr", "decrement"];
+
+const METHODS: [Method<CounterOp>; 11] = [
+    Method::new("add(number) -> total or nothing", &[], |a| Ok(Add(number(&a[0])?))),
+    Method::new("inc() -> total or nothing", INC, |_| Ok(Add(1))),
+    Method::new("dec() -> total or nothing", DEC, |_| Ok(Add(-1))),
+    Method::new("add_and_get(number) -> total after or nothing", &[], |a| Ok(Add(number(&a[0])?))),
+    Method::new("inc_and_get() -> total after or nothing", &["increment_and_get"], |_| Ok(Add(1))),
+    Method::new("dec_and_get() -> total after or nothing", &["decrement_and_get"], |_| Ok(Add(-1))),
+    Method::new(
+        "fetch_add(number) -> total before or nothing",
+        &["fetch_and_add", "get_and_add"],
+        |a| Ok(FetchAdd(number(&a[0])?)),
+    ),
+    Method::new("fetch_sub(number) -> total before or nothing", &["fetch_and_sub"], |a| {
+        Ok(FetchAdd(number(&a[0])?.wrapping_neg()))
+    }),
+    Method::new(
+        "fetch_inc() -> total before or nothing",
+        &["fetch_and_inc", "fetch_and_increment", "get_and_increment", "get_and_inc"],
+        |_| Ok(FetchAdd(1)),
+    ),
+    Method::new(
+        "fetch_dec() -> total before or nothing",
+        &["fetch_and_dec", "fetch_and_decrement", "get_and_decrement", "get_and_dec"],
+        |_| Ok(FetchAdd(-1)),
+    ),
     Method::new("read() -> total", &["get", "value", "load"], |_| Ok(Read)),
 ];
 
 pub(super) const COUNTER: Info = Info {
     name: "counter",
     aliases: &["atomic-counter"],
-    parameters: "init=0",
+    parameters: "init=0, results=either",
     methods: &method::signatures(&METHODS),
     summary: "a number to add to; a read that tells nil saw the initial number",
 };
@@ -34,6 +65,8 @@ pub(super) const COUNTER: Info = Info {
 #[derive(Clone, Debug, Default)]
 pub struct Counter {
     init: i64,
+    /// Whether `add`, `inc` and `dec` tell the total before; `None`: one or the other.
+    tells_before: Option<bool>,
 }
 
 /// A counter that starts at 0.
@@ -44,13 +77,24 @@ pub fn counter() -> Counter {
 impl Counter {
     /// A counter that starts at `init`.
     pub fn with_init(self, init: i64) -> Counter {
-        Counter { init }
+        Counter { init, ..self }
     }
+
+    /// The same counter whose `add`, `inc` and `dec` tell the total before, or after.
+    pub fn telling(self, before: bool) -> Counter {
+        Counter { tells_before: Some(before), ..self }
+    }
+}
+
+/// True for the methods whose name does not say which total they tell.
+fn is_ambiguous(method: &str) -> bool {
+    let names = ["add", "inc", "dec"].iter().chain(INC).chain(DEC);
+    names.into_iter().any(|name| same(name, method))
 }
 
 fn changed(state: i64, op: &CounterOp) -> i64 {
     match op {
-        Add(n) => state.wrapping_add(*n),
+        Add(n) | FetchAdd(n) => state.wrapping_add(*n),
         Read => state,
     }
 }
@@ -68,7 +112,8 @@ impl Spec for Counter {
         let after = changed(*state, op);
         let legal = match ret {
             None => true,
-            Some(Value::Nil) => matches!(op, Add(_)),
+            Some(Value::Nil) => matches!(op, Add(_) | FetchAdd(_)),
+            Some(ret) if matches!(op, FetchAdd(_)) => *ret == Value::Int(*state),
             Some(ret) => *ret == Value::Int(after),
         };
         if legal {
@@ -77,7 +122,7 @@ impl Spec for Counter {
     }
 
     fn observes(&self, op: &CounterOp, _ret: Option<&Value>) -> bool {
-        matches!(op, Read | Add(0))
+        matches!(op, Read | Add(0) | FetchAdd(0))
     }
 
     /// The total is the sum of what was added.
@@ -101,24 +146,53 @@ impl Builtin for Counter {
         args: &[Value],
         result: Option<&Value>,
     ) -> Result<(CounterOp, Option<Value>), String> {
-        method::decode(&METHODS, method, args, result, |op, ret| match (op, ret) {
-            (_, Value::Int(_)) | (Add(_), Value::Nil) => Ok(ret.clone()),
-            (Add(_), Value::Bool(true)) => Ok(Value::Nil),
-            (Read, Value::Nil) => Ok(Value::Int(self.init)),
-            _ => Err(format!("expected a number as the result, found {}", found(ret))),
+        let (op, ret) =
+            method::decode(&METHODS, method, args, result, |op, ret| match (op, ret) {
+                (_, Value::Int(_)) | (Add(_) | FetchAdd(_), Value::Nil) => Ok(ret.clone()),
+                (Add(_) | FetchAdd(_), Value::Bool(true)) => Ok(Value::Nil),
+                (Read, Value::Nil) => Ok(Value::Int(self.init)),
+                (_, Value::Decimal(_)) => Err(format!(
+                    "expected a whole number of 64 bits as the result, found {}",
+                    found(ret)
+                )),
+                (Read, _) => Err(format!("expected a number as the result, found {}", found(ret))),
+                _ => Err(format!(
+                    "expected the total before or after, or nothing, as the result, found {}",
+                    found(ret)
+                )),
+            })?;
+        Ok(match op {
+            Add(n) if self.tells_before == Some(true) && is_ambiguous(method) => (FetchAdd(n), ret),
+            op => (op, ret),
         })
+    }
+
+    fn readings(&self, history: &History) -> Vec<(Counter, &'static str)> {
+        let ambiguous: Vec<bool> = history.methods().iter().map(|m| is_ambiguous(m)).collect();
+        let tells = history
+            .operations()
+            .iter()
+            .any(|o| ambiguous[o.op.method as usize] && matches!(o.result, Some(Value::Int(_))));
+        match self.tells_before {
+            None if tells => vec![
+                (self.clone().telling(false), "totals after the additions"),
+                (self.clone().telling(true), "totals before the additions"),
+            ],
+            _ => vec![(self.clone(), "")],
+        }
     }
 
     fn encode(&self, op: &CounterOp) -> (&'static str, Vec<Value>) {
         match op {
             Add(n) => ("add", vec![Value::Int(*n)]),
+            FetchAdd(n) => ("fetch_add", vec![Value::Int(*n)]),
             Read => ("read", vec![]),
         }
     }
 
     fn results(&self, state: &i64, op: &CounterOp) -> Vec<Value> {
         vec![match op {
-            Add(_) => Value::Nil,
+            Add(_) | FetchAdd(_) => Value::Nil,
             Read => Value::Int(*state),
         }]
     }

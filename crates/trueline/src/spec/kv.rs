@@ -45,12 +45,17 @@ pub fn kv() -> Kv {
 /// The texts that are not empty, by ascending key. A part of a history has one key.
 pub type KvState = Vec<(Value, Arc<String>)>;
 
-/// A text; numbers count as their digits, nil as the empty text.
+/// A text; whole numbers count as their digits, nil as the empty text. A fraction may be written in several ways (`1.5`,
+/// `1.50`), so that it is no text.
 fn text(value: &Value) -> Result<Arc<String>, String> {
     match value {
         Value::Text(text) => Ok(text.clone()),
         Value::Nil => Ok(Arc::default()),
         Value::Int(n) => Ok(Arc::new(n.to_string())),
+        Value::Decimal(_) => Err(format!(
+            "expected a text or a whole number of 64 bits, found {}: write it in quotes",
+            found(value)
+        )),
         _ => Err(format!("expected a text, found {}", found(value))),
     }
 }
@@ -183,6 +188,10 @@ impl Builtin for Kv {
             Get(_) => text(ret).map(Value::Text),
             Put(..) | Append(..) => nothing(ret),
         })
+    }
+
+    fn takes_keys(&self) -> bool {
+        true
     }
 
     fn encode(&self, op: &KvOp) -> (&'static str, Vec<Value>) {

@@ -318,7 +318,7 @@ fn registers() {
 #[test]
 fn counters_and_locks() {
     laws(counter(), counter::COUNTER, |op, ret| {
-        matches!((op, ret), (CounterOp::Add(_), Value::Int(_)))
+        matches!((op, ret), (CounterOp::Add(_) | CounterOp::FetchAdd(_), Value::Int(_)))
     });
     laws(mutex(), lock::MUTEX, strict);
     laws(semaphore(0), lock::SEMAPHORE, strict);
@@ -330,15 +330,19 @@ fn counters_and_locks() {
 #[test]
 fn sets() {
     laws(set(), set::SET, |op, ret| {
-        matches!((op, ret), (SetOp::Add(_) | SetOp::Remove(_), Value::Nil))
+        matches!((op, ret), (SetOp::Add(_) | SetOp::Remove(_) | SetOp::Contains(_), Value::Nil))
     });
-    laws(multiset().with_init(ints(&[1, 1])), set::MULTISET, strict);
+    laws(multiset().with_init(ints(&[1, 1])), set::MULTISET, |op, ret| {
+        matches!((op, ret), (MultisetOp::Contains(_), Value::Nil))
+    });
 }
 
 #[test]
 fn maps() {
     laws(kv(), kv::KV, strict);
-    laws(map(), map::MAP, |op, ret| matches!((op, ret), (MapOp::Remove(_), Value::Nil)));
+    laws(map(), map::MAP, |op, ret| {
+        matches!((op, ret), (MapOp::Remove(_) | MapOp::Contains(_), Value::Nil))
+    });
 }
 
 #[test]

@@ -15,7 +15,7 @@ pub enum MapOp {
     Swap(Value, Value),
     /// Removes a key; tells whether it was there. Where it tells nil, both are legal.
     Remove(Value),
-    /// Whether the key is there.
+    /// Whether the key is there. Where it tells nil, both are legal.
     Contains(Value),
 }
 
@@ -32,7 +32,9 @@ const METHODS: [Method<MapOp>; 5] = [
     Method::new("remove(key) -> bool or nothing", &["delete", "rem", "rm", "erase"], |a| {
         Ok(Remove(a[0].clone()))
     }),
-    Method::new("contains(key) -> bool", &["contains_key", "has"], |a| Ok(Contains(a[0].clone()))),
+    Method::new("contains(key) -> bool or nothing", &["contains_key", "has"], |a| {
+        Ok(Contains(a[0].clone()))
+    }),
 ];
 
 pub(super) const MAP: Info = Info {
@@ -98,7 +100,7 @@ impl Spec for Map {
 
     fn step(&self, state: &MapState, op: &MapOp, ret: Option<&Value>, next: &mut Vec<MapState>) {
         let is_value = !matches!(op, Put(_, Value::Nil) | Swap(_, Value::Nil));
-        let silent = matches!((op, ret), (Remove(_), Some(Value::Nil)));
+        let silent = matches!((op, ret), (Remove(_) | Contains(_), Some(Value::Nil)));
         if is_value && (silent || ret.is_none_or(|ret| *ret == told(state, op))) {
             let mut after = state.clone();
             change(&mut after, op);
@@ -168,9 +170,12 @@ impl Builtin for Map {
         method::decode(&METHODS, method, args, result, |op, ret| match op {
             Put(..) => nothing(ret),
             Get(_) | Swap(..) => Ok(ret.clone()),
-            Remove(_) => truth(ret, Value::Nil),
-            Contains(_) => truth(ret, false),
+            Remove(_) | Contains(_) => truth(ret, Value::Nil),
         })
+    }
+
+    fn takes_keys(&self) -> bool {
+        true
     }
 
     fn encode(&self, op: &MapOp) -> (&'static str, Vec<Value>) {

@@ -136,7 +136,13 @@ pub(super) fn item(value: &Value) -> Result<Value, String> {
 
 /// A whole number.
 pub(super) fn number(value: &Value) -> Result<i64, String> {
-    value.as_int().ok_or_else(|| format!("expected a number, found {}", found(value)))
+    value.as_int().ok_or_else(|| {
+        let expected = match value {
+            Value::Decimal(_) => "a whole number of 64 bits",
+            _ => "a number",
+        };
+        format!("expected {expected}, found {}", found(value))
+    })
 }
 
 /// The result of a method that tells nothing: what a format writes there is an echo, unless it says that nothing happened.

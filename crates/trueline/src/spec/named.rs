@@ -21,6 +21,7 @@ use crate::quasi::{self, Finding, Quasi};
 use crate::stream::{self, Watch, Watched};
 use crate::theory::{Event, Object, events};
 use crate::value::Value;
+use crate::verdict::Verdict;
 
 /// What `trueline specs` prints about a specification.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +47,17 @@ pub trait Builtin: Spec<Ret = Value> + Clone + 'static {
         args: &[Value],
         result: Option<&Value>,
     ) -> Result<(Self::Op, Option<Value>), String>;
+
+    /// True where a method that reads takes a key: then `[k v]` in a Jepsen history is a key and a value of one object.
+    fn takes_keys(&self) -> bool {
+        false
+    }
+
+    /// The specifications that the history may mean, each with what that is called; a history is linearizable if it is so
+    /// for one of them. More than one only where what was recorded has two meanings and nobody said which.
+    fn readings(&self, _history: &History) -> Vec<(Self, &'static str)> {
+        vec![(self.clone(), "")]
+    }
 
     /// Writes a call as the formats spell it: the inverse of [`Builtin::decode`].
     fn encode(&self, op: &Self::Op) -> (&'static str, Vec<Value>);
@@ -143,6 +155,12 @@ impl Named {
         self.spec.events(history).map_err(|e| self.in_context(e))
     }
 
+    /// True where a method that reads takes a key, as in maps: then `[k v]` in a Jepsen history is a key and a value of one
+    /// object, see [`Keys::Arguments`](crate::formats::Keys).
+    pub fn takes_keys(&self) -> bool {
+        self.spec.takes_keys()
+    }
+
     /// Says whether every call of the history is one of this specification's.
     pub fn fits(&self, history: &History) -> Result<(), Error> {
         self.spec.fits(history).map_err(|e| self.in_context(e))
@@ -195,6 +213,7 @@ trait Erased: Send + Sync {
     fn quasi(&self, h: &History, quasi: &Quasi, budget: &Budget) -> Result<Finding, Error>;
     fn events(&self, history: &History) -> Result<(Object, Vec<Value>, Vec<Event>), Error>;
     fn fits(&self, history: &History) -> Result<(), Error>;
+    fn takes_keys(&self) -> bool;
     fn shown(
         &self,
         method: &str,
@@ -217,14 +236,36 @@ impl<B: Builtin> Erased for B {
     }
 
     fn check(&self, h: &History, algorithm: Algorithm, budget: &Budget) -> Result<Outcome, Error> {
-        if let Some(outcome) = decide_directly(self, h, algorithm, budget)? {
-            return Ok(outcome);
+        let readings = self.readings(h);
+        let (mut refuted, mut undecided) = (None, None);
+        for (spec, _) in &readings {
+            let outcome = check_one(spec, h, algorithm, budget)?;
+            match &outcome.verdict {
+                // One meaning that fits is enough.
+                Verdict::Linearizable(_) => return Ok(outcome),
+                Verdict::Unknown(_) => undecided = undecided.or(Some(outcome)),
+                Verdict::Violation(_) => refuted = refuted.or(Some(outcome)),
+            }
         }
-        let decoded = h.decode(|method, args, result| self.decode(method, args, result))?;
-        Ok(Check::new(self.clone()).algorithm(algorithm).budget(budget).run(&decoded))
+        // One that is undecided leaves all undecided.
+        let worst = undecided.or(refuted);
+        let mut outcome = worst.ok_or_else(|| Error::whole("the history has no meaning"))?;
+        if let (Verdict::Violation(explanation), [(_, first), (_, second)]) =
+            (&mut outcome.verdict, readings.as_slice())
+        {
+            let others = format!(" (read as {first}; read as {second}, they fit no order either)");
+            explanation.sentence.push_str(&others);
+        }
+        Ok(outcome)
     }
 
     fn quasi(&self, h: &History, quasi: &Quasi, budget: &Budget) -> Result<Finding, Error> {
+        if let [(_, first), (_, second)] = self.readings(h).as_slice() {
+            let message = format!(
+                "the results may be {first} or {second}: expected a specification that says which"
+            );
+            return Err(Error::whole(message));
+        }
         quasi::run(self, h, quasi, budget)
     }
 
@@ -240,6 +281,10 @@ impl<B: Builtin> Erased for B {
 
     fn fits(&self, history: &History) -> Result<(), Error> {
         history.decode(|method, args, result| self.decode(method, args, result)).map(drop)
+    }
+
+    fn takes_keys(&self) -> bool {
+        Builtin::takes_keys(self)
     }
 
     fn shown(
@@ -270,6 +315,20 @@ impl<B: Builtin> Erased for B {
     }
 }
 
+/// Decides a history that has one meaning.
+fn check_one<B: Builtin>(
+    spec: &B,
+    h: &History,
+    algorithm: Algorithm,
+    budget: &Budget,
+) -> Result<Outcome, Error> {
+    if let Some(outcome) = decide_directly(spec, h, algorithm, budget)? {
+        return Ok(outcome);
+    }
+    let decoded = h.decode(|method, args, result| spec.decode(method, args, result))?;
+    Ok(Check::new(spec.clone()).algorithm(algorithm).budget(budget).run(&decoded))
+}
+
 type Make = fn(&mut Params) -> Result<Box<dyn Erased>, String>;
 
 /// Every built-in specification, and how its parameters make it.
@@ -287,7 +346,13 @@ const BUILTIN: [(Info, Make); 24] = [
         }))
     }),
     (rmw::RMW, |p| Ok(Box::new(rmw(p.value("init", Value::Int(0))?)))),
-    (counter::COUNTER, |p| Ok(Box::new(counter().with_init(p.int("init", 0)?)))),
+    (counter::COUNTER, |p| {
+        let counter = counter().with_init(p.int("init", 0)?);
+        Ok(Box::new(match p.before_or_after()? {
+            Some(before) => counter.telling(before),
+            None => counter,
+        }))
+    }),
     (kv::KV, |_| Ok(Box::new(kv()))),
     (map::MAP, |_| Ok(Box::new(map()))),
     (queue::QUEUE, |p| Ok(Box::new(queue().with_init(p.list("init")?)))),

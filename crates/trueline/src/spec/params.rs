@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 
 use super::Info;
 use super::method::found;
+use crate::formats::number;
 use crate::value::Value;
 
 /// What stands after the colon. Each parameter is taken once; [`Params::finish`] complains about the rest.
@@ -142,6 +143,17 @@ impl Params {
         }
     }
 
+    /// `results=before` is true, `results=after` false; `None` where it is not said.
+    pub(super) fn before_or_after(&mut self) -> Result<Option<bool>, String> {
+        let value = self.value("results", Value::text("either"))?;
+        match value.as_text() {
+            Some("before") => Ok(Some(true)),
+            Some("after") => Ok(Some(false)),
+            Some("either") => Ok(None),
+            _ => Err(self.wrong("results", "before, after or either", Some(&value))),
+        }
+    }
+
     fn within(
         &mut self,
         range: RangeInclusive<u32>,
@@ -237,7 +249,7 @@ impl Reader<'_> {
                     "nil" | "null" => Ok(Value::Nil),
                     "true" => Ok(Value::Bool(true)),
                     "false" => Ok(Value::Bool(false)),
-                    word => Ok(word.parse().map_or_else(|_| Value::text(word), Value::Int)),
+                    word => Ok(number(word.as_bytes()).unwrap_or_else(|| Value::text(word))),
                 }
             }
         }

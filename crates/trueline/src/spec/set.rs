@@ -12,7 +12,7 @@ pub enum SetOp {
     Add(Value),
     /// Removes a value; tells whether it was there. Where it tells nil, both are legal.
     Remove(Value),
-    /// Whether the value is there.
+    /// Whether the value is there. Where it tells nil, both are legal.
     Contains(Value),
     /// All values, as an ascending list.
     Read,
@@ -25,7 +25,7 @@ const SET_METHODS: [Method<SetOp>; 4] = [
     Method::new("remove(value) -> bool or nothing", &["rem", "rm", "delete", "erase"], |a| {
         Ok(SetOp::Remove(a[0].clone()))
     }),
-    Method::new("contains(value) -> bool", &["has", "member", "lookup", "find"], |a| {
+    Method::new("contains(value) -> bool or nothing", &["has", "member", "lookup", "find"], |a| {
         Ok(SetOp::Contains(a[0].clone()))
     }),
     Method::new("read() -> list", &["scan", "elements"], |_| Ok(SetOp::Read)),
@@ -89,7 +89,8 @@ impl Spec for Set {
     fn step(&self, state: &Items, op: &SetOp, ret: Option<&Value>, next: &mut Vec<Items>) {
         let has = |value| state.binary_search(value).is_ok();
         let legal = match (op, ret) {
-            (_, None) | (SetOp::Add(_) | SetOp::Remove(_), Some(Value::Nil)) => true,
+            (_, None)
+            | (SetOp::Add(_) | SetOp::Remove(_) | SetOp::Contains(_), Some(Value::Nil)) => true,
             (SetOp::Add(value), Some(ret)) => *ret == Value::Bool(!has(value)),
             (SetOp::Remove(value) | SetOp::Contains(value), Some(ret)) => {
                 *ret == Value::Bool(has(value))
@@ -151,8 +152,8 @@ impl Builtin for Set {
         result: Option<&Value>,
     ) -> Result<(SetOp, Option<Value>), String> {
         method::decode(&SET_METHODS, method, args, result, |op, ret| match op {
-            SetOp::Add(_) | SetOp::Remove(_) => truth(ret, Value::Nil),
-            SetOp::Contains(_) => truth(ret, false),
+            // What is not told is not known.
+            SetOp::Add(_) | SetOp::Remove(_) | SetOp::Contains(_) => truth(ret, Value::Nil),
             SetOp::Read => match ret {
                 Value::Nil => Ok(Value::list([])),
                 Value::List(items) if items.is_sorted() => Ok(ret.clone()),
@@ -222,7 +223,7 @@ pub enum MultisetOp {
     Add(Value),
     /// Removes a value once; tells whether it was there.
     Remove(Value),
-    /// Whether the value is there.
+    /// Whether the value is there. Where it tells nil, both are legal.
     Contains(Value),
     /// How many times the value is there.
     Count(Value),
@@ -233,7 +234,7 @@ const MULTISET_METHODS: [Method<MultisetOp>; 4] = [
     Method::new("remove(value) -> bool", &["rem", "rm", "delete", "erase"], |a| {
         Ok(MultisetOp::Remove(a[0].clone()))
     }),
-    Method::new("contains(value) -> bool", &["has", "member", "lookup", "find"], |a| {
+    Method::new("contains(value) -> bool or nothing", &["has", "member", "lookup", "find"], |a| {
         Ok(MultisetOp::Contains(a[0].clone()))
     }),
     Method::new("count(value) -> number", &[], |a| Ok(MultisetOp::Count(a[0].clone()))),
@@ -293,7 +294,8 @@ impl Spec for Multiset {
     }
 
     fn step(&self, state: &Items, op: &MultisetOp, ret: Option<&Value>, next: &mut Vec<Items>) {
-        if ret.is_none_or(|ret| *ret == told(state, op)) {
+        let silent = matches!((op, ret), (MultisetOp::Contains(_), Some(Value::Nil)));
+        if silent || ret.is_none_or(|ret| *ret == told(state, op)) {
             let mut after = state.clone();
             change_multiset(&mut after, op);
             next.push(after);
@@ -355,7 +357,7 @@ impl Builtin for Multiset {
         method::decode(&MULTISET_METHODS, method, args, result, |op, ret| match op {
             MultisetOp::Add(_) => nothing(ret),
             MultisetOp::Remove(_) => truth(ret, true),
-            MultisetOp::Contains(_) => truth(ret, false),
+            MultisetOp::Contains(_) => truth(ret, Value::Nil),
             MultisetOp::Count(_) => number(ret).map(Value::Int),
         })
     }

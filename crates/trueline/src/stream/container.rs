@@ -504,6 +504,11 @@ impl Container {
         }
     }
 
+    /// True where nothing is inside, open or promised, as in a new container.
+    pub(super) fn is_bare(&self) -> bool {
+        self.by_value.is_empty() && self.open.is_empty() && self.waiting.is_empty()
+    }
+
     pub(super) fn mark(&self, keep: &mut dyn FnMut(Id)) {
         for &place in self.by_value.values() {
             let entry = self.entry(place);

@@ -31,6 +31,7 @@
 
 mod actions;
 mod container;
+mod idle;
 mod monitor;
 mod priority_queue;
 mod queue;
@@ -131,6 +132,17 @@ trait Engine: Send {
     /// The stream is over; what is open stays so.
     fn finish(&mut self) -> Result<(), Stop>;
 
+    /// True where nothing runs and nothing is inside, or nothing else than at first: once what was put off is decided
+    /// ([`Engine::rest`]), a new engine would decide what follows as this one does. False where that is not known.
+    fn is_bare(&self) -> bool {
+        false
+    }
+
+    /// Decides what was put off, all of it: nothing runs.
+    fn rest(&mut self) -> Result<(), Stop> {
+        Ok(())
+    }
+
     /// Tells every operation that may still be named in a [`Clash`].
     fn mark(&self, keep: &mut dyn FnMut(Id));
 }
@@ -176,6 +188,33 @@ fn forgiving_engine(kind: Kind) -> Result<Box<dyn Engine>, Stop> {
             return Err(Stop::Unfit("events were lost, and the state is not known".into()));
         }
     })
+}
+
+/// In the place of an engine that was forgotten. It takes no memory, and no event reaches it.
+struct Forgotten;
+
+impl Engine for Forgotten {
+    fn call(&mut self, _: Id, _: Time, _: Option<&Action>) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    fn returns(&mut self, _: Id, _: Time, _: &Action) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    fn unknown(&mut self, _: Id, _: Option<&Action>) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    fn fails(&mut self, _: Id, _: Option<&Action>) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    fn mark(&self, _: &mut dyn FnMut(Id)) {}
 }
 
 /// The error for a word of another kind.

@@ -5,8 +5,11 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
 use super::container::first_time;
+use super::idle::Idle;
 use super::records::{Record, Records};
-use super::{Algorithm, Clash, Engine, Id, NEVER, NONE, Stop, Time, engine, forgiving_engine};
+use super::{
+    Algorithm, Clash, Engine, Forgotten, Id, NEVER, NONE, Stop, Time, engine, forgiving_engine,
+};
 use crate::budget::Budget;
 use crate::check::{Outcome, explain_clash, monitor_name, trust};
 use crate::history::{Error, History, Part, Position};
@@ -76,6 +79,8 @@ pub struct Monitor<S: Spec> {
     engines: Vec<Box<dyn Engine>>,
     /// Which engine decides what: by object, and by the key that the specification tells.
     engine_of: HashMap<(u32, Option<u64>), u32, FixedState>,
+    /// Engines of which nothing is left.
+    idle: Idle,
     parts: Vec<Part>,
     /// Of each object, whether its operations touch one key each; nothing before the first.
     are_split: Vec<Option<bool>>,
@@ -105,6 +110,7 @@ impl<S: Spec> Monitor<S> {
             algorithm: Algorithm::Exact,
             engines: Vec::new(),
             engine_of: HashMap::default(),
+            idle: Idle::default(),
             parts: Vec::new(),
             are_split: Vec::new(),
             processes: Vec::new(),
@@ -165,8 +171,12 @@ impl<S: Spec> Monitor<S> {
             let shown = self.spec.show(op, None);
             return Err(format!("of {shown} and others, some touch one key and some touch all"));
         }
-        self.engines.push(self.fresh_engine()?);
-        let number = self.engines.len() as u32 - 1;
+        let engine = self.fresh_engine()?;
+        let number = self.idle.number((part, key));
+        match self.engines.get_mut(number as usize) {
+            Some(place) => *place = engine,
+            None => self.engines.push(engine),
+        }
         self.engine_of.insert((part, key), number);
         Ok(number)
     }
@@ -194,6 +204,28 @@ impl<S: Spec> Monitor<S> {
     pub fn open_operation(&mut self, process: u32) -> Option<&S::Op> {
         let id = self.open[process as usize];
         self.records.get(id).map(|record| &record.op)
+    }
+
+    /// The open operation of a process turns out to be this one: its result says more than its call did.
+    pub(crate) fn correct(
+        &mut self,
+        process: u32,
+        op: S::Op,
+    ) -> Result<(), Stopped<S::Op, S::Ret>> {
+        let id = self.open[process as usize];
+        let Some(record) = self.records.get(id) else { return Ok(()) };
+        if record.op == op {
+            return Ok(());
+        }
+        let (part, engine) = (record.part, record.engine);
+        if self.engine_for(part, &op).map_err(Stopped::Unknown)? != engine {
+            let shown = self.spec.show(&op, None);
+            return Err(Stopped::Unknown(format!("{shown} turned out to touch another key")));
+        }
+        if let Some(record) = self.records.get(id) {
+            record.op = op;
+        }
+        Ok(())
     }
 
     /// The next event of the stream. After an error nothing more can be said.
@@ -236,6 +268,7 @@ impl<S: Spec> Monitor<S> {
             }
         };
         stop.map_err(|stop| self.stopped(stop))?;
+        self.rest(engine as u32)?;
         if let Some(trial) = &mut self.trial {
             trial.push(id);
             if trial.len() == TRIAL {
@@ -277,6 +310,7 @@ impl<S: Spec> Monitor<S> {
         self.is_forgiving = !state_is_known;
         self.engines.clear();
         self.engine_of.clear();
+        self.idle = Idle::default();
         self.are_split.fill(None);
         if self.parts.is_empty() { Ok(()) } else { self.fresh_engine().map(drop) }
     }
@@ -352,7 +386,31 @@ impl<S: Spec> Monitor<S> {
         if failed {
             self.records.drop(id);
         }
-        told.map_err(|stop| self.stopped(stop))
+        told.map_err(|stop| self.stopped(stop))?;
+        self.rest(engine as u32)
+    }
+
+    /// An operation of this engine's is over: forgets the engines that have been at rest for longest.
+    fn rest(&mut self, engine: u32) -> Result<(), Stopped<S::Op, S::Ret>> {
+        // What was inside at first is not there in an empty container. Sets and locks tell when they are as at first.
+        let is_empty_at_first = self.canonical.initial.is_empty()
+            || matches!(self.canonical.kind, Kind::Set | Kind::Mutex);
+        // The claim is tested on operations that one engine decides.
+        if self.trial.is_some() || !is_empty_at_first || !self.engines[engine as usize].is_bare() {
+            return Ok(());
+        }
+        self.idle.add(engine);
+        while let Some(engine) = self.idle.next() {
+            let place = engine as usize;
+            if !self.engines[place].is_bare() {
+                continue;
+            }
+            self.engines[place].rest().map_err(|stop| self.stopped(stop))?;
+            self.engines[place] = Box::new(Forgotten);
+            let owner = self.idle.forget(engine);
+            self.engine_of.remove(&owner);
+        }
+        Ok(())
     }
 
     fn sweep(&mut self) {

@@ -289,6 +289,11 @@ impl Engine for Set {
         Ok(())
     }
 
+    /// A key that is as at first, and of which nothing is open, is not held.
+    fn is_bare(&self) -> bool {
+        self.keys.is_empty() && self.lookups.is_empty()
+    }
+
     fn mark(&self, keep: &mut dyn FnMut(Id)) {
         self.lookups.iter().for_each(|lookup| keep(lookup.1));
         for key in self.keys.values() {

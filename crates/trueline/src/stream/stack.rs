@@ -500,6 +500,16 @@ impl Engine for Stack {
         }
     }
 
+    fn is_bare(&self) -> bool {
+        self.inside.is_empty() && self.open.is_empty() && self.lookups.is_empty()
+    }
+
+    fn rest(&mut self) -> Result<(), Stop> {
+        self.look()?;
+        self.forget();
+        Ok(())
+    }
+
     fn mark(&self, keep: &mut dyn FnMut(Id)) {
         for held in self.inside.values().chain(&self.left) {
             keep(held.push);

@@ -145,7 +145,10 @@ impl<B: Builtin> Watch for Watched<B> {
         let (method, args) = &self.called[process as usize];
         let method = &self.methods[*method as usize];
         let decoded = self.spec.decode(method, args.as_slice(), Some(result));
-        let (_, result) = decoded.map_err(|why| Stopped::Input(Error::at(at, why)))?;
+        let (op, result) = decoded.map_err(|why| Stopped::Input(Error::at(at, why)))?;
+        // An acquire that returns false is a try_acquire: only the result says what was called, as in a file that is
+        // read to its end.
+        self.monitor.correct(process, op).map_err(|stopped| self.ended(stopped))?;
         self.event(process, Event::Return(result.unwrap_or_default()), at)
     }
 

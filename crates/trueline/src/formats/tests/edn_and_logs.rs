@@ -94,7 +94,7 @@ fn edn_values() {
     check(
         Format::Edn,
         &edn(&format!("0 invoke read\n0 ok read {values}")),
-        "0 read() -> [\":a\" a sym \"1.5\" \"99999999999999999999\" \"\\n\" [1 2] [[\":k\" 1]] nil true -4] @0..1",
+        "0 read() -> [\":a\" a sym 1.5 99999999999999999999 \"\\n\" [1 2] [[\":k\" 1]] nil true -4] @0..1",
     );
 }
 

@@ -66,6 +66,10 @@ impl<C: Contained> Engine for C {
         self.container_mut().finish()
     }
 
+    fn is_bare(&self) -> bool {
+        self.container().is_bare()
+    }
+
     fn mark(&self, keep: &mut dyn FnMut(Id)) {
         self.container().mark(keep);
     }

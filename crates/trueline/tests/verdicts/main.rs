@@ -1,0 +1,160 @@
+//! What `check` and `monitor` say of texts, against a naive search over objects of its own. Nothing of trueline's decides here
+//! what a text means: values, methods, results that are left out and orders are told once more in `value.rs`, `model.rs` and
+//! `history.rs`. `TRUELINE_CASES` says how many histories there are, over all specifications together.
+
+mod history;
+mod model;
+mod subjects;
+mod value;
+
+use trueline::formats::{self, EventReader, Happening, Keys, ReadOptions};
+use trueline::history::{Args, Part};
+use trueline::rng::{self, Rng};
+use trueline::spec::{self, Named};
+use trueline::stream::{self, Stopped, Watch};
+use trueline::{Algorithm, Budget, Verdict};
+
+use history::{History, Subject};
+
+/// The largest number of operations; the search tries all orders.
+const MOST: u64 = 7;
+
+/// A random history for a seed: the specification, what it is, and what it should be found to be.
+fn case(seed: u64) -> (Rng, Subject, History, bool) {
+    let mut random = Rng::new(seed ^ 0x5ca1ab1e << 20);
+    let subject = subjects::pick(&mut random);
+    let history = history::random(&subject, MOST, &mut random);
+    let expected = history::is_linearizable(&subject, &history);
+    (random, subject, history, expected)
+}
+
+/// What `check` says of a text; the error is the message.
+fn verdict(text: &str, spec: &Named, algorithm: Algorithm) -> Result<Option<bool>, String> {
+    let keys = if spec.takes_keys() { Keys::Arguments } else { Keys::No };
+    let options = ReadOptions { format: None, keys };
+    let (history, _) = formats::read(text.as_bytes(), &options).map_err(|e| e.to_string())?;
+    let outcome =
+        spec.check(&history, algorithm, &Budget::unlimited()).map_err(|e| e.to_string())?;
+    Ok(match outcome.verdict {
+        Verdict::Linearizable(_) => Some(true),
+        Verdict::Violation(_) => Some(false),
+        Verdict::Unknown(_) => None,
+    })
+}
+
+#[test]
+fn check_agrees_with_a_search_that_shares_no_code() {
+    let seeds = rng::seeds(3_000);
+    let cases = seeds.cases();
+    let (mut good, mut texts) = (0, 0);
+    for seed in seeds {
+        let (mut random, subject, history, expected) = case(seed);
+        good += u64::from(expected);
+        let spec = spec::named(&subject.name).unwrap();
+        let all = [
+            Some(history::json_lines(&subject, &history, &mut random)),
+            history::edn(&subject, &history, &mut random),
+            history::calls(&subject, &history, &mut random),
+            history::wing_gong(&history, &mut random),
+        ];
+        for text in all.into_iter().flatten().filter(|_| !history.operations.is_empty()) {
+            texts += 1;
+            let said = verdict(&text, &spec, Algorithm::Auto);
+            let why = format!("seed {seed}: {}\n{text}", subject.name);
+            assert_eq!(said, Ok(Some(expected)), "{why}");
+            // An algorithm that was named need not fit.
+            let (algorithm, name, _) = Algorithm::ALL[random.index(Algorithm::ALL.len())];
+            let said = verdict(&text, &spec, algorithm);
+            let is_right = said == Ok(Some(expected)) || said == Ok(None);
+            assert!(is_right, "{name}: {said:?}, not {expected}: {why}");
+        }
+    }
+    println!("{cases} histories in {texts} texts, {good} of them linearizable");
+    assert!(good > cases / 10 && good < cases * 9 / 10, "one-sided: {good} of {cases}");
+}
+
+/// What a monitor says of a stream of events; `None`: nothing.
+fn watch(text: &str, watch: &mut dyn Watch) -> Result<Option<bool>, String> {
+    let mut reader = EventReader::new(text.as_bytes());
+    let (mut processes, mut objects) = (Vec::new(), Vec::<(Part, u32)>::new());
+    loop {
+        let event = match reader.next_event() {
+            Ok(Some(event)) => event,
+            Ok(None) => break,
+            Err(error) => return Err(format!("{error:?}")),
+        };
+        let name = event.process.clone();
+        let place = processes.iter().position(|known| *known == name);
+        let process = place.map_or_else(
+            || {
+                processes.push(name.clone());
+                watch.process(name)
+            },
+            |place| place as u32,
+        );
+        let at = event.at;
+        let told = match event.what {
+            Happening::Call { method, args, part } => {
+                let part = part.map_or_else(Part::default, |part| *part);
+                let known = objects.iter().find(|(other, _)| *other == part).map(|(_, n)| *n);
+                let object = match known {
+                    Some(object) => object,
+                    None => {
+                        let Ok(object) = watch.object(part.clone()) else { return Ok(None) };
+                        objects.push((part, object));
+                        object
+                    }
+                };
+                let args: Args = args;
+                watch.call(process, object, method, args, at)
+            }
+            Happening::Return(result) => watch.returns(process, &result, at),
+            Happening::Fail => watch.fails(process, at),
+            Happening::Unknown => watch.unknown(process, at),
+        };
+        match told {
+            Ok(()) => {}
+            Err(stopped) => return said(stopped),
+        }
+    }
+    watch.finish().map_or_else(said, |()| Ok(Some(true)))
+}
+
+fn said(stopped: stream::Ended) -> Result<Option<bool>, String> {
+    match stopped {
+        Stopped::Violation(_) => Ok(Some(false)),
+        Stopped::Unknown(_) => Ok(None),
+        Stopped::Input(error) => Err(error.to_string()),
+    }
+}
+
+#[test]
+fn monitor_agrees_with_a_search_that_shares_no_code() {
+    let seeds = rng::seeds(6_000);
+    let cases = seeds.cases();
+    let (mut watched, mut decided, mut good) = (0, 0, 0);
+    for seed in seeds {
+        let (mut random, subject, history, expected) = case(seed ^ 1 << 60);
+        let spec = spec::named(&subject.name).unwrap();
+        let Ok(mut exact) = spec.watch(stream::Algorithm::Exact) else { continue };
+        let text = history::json_lines(&subject, &history, &mut random);
+        let why = format!("seed {seed}: {}\n{text}", subject.name);
+        let said = watch(&text, exact.as_mut());
+        let is_right = said == Ok(Some(expected)) || said == Ok(None);
+        assert!(is_right, "{said:?}, not {expected}: {why}");
+        watched += 1;
+        decided += u64::from(said != Ok(None));
+        good += u64::from(expected);
+        if let Ok(mut saturate) = spec.watch(stream::Algorithm::Saturate) {
+            match watch(&text, saturate.as_mut()) {
+                Ok(Some(false)) => assert!(!expected, "saturate is wrong: {why}"),
+                Ok(_) => {}
+                Err(error) => panic!("{error}: {why}"),
+            }
+        }
+    }
+    println!(
+        "{cases} histories, {watched} watched, {decided} decided, {good} of them linearizable"
+    );
+    assert!(decided > watched / 3 && watched > cases / 4, "{decided} of {watched} of {cases}");
+}
