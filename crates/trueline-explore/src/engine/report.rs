@@ -142,7 +142,7 @@ impl fmt::Display for Scope {
                 // What is left of a limit after other work has digits that say nothing.
                 write!(f, "; stopped at {} s", (t.as_secs_f64() * 1000.0).round() / 1000.0)?;
             }
-            Some(Stop::Budget(why)) => write!(f, "; stopped: {why}"),
+            Some(Stop::Budget(why)) => write!(f, "; stopped: {why}")?,
             Some(Stop::Length(n)) => {
                 write!(f, "; executions of more than {} events were cut off", grouped(*n as u64))?;
             }
