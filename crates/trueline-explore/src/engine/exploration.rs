@@ -315,7 +315,9 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(job: Job<'a>, aim: Aim) -> Run<'a> {
-        let Spare { machine, search } = Spare::take(job.options.stack_size, job.options.step_limit);
+        let Spare { mut machine, search } =
+            Spare::take(job.options.stack_size, job.options.step_limit);
+        machine.budget = job.options.budget.as_ref().map(|shared| Arc::clone(&shared.0));
         Run { job, machine, search, report: Report::new(aim), length: None }
     }
 
@@ -478,7 +480,7 @@ impl<'a> Run<'a> {
         let end = self.machine.run(self.job.body, &mut strategy, 0);
         self.settle(&end);
         if let Some(what) = schedule.difference(&self.machine.trace)
-            && !matches!(end, End::Diverged(_))
+            && !matches!(end, End::Diverged(_) | End::TooLong)
         {
             self.report.failure = Some(Failure::Nondeterminism { what });
         }
@@ -501,7 +503,10 @@ impl<'a> Run<'a> {
             End::GivenUp => return true,
             End::TooLong => {
                 self.report.executions += 1;
-                self.report.scope.stopped = Some(Stop::Length(self.job.options.step_limit));
+                // It may also have been cut off since the budget is spent.
+                if !self.is_out_of_time() {
+                    self.report.scope.stopped = Some(Stop::Length(self.job.options.step_limit));
+                }
                 return true;
             }
             End::Complete => {
