@@ -239,3 +239,30 @@ fn what_is_generated_is_what_was_asked_for() {
         queue: violation: expected a number from 0 to 1, found 7
     "#]]);
 }
+
+/// Files of several histories: `check` tells each apart, and what takes one history refuses them.
+#[test]
+fn several_histories_in_a_file_have_a_verdict_each() {
+    let one = |value: u32| {
+        format!("Q Enq(1) A\nQ Ok() A\nQ Enq(2) A\nQ Ok() A\nQ Deq() A\nQ Ok({value}) A\n")
+    };
+    let rows = "path\tformat\tspec\tindependent_keys\toperations\tverdict\tprovenance\n\
+                two.wg\twing-gong\tqueue\tno\t6\tlinearizable\town\n";
+    let f = Folder::new()
+        .with("two.wg", format!("{}\n{}", one(1), one(2)))
+        .with("fine.wg", format!("{}\n\n{}", one(1), one(1)))
+        .with("MANIFEST.tsv", rows);
+    f.run("check --spec queue -q two.wg fine.wg").shows(expect![[r#""#]]);
+    let run = f.run("check --spec queue --json fine.wg");
+    assert_eq!(run.code, 0, "{run:?}");
+    let index =
+        |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["index"].clone();
+    let indices: Vec<_> = run.stdout.lines().map(index).collect();
+    assert_eq!(indices, [1, 2]);
+    let second = "two.wg:8:1: found a second history behind a blank line";
+    let run = f.run("convert two.wg --to json-lines");
+    assert!(run.code == 2 && run.stderr.starts_with(second), "{run:?}");
+    let run = f.run("corpus MANIFEST.tsv --timeout 60s");
+    assert!(run.code == 2 && run.stdout.contains(second), "{run:?}");
+    assert_eq!(f.run("monitor --spec queue two.wg").code, 2);
+}

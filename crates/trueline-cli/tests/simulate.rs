@@ -84,11 +84,98 @@ fn histories_are_printed_in_the_notation_of_wing_and_gong() {
     ]);
     assert_eq!(code, 0);
     assert!(stdout.starts_with("/* This is simulation number 1 */\nS Push(1) P1\n"), "{stdout}");
-    // What is printed can be checked.
-    let history = stdout.split("/* This is simulation number 2 */").next().unwrap();
-    let checked =
-        Folder::new().run_with("check --spec stack --format wing-gong -", history.as_bytes());
-    assert_eq!(checked.code, 0, "{} {}", checked.stdout, checked.stderr);
+}
+
+/// Several histories behind each other were read back as one, with a violation that nobody had made.
+#[test]
+fn histories_that_are_printed_are_checked_as_several() {
+    let f = Folder::new();
+    let print = |object: &str, program: &str| {
+        trueline(&["simulate", object, "--program", program, "--histories", "9"]).0
+    };
+    let sound = print("treiber-stack", "push(1) | pop() pop()");
+    let checked = f.run_with("check --spec stack --json -", sound.as_bytes());
+    assert_eq!(checked.code, 0, "{sound}{}{}", checked.stdout, checked.stderr);
+    let objects: Vec<serde_json::Value> =
+        checked.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let printed = sound.matches("/* This is simulation number").count();
+    assert!(printed > 1);
+    let numbers: Vec<u64> = objects.iter().map(|o| o["index"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, (1..=printed as u64).collect::<Vec<_>>());
+    assert!(objects.iter().all(|o| o["file"] == "-" && o["verdict"] == "linearizable"));
+    // Of an object that is broken, the last one is wrong.
+    let broken = print("herlihy-wing-queue-rereads", "enq(1) enq(2) | deq()");
+    let checked = f.run_with("check --spec queue -q -", broken.as_bytes());
+    assert_eq!(checked.code, 1, "{}", checked.stderr);
+    let lines: Vec<&str> = checked.stdout.lines().collect();
+    let (last, others) = lines.split_last().unwrap();
+    assert!(last.starts_with(&format!("violation: -, history {}: ", lines.len())), "{last}");
+    assert!(others.iter().all(|line| line.starts_with("linearizable: -, history ")), "{others:?}");
+}
+
+/// Twenty operations of two processes that both begin with `deq` were 'linearizable, complete' after one execution.
+#[test]
+fn random_programs_on_which_all_block_at_once_are_a_sample() {
+    let f = Folder::new();
+    let run = f.run("simulate herlihy-wing-queue -p 2 -n 20 --random 1 --quiet");
+    run.shows(expect![[r#"
+        unknown: herlihy-wing-queue: nothing wrong was found in 1 random program of 2 processes x 20 operations, which are a sample
+        exit code 3
+    "#]]);
+}
+
+/// Ten mutants were 'linearizable, complete' at the size that is taken where none is given, and one did not end within a minute.
+#[test]
+fn what_is_listed_as_broken_is_found_broken_at_any_size() {
+    let f = Folder::new();
+    for object in [
+        "treiber-stack-reuses-nodes",
+        "stuttering-queue-counts-in-two-steps",
+        "snzi-does-not-take-back",
+        "fetch-add-queue-numbers-in-two-steps",
+    ] {
+        let run = f.run(&format!("simulate {object} --quiet"));
+        assert_eq!(run.code, 1, "{object}: {}{}", run.stdout, run.stderr);
+        let run = f.run(&format!("simulate {object} -p 2 -n 1 --quiet"));
+        assert_eq!(run.code, 1, "{object}: {}{}", run.stdout, run.stderr);
+    }
+}
+
+#[test]
+fn the_headline_says_for_which_programs_it_holds() {
+    let headline = |arguments: &[&str]| {
+        let (stdout, stderr, code) = trueline(&[&["simulate", "--quiet"], arguments].concat());
+        assert_eq!(code, 0, "{stdout}{stderr}");
+        stdout.split("; sequentially").next().unwrap().to_string() + "\n"
+    };
+    let around = ["--before", "push(1)", "--after", "pop()"];
+    let all = headline(&["treiber-stack"])
+        + &headline(&[&["treiber-stack", "-p", "3", "-n", "1"], &around[..]].concat())
+        + &headline(&["treiber-stack", "--program", "push(1) | pop()"]);
+    expect![[r#"
+        linearizable: treiber-stack: holds for all programs of 2 processes x 2 operations
+        linearizable: treiber-stack: holds for all programs of 3 processes x 1 operation after push(1) before pop()
+        linearizable: treiber-stack: holds for this program
+    "#]]
+    .assert_eq(&all);
+}
+
+/// A limit did not cover all that is done: programs were made, and failures made smaller, however long that took; there was none of memory.
+#[test]
+fn limits_of_time_and_memory_end_in_unknown() {
+    let f = Folder::new();
+    for (limit, why) in [
+        ("--timeout 0s", "the time limit of 0 s is spent"),
+        ("--memory 1K", "the memory limit of 0 MB is spent"),
+    ] {
+        for more in ["", "--mode stress", "--random 1000000 -p 16 -n 4"] {
+            let run = f.run(&format!("simulate treiber-stack {limit} {more} --json"));
+            assert_eq!(run.code, 3, "{limit} {more}: {}{}", run.stdout, run.stderr);
+            let object: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+            assert_eq!(object["verdict"], "unknown");
+            assert!(object["message"].as_str().unwrap().contains(why), "{}", run.stdout);
+        }
+    }
 }
 
 #[test]

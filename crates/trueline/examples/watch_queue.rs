@@ -244,9 +244,16 @@ pub(crate) fn main() {
     assert_eq!(report.tally.operations, operations, "nothing is lost");
     let report = faulty(operations, operations / 10);
     assert!(report.is_violation(), "{report}");
-    let report = gaps(operations);
-    assert!(report.is_fine() && !report.gaps.is_empty(), "{report}");
-    let restarted = report.gaps.iter().any(|gap| gap.until.is_some());
-    assert!(restarted, "checking goes on behind a gap: {report}");
+    // Whether the monitor falls behind, and when it catches up, is the machine's business: again until it did both.
+    let goes_on = |report: &Report<Queue>| report.gaps.iter().any(|gap| gap.until.is_some());
+    let mut report = gaps(operations);
+    for _ in 0..1000 {
+        assert!(report.is_fine(), "{report}");
+        if goes_on(&report) {
+            break;
+        }
+        report = gaps(operations);
+    }
+    assert!(goes_on(&report), "checking goes on behind a gap: {report}");
     windows(operations).assert_linearizable();
 }

@@ -18,6 +18,7 @@ use std::sync::{Arc, Mutex};
 
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
+use trueline::Budget;
 
 use super::calls;
 use super::interface::{Access, Effect, Failure, MemorySum, PerExecution, ThreadId};
@@ -147,6 +148,8 @@ pub(crate) struct Machine {
     /// The failure of this execution was found when all its threads had ended.
     pub(crate) failed_at_end: bool,
     pub(super) step_limit: usize,
+    /// Asked every few events whether the execution is to be cut off.
+    pub(crate) budget: Option<Arc<Budget>>,
     /// A panic is on its way through the current thread.
     pub(crate) panic: Option<Failure>,
     pub(super) slots: Vec<Slot>,
@@ -155,6 +158,9 @@ pub(crate) struct Machine {
     /// What was taken for granted in this exploration.
     pub(crate) assumed: Option<Assumption>,
 }
+
+/// Events between two looks at the budget.
+const EVENTS_AT_ONCE: usize = 256;
 
 impl Machine {
     pub(crate) fn new(stack_size: usize, step_limit: usize) -> Machine {
@@ -175,6 +181,7 @@ impl Machine {
             choice: (0, 1),
             failed_at_end: false,
             step_limit,
+            budget: None,
             panic: None,
             slots: Vec::new(),
             spurious: false,
@@ -193,6 +200,7 @@ impl Machine {
         self.children.iter_mut().for_each(Vec::clear);
         self.names = Arc::default();
         self.assumed = None;
+        self.budget = None;
     }
 
     /// The threads of the last execution, in the order in which they were spawned.
@@ -386,7 +394,7 @@ impl Machine {
             });
             return None;
         }
-        if self.trace.len() >= self.step_limit {
+        if self.trace.len() >= self.step_limit || self.is_out_of_budget() {
             self.end = Some(End::TooLong);
             return None;
         }
@@ -397,6 +405,13 @@ impl Machine {
             Decision::Diverged => self.diverges(),
         }
         None
+    }
+
+    /// Whether the budget is spent, every few events.
+    #[inline]
+    fn is_out_of_budget(&self) -> bool {
+        self.trace.len().is_multiple_of(EVENTS_AT_ONCE)
+            && self.budget.as_ref().is_some_and(|budget| budget.spend(0).is_err())
     }
 
     #[cold]

@@ -330,6 +330,7 @@ impl<'a> Run<'a> {
         let Spare { mut machine, search } =
             Spare::take(job.options.stack_size, job.options.step_limit);
         machine.spurious = job.options.spurious;
+        machine.budget = job.options.budget.as_ref().map(|shared| Arc::clone(&shared.0));
         let mut run = Run { job, machine, search, report: Report::new(aim), length: None };
         run.report.scope.spurious = job.options.spurious;
         run
@@ -501,7 +502,7 @@ impl<'a> Run<'a> {
         let end = self.machine.run(self.job.body, &mut strategy, 0);
         self.settle(&end);
         if let Some(what) = schedule.difference(&self.machine.trace)
-            && !matches!(end, End::Diverged(_))
+            && !matches!(end, End::Diverged(_) | End::TooLong)
         {
             self.report.failure = Some(Failure::Nondeterminism { what });
         }
@@ -524,7 +525,10 @@ impl<'a> Run<'a> {
             End::GivenUp => return true,
             End::TooLong => {
                 self.report.executions += 1;
-                self.report.scope.stopped = Some(Stop::Length(self.job.options.step_limit));
+                // It may also have been cut off since the budget is spent.
+                if !self.is_out_of_time() {
+                    self.report.scope.stopped = Some(Stop::Length(self.job.options.step_limit));
+                }
                 return true;
             }
             End::Complete => {

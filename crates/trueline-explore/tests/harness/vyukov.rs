@@ -2,8 +2,13 @@
 //! ones behind it, so a thread may find the queue empty after its own enqueue has returned.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
-use trueline_explore::harness::Kind;
+use trueline::Budget;
+use trueline::budget::Meter;
+use trueline_explore::harness::{Kind, Minimised, Verdict};
 use trueline_explore::std::cell::UnsafeCell;
 use trueline_explore::std::sync::atomic::{AtomicUsize, Ordering::*};
 use trueline_explore::{explore, operations};
@@ -118,4 +123,60 @@ fn its_known_violation_is_found_soon_and_minimised() {
         text.lines().all(|line| line.chars().count() <= 100 || line.contains("again:")),
         "{text}"
     );
+}
+
+/// Is asked so many times, and then shows that the time is over.
+struct Asked {
+    asked: AtomicU64,
+    most: u64,
+}
+
+impl Meter for Asked {
+    fn elapsed(&self) -> Duration {
+        let asked = self.asked.fetch_add(1, Relaxed);
+        Duration::from_secs(if asked > self.most { 2 } else { 0 })
+    }
+}
+
+/// A limit of time was one of each scenario, and making a failure smaller had none.
+#[test]
+fn a_limit_covers_all_scenarios_and_making_a_failure_smaller() {
+    let run = |most: u64| {
+        let meter = Asked { asked: AtomicU64::new(0), most };
+        let budget = Budget::unlimited().meter(meter).time(Duration::from_secs(1));
+        explore(Queue::new)
+            .spec(Fifo::default())
+            .operations([Op::enqueue(1), Op::enqueue(2), Op::dequeue()])
+            .threads(2)
+            .length(2)
+            .budget(Arc::new(budget))
+            .run()
+    };
+    let mut ends = Vec::new();
+    for most in (0..).map(|n: u32| 1u64 << n) {
+        let outcome = run(most);
+        let end = match (&outcome.verdict, outcome.failure()) {
+            (Verdict::Undecided(why), _) => {
+                assert!(why.contains("the time limit of 1 s is spent"), "{why}");
+                "undecided"
+            }
+            (_, Some(failure)) => match &failure.minimised {
+                Minimised::Stopped(why) => {
+                    assert_eq!(why, "the time limit of 1 s is spent");
+                    assert!(outcome.to_string().contains("There may be a smaller program"));
+                    "stopped"
+                }
+                Minimised::Fully => "fully",
+                Minimised::NotAsked => panic!("{outcome}"),
+            },
+            _ => panic!("{outcome}"),
+        };
+        ends.push(end);
+        if end == "fully" {
+            break;
+        }
+    }
+    // More time leads further, and never back.
+    ends.dedup();
+    assert_eq!(ends, ["undecided", "stopped", "fully"]);
 }

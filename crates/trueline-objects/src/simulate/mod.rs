@@ -12,6 +12,7 @@
 mod domain;
 mod entries;
 mod families;
+mod generated;
 mod matrices;
 mod notation;
 pub mod program;
@@ -21,7 +22,8 @@ mod subject;
 mod tests;
 
 pub use entries::{Entry, Standing, all, find};
+pub use generated::Generated;
 pub use notation::wing_gong;
 pub use program::{Case, Program};
-pub use run::{Found, Generated, MOST_PROCESSES, Mode, Request, Simulated, Verdict, Watch};
+pub use run::{Found, MOST_PROCESSES, Mode, Request, Simulated, Verdict, Watch};
 pub use trueline_explore::harness::Minimised;

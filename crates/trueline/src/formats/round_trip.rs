@@ -169,6 +169,42 @@ fn wing_gong_round_trip() {
     assert!(written > 1_000, "{written}");
 }
 
+/// Several histories behind blank lines read back as each of them does alone.
+#[test]
+fn wing_gong_histories_behind_each_other_round_trip() {
+    let means = Means {
+        methods: &["enq", "deq"],
+        args: 1,
+        objects: true,
+        keys: false,
+        call_again: false,
+        spec: false,
+    };
+    let options = ReadOptions { format: Some(Format::WingGong), ..ReadOptions::default() };
+    let (mut several, mut random) = (0, Rng::new(19));
+    for _ in 0..500 {
+        let (mut texts, mut alone) = (Vec::new(), Vec::new());
+        for _ in 0..random.below(5) {
+            let history = random_history(&mut random, &means);
+            let mut bytes = Vec::new();
+            if !history.is_empty() && write(&history, Format::WingGong, &mut bytes).is_ok() {
+                alone.push(show(&read(&bytes[..], &options).unwrap().0));
+                texts.push(String::from_utf8(bytes).unwrap());
+            }
+        }
+        let separator = ["\n", "\n\n", "\n/* next */\n", "/* end */\n \n"][random.index(4)];
+        let joined = texts.join(separator);
+        match read_all(joined.as_bytes(), &options) {
+            Err(_) => assert!(texts.is_empty(), "{joined}"),
+            Ok((all, _)) => {
+                assert_eq!(all.iter().map(show).collect::<Vec<_>>(), alone, "{joined}");
+                several += usize::from(alone.len() > 1);
+            }
+        }
+    }
+    assert!(several > 100, "{several}");
+}
+
 #[test]
 fn calls_round_trip() {
     let means = Means {

@@ -215,6 +215,39 @@ fn wing_gong_notation() {
     check(Format::WingGong, "* nothing", "no operations: expected a line such as `Q Enq(5) A`");
 }
 
+/// Histories behind each other were read as one, with operations that seemed to follow each other.
+#[test]
+fn a_blank_line_separates_histories_of_wing_and_gong() {
+    let all = |input: &str| {
+        let options = ReadOptions { format: Some(Format::WingGong), ..ReadOptions::default() };
+        let histories = read_all(input.as_bytes(), &options).map(|(histories, _)| histories);
+        histories.map(|all| all.iter().map(History::len).collect::<Vec<_>>())
+    };
+    let one = "Q Enq(1) A\nQ Ok() A\n";
+    for (input, lengths) in [
+        (format!("\n\n{one}\n"), vec![1]),
+        (format!("{one}{one}"), vec![2]),
+        (format!("{one}\n{one}"), vec![1, 1]),
+        (format!("/* a */\n{one}/* b */\n \t\r\n\n/* c */\n\n{one}{one}\n"), vec![1, 2]),
+        // Comments are no blank lines, nor are those within them.
+        (format!("{one}/* a */\n/* b\n\n*/\n* c\n{one}"), vec![2]),
+        // What is open there stays so, and its process is free again.
+        (format!("Q Enq(1) A\n\n{one}"), vec![1, 1]),
+    ] {
+        assert_eq!(all(&input), Ok(lengths), "{input:?}");
+    }
+    assert!(all("\n\n/* nothing */\n").is_err());
+    check(
+        Format::WingGong,
+        "Q Enq(1) A\nQ Ok() A\n\nQ Deq() A\nQ Ok() A",
+        "4:1: found a second history behind a blank line: expected one; `trueline check` takes several",
+    );
+    // In any other format blank lines mean nothing.
+    let lines = format!("{}\n\n{}", Format::Calls.example(), "[3] call pop\n[3] return a\n");
+    let options = ReadOptions { format: Some(Format::Calls), ..ReadOptions::default() };
+    assert_eq!(read_all(lines.as_bytes(), &options).unwrap().0.len(), 1);
+}
+
 #[test]
 fn json_lines_of_events() {
     check(
