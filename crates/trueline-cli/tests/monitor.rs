@@ -5,9 +5,9 @@ mod common;
 use std::fs::OpenOptions;
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
-use std::thread;
-use std::time::Duration;
 
+#[cfg(target_os = "linux")]
+use common::await_read;
 use common::{Folder, command};
 use expect_test::expect;
 
@@ -239,7 +239,7 @@ fn every_kind_that_is_generated_is_fine_and_a_planted_violation_is_found() {
 }
 
 #[test]
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 fn a_file_that_grows_is_followed_until_an_interrupt() {
     let f = Folder::new().with("s.jsonl", GOOD);
     let mut child = command("monitor --follow s.jsonl")
@@ -247,7 +247,7 @@ fn a_file_that_grows_is_followed_until_an_interrupt() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    thread::sleep(Duration::from_millis(400));
+    await_read(&child, &f.path().join("s.jsonl"));
     let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(status.unwrap().success());
     let mut said = String::new();
@@ -260,7 +260,7 @@ fn a_file_that_grows_is_followed_until_an_interrupt() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    thread::sleep(Duration::from_millis(200));
+    await_read(&child, &f.path().join("s.jsonl"));
     let mut file = OpenOptions::new().append(true).open(f.path().join("s.jsonl")).unwrap();
     file.write_all(b"{\"process\":1,\"call\":\"deq\"}\n{\"process\":1,\"return\":1}\n").unwrap();
     let mut said = String::new();
