@@ -4,9 +4,10 @@ mod common;
 
 use std::fs::OpenOptions;
 use std::io::{Read, Write};
-use std::process::{Child, Command, Stdio};
-use std::thread;
+use std::process::{Command, Stdio};
 
+#[cfg(target_os = "linux")]
+use common::await_read;
 use common::{Folder, command};
 use expect_test::expect;
 
@@ -237,41 +238,6 @@ fn every_kind_that_is_generated_is_fine_and_a_planted_violation_is_found() {
     }
 }
 
-/// Waits for something to be so of a process, which must not end before.
-#[cfg(target_os = "linux")]
-fn wait_until(child: &mut Child, is_so: impl Fn(u32) -> bool) {
-    while !is_so(child.id()) {
-        assert_eq!(child.try_wait().unwrap(), None, "it ended too early");
-        thread::yield_now();
-    }
-}
-
-/// Whether a process handles SIGINT, the second signal.
-#[cfg(target_os = "linux")]
-fn catches_interrupts(id: u32) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
-    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
-    caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|m| m & 2 != 0)
-}
-
-/// Whether a process has this file open and has read so many bytes of it.
-#[cfg(target_os = "linux")]
-fn has_read(id: u32, name: &str, length: usize) -> bool {
-    let Ok(open) = std::fs::read_dir(format!("/proc/{id}/fd")) else { return false };
-    let of_file = |number: &str| {
-        let link = std::fs::read_link(format!("/proc/{id}/fd/{number}"));
-        link.is_ok_and(|path| path.file_name().is_some_and(|file| file == name))
-    };
-    let position = |number: &str| {
-        let info = std::fs::read_to_string(format!("/proc/{id}/fdinfo/{number}")).ok()?;
-        let position = info.lines().find_map(|line| line.strip_prefix("pos:"))?;
-        position.trim().parse::<usize>().ok()
-    };
-    let numbers = open.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let mut files = numbers.filter(|number| of_file(number));
-    files.any(|number| position(&number) == Some(length))
-}
-
 #[test]
 #[cfg(target_os = "linux")]
 fn a_file_that_grows_is_followed_until_an_interrupt() {
@@ -281,7 +247,7 @@ fn a_file_that_grows_is_followed_until_an_interrupt() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    wait_until(&mut child, |id| catches_interrupts(id));
+    await_read(&child, &f.path().join("s.jsonl"));
     let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(status.unwrap().success());
     let mut said = String::new();
@@ -294,7 +260,7 @@ fn a_file_that_grows_is_followed_until_an_interrupt() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    wait_until(&mut child, |id| has_read(id, "s.jsonl", GOOD.len()));
+    await_read(&child, &f.path().join("s.jsonl"));
     let mut file = OpenOptions::new().append(true).open(f.path().join("s.jsonl")).unwrap();
     file.write_all(b"{\"process\":1,\"call\":\"deq\"}\n{\"process\":1,\"return\":1}\n").unwrap();
     let mut said = String::new();

@@ -3,8 +3,8 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use expect_test::Expect;
@@ -29,7 +29,7 @@ impl Folder {
         self
     }
 
-    pub(crate) fn path(&self) -> &std::path::Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.0
     }
 
@@ -60,6 +60,27 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Waits until the child has read all that the file has, as the system tells. A child that is gone is not waited for.
+#[cfg(target_os = "linux")]
+pub(crate) fn await_read(child: &Child, file: &Path) {
+    let length = fs::metadata(file).unwrap().len();
+    let process = PathBuf::from(format!("/proc/{}", child.id()));
+    let position = || {
+        let open = fs::read_dir(process.join("fd")).ok()?.flatten();
+        let is_file = |path: PathBuf| path.file_name() == file.file_name();
+        let number = open.into_iter().find(|fd| fs::read_link(fd.path()).is_ok_and(is_file))?;
+        let info = fs::read_to_string(process.join("fdinfo").join(number.file_name())).ok()?;
+        info.lines().find_map(|line| line.strip_prefix("pos:"))?.trim().parse::<u64>().ok()
+    };
+    while position() != Some(length) {
+        let status = fs::read_to_string(process.join("stat")).unwrap_or_default();
+        if status.is_empty() || status.contains(") Z ") {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
     }
 }
 

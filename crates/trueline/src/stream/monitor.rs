@@ -187,6 +187,12 @@ impl<S: Spec> Monitor<S> {
         Tally { open, held: self.records.len() as u64, ..self.tally }
     }
 
+    /// How many engines there are, or were at the same time.
+    #[cfg(test)]
+    pub(super) fn engines(&self) -> usize {
+        self.engines.len()
+    }
+
     /// The name of the algorithm.
     pub fn algorithm(&self) -> &'static str {
         if self.algorithm == Algorithm::Saturate {

@@ -3,6 +3,8 @@
 //! Histories come from the generator, linearizable, and are then damaged at random: results change places, events move,
 //! returns are lost. They are small, so the thresholds of forgetting are, too, in tests.
 
+mod objects;
+
 use super::monitor::{Event, Monitor, Stopped};
 use crate::check::{Algorithm, Check};
 use crate::generate::{Plan, generate};

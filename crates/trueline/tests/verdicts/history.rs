@@ -442,3 +442,41 @@ pub(crate) fn wing_gong(history: &History, random: &mut Rng) -> Option<String> {
     }
     Some(text)
 }
+
+/// Rows of method, value, start and end, and whether they must be refused: -1 means nil where it comes out, so that it must not
+/// go in. `None` where the format has no words for it.
+pub(crate) fn intervals(subject: &Subject, history: &History) -> Option<(String, bool)> {
+    let kind = &subject.starts[0].kind;
+    let fits = matches!(kind, Kind::Container { capacity: None, .. } | Kind::Register | Kind::Set);
+    if history.objects > 1 || !fits {
+        return None;
+    }
+    let whole = |value: &V| value.whole().and_then(|n| i64::try_from(n).ok());
+    let (mut text, mut is_refused) = (String::new(), false);
+    for o in history.operations.iter().filter(|o| o.end != End::Failed) {
+        let End::Returned(result) = &o.end else { return None };
+        let values = match (kind, o.args.as_slice(), result) {
+            (Kind::Set, [value], V::Bool(done)) => {
+                format!("{} {}", whole(value)?, u8::from(*done))
+            }
+            (Kind::Set, ..) => return None,
+            (_, [value], _) => {
+                let value = whole(value)?;
+                is_refused |= value == -1;
+                value.to_string()
+            }
+            (_, [], V::Nil) => "-1".into(),
+            (_, [], value) => whole(value)?.to_string(),
+            _ => return None,
+        };
+        // Other names of these have other meanings in this format.
+        let method = match (kind, o.method) {
+            (Kind::Set, method) => method,
+            (_, "insert") => "push",
+            (_, "remove") => "pop",
+            (_, method) => method,
+        };
+        text += &format!("{method} {values} {} {}\n", o.call, o.over);
+    }
+    Some((text, is_refused))
+}

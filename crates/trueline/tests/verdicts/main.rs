@@ -7,7 +7,7 @@ mod model;
 mod subjects;
 mod value;
 
-use trueline::formats::{self, EventReader, Happening, Keys, ReadOptions};
+use trueline::formats::{self, EventReader, Format, Happening, Keys, ReadOptions};
 use trueline::history::{Args, Part};
 use trueline::rng::{self, Rng};
 use trueline::spec::{self, Named};
@@ -28,13 +28,25 @@ fn case(seed: u64) -> (Rng, Subject, History, bool) {
     (random, subject, history, expected)
 }
 
-/// What `check` says of a text; the error is the message.
-fn verdict(text: &str, spec: &Named, algorithm: Algorithm) -> Result<Option<bool>, String> {
-    let keys = if spec.takes_keys() { Keys::Arguments } else { Keys::No };
+/// What a text says to a reader that knows the specification.
+fn read(text: &str, spec: &Named, keys: bool) -> Result<trueline::History, String> {
+    let keys = match (keys, spec.takes_keys()) {
+        (true, _) => Keys::Yes,
+        (false, true) => Keys::Arguments,
+        (false, false) => Keys::No,
+    };
     let options = ReadOptions { format: None, keys };
-    let (history, _) = formats::read(text.as_bytes(), &options).map_err(|e| e.to_string())?;
+    formats::read(text.as_bytes(), &options).map(|(history, _)| history).map_err(|e| e.to_string())
+}
+
+/// What `check` says of a history; the error is the message.
+fn verdict(
+    history: &trueline::History,
+    spec: &Named,
+    algorithm: Algorithm,
+) -> Result<Option<bool>, String> {
     let outcome =
-        spec.check(&history, algorithm, &Budget::unlimited()).map_err(|e| e.to_string())?;
+        spec.check(history, algorithm, &Budget::unlimited()).map_err(|e| e.to_string())?;
     Ok(match outcome.verdict {
         Verdict::Linearizable(_) => Some(true),
         Verdict::Violation(_) => Some(false),
@@ -46,7 +58,7 @@ fn verdict(text: &str, spec: &Named, algorithm: Algorithm) -> Result<Option<bool
 fn check_agrees_with_a_search_that_shares_no_code() {
     let seeds = rng::seeds(3_000);
     let cases = seeds.cases();
-    let (mut good, mut texts) = (0, 0);
+    let (mut good, mut texts, mut converted) = (0, 0, 0);
     for seed in seeds {
         let (mut random, subject, history, expected) = case(seed);
         good += u64::from(expected);
@@ -57,19 +69,40 @@ fn check_agrees_with_a_search_that_shares_no_code() {
             history::calls(&subject, &history, &mut random),
             history::wing_gong(&history, &mut random),
         ];
+        if let Some((text, is_refused)) = history::intervals(&subject, &history)
+            && !text.is_empty()
+        {
+            texts += 1;
+            let said = read(&text, &spec, false);
+            assert_eq!(said.is_err(), is_refused, "seed {seed}: {said:?}\n{text}");
+            let said = said.and_then(|history| verdict(&history, &spec, Algorithm::Auto));
+            assert!(is_refused || said == Ok(Some(expected)), "seed {seed}: {said:?}\n{text}");
+        }
         for text in all.into_iter().flatten().filter(|_| !history.operations.is_empty()) {
             texts += 1;
-            let said = verdict(&text, &spec, Algorithm::Auto);
             let why = format!("seed {seed}: {}\n{text}", subject.name);
+            let history = read(&text, &spec, false).unwrap_or_else(|e| panic!("{e}: {why}"));
+            let said = verdict(&history, &spec, Algorithm::Auto);
             assert_eq!(said, Ok(Some(expected)), "{why}");
             // An algorithm that was named need not fit.
             let (algorithm, name, _) = Algorithm::ALL[random.index(Algorithm::ALL.len())];
-            let said = verdict(&text, &spec, algorithm);
+            let said = verdict(&history, &spec, algorithm);
             let is_right = said == Ok(Some(expected)) || said == Ok(None);
             assert!(is_right, "{name}: {said:?}, not {expected}: {why}");
+            // What is converted says the same, or is refused.
+            let format = Format::ALL[random.index(Format::ALL.len())];
+            let mut written = Vec::new();
+            if formats::write(&history, format, &mut written).is_ok() {
+                converted += 1;
+                let written = String::from_utf8(written).unwrap();
+                let keys = history.parts().iter().any(|part| !part.key.is_nil());
+                let again = read(&written, &spec, keys);
+                let said = again.and_then(|again| verdict(&again, &spec, Algorithm::Auto));
+                assert_eq!(said, Ok(Some(expected)), "converted to {format}:\n{written}{why}");
+            }
         }
     }
-    println!("{cases} histories in {texts} texts, {good} of them linearizable");
+    println!("{cases} histories in {texts} texts, {converted} converted; {good} linearizable");
     assert!(good > cases / 10 && good < cases * 9 / 10, "one-sided: {good} of {cases}");
 }
 

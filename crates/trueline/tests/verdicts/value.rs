@@ -43,6 +43,7 @@ pub(crate) fn pool() -> Vec<V> {
         V::Num(-10_500),
         V::Num(-9_500),
         whole(-2),
+        whole(-1),
         V::Num(-250),
         whole(0),
         V::Num(1),
