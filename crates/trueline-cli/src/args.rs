@@ -190,7 +190,7 @@ pub(crate) struct MonitorArgs {
     #[arg(long, default_value = "exact")]
     pub(crate) algorithm: Online,
 
-    /// The format of the stream; only json-lines can be read as it comes
+    /// The format of the stream: json-lines, or snapshot-actions for a simple history of a snapshot object
     #[arg(long, default_value = "json-lines", value_parser = stream_format)]
     pub(crate) format: Format,
 
@@ -243,9 +243,9 @@ impl From<Online> for trueline::stream::Algorithm {
 
 fn stream_format(text: &str) -> Result<Format, String> {
     match text.parse::<Format>() {
-        Ok(Format::JsonLines) => Ok(Format::JsonLines),
+        Ok(format @ (Format::JsonLines | Format::SnapshotActions)) => Ok(format),
         Ok(other) => Err(format!(
-            "{other} can not be read as it comes: expected json-lines ('trueline convert FILE --to json-lines' makes it)"
+            "{other} can not be read as it comes: expected json-lines ('trueline convert FILE --to json-lines' makes it), or snapshot-actions"
         )),
         Err(unknown) => Err(unknown.to_string()),
     }

@@ -1,4 +1,9 @@
 //! `trueline verify`: models in, verdicts out.
+//!
+//! The work is done by a thread of its own ([`attend`]). Should it not come to an end where a limit is reached, it is left alone, and the
+//! process ends without it: so a limit holds for everything, and memory is left to the system rather than freed.
+
+mod attend;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,9 +12,10 @@ use std::time::Instant;
 use std::{fs, thread};
 
 use trueline::Budget;
-use trueline_model::engine::{self, Options, Property, Simple, Verdict};
+use trueline_model::engine::{self, Options, Progress, Property, Report, Simple, Verdict};
+use trueline_model::interpret::{self, Note, Rejected};
 use trueline_model::program::Program;
-use trueline_model::{Model, Semantics, interpret, library, report};
+use trueline_model::{Model, Semantics, library, report};
 use trueline_report::{Look, bytes, count};
 
 use crate::again::{self, Again};
@@ -24,6 +30,7 @@ pub(crate) fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
     }
     let mut out = Output::new();
     let mut exit = Exit::Holds;
+    attend::catch_signals()?;
     for name in &args.models {
         match verify(name, args) {
             Ok((text, ended)) => {
@@ -53,6 +60,7 @@ fn source(name: &str) -> Result<String, String> {
 
 fn verify(name: &str, args: &VerifyArgs) -> Result<(String, Exit), String> {
     let start = Instant::now();
+    let budget = Arc::new(args.limits.limits().budget());
     let source = source(name)?;
     let mut model = Model::parse(&source).map_err(|error| error.render(name, &source))?;
     for (parameter, value) in &args.set {
@@ -77,9 +85,15 @@ fn verify(name: &str, args: &VerifyArgs) -> Result<(String, Exit), String> {
             "{name}: --histories simple is for snapshot objects: expected `spec snapshot` in the model"
         ));
     }
-    let budget = args.limits.limits().budget();
     let options = options(args);
     let pulse = options.pulse.clone();
+    let work = Work {
+        model: model.clone(),
+        semantics,
+        program: program.clone(),
+        options,
+        progress: args.progress,
+    };
     let say = || {
         let states = pulse.states.load(Ordering::Relaxed);
         let rate = states as f64 / budget.elapsed().as_secs_f64().max(1e-3);
@@ -88,37 +102,44 @@ fn verify(name: &str, args: &VerifyArgs) -> Result<(String, Exit), String> {
         let states = count(states, "state");
         format!("verifying, {states}, {} a second, depth {depth}, {memory}, {name}", rate as u64)
     };
-    let verified = progress::during(say, || engine::verify(&program, &options, &budget));
-    if let Verdict::Refused(why) = &verified.verdict {
+    let found = progress::during(say, || attend::attend(&budget, &pulse, move |b| work.run(b)))
+        .map_err(|error| format!("{name}: {error}"))?;
+    let mut found = found.unwrap_or_else(|reason| Found::nothing(reason, &pulse));
+    if let Verdict::Refused(why) = &found.report.verdict {
         return Err(format!("{name}: {why}"));
     }
-    let mut found = Vec::new();
-    if args.progress && !matches!(verified.verdict, Verdict::Violation(_)) {
-        let say = || format!("checking progress, {name}");
-        found = progress::during(say, || check_progress(&model, &program, &budget));
+    if let Some(why) = &found.mismatch {
+        return Err(format!("{name}: a counterexample was found and not accepted: {why}"));
     }
-    // A counterexample is shown only after the interpreter, which shares nothing with the engine, has accepted it.
-    if let Verdict::Violation(found) = &verified.verdict {
-        interpret::replay(&model, semantics, &program, found).map_err(|error| {
-            format!("{name}: a counterexample was found and not accepted: {error}")
-        })?;
+    if let Verdict::Unknown(reason) = &mut found.report.verdict
+        && let Some(rest) = reason.strip_prefix("cancelled")
+    {
+        *reason = format!("interrupted{rest}");
+    }
+    if let (Verdict::Unknown(reason), Some(path)) = (&mut found.report.verdict, &args.checkpoint)
+        && path.exists()
+    {
+        *reason = format!("{reason}; go on with --resume {}", path.display());
     }
     let settings: Vec<(String, i32)> =
         model.parameters().iter().map(|p| (p.name.clone(), p.value)).collect();
     let again = again(name, args);
-    let unchecked = if found.is_empty() { model.properties() } else { Vec::new() };
+    let unchecked = if found.progress.is_empty() { model.properties() } else { Vec::new() };
     let restriction = restriction(args);
     let case = report::Case {
         file: name,
         settings: &settings,
         program: &program,
-        report: &verified,
+        report: &found.report,
         restriction: restriction.as_deref(),
-        progress: &found,
+        notes: &found.notes,
+        progress: &found.progress,
+        progress_notes: &found.progress_notes,
         unchecked: &unchecked,
-        unchecked_because: match args.progress {
-            true => "a violation was found before",
-            false => "--progress checks what the model declares as a property",
+        unchecked_because: match (args.progress, &found.report.verdict) {
+            (true, Verdict::Unknown(_)) => "a limit was reached before",
+            (true, _) => "a violation was found before",
+            (false, _) => "--progress checks what the model declares as a property",
         },
         algorithm: &algorithm(args),
         seconds: start.elapsed().as_secs_f64(),
@@ -138,6 +159,84 @@ fn verify(name: &str, args: &VerifyArgs) -> Result<(String, Exit), String> {
         quiet: args.output.quiet,
     };
     Ok((report::text(&case, &look).render(output::wants_color(args.output.drawing.color)), exit))
+}
+
+/// What is to be done for one model.
+struct Work {
+    model: Model,
+    semantics: Semantics,
+    program: Arc<Program>,
+    options: Options,
+    progress: bool,
+}
+
+/// What came out.
+struct Found {
+    report: Report,
+    /// What the steps of the counterexample did.
+    notes: Vec<Note>,
+    progress: Vec<(String, engine::ProgressReport)>,
+    progress_notes: Vec<Vec<Note>>,
+    /// Why the counterexample is none.
+    mismatch: Option<String>,
+}
+
+impl Found {
+    /// The work did not come to an end.
+    fn nothing(reason: String, pulse: &engine::Pulse) -> Found {
+        let mut report = Report::unknown(reason);
+        report.states = pulse.states.load(Ordering::Relaxed);
+        report.depth = pulse.depth.load(Ordering::Relaxed);
+        report.bytes = pulse.bytes.load(Ordering::Relaxed);
+        let (progress, progress_notes) = (Vec::new(), Vec::new());
+        Found { report, notes: Vec::new(), progress, progress_notes, mismatch: None }
+    }
+}
+
+impl Work {
+    fn run(self, budget: &Budget) -> Found {
+        let Work { model, semantics, program, options, progress } = self;
+        let report = engine::verify(&program, &options, budget);
+        let mut found = Found {
+            report,
+            notes: Vec::new(),
+            progress: Vec::new(),
+            progress_notes: Vec::new(),
+            mismatch: None,
+        };
+        // A counterexample is shown only after the interpreter, which shares nothing with the engine, has accepted it.
+        match &found.report.verdict {
+            Verdict::Violation(shown) => {
+                match interpret::explain(&model, semantics, &program, shown, budget) {
+                    Ok(notes) => found.notes = notes,
+                    Err(Rejected::Mismatch(why)) => found.mismatch = Some(why),
+                    Err(Rejected::Spent(spent)) => {
+                        found.report.verdict = Verdict::Unknown(format!(
+                            "{spent}; a violation was found, but there was no time left to confirm it"
+                        ));
+                    }
+                }
+                return found;
+            }
+            Verdict::WrongPoints(shown) => {
+                let steps = &shown.trace.steps;
+                let notes = interpret::follow(&model, semantics, &program, steps, budget);
+                found.notes = notes.unwrap_or_default();
+            }
+            Verdict::Verified | Verdict::Unknown(_) | Verdict::Refused(_) => {}
+        }
+        if progress {
+            found.progress = check_progress(&model, &program, budget);
+            let notes = |(_, report): &(String, engine::ProgressReport)| {
+                let Progress::Fails(lasso) = &report.progress else { return Vec::new() };
+                let run: Vec<_> = lasso.stem.iter().chain(&lasso.cycle).cloned().collect();
+                let notes = interpret::follow(&model, semantics, &program, &run, budget);
+                notes.unwrap_or_default()
+            };
+            found.progress_notes = found.progress.iter().map(notes).collect();
+        }
+        found
+    }
 }
 
 /// The progress properties that the model asks for; freedom from deadlock in any case.
@@ -176,6 +275,7 @@ fn options(args: &VerifyArgs) -> Options {
             walks: args.walks,
             settles_at_scans: args.semantics == SemanticsArg::Pat,
         }),
+        leaves_tables: true,
         ..Options::default()
     }
 }

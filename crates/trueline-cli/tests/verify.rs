@@ -129,7 +129,7 @@ const STUCK: &str = "\
 object Stuck
 shared N: 0..3
 op f() { await N == 1 }
-spec { f() { } }
+spec { f() { await false } }
 client { procs 2; ops 1 }
 property deadlock_free
 ";
@@ -182,4 +182,149 @@ fn a_client_of_literal_numbers_shows_its_bound() {
     assert!(run.stdout.contains(some) && run.stdout.contains(endless), "{}", run.stdout);
     let run = f.run("verify counter --set procs=3");
     assert!(run.stdout.contains("\n  3 processes, "), "{}", run.stdout);
+}
+
+const TWO_LOCKS: &str = "\
+object Two
+shared L: lock, M: lock
+op f() { lock(L); lock(M); unlock(M); unlock(L) }
+op g() { lock(M); lock(L); unlock(L); unlock(M) }
+spec { f() { }
+g() { } }
+client { procs 2; ops 1 }
+";
+
+#[test]
+fn a_deadlock_is_a_violation_without_being_asked_for() {
+    let f = Folder::new().with("two.tl", TWO_LOCKS);
+    let run = f.run("verify two.tl");
+    assert_eq!(run.code, 1, "{}{}", run.stdout, run.stderr);
+    assert!(run.stdout.contains(": deadlock: nobody can take a step"), "{}", run.stdout);
+    assert!(run.stdout.contains("P0 waits for ever in f, line 3: lock(M)"), "{}", run.stdout);
+    let run = f.run("verify two.tl --json");
+    let object: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(object["verdict"], "violation");
+    assert_eq!(object["deadlock"], "checked");
+    assert_eq!(object["explanation"]["waiting"].as_array().unwrap().len(), 2);
+    let run = f.run("verify afek-unbounded-snapshot --set procs=2 --histories simple");
+    assert!(run.stdout.contains("not checked: deadlock"), "{}", run.stdout);
+}
+
+#[test]
+fn a_property_that_holds_within_a_bound_says_so() {
+    let push = "object P\nshared X: 0..9\nop inc() { local x: 0..9\nloop { x = X; if cas(X, x, (x + 1) % 9) { return } } }\n\
+                spec { inc() { } }\nclient { procs 2; ops 1 }\n\
+                property returns: always (call inc implies eventually return inc) under weak fairness\n";
+    let f = Folder::new()
+        .with("bounded.tl", push)
+        .with("endless.tl", push.replace("ops 1", "ops unbounded"));
+    let run = f.run("verify bounded.tl --progress");
+    let told = "returns: holds with 2 processes, 1 operation each; with operations without end it may fail";
+    assert!(run.code == 0 && run.stdout.contains(told), "{}", run.stdout);
+    let run = f.run("verify endless.tl --progress");
+    assert!(run.code == 1 && run.stdout.contains("returns: fails"), "{}", run.stdout);
+}
+
+#[test]
+fn every_step_shows_its_line_what_it_read_and_what_changed() {
+    let model = "\
+object Stack
+node Node { v: 1..2; next: Node }
+shared Top: Node
+op push(v: 1..2) {
+  local n: Node = new Node{v: v}, t: Node
+  loop {
+    t = Top
+    n.next = t
+    if cas(Top, t, n) { return }
+  }
+}
+op pop() -> (1..2)? {
+  local t: Node, n: Node
+  t = Top
+  if t == null { return none }
+  n = t.next
+  Top = n
+  return t.v
+}
+spec stack
+client { role pusher 1 { push(1) }; role popper 2 { pop }; ops 1; heap 3 gc }
+";
+    let f = Folder::new().with("stack.tl", model.replace("(1..2)?", "1..2?"));
+    let run = f.run("verify stack.tl --ascii --width 120 --threads 1");
+    assert_eq!(run.code, 1, "{}{}", run.stdout, run.stderr);
+    for told in [
+        "7: t = Top",
+        "Top is null",
+        "cas succeeds",
+        "t=#1",
+        "Top=#1",
+        "nothing explains -> 1; possible: -> none",
+    ] {
+        assert!(run.stdout.contains(told), "{told}: {}", run.stdout);
+    }
+    let run = f.run("verify stack.tl --json");
+    let object: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    let steps = object["explanation"]["steps"].as_array().unwrap();
+    let cas = steps.iter().find(|step| step["accesses"][0]["kind"] == "cas").unwrap();
+    assert_eq!(cas["accesses"][0]["succeeded"], true);
+    assert_eq!(cas["accesses"][0]["place"], "Top");
+    assert_eq!(cas["line"], 9);
+    assert_eq!(cas["changed"]["shared"]["Top"], "#1");
+    assert_eq!(steps.last().unwrap()["possible"][0], "none");
+}
+
+/// The choices of a loop have no end: nothing but the limit ends this.
+#[test]
+fn a_limit_ends_what_does_not_look_at_it() {
+    let picks: String =
+        (0..9).map(|i| format!("local a{i}: 0..9\na{i} = choose(0, 9)\n")).collect();
+    let model = format!(
+        "object W\nshared X: 0..1\nop f() -> 0..1 {{ {picks} X = (a0 + a1 + a2 + a3 + a4 + a5 + a6 + a7 + a8) % 2\nreturn X }}\n\
+         spec {{ f() {{ return choose(0, 1) }} }}\nclient {{ procs 2; ops 1 }}\n"
+    );
+    let f = Folder::new().with("wide.tl", model);
+    for flags in ["", "--reduction none", "--progress", "--checkpoint kept"] {
+        let run = f.run(&format!("verify wide.tl --timeout 100ms -q {flags}"));
+        assert_eq!(run.code, 3, "{flags}: {}{}", run.stdout, run.stderr);
+        assert!(run.stdout.contains("the time limit of 0.1 s is spent"), "{}", run.stdout);
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_signal_ends_in_unknown_with_a_checkpoint() {
+    use std::process::{Command, Stdio};
+    for (signal, bit) in [("INT", 2), ("TERM", 15)] {
+        let f = Folder::new();
+        let child = common::command(
+            "verify afek-bounded-snapshot --set procs=12 --set ops=8 --checkpoint kept",
+        )
+        .current_dir(f.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+        // From when on the signal is caught is what the system says, and until then nothing is sent.
+        let status = format!("/proc/{}/status", child.id());
+        let caught = || {
+            let status = std::fs::read_to_string(&status).unwrap_or_default();
+            let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+            let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+            mask.is_some_and(|mask| mask >> (bit - 1) & 1 == 1)
+        };
+        while !caught() {
+            std::thread::yield_now();
+        }
+        let id = child.id().to_string();
+        let sent = Command::new("kill").args([&format!("-{signal}"), &id]).status().unwrap();
+        assert!(sent.success());
+        let output = child.wait_with_output().unwrap();
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(3), "{signal}: {stdout}");
+        assert!(stdout.contains(": interrupted; "), "{signal}: {stdout}");
+        assert!(f.path().join("kept").exists(), "{signal}");
+        let run = f.run("verify afek-bounded-snapshot --set procs=12 --set ops=8 --resume kept --timeout 1ms -q");
+        assert_eq!(run.code, 3, "{}", run.stderr);
+    }
 }

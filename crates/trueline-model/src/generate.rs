@@ -2,7 +2,8 @@
 //!
 //! A model has two small shared variables, perhaps an owner, and two operations of a few random statements. Its
 //! specification is the same operations, each done at once: whether the object is linearizable depends on how
-//! its steps interleave, and many are not. The same seed gives the same text.
+//! its steps interleave, and many are not. [`varied`] models also have loops of local steps and of choices, loops that try again, locks that are taken in
+//! any order, and nodes that are freed, some of them too early. The same seed gives the same text.
 
 use std::fmt::Write;
 
@@ -10,11 +11,31 @@ use trueline::rng::Rng;
 
 /// The text of a random model.
 pub fn model(seed: u64) -> String {
+    write(seed, false)
+}
+
+/// The text of a random model with loops, locks and nodes.
+pub fn varied(seed: u64) -> String {
+    write(seed, true)
+}
+
+fn write(seed: u64, varied: bool) -> String {
     let mut dice = Rng::new(seed);
     let processes = if dice.below(4) == 0 { 3 } else { 2 };
     let operations = if processes == 2 && dice.below(4) == 0 { 2 } else { 1 };
-    let shape =
-        Shape { owner: dice.below(3) == 0, waits: dice.below(5) == 0, chooses: dice.below(4) == 0 };
+    let mut shape = Shape {
+        owner: dice.below(3) == 0,
+        waits: dice.below(5) == 0,
+        chooses: dice.below(4) == 0,
+        loops: false,
+        locks: false,
+        nodes: false,
+    };
+    if varied {
+        shape.loops = dice.below(2) == 0;
+        shape.locks = dice.below(3) == 0;
+        shape.nodes = dice.below(3) == 0;
+    }
     let bodies: Vec<Vec<Statement>> = (0..2)
         .map(|_| {
             let length = if operations == 2 || processes == 3 { 2 } else { 3 };
@@ -28,28 +49,45 @@ pub fn model(seed: u64) -> String {
         .collect();
     let mut out = String::from("object Random\n\n");
     let owner = if shape.owner { ", o: pid" } else { "" };
-    let _ = writeln!(out, "shared x: 0..2, y: 0..2{owner}\n");
+    let locks = if shape.locks { ", l: lock, m: lock" } else { "" };
+    if shape.nodes {
+        out.push_str("node N { v: 0..2 }\n");
+    }
+    let nodes = if shape.nodes { ", p: N" } else { "" };
+    let _ = writeln!(out, "shared x: 0..2, y: 0..2{owner}{locks}{nodes}\n");
     for (name, body) in ["f", "g"].iter().zip(&bodies) {
         let argument = if *name == "f" { "" } else { "a: 0..1" };
-        let _ = writeln!(out, "op {name}({argument}) -> 0..2 {{\n  local r: 0..2, s: 0..2");
+        let node = if shape.nodes { ", n: N" } else { "" };
+        let _ = writeln!(out, "op {name}({argument}) -> 0..2 {{\n  local r: 0..2, s: 0..2{node}");
         body.iter().for_each(|s| write_statement(&mut out, s, 1, *name == "g", false));
         out.push_str("  return r\n}\n\n");
     }
-    let _ = writeln!(out, "spec {{\n  state x: 0..2, y: 0..2{owner}");
+    // What the node holds, and one; 0 where there is none.
+    let held = if shape.nodes { ", q: 0..3" } else { "" };
+    let _ = writeln!(out, "spec {{\n  state x: 0..2, y: 0..2{owner}{held}");
     for (name, body) in ["f", "g"].iter().zip(&bodies) {
         let argument = if *name == "f" { "" } else { "a" };
         let _ = writeln!(out, "  {name}({argument}) {{\n    local r: 0..2, s: 0..2");
         body.iter().for_each(|s| write_statement(&mut out, s, 2, *name == "g", true));
         out.push_str("    return r\n  }\n");
     }
-    let _ = writeln!(out, "}}\n\nclient {{ procs {processes}; ops {operations} }}");
+    let heap = match (shape.nodes, dice.below(4)) {
+        (false, _) => "",
+        (true, 0) => "; heap 9 recycle",
+        (true, _) => "; heap 9 reuse",
+    };
+    let _ = writeln!(out, "}}\n\nclient {{ procs {processes}; ops {operations}{heap} }}");
     out
 }
 
+#[derive(Clone, Copy)]
 struct Shape {
     owner: bool,
     waits: bool,
     chooses: bool,
+    loops: bool,
+    locks: bool,
+    nodes: bool,
 }
 
 enum Statement {
@@ -64,6 +102,20 @@ enum Statement {
     If(&'static str, u64, Vec<Statement>, Vec<Statement>),
     Either(Vec<Statement>, Vec<Statement>),
     Wait(&'static str, u64),
+    /// Counts a local up.
+    Count(&'static str),
+    /// Goes round until it chooses to stop; in one step if true.
+    Wander(&'static str, bool),
+    /// Reads again in each round but one.
+    Reread(&'static str, &'static str),
+    /// A `cas` that is tried until it succeeds.
+    Retry(&'static str, &'static str, Operand),
+    Locked(&'static str, Vec<Statement>),
+    Push(Operand),
+    Peek(&'static str),
+    Take(&'static str),
+    /// Frees the node and leaves it where it is.
+    FreeTooEarly,
 }
 
 enum Operand {
@@ -91,6 +143,33 @@ fn statement(dice: &mut Rng, shape: &Shape, depth: u32) -> Statement {
     let block = |dice: &mut Rng| -> Vec<Statement> {
         (0..1 + dice.below(2)).map(|_| statement(dice, shape, depth.saturating_sub(1))).collect()
     };
+    // Inside `atomic` a loop is a `while` without `break`.
+    let straight = Shape { loops: false, ..*shape };
+    let atomic = |dice: &mut Rng| -> Vec<Statement> {
+        (0..1 + dice.below(2))
+            .map(|_| statement(dice, &straight, depth.saturating_sub(1)))
+            .collect()
+    };
+    if shape.loops && dice.below(4) == 0 {
+        return match dice.below(5) {
+            0 => Statement::Count(pick(dice, &locals)),
+            1 => Statement::Wander(pick(dice, &locals), false),
+            2 => Statement::Wander(pick(dice, &locals), true),
+            3 => Statement::Reread(pick(dice, &locals), pick(dice, &shared)),
+            _ => Statement::Retry(pick(dice, &shared), pick(dice, &locals), operand(dice)),
+        };
+    }
+    if shape.locks && depth > 0 && dice.below(3) == 0 {
+        return Statement::Locked(pick(dice, &["l", "m"]), block(dice));
+    }
+    if shape.nodes && dice.below(3) == 0 {
+        return match dice.below(7) {
+            0 | 1 => Statement::Push(operand(dice)),
+            2 | 3 => Statement::Peek(pick(dice, &locals)),
+            4 | 5 => Statement::Take(pick(dice, &locals)),
+            _ => Statement::FreeTooEarly,
+        };
+    }
     match dice.below(if depth > 0 { 14 } else { 7 }) {
         0 | 1 => Statement::Read(pick(dice, &locals), pick(dice, &shared)),
         2 | 3 => Statement::Write(pick(dice, &shared), operand(dice)),
@@ -98,7 +177,7 @@ fn statement(dice: &mut Rng, shape: &Shape, depth: u32) -> Statement {
         5 => Statement::Cas(pick(dice, &shared), pick(dice, &locals), operand(dice)),
         6 if shape.owner => Statement::Own,
         6 => Statement::Swap(pick(dice, &locals), pick(dice, &shared)),
-        7 | 8 => Statement::Atomic(block(dice)),
+        7 | 8 => Statement::Atomic(atomic(dice)),
         9 | 10 => Statement::If(pick(dice, &locals), dice.below(3), block(dice), block(dice)),
         11 if shape.chooses => Statement::Either(block(dice), block(dice)),
         12 if shape.waits => Statement::Wait(pick(dice, &shared), dice.below(3)),
@@ -139,6 +218,69 @@ fn write_statement(out: &mut String, statement: &Statement, depth: usize, arg: b
                 format!("if true {{ local t: 0..2 = {shared}; {shared} = {local}; {local} = t }}")
             }
             false => format!("{local} = swap({shared}, {local})"),
+        }),
+        Statement::Count(local) => line(format!("while {local} < 2 {{ {local} = {local} + 1 }}")),
+        Statement::Wander(local, atomic) => {
+            let next = format!("{local} = ({local} + 1) % 3");
+            line(match (spec, atomic) {
+                (_, true) => {
+                    let body = format!(
+                        "while {local} < 2 {{ either {{ {local} = 2 }} or {{ y = (y + 1) % 3 }} }}"
+                    );
+                    let word = if spec { "if true" } else { "atomic" };
+                    format!("{word} {{ {body} }}")
+                }
+                (true, false) => {
+                    format!("while true {{ either {{ break }} or {{ {next} }} }}")
+                }
+                (false, false) => format!("loop {{ either {{ break }} or {{ {next} }} }}"),
+            });
+        }
+        Statement::Reread(local, shared) => line(match spec {
+            true => format!("{local} = {shared}"),
+            false => format!("for i in 0..2 {{ if i != 1 {{ {local} = {shared} }} }}"),
+        }),
+        Statement::Retry(shared, local, value) => {
+            let value = show(value, arg);
+            line(match spec {
+                true => {
+                    format!(
+                        "if {shared} != {local} {{ {local} = {shared} }}\n{margin}{shared} = {value}"
+                    )
+                }
+                false => {
+                    format!(
+                        "loop {{ if cas({shared}, {local}, {value}) {{ break }} {local} = {shared} }}"
+                    )
+                }
+            });
+        }
+        Statement::Locked(lock, block) => {
+            line(if spec { "if true {".to_string() } else { format!("lock({lock})") });
+            block.iter().for_each(|s| write_statement(out, s, depth + 1, arg, spec));
+            let end = if spec { "}".to_string() } else { format!("unlock({lock})") };
+            let _ = writeln!(out, "{margin}{end}");
+        }
+        Statement::Push(value) => {
+            let value = show(value, arg);
+            line(match spec {
+                true => format!("q = {value} + 1"),
+                false => format!("n = new N{{v: {value}}}\n{margin}p = n"),
+            });
+        }
+        Statement::Peek(local) => line(match spec {
+            true => format!("if q > 0 {{ {local} = q - 1 }}"),
+            false => format!("n = p\n{margin}if n != null {{ {local} = n.v }}"),
+        }),
+        Statement::Take(local) => line(match spec {
+            true => format!("if q > 0 {{ {local} = q - 1; q = 0 }}"),
+            false => {
+                format!("n = swap(p, null)\n{margin}if n != null {{ {local} = n.v; free(n) }}")
+            }
+        }),
+        Statement::FreeTooEarly => line(match spec {
+            true => "if true { local t: 0..2 = x; x = t }".to_string(),
+            false => format!("n = p\n{margin}if n != null {{ free(n) }}"),
         }),
         Statement::Own => line("o = me".to_string()),
         Statement::Wait(shared, value) => line(format!("await {shared} != {value}")),

@@ -166,8 +166,11 @@ pub enum Reclaim {
     /// When nothing refers to it.
     Collected,
     /// When [`Stmt::Free`] says so, whoever still refers to it: the ABA problem can be shown. Nodes that nothing
-    /// refers to and that were never freed are leaked, and counted as free.
+    /// refers to and that were never freed are leaked, and counted as free. To read or write a node that was freed and not made again is an
+    /// error.
     Freed,
+    /// The same, but a node that was freed may still be read and written: memory that is never given back to the system.
+    Recycled,
 }
 
 /// What a process calls.
@@ -313,7 +316,7 @@ pub enum Stmt {
     Pick(Place, i32, i32),
     /// Makes a node: the place becomes a pointer to it; its fields have their first values but those given.
     New(Place, NodeId, Vec<(VarId, Expr)>),
-    /// Gives the node back (only for [`Reclaim::Freed`]); its fields keep their values. Null, and a node that is free already, are errors.
+    /// Gives the node back (not for [`Reclaim::Collected`]); its fields keep their values. Null, and a node that is free already, are errors.
     Free(NodeId, Expr),
     /// Goes no further on this branch unless true.
     Await(Expr),

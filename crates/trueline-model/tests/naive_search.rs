@@ -12,7 +12,11 @@ use trueline_model::{Model, Semantics, generate};
 fn all_reductions_agree_with_a_naive_search() {
     let (mut verified, mut violations, mut skipped) = (0, 0, 0);
     for seed in rng::seeds(60) {
-        let source = generate::model(seed);
+        // One in three is as plain as can be, so that what is found there is small.
+        let source = match seed % 3 {
+            0 => generate::model(seed),
+            _ => generate::varied(seed),
+        };
         let model = Model::parse(&source)
             .unwrap_or_else(|error| panic!("seed {seed}: {}", error.render("random.tl", &source)));
         let both = [Semantics::Default, Semantics::Pat];
@@ -42,6 +46,8 @@ fn all_reductions_agree_with_a_naive_search() {
                         });
                         false
                     }
+                    // A path of a process that allocates again and again may use up the heap before the others move.
+                    Verdict::Unknown(why) if why.contains("is full") => continue,
                     other => panic!("seed {seed}: {other:?}"),
                 };
                 let told = match naive {

@@ -125,7 +125,7 @@ fn marks_of_helpers_and_of_what_never_returns() {
     );
     expect(
         "shared X: 0..1\nop f() { X = 1; await X == 0 }\nop g() -> 0..1 { return 0 @lin }\n\
-         spec { f() { return }\ng() { return 0 } }\nclient { procs 2; ops 1 }",
+         spec { f() { await false }\ng() { return 0 } }\nclient { procs 2; ops 1 }",
         "verified",
         "verified",
     );

@@ -330,14 +330,21 @@ fn replay(program: &Program, found: &Counterexample, seed: u64) {
         );
         states = next;
     }
-    assert_eq!(found.reason, Reason::NotLinearizable, "seed {seed}");
+    let stuck = |state: &naive::State| {
+        (0..program.processes()).all(|p| naive::steps(program, state, p).is_empty())
+    };
+    match found.reason {
+        Reason::NotLinearizable => {}
+        Reason::Deadlock => assert!(states.iter().any(stuck), "seed {seed}: somebody can move"),
+        Reason::Fault(_) => panic!("seed {seed}: there is no fault"),
+    }
 }
 
 #[test]
 fn all_combinations_agree_with_the_oracle() {
     let seeds = rng::seeds(40);
     let cases = seeds.cases();
-    let (mut wrong, mut right, mut skipped, mut full) = (0, 0, 0, 0);
+    let (mut wrong, mut right, mut skipped, mut full, mut deadlocks) = (0, 0, 0, 0, 0);
     for seed in seeds {
         let program = random_program(seed);
         let Some(expected) = naive::decide(&program, 20_000) else {
@@ -352,13 +359,20 @@ fn all_combinations_agree_with_the_oracle() {
             let report = verify(&program, &options, &Budget::unlimited());
             match (&expected, &report.verdict) {
                 (None, Verdict::Verified) => {}
-                (Some((depth, unexplained, bad)), Verdict::Violation(found)) => {
+                (Some(wrong), Verdict::Violation(found)) => {
                     assert!(found.shortest, "{about}");
-                    assert_eq!(found.trace.steps.len(), *depth, "{about}: {:#?}", found.trace);
-                    let right = match found.reason {
-                        Reason::NotLinearizable => *unexplained,
-                        Reason::Fault(_) => *bad,
+                    let depth = match found.reason {
+                        Reason::Deadlock => wrong.stuck,
+                        _ => wrong.depth,
                     };
+                    let length = Some(found.trace.steps.len());
+                    assert_eq!(length, depth, "{about}: {:#?}", found.trace);
+                    let right = match found.reason {
+                        Reason::NotLinearizable => wrong.unexplained,
+                        Reason::Fault(_) => wrong.bad,
+                        Reason::Deadlock => true,
+                    };
+                    deadlocks += u64::from(found.reason == Reason::Deadlock);
                     assert!(right, "{about}: {:?}", found.reason);
                     if program.nodes.is_empty() {
                         replay(&program, found, seed);
@@ -388,7 +402,7 @@ fn all_combinations_agree_with_the_oracle() {
         if expected.is_some() { wrong += 1 } else { right += 1 }
     }
     println!("{right} verified, {wrong} violations, {skipped} too large for the oracle");
-    println!("{full} times the heap was full");
+    println!("{full} times the heap was full, {deadlocks} deadlocks");
     assert!(full <= 8 + cases / 10, "the heap was full {full} times in {cases} programs");
     // A twentieth at least, one less in a small sample: the generator makes both.
     let enough = |some: u64| some * 20 + 20 >= cases;

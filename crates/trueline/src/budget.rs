@@ -102,6 +102,12 @@ impl Budget {
         self.meter.as_ref().map_or(Duration::ZERO, |m| m.elapsed())
     }
 
+    /// The limit of time, and how much of it is left.
+    pub fn time_left(&self) -> Option<(Duration, Duration)> {
+        let limit = self.time?;
+        Some((limit, limit.saturating_sub(self.elapsed())))
+    }
+
     /// Draws `steps`; an error says which limit is reached.
     pub fn spend(&self, steps: u64) -> Result<(), Exhausted> {
         let spent = self.steps_spent.fetch_add(steps, Ordering::Relaxed) + steps;

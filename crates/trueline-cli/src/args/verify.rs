@@ -45,8 +45,8 @@ pub(crate) struct VerifyArgs {
     #[arg(long, default_value = "default", value_name = "WHICH")]
     pub(crate) semantics: SemanticsArg,
 
-    /// Check freedom from deadlock too, and the other progress properties that the model asks for. This needs the full
-    /// graph of the implementation
+    /// Check that nobody ever waits for ever, even where the specification does, and the other progress properties that the model asks
+    /// for. This needs the full graph of the implementation. Deadlocks that the specification does not explain are found without it
     #[arg(long)]
     pub(crate) progress: bool,
 
@@ -75,7 +75,7 @@ pub(crate) struct VerifyArgs {
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
 
-    /// Keep what was found in this file, every half minute and when a limit is reached
+    /// Keep what was found in this file, every half minute, when a limit is reached, and on Ctrl-C and SIGTERM
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,
 

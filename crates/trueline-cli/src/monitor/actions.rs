@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 
+use trueline::formats::Format;
 use trueline::stream::{Tally, Tested, Violation, test_actions};
 use trueline::{Algorithm, Budget};
 
@@ -12,9 +13,19 @@ use crate::args::{MonitorArgs, Online};
 /// How the first action may begin.
 const WORDS: [&[u8]; 2] = [b"startUpdate!", b"startScan!"];
 
-/// Watches the file, if it is one of snapshot actions and nothing else was asked for.
+/// Watches the file, if it is one of snapshot actions and nothing else was asked for, or if it is said to be one.
 pub(super) fn watch(watcher: &mut Watcher<'_>) -> Option<Result<(), End>> {
-    let file = applies(watcher.args)?;
+    let said = watcher.args.format == Format::SnapshotActions;
+    let file = match applies(watcher.args, said) {
+        Some(Ok(file)) => file,
+        Some(Err(why)) => return Some(Err(End::Input(why))),
+        None if said => {
+            let why = "--format snapshot-actions reads one file of a snapshot object from its start to its end: \
+                       expected one FILE, and no --follow, --lenient, --rename, --algorithm or other --spec";
+            return Some(Err(End::Input(why.into())));
+        }
+        None => return None,
+    };
     let spec = trueline::spec::named("snapshot").ok()?;
     let name = watcher.args.files[0].display().to_string();
     let (tested, tally) = match test_actions(file) {
@@ -37,19 +48,27 @@ pub(super) fn watch(watcher: &mut Watcher<'_>) -> Option<Result<(), End>> {
     })
 }
 
-fn applies(args: &MonitorArgs) -> Option<File> {
+/// The file, if it is to be read so; `said`: it is of this format, whatever it begins with.
+fn applies(args: &MonitorArgs, said: bool) -> Option<Result<Box<dyn Read>, String>> {
     let [path] = args.files.as_slice() else { return None };
-    let other = args.follow || args.lenient || !args.rename.is_empty() || is_stdin(path);
+    let other = args.follow || args.lenient || !args.rename.is_empty();
     if other || args.algorithm != Online::Exact {
         return None;
     }
     if args.spec.as_ref().is_some_and(|spec| spec.text() != "snapshot") {
         return None;
     }
+    if is_stdin(path) {
+        return said.then(|| Ok(Box::new(std::io::stdin().lock()) as Box<dyn Read>));
+    }
+    let open = || File::open(path).map_err(|error| format!("{}: {error}", path.display()));
+    if said {
+        return Some(open().map(|file| Box::new(file) as Box<dyn Read>));
+    }
     let mut head = Vec::new();
-    File::open(path).ok()?.take(64).read_to_end(&mut head).ok()?;
+    open().ok()?.take(64).read_to_end(&mut head).ok()?;
     let is_actions = WORDS.iter().any(|word| head.trim_ascii_start().starts_with(word));
-    if is_actions { File::open(path).ok() } else { None }
+    if is_actions { Some(Ok(Box::new(open().ok()?))) } else { None }
 }
 
 impl Watcher<'_> {

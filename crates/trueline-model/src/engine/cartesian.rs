@@ -69,13 +69,19 @@ impl Path {
     }
 }
 
-/// The ways to go on from a settled frame.
+/// The ways to go on from a settled frame. True where a path was dropped because it goes round for ever: that no way is left then does not
+/// mean that nobody can move.
+///
+/// Runs into a state where nobody can move are kept. Let a run from the frame lead to such a state. If some process takes its whole
+/// path in it, the first that does so can do so first, as the steps of the others before are independent of its own; and the end of its path is
+/// visited. If none does, the step that is next on the path of a process was not touched by the others, so that it could still be
+/// taken: so all paths are empty, the run is empty too, and the frame itself is that state.
 pub(crate) fn moves(
     machine: &Machine,
     frame: &[i32],
     scratch: &mut Scratch,
     out: &mut Vec<Move>,
-) -> Result<(), Box<Failed>> {
+) -> Result<bool, Box<Failed>> {
     let n = machine.layout.processes;
     let public = public_slots(machine, frame, &mut scratch.walk);
     let mask = |process: usize, access: &mut Access| {
@@ -145,12 +151,14 @@ pub(crate) fn moves(
         end.frame.clone_from(&scratch.frame);
         end.labels.clone_from(&scratch.labels);
     }
+    let mut dropped = false;
     for path in paths {
-        if !path.infinite {
-            out.extend(path.moves);
+        match path.infinite {
+            true => dropped = true,
+            false => out.extend(path.moves),
         }
     }
-    Ok(())
+    Ok(dropped)
 }
 
 fn first_steps(

@@ -1,8 +1,11 @@
 //! A worker: takes states, makes their successors, and sorts them by shard.
 
 use std::sync::Mutex;
+use std::time::Duration;
 
 use smallvec::SmallVec;
+use trueline::Budget;
+use trueline::budget::Exhausted;
 
 use super::canonical::{Classes, Symmetry};
 use super::cartesian::{self, Choices, Failed, Move};
@@ -23,9 +26,11 @@ pub(crate) enum Wrong {
     Full(usize),
     /// A shared cell was taken to be constant and is not.
     Changed(usize),
+    /// Nobody can take a step, some process is within an operation, and the specification does not explain that they all wait.
+    Stuck,
 }
 
-/// A wrong step: the steps of one process that lead to it from a stored state.
+/// What is wrong: the steps of one process from a stored state, the wrong one last. No steps where the state itself is wrong.
 #[derive(Clone, Debug)]
 pub(crate) struct Hit {
     pub(crate) wrong: Wrong,
@@ -60,6 +65,11 @@ pub(crate) struct Worker<'a> {
     /// States in which every process has ended.
     pub(crate) terminal: u64,
     pub(crate) hit: Option<Hit>,
+    /// Whether states in which nobody can move are wrong.
+    finds_deadlocks: bool,
+    /// Asked while a state is expanded, as one can have millions of successors; and what it said.
+    limit: Option<Limit<'a>>,
+    pub(crate) spent: Option<Exhausted>,
     /// A record to look for, instead of sorting successors; and the steps that led to it.
     target: Option<Vec<u32>>,
     found: Option<(usize, SmallVec<[Choices; 4]>)>,
@@ -86,9 +96,33 @@ impl<'a> Worker<'a> {
             transitions: 0,
             terminal: 0,
             hit: None,
+            finds_deadlocks: machine.finds_deadlocks(),
+            limit: None,
+            spent: None,
             target: None,
             found: None,
         }
+    }
+
+    /// Stops when the limit is reached.
+    pub(crate) fn limit_to(&mut self, limit: Limit<'a>) {
+        self.limit = Some(limit);
+    }
+
+    /// Bytes held, roughly.
+    pub(crate) fn bytes(&self) -> u64 {
+        let out: usize = self.out.iter().map(Vec::capacity).sum();
+        4 * out as u64 + self.cache.bytes()
+    }
+
+    /// Whether the limit is reached. Asks only now and then.
+    fn is_spent(&mut self) -> bool {
+        if self.spent.is_none()
+            && let Some(limit) = &mut self.limit
+        {
+            self.spent = limit.reached();
+        }
+        self.spent.is_some()
     }
 
     /// Words of a record: the packed frame and the set.
@@ -114,15 +148,23 @@ impl<'a> Worker<'a> {
         let mut frame = std::mem::take(&mut self.frame);
         self.machine.layout.unpack(&record[..words], &mut frame);
         let before = self.transitions;
-        if self.reductions.partial_order {
-            self.expand_cartesian(&frame, set);
+        let goes_round = if self.reductions.partial_order {
+            self.expand_cartesian(&frame, set)
         } else {
             self.expand_fully(&frame, set);
-        }
-        if self.transitions == before
-            && (0..self.machine.layout.processes).all(|p| self.machine.ended(&frame, p))
-        {
-            self.terminal += 1;
+            false
+        };
+        if self.transitions == before && self.hit.is_none() && self.spent.is_none() && !goes_round {
+            let mut processes = 0..self.machine.layout.processes;
+            if processes.clone().all(|p| self.machine.ended(&frame, p)) {
+                self.terminal += 1;
+            } else if self.finds_deadlocks
+                && processes.any(|p| self.machine.is_within(&frame, p))
+                && !self.cache.lock().explains_waiting(set)
+            {
+                let (process, steps) = (0, SmallVec::new());
+                self.hit = Some(Hit { wrong: Wrong::Stuck, process, steps });
+            }
         }
         self.frame = frame;
     }
@@ -155,6 +197,9 @@ impl<'a> Worker<'a> {
                     let steps = SmallVec::from_iter([self.scratch.choices.clone()]);
                     self.hit.get_or_insert(Hit { wrong, process, steps });
                 }
+                if self.is_spent() {
+                    return;
+                }
                 if !self.scratch.advance() {
                     break;
                 }
@@ -169,10 +214,13 @@ impl<'a> Worker<'a> {
         set
     }
 
-    fn expand_cartesian(&mut self, frame: &Frame, set: u32) {
+    /// True where a path was dropped because it goes round for ever.
+    fn expand_cartesian(&mut self, frame: &Frame, set: u32) -> bool {
         let mut moves = std::mem::take(&mut self.moves);
         moves.clear();
-        if let Err(failed) = cartesian::moves(self.machine, frame, &mut self.scratch, &mut moves) {
+        let made = cartesian::moves(self.machine, frame, &mut self.scratch, &mut moves);
+        let goes_round = made.as_ref().is_ok_and(|dropped| *dropped);
+        if let Err(failed) = made {
             let Failed { process, steps, outcome } = *failed;
             let wrong = match outcome {
                 Outcome::Full(pool) => Wrong::Full(pool),
@@ -184,6 +232,9 @@ impl<'a> Worker<'a> {
             moves.clear();
         }
         for m in &mut moves {
+            if self.is_spent() {
+                break;
+            }
             self.transitions += 1;
             let mut set = set;
             for &label in &m.labels {
@@ -200,6 +251,7 @@ impl<'a> Worker<'a> {
             }
         }
         self.moves = moves;
+        goes_round
     }
 
     /// Puts `self.next` with a set into canonical form and hands it on. True where it is what was looked for.
@@ -237,6 +289,41 @@ impl<'a> Worker<'a> {
         self.expand(record);
         self.target = None;
         self.found.take()
+    }
+}
+
+/// When to stop.
+#[derive(Clone)]
+pub(crate) struct Limit<'a> {
+    budget: &'a Budget,
+    /// Stops as long before the end of the time: what is to be done then takes time too.
+    reserve: Duration,
+    asked: u32,
+}
+
+/// Successors between two looks at the limit.
+const BETWEEN_LOOKS: u32 = 64;
+
+impl<'a> Limit<'a> {
+    pub(crate) fn new(budget: &'a Budget, reserve: Duration) -> Limit<'a> {
+        Limit { budget, reserve, asked: 0 }
+    }
+
+    fn reached(&mut self) -> Option<Exhausted> {
+        self.asked += 1;
+        if !self.asked.is_multiple_of(BETWEEN_LOOKS) {
+            return None;
+        }
+        self.now()
+    }
+
+    /// Whether it is reached.
+    pub(crate) fn now(&self) -> Option<Exhausted> {
+        if let Err(spent) = self.budget.spend(0) {
+            return Some(spent);
+        }
+        let (limit, left) = self.budget.time_left()?;
+        (left < self.reserve).then_some(Exhausted::Time(limit))
     }
 }
 

@@ -31,6 +31,8 @@ pub(crate) struct Pool {
     pub(crate) fields: usize,
     pub(crate) capacity: usize,
     pub(crate) freed: bool,
+    /// Using a node that was freed is an error.
+    pub(crate) guarded: bool,
     pub(crate) first: Vec<i32>,
     pub(crate) references: References,
 }
@@ -108,7 +110,7 @@ impl Layout {
         }
         let mut pools = Vec::new();
         for node in &program.nodes {
-            let freed = node.reclaim == Reclaim::Freed;
+            let freed = node.reclaim != Reclaim::Collected;
             let base = first.len();
             let mut references = References::default();
             for (offset, field) in node.fields.iter().enumerate() {
@@ -129,6 +131,7 @@ impl Layout {
                 fields: node.fields.len(),
                 capacity: node.capacity,
                 freed,
+                guarded: node.reclaim == Reclaim::Freed,
                 first: node.fields.iter().map(|f| f.first(0)).collect(),
                 references,
             });

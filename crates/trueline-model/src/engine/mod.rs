@@ -10,7 +10,7 @@
 //! | `table`, `expand`, `search` | the visited set; successors; breadth first search in parallel |
 //! | `checkpoint` | a search that goes on after it was killed |
 //! | `published` | Algorithms 4.2 and 4.3 as printed, for comparison |
-//! | `progress` | deadlock, lock-freedom, response |
+//! | `progress` | deadlock whatever the specification says, lock-freedom, response |
 //! | `trace`, `verify` | counterexamples; verdicts |
 //! | `simple`, `automata`, `constants`, `walks` | snapshot algorithms: simple executions, automata instead of sets, redundant steps left out, random runs first |
 
@@ -42,4 +42,4 @@ pub use published::{Counted, Published, published};
 pub use search::Pulse;
 pub use simple::Simple;
 pub use trace::{Event, Trace, TraceStep};
-pub use verify::{Counterexample, Options, Reason, Report, Verdict, verify};
+pub use verify::{Counterexample, Options, Reason, Report, SHORTENING, Verdict, verify};

@@ -5,7 +5,8 @@
 //! something is, and under fairness, which speaks of single processes, the graph is the full one.
 //!
 //! - *Deadlock*: no step is possible and some process is within an operation.
-//! - *Lock-freedom* fails where a cycle of steps has no return: some process runs for ever and nobody completes.
+//! - *Lock-freedom* fails where a cycle of steps has no return: some process runs for ever and nobody completes. It also fails where
+//!   a process within an operation cannot take a step: if all others stop there, for ever, nobody completes any more. So code that waits for a lock is not lock-free.
 //! - *Response* to an operation fails where a process can stay within it for ever: in a deadlock, or on a cycle on which it
 //!   stays; under weak fairness only on a cycle on which every process either moves or is somewhere unable to.
 //!
@@ -32,7 +33,8 @@ use super::trace::{TraceStep, written};
 pub enum Property {
     /// Some process within an operation can always move, or another can.
     DeadlockFree,
-    /// Infinitely many steps mean infinitely many returns.
+    /// Whoever stops for ever, those who go on complete operations: infinitely many steps mean infinitely many returns, and nobody within an
+    /// operation has to wait.
     LockFree,
     /// A process that calls the operation returns from it, with one of these results where they are given.
     Response {
@@ -63,6 +65,8 @@ pub struct Lasso {
     pub stem: Vec<TraceStep>,
     /// Repeats for ever.
     pub cycle: Vec<TraceStep>,
+    /// The process that can only wait at the end, where that is what is wrong although others may go on.
+    pub waits: Option<usize>,
 }
 
 /// What a progress check found and cost.
@@ -103,7 +107,10 @@ fn decide(
     };
     let found = match property {
         Property::DeadlockFree => graph.deadlock(|_| true).map(|s| (s, vec![])),
-        Property::LockFree => graph.cycle(&|_| true, &|e| e.returns.is_none(), None),
+        Property::LockFree => {
+            let waits = graph.waiting().map(|state| (state, vec![]));
+            waits.or_else(|| graph.cycle(&|_| true, &|e| e.returns.is_none(), None))
+        }
         Property::Response { operation, results, weakly_fair } => {
             graph.no_response(*operation, results.as_deref(), *weakly_fair)
         }
@@ -116,7 +123,9 @@ fn decide(
             let write = |path: &[(usize, usize)]| {
                 if symmetry { vec![] } else { graph.write_down(path) }
             };
-            Progress::Fails(Lasso { stem: write(&stem), cycle: write(&cycle) })
+            let waits = matches!(property, Property::LockFree) && cycle.is_empty();
+            let waits = if waits { graph.who_waits(state) } else { None };
+            Progress::Fails(Lasso { stem: write(&stem), cycle: write(&cycle), waits })
         }
     };
     ProgressReport {
@@ -224,6 +233,20 @@ impl<'m> Graph<'m> {
                 let processes = 0..self.machine.layout.processes;
                 processes.into_iter().any(|p| self.within(&frame, p).is_some()) && counts(&frame)
             }
+        })
+    }
+
+    /// A state in which a process is within an operation and cannot take a step.
+    fn waiting(&self) -> Option<usize> {
+        (0..self.states.len()).find(|&state| self.who_waits(state).is_some())
+    }
+
+    /// The first process that is within an operation in this state and cannot take a step.
+    fn who_waits(&self, state: usize) -> Option<usize> {
+        let frame = self.frame(state);
+        (0..self.machine.layout.processes).find(|&process| {
+            let moves = |e: usize| usize::from(self.edges[e].process) == process;
+            self.within(&frame, process).is_some() && !self.leaving(state).any(moves)
         })
     }
 

@@ -4,6 +4,8 @@
 //! branches there were; [`Scratch::advance`] turns to the next list. A transition is thus named by a process and a
 //! short list of numbers.
 
+use std::collections::HashMap;
+
 use smallvec::SmallVec;
 
 use super::heap::Walk;
@@ -53,6 +55,9 @@ impl Access {
 /// One choice: the branch taken, and how many there were.
 pub(crate) type Choice = (u16, u16);
 
+/// The loop, the frame and what has been shown.
+pub(super) type Round = (usize, Frame, SmallVec<[Label; 3]>);
+
 /// What a run works on and leaves behind.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scratch {
@@ -64,6 +69,13 @@ pub(crate) struct Scratch {
     pub(crate) access: Access,
     pub(crate) walk: Walk,
     pub(super) taken: usize,
+    /// The first so many choices lead to where the list before this one led.
+    pub(super) given: usize,
+    /// The number of this list among those of the same step; whether one of them came to an end.
+    pub(super) number: usize,
+    pub(super) ended: bool,
+    /// The states in which rounds of loops that choose began, by loop: the list, and how many choices had been taken.
+    pub(super) met: HashMap<Round, (usize, usize)>,
     pub(super) recording: bool,
     /// While a step is tried that may only touch constants: whether it did, and whether it touched anything else.
     pub(super) tried: Option<(bool, bool)>,
@@ -76,6 +88,11 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
+    /// Whether there is another list of choices.
+    pub(super) fn is_last(&self) -> bool {
+        self.choices[..self.taken].iter().all(|(branch, of)| branch + 1 >= *of)
+    }
+
     /// Turns to the next list of choices; false after the last.
     pub(crate) fn advance(&mut self) -> bool {
         self.choices.truncate(self.taken);

@@ -6,9 +6,10 @@
 //!
 //! No parent is stored. A path back is found by expanding the level before once more ([`Search::path_to`]).
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use smallvec::SmallVec;
 use trueline::Budget;
@@ -16,7 +17,7 @@ use trueline::budget::{Exhausted, Footprint};
 
 use super::canonical;
 use super::cartesian::Choices;
-use super::expand::{CLASS_WORDS, Hit, Reductions, Worker, classes_of, shard_of};
+use super::expand::{CLASS_WORDS, Hit, Limit, Reductions, Worker, classes_of, shard_of};
 use super::spec_sets::SpecSets;
 use super::step::Machine;
 use super::table::Shard;
@@ -37,6 +38,8 @@ pub struct Pulse {
     pub depth: AtomicU64,
     /// Bytes in tables.
     pub bytes: AtomicU64,
+    /// A checkpoint is being written.
+    pub saving: AtomicBool,
 }
 
 /// A process and the choices of each of its steps.
@@ -54,6 +57,13 @@ pub(crate) enum End {
     Depth,
 }
 
+/// What came of a batch.
+enum Expanded {
+    All,
+    Wrong(Vec<u32>, Hit),
+    Spent(Exhausted),
+}
+
 /// Where a search stands: enough to go on from.
 pub(crate) struct Search<'a> {
     pub(crate) machine: &'a Machine,
@@ -68,6 +78,10 @@ pub(crate) struct Search<'a> {
     pub(crate) expanded: usize,
     pub(crate) transitions: u64,
     pub(crate) terminal: u64,
+    /// Stops after so many states have been expanded.
+    pub(crate) most_expanded: Option<u64>,
+    /// How long before the end of the time to stop, given the bytes held.
+    pub(crate) reserve: fn(u64) -> Duration,
 }
 
 impl<'a> Search<'a> {
@@ -111,6 +125,8 @@ impl<'a> Search<'a> {
             expanded: 0,
             transitions: 0,
             terminal: 0,
+            most_expanded: None,
+            reserve: |_| Duration::ZERO,
         }
     }
 
@@ -156,9 +172,9 @@ impl<'a> Search<'a> {
     ) -> End {
         let reductions = self.reductions;
         let size = self.batch();
-        let mut workers: Vec<Worker> = (0..self.threads)
-            .map(|_| Worker::new(self.machine, self.sets, reductions, SHARDS))
-            .collect();
+        let new = || Worker::new(self.machine, self.sets, reductions, SHARDS);
+        let mut workers: Vec<Worker> = (0..self.threads).map(|_| new()).collect();
+        let mut left = self.most_expanded.unwrap_or(u64::MAX);
         let mut footprint = Footprint::new(budget);
         loop {
             if most_levels.is_some_and(|most| self.depth() >= most) {
@@ -173,20 +189,35 @@ impl<'a> Search<'a> {
             while self.expanded < total {
                 let batch = self.expanded..total.min(self.expanded + size);
                 let end = batch.end;
+                if left < batch.len() as u64 {
+                    return End::Depth;
+                }
+                left -= batch.len() as u64;
                 if let Err(spent) = budget.spend((end - self.expanded) as u64) {
                     return End::Spent(spent);
                 }
+                let limit = Limit::new(budget, (self.reserve)(self.bytes()));
+                if let Some(spent) = limit.now() {
+                    return End::Spent(spent);
+                }
+                for worker in &mut workers {
+                    worker.limit_to(limit.clone());
+                }
                 let states: Vec<(usize, usize)> = places(&starts, &ends, batch).collect();
-                if let Some((record, hit)) = self.expand(&mut workers, &states) {
-                    return End::Wrong(record, hit);
+                match self.expand(&mut workers, &states) {
+                    Expanded::All => {}
+                    Expanded::Wrong(record, hit) => return End::Wrong(record, hit),
+                    // What was found of the batch is left out: it begins again where the search goes on.
+                    Expanded::Spent(spent) => return End::Spent(spent),
                 }
                 self.take_in(&mut workers);
                 self.expanded = end;
                 pulse.states.store(self.states(), Ordering::Relaxed);
                 pulse.depth.store(self.depth() as u64, Ordering::Relaxed);
                 let sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner).bytes();
-                footprint.set(self.bytes() + sets);
-                pulse.bytes.store(self.bytes() + sets, Ordering::Relaxed);
+                let bytes = self.bytes() + sets + workers.iter().map(Worker::bytes).sum::<u64>();
+                footprint.set(bytes);
+                pulse.bytes.store(bytes, Ordering::Relaxed);
                 if let Err(spent) = pause(self) {
                     return End::Spent(spent);
                 }
@@ -197,9 +228,15 @@ impl<'a> Search<'a> {
     }
 
     /// A path of stored states from the initial one to this record of the level that is being expanded; with each but the
-    /// first the steps of one process that lead to it. Dead states are real ones, and may be on it.
-    pub(crate) fn path_to(&self, record: &[u32]) -> Vec<(Vec<u32>, Option<Led>)> {
+    /// first the steps of one process that lead to it. Dead states are real ones, and may be on it. An error where the budget is spent.
+    pub(crate) fn path_to(
+        &self,
+        record: &[u32],
+        budget: &Budget,
+    ) -> Result<Vec<(Vec<u32>, Option<Led>)>, Exhausted> {
+        let limit = Limit::new(budget, Duration::ZERO);
         let mut worker = Worker::new(self.machine, self.sets, self.reductions, SHARDS);
+        worker.limit_to(limit);
         let mut path = vec![(record.to_vec(), None)];
         for level in (0..self.depth()).rev() {
             let target = path[path.len() - 1].0.clone();
@@ -207,8 +244,16 @@ impl<'a> Search<'a> {
             let total = starts.iter().zip(ends).map(|(a, b)| b - a).sum();
             let found = places(starts, ends, 0..total).find_map(|(shard, id)| {
                 let record = self.shards[shard].get(id);
-                worker.leads_to(record, &target).map(|led| (record.to_vec(), led))
+                let led = worker.leads_to(record, &target).map(|led| (record.to_vec(), led));
+                if led.is_none() && worker.spent.is_some() {
+                    Some((Vec::new(), (0, SmallVec::new())))
+                } else {
+                    led
+                }
             });
+            if let Some(spent) = worker.spent {
+                return Err(spent);
+            }
             let Some((before, led)) = found else {
                 unreachable!("a state of a level has a predecessor in the level before")
             };
@@ -217,14 +262,10 @@ impl<'a> Search<'a> {
             path.push((before, None));
         }
         path.reverse();
-        path
+        Ok(path)
     }
 
-    fn expand(
-        &mut self,
-        workers: &mut [Worker],
-        states: &[(usize, usize)],
-    ) -> Option<(Vec<u32>, Hit)> {
+    fn expand(&mut self, workers: &mut [Worker], states: &[(usize, usize)]) -> Expanded {
         let shards = &self.shards;
         let work = |worker: &mut Worker, piece: &[(usize, usize)]| -> Option<(Vec<u32>, Hit)> {
             for &(shard, id) in piece {
@@ -233,6 +274,9 @@ impl<'a> Search<'a> {
                 }
                 let record = shards[shard].get(id);
                 worker.expand(record);
+                if worker.spent.is_some() {
+                    return None;
+                }
                 if let Some(hit) = worker.hit.take() {
                     return Some((record.to_vec(), hit));
                 }
@@ -255,12 +299,19 @@ impl<'a> Search<'a> {
                     .collect()
             })
         };
+        if let Some(spent) = workers.iter().find_map(|worker| worker.spent) {
+            // A hit is one all the same, but which one comes first is known only at the end of the batch.
+            let first = hits.into_iter().flatten().next();
+            return first
+                .map_or(Expanded::Spent(spent), |(record, hit)| Expanded::Wrong(record, hit));
+        }
         for worker in workers {
             self.transitions += std::mem::take(&mut worker.transitions);
             self.terminal += std::mem::take(&mut worker.terminal);
         }
         // Pieces are in the order of the batch: the first hit is the same for any number of workers.
-        hits.into_iter().flatten().next()
+        let first = hits.into_iter().flatten().next();
+        first.map_or(Expanded::All, |(record, hit)| Expanded::Wrong(record, hit))
     }
 
     fn take_in(&mut self, workers: &mut [Worker]) {

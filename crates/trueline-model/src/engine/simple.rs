@@ -222,11 +222,13 @@ impl<'a> Restriction<'a> {
                 private: Vec::new(),
                 at: None,
                 explained_by: Vec::new(),
+                possible: Vec::new(),
             };
             let steps = steps.into_iter().map(step).collect();
             let trace = Trace { steps, initially: Vec::new() };
-            let (reason, shortest) = (Reason::NotLinearizable, false);
-            return Walked::Violation(Counterexample { reason, trace, shortest });
+            let (reason, shortest, shorter_seen) = (Reason::NotLinearizable, false, None);
+            let found = Counterexample { reason, trace, shortest, shorter_seen };
+            return Walked::Violation(found);
         }
         Walked::Fine
     }
@@ -282,8 +284,12 @@ impl<'a> Restriction<'a> {
     /// The counterexample as a run of the program as it stands; nothing where it is none.
     fn told(&self, machine: &Machine, found: &Counterexample) -> Option<Counterexample> {
         // Another pair, or an execution that is not simple, may have a shorter one.
-        let counterexample =
-            |trace| Counterexample { trace, shortest: false, reason: found.reason.clone() };
+        let counterexample = |trace| Counterexample {
+            trace,
+            shortest: false,
+            shorter_seen: None,
+            reason: found.reason.clone(),
+        };
         let plain = Machine::new(self.program.clone(), Points::None);
         let mut sets = SpecSets::new(self.program.clone(), Points::None);
         let (mut short, mut long) = (Scratch::default(), Scratch::default());
@@ -308,12 +314,18 @@ impl<'a> Restriction<'a> {
                 if passed < short.passed && same != Outcome::Moved {
                     return None;
                 }
+                let mut possible = Vec::new();
                 for &label in &long.labels.clone() {
+                    let before = set;
                     set = sets.after(set, label);
+                    if let (What::Return(operation, _), super::spec_sets::EMPTY) = (label.what, set)
+                    {
+                        possible = sets.possible(before, step.process, usize::from(operation));
+                    }
                 }
                 let told = written(&plain, step.process, &frame, &long.frame, &long.labels);
                 let explained_by = sets.show(set);
-                let told = TraceStep { choices: taken, explained_by, ..told };
+                let told = TraceStep { choices: taken, explained_by, possible, ..told };
                 let is_local = passed > 0 && long.access.is_empty();
                 match trace.steps.last_mut() {
                     // Local steps cost nothing: they belong to the one before.
@@ -321,6 +333,7 @@ impl<'a> Restriction<'a> {
                         last.events.extend(told.events);
                         (last.private, last.at) = (told.private, told.at);
                         last.explained_by = told.explained_by;
+                        last.possible = told.possible;
                     }
                     _ => trace.steps.push(told),
                 }

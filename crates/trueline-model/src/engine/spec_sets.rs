@@ -18,7 +18,7 @@ use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashTable};
 use smallvec::SmallVec;
 
-use crate::program::{Kind, Points, Program};
+use crate::program::{Kind, OpId, Points, Program};
 
 use super::automata::Automata;
 use super::label::{Label, What, result_count, result_number, results_of};
@@ -193,8 +193,10 @@ impl SpecSets {
         self.objects.bytes
             + self.configurations.bytes
             + self.sets.bytes
-            + 24 * (self.labelled.len() + self.included.len()) as u64
-            + 40 * self.permuted.len() as u64
+            + size_of::<((u32, Label), u32)>() as u64 * self.labelled.capacity() as u64
+            + size_of::<((u32, u32), bool)>() as u64 * self.included.capacity() as u64
+            + size_of::<((u32, u32, u64), bool)>() as u64 * self.included_up_to.capacity() as u64
+            + size_of::<((u32, Permutation), u32)>() as u64 * self.permuted.capacity() as u64
     }
 
     fn set(&mut self, members: &mut Vec<u32>) -> u32 {
@@ -484,6 +486,35 @@ impl SpecSets {
         counts
     }
 
+    /// Whether the specification explains that everyone who has called waits: in some configuration nobody has taken effect, and
+    /// nobody can.
+    pub(crate) fn explains_waiting(&mut self, set: u32) -> bool {
+        let calls = self.program.calls.len() as u32;
+        self.member(set).iter().any(|&member| {
+            let words = self.configurations.items[member as usize].clone();
+            (1..words.len()).all(|p| match words[p] {
+                IDLE => true,
+                status if status > calls => false,
+                status => self.object_steps(words[0], p as u8 - 1, (status - 1) as u16).is_empty(),
+            })
+        })
+    }
+
+    /// The results that the process can return with in some configuration of the set, in the order of their numbers.
+    pub(crate) fn possible(&self, set: u32, process: usize, operation: OpId) -> Vec<Vec<i32>> {
+        let types = &self.program.operations[operation].results;
+        let first = self.done[operation];
+        let end = self.done.get(operation + 1).copied().unwrap_or(u32::MAX);
+        let mut numbers: Vec<u32> = (self.sets.items[set as usize].iter())
+            .filter_map(|&member| self.configurations.items[member as usize].get(1 + process))
+            .filter(|status| (first..end).contains(*status))
+            .map(|status| status - first)
+            .collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers.into_iter().map(|number| results_of(types, number)).collect()
+    }
+
     /// The states of the object that some configuration of the set has, in words, without repetition.
     pub(crate) fn show(&self, set: u32) -> Vec<String> {
         let mut shown: Vec<String> = Vec::new();
@@ -523,6 +554,12 @@ impl<'a> Cache<'a> {
                 next
             }
         }
+    }
+
+    /// Bytes held, roughly: an entry is a key, a value and a byte of the table, which is seven eighths full at most.
+    pub(crate) fn bytes(&self) -> u64 {
+        let canonical = size_of::<((u32, Permutation, u64), u32)>() + 1;
+        (self.after.capacity() * 17 + self.canonical.capacity() * canonical) as u64
     }
 
     /// The shared table. A worker that panicked while it held the lock left it whole: sets are only ever added.

@@ -52,6 +52,8 @@ pub(crate) enum Outcome {
 /// Why a run stops early.
 enum Stop {
     Blocked,
+    /// The choices lead to where others have led before.
+    Known,
     Fault(Box<Message>),
     Full(u32),
     Changed(u32),
@@ -168,7 +170,7 @@ impl Machine {
             Ok(_) => {}
             Err(Stop::Full(pool)) => return Err(Outcome::Full(pool as usize)),
             Err(Stop::Fault(message)) => return Err(Outcome::Fault(message.0)),
-            Err(Stop::Blocked | Stop::Changed(_)) => {
+            Err(Stop::Blocked | Stop::Known | Stop::Changed(_)) => {
                 return Err(Outcome::Fault("the setup waits for ever".into()));
             }
         }
@@ -196,10 +198,39 @@ impl Machine {
                 || role.limit.is_some_and(|limit| frame[block + MADE] >= limit as i32))
     }
 
+    /// The beginning of a round of a loop within a step, which has chosen since `before`. Choices that lead to where others have led are not
+    /// followed; a loop that comes back to a state without a choice has no end.
+    fn round(&self, body: &[Act], before: usize, s: &mut Scratch) -> Result<(), Stop> {
+        if s.taken == before || s.taken < s.given {
+            return Ok(());
+        }
+        let round = (body.as_ptr() as usize, s.frame.clone(), s.labels.clone());
+        match s.met.insert(round, (s.number, s.taken)) {
+            None => Ok(()),
+            Some(same) if same == (s.number, s.taken) => {
+                Err(fault("a loop in one step does not end"))
+            }
+            Some(_) => Err(Stop::Known),
+        }
+    }
+
+    /// Whether the process is within an operation.
+    pub(crate) fn is_within(&self, frame: &[i32], process: usize) -> bool {
+        frame[self.layout.block(process) + PC] > 0
+    }
+
+    /// Whether it is an error that nobody can move. Executions that are restricted to simple ones say nothing of the others.
+    pub(crate) fn finds_deadlocks(&self) -> bool {
+        self.changing.is_none()
+    }
+
     /// Begins the enumeration of a process's steps. Call [`Machine::step`] until [`Scratch::advance`] says false.
     pub(crate) fn begin(&self, scratch: &mut Scratch, recording: bool) {
         scratch.choices.clear();
         scratch.recording = recording;
+        scratch.number = 0;
+        scratch.ended = false;
+        scratch.met.clear();
     }
 
     /// Takes the step that `scratch.choices` names, from a frame. The new frame is left unsettled, as nodes keep their names.
@@ -208,6 +239,8 @@ impl Machine {
         scratch.frame.extend_from_slice(from);
         scratch.labels.clear();
         scratch.taken = 0;
+        scratch.given = scratch.choices.len();
+        scratch.number += 1;
         scratch.passed = 0;
         scratch.process = process;
         scratch.block = self.layout.block(process);
@@ -244,10 +277,17 @@ impl Machine {
         if let (true, Ok(true)) = (self.constants.any(), &flow) {
             self.pass_over(scratch);
         }
+        if matches!(flow, Err(Stop::Known)) {
+            return match scratch.ended || !scratch.is_last() {
+                true => Outcome::Blocked,
+                false => Outcome::Fault("no choice ends a loop in one step".into()),
+            };
+        }
+        scratch.ended = true;
         match flow {
             Ok(true) => Outcome::Moved,
             Ok(false) => Outcome::Fault("the step ends nowhere".into()),
-            Err(Stop::Blocked) => Outcome::Blocked,
+            Err(Stop::Blocked | Stop::Known) => Outcome::Blocked,
             Err(Stop::Fault(message)) => Outcome::Fault(message.0),
             Err(Stop::Full(pool)) => Outcome::Full(pool as usize),
             Err(Stop::Changed(slot)) => Outcome::Changed(slot as usize),
@@ -269,7 +309,9 @@ impl Machine {
                 Act::While(test, body) => {
                     let mut rounds = 0;
                     let mut ended = false;
+                    let before = s.taken;
                     while !ended && self.eval(test, s)? != 0 {
+                        self.round(body, before, s)?;
                         ended = self.run(body, s)?;
                         rounds += 1;
                         if rounds > MOST_ROUNDS {
@@ -479,7 +521,16 @@ impl Machine {
             let field = &node.fields[field].name;
             return Err(fault(format!("{field} of null")));
         }
-        Ok(self.layout.pools[node].slot(pointer, field))
+        let pool = &self.layout.pools[node];
+        if pool.guarded {
+            let allocated = pool.slot(pointer, pool.fields);
+            s.note_read(allocated);
+            if s.frame[allocated] == 0 {
+                let name = &self.program.nodes[node].fields[field].name;
+                return Err(fault(format!("{name} of a node that was freed")));
+            }
+        }
+        Ok(pool.slot(pointer, field))
     }
 
     fn cell(&self, cell: &Cell, s: &mut Scratch) -> Result<(usize, bool), Stop> {

@@ -47,6 +47,8 @@ pub struct TraceStep {
     pub at: Option<LocationId>,
     /// States of the specification that explain what was seen so far, in words. Empty at the step that nothing explains.
     pub explained_by: Vec<String>,
+    /// At a return that nothing explains: the results that would have been explained. None where the operation could not return at all.
+    pub possible: Vec<Vec<i32>>,
 }
 
 /// Steps from the initial state.
@@ -80,12 +82,16 @@ pub(crate) fn concrete(
             }
         })?;
     }
-    // The last step is wrong in the same way.
+    // The last step is wrong in the same way; where nobody can move there is none.
+    if hit.wrong == Wrong::Stuck {
+        return Some(trace);
+    }
     forward(&mut worker, &frame, set, &mut trace, |_, outcome, set| match &hit.wrong {
         Wrong::NoState => *outcome == Outcome::Moved && set == EMPTY,
         Wrong::Fault(message) => *outcome == Outcome::Fault(message.clone()),
         Wrong::Full(pool) => *outcome == Outcome::Full(*pool),
         Wrong::Changed(slot) => *outcome == Outcome::Changed(*slot),
+        Wrong::Stuck => false,
     })?;
     Some(trace)
 }
@@ -100,7 +106,8 @@ fn orbits(
     let words = machine.layout.words;
     let mut orbits = vec![path.first()?.0.clone()];
     let moves = path[1..].iter().map(|(_, led)| led.as_ref());
-    let last = (hit.process, hit.steps[..hit.steps.len() - 1].iter().cloned().collect());
+    let before_last = hit.steps.len().saturating_sub(1);
+    let last = (hit.process, hit.steps[..before_last].iter().cloned().collect());
     for ((record, _), led) in path.iter().zip(moves.chain([Some(&last)])) {
         let (process, steps): &(usize, smallvec::SmallVec<[Choices; 4]>) = led?;
         let mut frame: Frame = vec![0; machine.layout.slots];
@@ -137,8 +144,14 @@ fn forward(
             let outcome = machine.step(frame, process, &mut worker.scratch);
             if outcome != Outcome::Blocked {
                 let mut next = set;
+                let mut possible = Vec::new();
                 for &label in &worker.scratch.labels.clone() {
+                    let before = next;
                     next = worker.cache.after(next, label);
+                    if let (What::Return(operation, _), EMPTY) = (label.what, next) {
+                        let operation = usize::from(operation);
+                        possible = worker.cache.lock().possible(before, process, operation);
+                    }
                 }
                 let scratch = worker.scratch.clone();
                 if wanted(worker, &outcome, next) {
@@ -147,7 +160,7 @@ fn forward(
                     let explained_by = worker.cache.lock().show(next);
                     let before = frame;
                     let step = written(machine, process, before, &scratch.frame, &labels);
-                    trace.steps.push(TraceStep { choices, explained_by, ..step });
+                    trace.steps.push(TraceStep { choices, explained_by, possible, ..step });
                     return Some((scratch.frame, next));
                 }
                 worker.scratch = scratch;
@@ -192,5 +205,6 @@ pub(crate) fn written(
         private: after[block + 2..block + layout.stride].to_vec(),
         at: place(after),
         explained_by: Vec::new(),
+        possible: Vec::new(),
     }
 }

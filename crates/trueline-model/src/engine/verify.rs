@@ -1,6 +1,7 @@
 //! Verification: from a program and options to a verdict.
 
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -40,6 +41,8 @@ pub struct Options {
     pub resume: Option<PathBuf>,
     /// Look at simple executions of a snapshot algorithm only.
     pub simple: Option<Simple>,
+    /// Leave tables to the end of the process: freeing gigabytes takes seconds.
+    pub leaves_tables: bool,
 }
 
 impl Default for Options {
@@ -54,6 +57,7 @@ impl Default for Options {
             checkpoint: None,
             resume: None,
             simple: None,
+            leaves_tables: false,
         }
     }
 }
@@ -95,10 +99,15 @@ pub struct Counterexample {
     pub reason: Reason,
     /// The run.
     pub trace: Trace,
-    /// No shorter one exists. False where that is not known: the budget did not allow for a second search, or antichains
-    /// evicted states of a very large level.
+    /// No shorter one of this kind exists. False where that is not known: the second search, which looks for a shorter one, came to the end
+    /// of its [`SHORTENING`], or antichains evicted states of a very large level.
     pub shortest: bool,
+    /// Every run of up to so many steps was seen in that second search, and does nothing wrong.
+    pub shorter_seen: Option<u64>,
 }
+
+/// The states that are looked at for a shorter counterexample. A count, so that what is reported does not depend on the clock.
+pub const SHORTENING: u64 = 100_000;
 
 /// What is wrong at the last step of a counterexample.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,6 +116,9 @@ pub enum Reason {
     NotLinearizable,
     /// The model does what it must not: an assertion, null, a value out of range.
     Fault(String),
+    /// After the last step nobody can take a step, although some process is within an operation and the specification does not explain that
+    /// all of them wait.
+    Deadlock,
 }
 
 /// A verdict and what it cost.
@@ -145,6 +157,11 @@ impl Report {
         }
     }
 
+    /// Nothing is known, and why.
+    pub fn unknown(reason: String) -> Report {
+        Report { verdict: Verdict::Unknown(reason), ..Report::new(false) }
+    }
+
     /// Adds what another search cost; `counts`: its states are not among those of a search that follows.
     pub(super) fn add(&mut self, other: &Report, counts: bool) {
         self.transitions += other.transitions;
@@ -177,12 +194,18 @@ pub fn verify(program: &Arc<Program>, options: &Options, budget: &Budget) -> Rep
     let mut report = once(program, points, options, budget);
     if points != Points::None
         && let Verdict::Violation(counterexample) = &report.verdict
-        && counterexample.reason == Reason::NotLinearizable
+        && !matches!(counterexample.reason, Reason::Fault(_))
     {
-        // Theorem 2 decides only if every point is marked: ask again without the marks.
+        // Theorem 2 decides only if every point is marked: ask again without the marks. With them it is also not known who has taken effect
+        // and thus may wait.
         let fresh = Options { checkpoint: None, resume: None, ..options.clone() };
         let again = once(program, Points::None, &fresh, budget);
         report.verdict = match again.verdict {
+            Verdict::Verified if counterexample.reason == Reason::Deadlock => {
+                report = again;
+                report.points = true;
+                return report;
+            }
             Verdict::Verified => Verdict::WrongPoints(counterexample.clone()),
             other => other,
         };
@@ -210,6 +233,7 @@ pub(super) fn wrong_setup(program: &Program, outcome: Outcome) -> Verdict {
             }),
             trace: Trace::default(),
             shortest: true,
+            shorter_seen: None,
         }),
     }
 }
@@ -250,14 +274,19 @@ pub(super) fn decide(
     let mut search = restored.unwrap_or_else(|| {
         Search::new(machine, sets, reductions, options.threads, &initial, initial_set)
     });
+    if options.checkpoint.is_some() {
+        search.reserve = time_to_save;
+    }
     let mut saved = budget.elapsed();
     let mut trouble = None;
     let mut save = |search: &Search| {
+        options.pulse.saving.store(true, Ordering::Relaxed);
         if let Some(path) = &options.checkpoint
             && let Err(error) = checkpoint::save(path, search)
         {
             trouble = Some(format!("{}: {error}", path.display()));
         }
+        options.pulse.saving.store(false, Ordering::Relaxed);
     };
     let end = search.run(budget, None, &options.pulse, &mut |search| {
         if budget.elapsed() - saved >= BETWEEN_CHECKPOINTS {
@@ -294,60 +323,82 @@ pub(super) fn decide(
             Verdict::Unknown(full(program, pool))
         }
         End::Wrong(_, Hit { wrong: Wrong::Changed(slot), .. }) => return Err(slot),
-        End::Wrong(record, hit) => Verdict::Violation(explain(
-            search,
-            &initial,
-            initial_set,
-            &record,
-            &hit,
-            options,
-            shortens.then_some(budget),
-        )),
+        End::Wrong(record, hit) => {
+            let start = (&initial[..], initial_set);
+            report.verdict = explain(search, start, (&record, &hit), options, budget, shortens);
+            return Ok(report);
+        }
     };
+    if options.leaves_tables {
+        std::mem::forget(search);
+    }
     Ok(report)
 }
 
-/// The trace of a hit; after a search with partial order reduction the shortest one, by a second search without it, if there is a budget
-/// for that.
+/// The time that a checkpoint of so many bytes may take to write.
+fn time_to_save(bytes: u64) -> Duration {
+    Duration::from_millis(20) + Duration::from_secs_f64(bytes as f64 / SAVED_A_SECOND)
+}
+
+/// Bytes of a checkpoint that are surely written in a second.
+const SAVED_A_SECOND: f64 = 200e6;
+
+/// The trace of a hit. After a search with partial order reduction a second one without it looks for a shorter trace, within a small budget
+/// of its own.
 fn explain(
     search: Search,
-    initial: &[i32],
-    initial_set: u32,
-    record: &[u32],
-    hit: &Hit,
+    (initial, initial_set): (&[i32], u32),
+    (record, hit): (&[u32], &Hit),
     options: &Options,
-    budget: Option<&Budget>,
-) -> Counterexample {
+    budget: &Budget,
+    shortens: bool,
+) -> Verdict {
     let (machine, sets) = (search.machine, search.sets);
     let Reductions { symmetry, partial_order, .. } = search.reductions;
-    let path = search.path_to(record);
-    let first = trace::concrete(machine, sets, symmetry, &path, hit);
-    let length = first.as_ref().map_or(0, |t| t.steps.len());
-    let found = |trace: Option<Trace>, hit: &Hit, shortest| Counterexample {
-        reason: match &hit.wrong {
+    let found = |trace: Trace, hit: &Hit, shortest, shorter_seen| {
+        let reason = match &hit.wrong {
             Wrong::Fault(message) => Reason::Fault(message.clone()),
-            _ => Reason::NotLinearizable,
-        },
-        trace: trace.unwrap_or_default(),
-        shortest,
+            Wrong::Stuck => Reason::Deadlock,
+            Wrong::NoState | Wrong::Full(_) | Wrong::Changed(_) => Reason::NotLinearizable,
+        };
+        Verdict::Violation(Counterexample { reason, trace, shortest, shorter_seen })
+    };
+    let concrete = |search: &Search, record: &[u32], hit: &Hit| {
+        let path = search.path_to(record, budget)?;
+        Ok(trace::concrete(machine, sets, symmetry, &path, hit).unwrap_or_default())
+    };
+    let first: Result<Trace, Exhausted> = concrete(&search, record, hit);
+    let first = match first {
+        Ok(first) => first,
+        Err(spent) => {
+            let depth = search.depth();
+            return Verdict::Unknown(format!(
+                "{spent}; a violation was found after {depth} levels, but there was no time left to write down a run that shows it"
+            ));
+        }
     };
     if !partial_order {
-        return found(first, hit, search.finds_the_shortest());
+        return found(first, hit, search.finds_the_shortest(), None);
     }
-    let Some(budget) = budget else { return found(first, hit, false) };
+    if !shortens {
+        return found(first, hit, false, None);
+    }
     drop(search);
     let reductions = Reductions { symmetry, partial_order: false, antichain: true };
     let threads = options.threads;
     let mut search = Search::new(machine, sets, reductions, threads, initial, initial_set);
+    search.most_expanded = Some(SHORTENING);
+    let length = first.steps.len();
     match search.run(budget, Some(length), &options.pulse, &mut |_| Ok(())) {
         End::Wrong(record, shorter)
             if !matches!(shorter.wrong, Wrong::Full(_) | Wrong::Changed(_)) =>
         {
-            let path = search.path_to(&record);
-            let trace = trace::concrete(machine, sets, symmetry, &path, &shorter);
-            found(trace, &shorter, search.finds_the_shortest())
+            match concrete(&search, &record, &shorter) {
+                Ok(trace) => found(trace, &shorter, search.finds_the_shortest(), None),
+                Err(_) => found(first, hit, false, None),
+            }
         }
-        _ => found(first, hit, false),
+        _ => found(first, hit, false, Some(search.depth() as u64)),
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Interpreter;
 use super::value::Value;
-use super::walk::{Flow, Walk, World, next_script};
+use super::walk::{Choices, Flow, Walk, World};
 use crate::language::ast::SpecDecl;
 use crate::language::types::Ty;
 use crate::program::Call;
@@ -96,6 +96,44 @@ impl Interpreter<'_> {
         false
     }
 
+    /// Whether the specification explains that everyone who has not returned waits: after some order of those who have, nobody else
+    /// can be done.
+    pub(super) fn explains_waiting(&self, history: &History) -> bool {
+        self.waits_after(history, 0, &self.first_state(), &mut BTreeSet::new())
+    }
+
+    fn waits_after(
+        &self,
+        history: &History,
+        done: u64,
+        state: &State,
+        failed: &mut BTreeSet<(u64, State)>,
+    ) -> bool {
+        let operations = &history.operations;
+        let open = |i: usize| done & (1 << i) == 0;
+        let returned = |i: &usize| operations[*i].returned.is_some();
+        let left: Vec<usize> =
+            (0..operations.len()).filter(|i| open(*i)).filter(returned).collect();
+        if left.is_empty() {
+            let waiting = operations.iter().filter(|operation| operation.returned.is_none());
+            return waiting.into_iter().all(|operation| self.after(state, operation).is_empty());
+        }
+        if failed.contains(&(done, state.clone())) {
+            return false;
+        }
+        let returns = left.iter().filter_map(|i| operations[*i].returned.as_ref());
+        let end = returns.map(|(at, _)| *at).min().unwrap_or(usize::MAX);
+        for i in left.into_iter().filter(|i| operations[*i].called < end) {
+            for next in self.after(state, &operations[i]) {
+                if self.waits_after(history, done | 1 << i, &next, failed) {
+                    return true;
+                }
+            }
+        }
+        failed.insert((done, state.clone()));
+        false
+    }
+
     fn first_state(&self) -> State {
         match &self.rules.ast.spec {
             SpecDecl::Named { .. } => {
@@ -142,12 +180,12 @@ impl Interpreter<'_> {
             (State::Written(values), SpecDecl::Written { state, ops, .. }) => {
                 let name = &self.rules.ast.ops[*op].name.text;
                 let Some(spec) = ops.iter().find(|o| o.name.text == *name) else { return out };
-                let mut script = Some(Vec::new());
-                while let Some(choices) = script {
+                let mut others = Some(Choices::default());
+                while let Some(choices) = others {
                     let world = World::new(Vec::new(), Vec::new());
                     let mut walk = Walk::new(&self.rules, world, operation.process);
                     walk.sequential = true;
-                    walk.script = choices;
+                    walk.choosing(choices);
                     for (variable, value) in state.iter().zip(values) {
                         let ty = types.resolve(&variable.of).unwrap_or(Ty::Unit);
                         walk.scope.push((variable.name.text.clone(), ty, value.clone()));
@@ -163,7 +201,7 @@ impl Interpreter<'_> {
                         Err(_) => None,
                     };
                     let fits = result.is_some_and(|r| wanted.is_none_or(|w| *w == r));
-                    script = next_script(std::mem::take(&mut walk.script), &walk.arities);
+                    others = walk.other_choices();
                     if fits {
                         let values = walk.scope.drain(..state.len()).map(|(_, _, v)| v);
                         out.push(State::Written(values.collect()));

@@ -1,31 +1,31 @@
 //! An interpreter of models that shares no code with the engine: it replays counterexamples, and searches small models
 //! naively.
 //!
-//! It walks the syntax tree (`walk`) on values that mean what they are (`value`). [`replay`] accepts a counterexample if the
-//! model has a run with these processes taking these steps, showing these calls and returns and leaving
-//! these values in the shared variables, and if then no order of the operations satisfies the specification, by trying them all.
-//! Where a step leaves something open (which node an allocation reuses), all possibilities are followed.
+//! It walks the syntax tree (`walk`) on values that mean what they are (`value`). `replay` accepts counterexamples and says what their steps
+//! did (`notes`); `naive` tries every run, and `history` every order of the operations.
 
 mod history;
+mod naive;
+mod notes;
 mod operators;
 mod places;
+mod replay;
 mod value;
 mod walk;
 
-use std::collections::{BTreeSet, HashSet};
+pub use naive::{Naive, NaiveProgress, progress_naively, search_naively, stuck_naively};
+pub use notes::{Access, Note};
+pub use replay::{Rejected, explain, follow, replay};
 
-use crate::engine::{Counterexample, Event, Reason};
+use crate::engine::Event;
 use crate::language::ast::{Block, Stmt, StmtKind};
 use crate::language::types::{Ty, Types};
 use crate::language::{Model, Semantics};
-use crate::program::{Call, OpId, Points, Program};
+use crate::program::{Call, Points, Program};
 
-use history::{History, Seen};
+use history::Seen;
 use value::Value;
-use walk::{Flow, Rules, Stop, Walk, World, next_script};
-
-/// More runs than this that all explain a trace are not followed.
-const MOST_CONFIGURATIONS: usize = 5_000;
+use walk::{Choices, Entry, Flow, Point, Rules, Stop, Walk, World};
 
 /// A state of the model, with what each process has done in its operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,17 +34,59 @@ struct Configuration {
     processes: Vec<Process>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, Default)]
 struct Process {
-    /// The call, and what its accesses and choices gave so far.
-    running: Option<(usize, Vec<Value>)>,
+    running: Option<Running>,
     finished: u32,
+}
+
+/// An operation that was called and has not returned.
+#[derive(Clone, Debug)]
+struct Running {
+    call: usize,
+    /// What its accesses and choices gave so far.
+    log: Vec<Entry>,
+    /// Where the process stands. Of two logs that lead to the same point one is as good as the other.
+    point: Point,
+}
+
+impl PartialEq for Process {
+    fn eq(&self, other: &Process) -> bool {
+        let point = |p: &Process| p.running.clone().map(|r| (r.call, r.point));
+        self.finished == other.finished && point(self) == point(other)
+    }
+}
+
+impl Eq for Process {}
+
+impl Configuration {
+    /// A slow but certain name for the state.
+    fn name(&self) -> String {
+        let points = self.processes.iter().map(|p| {
+            let running = p.running.as_ref().map(|r| (r.call, &r.point));
+            (p.finished, running)
+        });
+        format!("{:?} {:?}", self.world, points.collect::<Vec<_>>())
+    }
 }
 
 /// What a step led to.
 struct Taken {
     to: Configuration,
     seen: Vec<Seen>,
+    done: Done,
+}
+
+/// A step that ends in a fault.
+struct Failed {
+    seen: Vec<Seen>,
+    done: Done,
+}
+
+/// What a step accessed, and where in the text it did so first.
+struct Done {
+    at: Option<u32>,
+    accesses: Vec<Access>,
 }
 
 struct Interpreter<'m> {
@@ -54,176 +96,6 @@ struct Interpreter<'m> {
     visible: bool,
     /// The types of each operation's arguments and of its result.
     signatures: Vec<(Vec<Ty>, Ty)>,
-}
-
-/// Says whether the counterexample is one; the error says where it is not a run of the model.
-///
-/// `program` must be what the model compiles to under this semantics: its calls and types give names to the trace's numbers.
-pub fn replay(
-    model: &Model,
-    semantics: Semantics,
-    program: &Program,
-    counterexample: &Counterexample,
-) -> Result<(), String> {
-    // To follow both what moves and what does not at every step takes long, and is seldom needed.
-    let replay = |lenient| attempt(model, semantics, program, counterexample, lenient);
-    replay(false).or_else(|_| replay(true))
-}
-
-/// Replays; `lenient`: a step of the engine that shows nothing may be none here.
-fn attempt(
-    model: &Model,
-    semantics: Semantics,
-    program: &Program,
-    counterexample: &Counterexample,
-    lenient: bool,
-) -> Result<(), String> {
-    let types = model.types(program)?;
-    let mut interpreter = Interpreter::new(model, &types, semantics, program)?;
-    let calls = |event: &Event| matches!(event, Event::Call(_));
-    interpreter.visible = counterexample.trace.steps.iter().any(|s| s.events.iter().any(calls));
-    let mut configurations = vec![interpreter.initial()?];
-    let mut history = History::default();
-    let mut current = vec![0; program.processes()];
-    let steps = &counterexample.trace.steps;
-    // The process that is to fail, if one is, and whether it has failed here in the operation that it performs. What a process computes
-    // from what it knows costs nothing here and is done at once, while the engine may do it together with the next access:
-    // a fault is then seen here with the access before, and whatever others do in between cannot prevent it.
-    let failing = match counterexample.reason {
-        Reason::Fault(_) => steps.last().map(|step| step.process),
-        Reason::NotLinearizable => None,
-    };
-    let mut failed_before = false;
-    for (number, step) in steps.iter().enumerate() {
-        let at = format!("step {} of {}, by P{}", number + 1, steps.len(), step.process);
-        let last = number + 1 == steps.len();
-        let mut next: Vec<Configuration> = Vec::new();
-        let events = interpreter.events(&step.events, &mut current[step.process]);
-        let mut faulty = false;
-        for from in &configurations {
-            let (taken, faults) = interpreter.steps(from, step.process);
-            faulty |= !faults.is_empty();
-            failed_before |= failing == Some(step.process) && faults.contains(&events);
-            let matching = taken.into_iter().filter(|taken| taken.seen == events).map(|t| t.to);
-            // A loop of local steps costs steps in the engine, and none here.
-            let same = (lenient && events.is_empty()).then(|| from.clone());
-            for to in matching.chain(same) {
-                if interpreter.agrees(&to.world, &step.shared)
-                    && !next.contains(&to)
-                    && next.len() < MOST_CONFIGURATIONS
-                {
-                    next.push(to);
-                }
-            }
-        }
-        if last && failing.is_some() {
-            return match faulty || failed_before {
-                true => Ok(()),
-                false => Err(format!("{at}: there is no fault")),
-            };
-        }
-        if failing == Some(step.process) && events.iter().any(|e| matches!(e, Seen::Return(..))) {
-            failed_before = false;
-        }
-        if next.is_empty() && failed_before {
-            return Ok(());
-        }
-        if next.is_empty() {
-            return Err(format!("{at}: the model does not take this step"));
-        }
-        for event in events {
-            history.push(step.process, event);
-        }
-        configurations = next;
-    }
-    match interpreter.explained(&history) {
-        true => Err("the operations have an order that the specification allows".to_string()),
-        false => Ok(()),
-    }
-}
-
-/// What a naive search found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Naive {
-    /// Every history is one of the specification.
-    Verified,
-    /// One is not, or the model does what it must not.
-    Violation,
-    /// More than the limit.
-    TooLarge,
-}
-
-/// Tries every run of a small model with a bounded number of operations, and every order for each history.
-pub fn search_naively(
-    model: &Model,
-    semantics: Semantics,
-    program: &Program,
-    limit: usize,
-) -> Result<Naive, String> {
-    let types = model.types(program)?;
-    let interpreter = Interpreter::new(model, &types, semantics, program)?;
-    let mut stack = vec![(interpreter.initial()?, History::default())];
-    let mut known: HashSet<String> = HashSet::new();
-    let mut count = 0;
-    while let Some((from, history)) = stack.pop() {
-        // The text of a state is a slow but certain name for it.
-        if !known.insert(format!("{from:?} {history:?}")) {
-            continue;
-        }
-        count += 1;
-        if count > limit {
-            return Ok(Naive::TooLarge);
-        }
-        for process in 0..from.processes.len() {
-            let (taken, faults) = interpreter.steps(&from, process);
-            if !faults.is_empty() {
-                return Ok(Naive::Violation);
-            }
-            for Taken { to, seen } in taken {
-                let mut history = history.clone();
-                let returns = seen.iter().any(|s| matches!(s, Seen::Return(..)));
-                seen.into_iter().for_each(|event| history.push(process, event));
-                if returns && !interpreter.explained(&history) {
-                    return Ok(Naive::Violation);
-                }
-                stack.push((to, history));
-            }
-        }
-    }
-    Ok(Naive::Verified)
-}
-
-/// The operations that a process can be within where nobody can take a step any more, by trying every run; `None` where there are
-/// more states than the limit, or the model does what it must not.
-pub fn stuck_naively(
-    model: &Model,
-    semantics: Semantics,
-    program: &Program,
-    limit: usize,
-) -> Result<Option<BTreeSet<OpId>>, String> {
-    let types = model.types(program)?;
-    let interpreter = Interpreter::new(model, &types, semantics, program)?;
-    let mut stack = vec![interpreter.initial()?];
-    let mut known: HashSet<String> = HashSet::new();
-    let mut stuck = BTreeSet::new();
-    while let Some(from) = stack.pop() {
-        if !known.insert(format!("{from:?}")) {
-            continue;
-        }
-        let open = stack.len();
-        for process in 0..from.processes.len() {
-            let (taken, faults) = interpreter.steps(&from, process);
-            if !faults.is_empty() || known.len() > limit {
-                return Ok(None);
-            }
-            stack.extend(taken.into_iter().map(|taken| taken.to));
-        }
-        if stack.len() == open {
-            let running = from.processes.iter().filter_map(|p| p.running.as_ref());
-            stuck.extend(running.map(|(call, _)| program.calls[*call].operation));
-        }
-    }
-    Ok(Some(stuck))
 }
 
 impl<'m> Interpreter<'m> {
@@ -243,7 +115,8 @@ impl<'m> Interpreter<'m> {
         }
         let labelled = program.points == Points::Labelled;
         let reuse = ast.client.heap.as_ref().is_some_and(|heap| heap.reuse);
-        let rules = Rules { ast, types, semantics, labelled, reuse };
+        let guards_freed = reuse && !ast.client.heap.as_ref().is_some_and(|heap| heap.recycle);
+        let rules = Rules { ast, types, semantics, labelled, reuse, guards_freed };
         Ok(Interpreter { rules, program, visible: true, signatures })
     }
 
@@ -280,12 +153,22 @@ impl<'m> Interpreter<'m> {
         Ok(Configuration { world, processes })
     }
 
-    /// Every step that the process can take, and what is seen of each that ends in a fault.
-    fn steps(&self, from: &Configuration, process: usize) -> (Vec<Taken>, Vec<Vec<Seen>>) {
+    /// Whether nobody can take a step, and somebody is within an operation.
+    fn is_stuck(&self, configuration: &Configuration) -> bool {
+        let mut processes = 0..configuration.processes.len();
+        configuration.processes.iter().any(|process| process.running.is_some())
+            && processes.all(|process| {
+                let (taken, faults) = self.steps(configuration, process);
+                taken.is_empty() && faults.is_empty()
+            })
+    }
+
+    /// Every step that the process can take, and those that end in a fault.
+    fn steps(&self, from: &Configuration, process: usize) -> (Vec<Taken>, Vec<Failed>) {
         let mut taken = Vec::new();
         let mut faults = Vec::new();
         let calls = match &from.processes[process].running {
-            Some((call, _)) => vec![(*call, false)],
+            Some(running) => vec![(running.call, false)],
             None => {
                 let role = &self.program.roles[self.program.role_of(process)];
                 let may = role.limit.is_none_or(|limit| from.processes[process].finished < limit);
@@ -293,12 +176,20 @@ impl<'m> Interpreter<'m> {
             }
         };
         for (call, calling) in calls {
-            let mut script = Some(Vec::new());
-            while let Some(choices) = script {
+            let mut others = Some(Choices::default());
+            // Whether all choices lead round and round.
+            let (mut known, mut ended) = (false, false);
+            while let Some(choices) = others {
                 let mut walk = Walk::new(&self.rules, from.world.clone(), process);
-                walk.script = choices;
+                walk.choosing(choices);
                 let outcome = self.walk(&mut walk, from, call, calling);
-                script = next_script(std::mem::take(&mut walk.script), &walk.arities);
+                others = walk.other_choices();
+                known |= outcome == Err(Stop::Known);
+                ended |= outcome != Err(Stop::Known);
+                let done = Done {
+                    at: walk.noted_at.or_else(|| walk.statements.last().copied()),
+                    accesses: std::mem::take(&mut walk.accesses),
+                };
                 let mut to =
                     Configuration { world: from.world.clone(), processes: from.processes.clone() };
                 let mut seen = Vec::new();
@@ -307,12 +198,14 @@ impl<'m> Interpreter<'m> {
                 }
                 match outcome {
                     Err(Stop::Blocked) => continue,
-                    Err(Stop::Fault(_)) => {
-                        faults.push(seen);
+                    Err(Stop::Known) if ended || !known || others.is_some() => continue,
+                    Err(Stop::Fault(_) | Stop::Known) => {
+                        faults.push(Failed { seen, done });
                         continue;
                     }
                     Err(Stop::Suspended) => {
-                        to.processes[process].running = Some((call, walk.log.clone()));
+                        let (log, point) = (walk.log.clone(), walk.point());
+                        to.processes[process].running = Some(Running { call, log, point });
                         to.world = walk.world;
                     }
                     Ok(result) => {
@@ -324,7 +217,7 @@ impl<'m> Interpreter<'m> {
                         to.world = walk.commit();
                     }
                 }
-                taken.push(Taken { to, seen });
+                taken.push(Taken { to, seen, done });
             }
         }
         (taken, faults)
@@ -345,10 +238,11 @@ impl<'m> Interpreter<'m> {
             let value = Value::from_number(self.rules.types, ty, *number);
             walk.scope.push((field.name.text.clone(), ty.clone(), value));
         }
-        if let Some((_, log)) = &from.processes[walk.process].running {
-            walk.log.clone_from(log);
+        if let Some(running) = &from.processes[walk.process].running {
+            walk.log.clone_from(&running.log);
         }
         walk.calling = calling;
+        walk.begun = calling;
         let separate = self.rules.semantics == Semantics::Pat && !self.rules.labelled;
         walk.spent = calling && separate;
         let value = match walk.block(&op.body)? {

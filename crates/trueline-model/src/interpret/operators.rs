@@ -62,7 +62,11 @@ impl Walk<'_> {
                 let old = self.value(&args[1])?;
                 let new = self.value(&args[2])?;
                 self.access(|walk| {
-                    let equal = same(walk.see(&place)?, &old);
+                    walk.require_live(&place)?;
+                    let found = walk.see(&place)?.clone();
+                    let equal = same(&found, &old);
+                    walk.note("cas", &place, &found);
+                    walk.mark_success(equal);
                     if equal {
                         walk.put(&place, new)?;
                     }
@@ -73,7 +77,10 @@ impl Walk<'_> {
                 let place = self.place(&args[0])?;
                 let operand = self.value(&args[1])?;
                 self.access(|walk| {
+                    walk.require_live(&place)?;
                     let old = walk.see(&place)?.clone();
+                    let kind = if name == "swap" { "swap" } else { "fetch_add" };
+                    walk.note(kind, &place, &old);
                     let new = match (name, &old, operand) {
                         ("fetch_add", Value::Int(old), Value::Int(by)) => Value::Int(old + by),
                         (_, _, operand) => operand,
@@ -89,6 +96,12 @@ impl Walk<'_> {
                 let new = if name == "sc" { Some(self.value(&args[1])?) } else { None };
                 self.access(|walk| {
                     let linked = walk.world.links.contains(&link);
+                    let found = walk.see(&place)?.clone();
+                    let kind = ["ll", "sc", "vl"].into_iter().find(|kind| *kind == name);
+                    walk.note(kind.unwrap_or("reads"), &place, &found);
+                    if name != "ll" {
+                        walk.mark_success(linked);
+                    }
                     match (name, new) {
                         ("ll", _) => {
                             if !linked {

@@ -95,12 +95,27 @@ impl Walk<'_> {
     pub(super) fn read(&mut self, place: &Place) -> Walked<Value> {
         match place.root {
             Root::Scope(_) | Root::Own(_) => self.see(place).cloned(),
-            Root::Shared(_) | Root::Heap(_) => self.access(|walk| walk.see(place).cloned()),
+            Root::Shared(_) | Root::Heap(_) => self.access(|walk| {
+                walk.require_live(place)?;
+                let value = walk.see(place)?.clone();
+                walk.note("reads", place, &value);
+                Ok(value)
+            }),
+        }
+    }
+
+    /// An error where the place is in a node that was freed, and nobody said that such nodes may be used.
+    pub(super) fn require_live(&self, place: &Place) -> Walked<()> {
+        match place.root {
+            Root::Heap(node) if self.rules.guards_freed && self.world.heap[node].freed => {
+                fault("a node is used that was freed")
+            }
+            _ => Ok(()),
         }
     }
 
     /// The type of the place.
-    fn type_of(&self, place: &Place) -> Option<Ty> {
+    pub(super) fn type_of(&self, place: &Place) -> Option<Ty> {
         let types = self.rules.types;
         let mut ty = match place.root {
             Root::Scope(at) => self.scope[at].1.clone(),
@@ -156,7 +171,12 @@ impl Walk<'_> {
         match place.root {
             Root::Scope(_) | Root::Own(_) => self.put(place, value),
             Root::Shared(_) | Root::Heap(_) => {
-                self.access(|walk| walk.put(place, value).map(|()| Value::Nothing)).map(drop)
+                let written = self.access(|walk| {
+                    walk.require_live(place)?;
+                    walk.note("writes", place, &value);
+                    walk.put(place, value).map(|()| Value::Nothing)
+                });
+                written.map(drop)
             }
         }
     }

@@ -3,11 +3,13 @@
 //! The interpreter keeps no program counter. What a process has done so far in its operation is the list of what its
 //! accesses and choices gave (`log`). To take a step the operation is walked again from its beginning: accesses
 //! that are in the log give what they gave before and touch nothing; the first new one is performed and
-//! written down; before the next new one the walk is abandoned. This costs time quadratic in the length of an operation and needs
+//! written down; before the next new one the walk is abandoned. A step also ends before the head of a loop that it has passed
+//! already, as in the engine: a mark in the log says so. This costs time quadratic in the length of an operation and needs
 //! neither a compiler nor a continuation, so that it shares nothing with what it checks.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
+use super::notes::Access;
 use super::value::{Part, Value};
 use super::waits;
 use crate::language::Semantics;
@@ -15,8 +17,34 @@ use crate::language::ast::{Ast, Block, Expr, ExprKind, Stmt, StmtKind};
 use crate::language::types::{Ty, Types};
 use crate::program::MOST_ROUNDS;
 
-/// A local loop with more rounds is taken to have no end.
-const MOST_LOCAL_ROUNDS: u32 = 100_000;
+/// What happened once in an operation, and is not done again when the operation is walked again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Entry {
+    /// An access or a choice, and what it gave.
+    Gave(Value),
+    /// A step ended at the head of a loop: that many heads were passed since the entry before.
+    Paused(u32),
+}
+
+/// Where a process stands within its operation, and all that it knows: what it does next depends on nothing else of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Point {
+    statements: Vec<u32>,
+    scope: Vec<(String, Ty, Value)>,
+    own: Vec<(String, Ty, Value)>,
+    /// What the statement that it is within has given so far.
+    begun: Vec<Entry>,
+}
+
+impl Point {
+    /// What the process knows, by name.
+    pub(super) fn variables(&self) -> Vec<(String, Ty, Value)> {
+        self.own.iter().chain(&self.scope).cloned().collect()
+    }
+}
+
+/// The loops within a step whose rounds began in these states, over all choices: the run, and how many choices it had made.
+pub(crate) type Rounds = HashMap<(u32, String), (usize, usize)>;
 
 /// The shared part of a state, and each process's own variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +60,7 @@ pub(crate) struct World {
 pub(super) struct HeapNode {
     pub(super) ty: usize,
     pub(super) value: Value,
-    freed: bool,
+    pub(super) freed: bool,
 }
 
 /// What all walks of a model have in common.
@@ -42,6 +70,8 @@ pub(crate) struct Rules<'m> {
     pub(crate) semantics: Semantics,
     pub(crate) labelled: bool,
     pub(crate) reuse: bool,
+    /// Reading or writing a node that was freed is an error.
+    pub(crate) guards_freed: bool,
 }
 
 /// Why a walk ends before the operation does.
@@ -51,6 +81,8 @@ pub(crate) enum Stop {
     Suspended,
     /// A guard is false.
     Blocked,
+    /// The choices lead to where others have led before.
+    Known,
     Fault(String),
 }
 
@@ -67,7 +99,7 @@ pub(crate) struct Walk<'w> {
     pub(crate) rules: &'w Rules<'w>,
     pub(crate) world: World,
     pub(crate) process: usize,
-    pub(crate) log: Vec<Value>,
+    pub(crate) log: Vec<Entry>,
     /// How much of the log has been walked through.
     at: usize,
     /// The step has done what it may.
@@ -76,9 +108,25 @@ pub(crate) struct Walk<'w> {
     pub(crate) calling: bool,
     /// Something was written down in this step that does not count: a choice.
     chosen: bool,
-    /// Choices to take, and how many there were at each.
+    /// The step has begun: what comes before it was part of the one before.
+    pub(crate) begun: bool,
+    /// The loops whose heads the step has passed.
+    passed: Vec<u32>,
+    /// Heads of loops since the last entry of the log.
+    heads: u32,
+    /// The statements that the walk is within, and how long the log was where the innermost one began.
+    pub(super) statements: Vec<u32>,
+    mark: usize,
+    /// What the step has accessed, and the statement of the first access.
+    pub(crate) accesses: Vec<Access>,
+    pub(crate) noted_at: Option<u32>,
+    /// Choices to take, and how many there were at each; the first `given` of them lead to where the walk before this one led.
     pub(crate) script: Vec<usize>,
     pub(crate) arities: Vec<usize>,
+    given: usize,
+    /// The number of this walk among those with other choices, and the rounds of all of them.
+    run: usize,
+    rounds: Rounds,
     pub(crate) scope: Vec<(String, Ty, Value)>,
     pub(super) own: Vec<(String, Ty, Value)>,
     /// Accesses cost nothing here: inside `atomic`, or in a statement under PAT's semantics.
@@ -126,8 +174,18 @@ impl<'w> Walk<'w> {
             spent: false,
             calling: false,
             chosen: false,
+            begun: false,
+            passed: Vec::new(),
+            heads: 0,
+            statements: Vec::new(),
+            mark: 0,
+            accesses: Vec::new(),
+            noted_at: None,
             script: Vec::new(),
             arities: Vec::new(),
+            given: 0,
+            run: 0,
+            rounds: Rounds::new(),
             scope: Vec::new(),
             own,
             free: 0,
@@ -144,6 +202,30 @@ impl<'w> Walk<'w> {
         self.world
     }
 
+    /// Takes these choices.
+    pub(crate) fn choosing(&mut self, choices: Choices) {
+        self.given = choices.script.len();
+        self.script = choices.script;
+        self.run = choices.run;
+        self.rounds = choices.rounds;
+    }
+
+    /// The choices to take next, if there are others.
+    pub(crate) fn other_choices(&mut self) -> Option<Choices> {
+        let script = next_script(std::mem::take(&mut self.script), &self.arities)?;
+        Some(Choices { script, run: self.run + 1, rounds: std::mem::take(&mut self.rounds) })
+    }
+
+    /// Where the walk was abandoned.
+    pub(crate) fn point(&self) -> Point {
+        Point {
+            statements: self.statements.clone(),
+            scope: self.scope.clone(),
+            own: self.own.clone(),
+            begun: self.log[self.mark.min(self.log.len())..].to_vec(),
+        }
+    }
+
     // ---- steps
 
     fn fine(&self) -> bool {
@@ -157,9 +239,11 @@ impl<'w> Walk<'w> {
         guard: bool,
         perform: impl FnOnce(&mut Self) -> Walked<Value>,
     ) -> Walked<Value> {
-        if self.at < self.log.len() {
+        if let Some(entry) = self.log.get(self.at) {
+            let Entry::Gave(value) = entry else { return fault("a loop is where an access was") };
             self.at += 1;
-            return Ok(self.log[self.at - 1].clone());
+            self.heads = 0;
+            return Ok(value.clone());
         }
         let counts = counts && self.whole != Some(true);
         if counts && !self.sequential {
@@ -171,15 +255,25 @@ impl<'w> Walk<'w> {
                 return Err(Stop::Suspended);
             }
             self.spent = true;
+            self.begin();
         }
         if self.whole == Some(false) {
             self.whole = Some(true);
         }
         let value = perform(self)?;
         self.chosen |= !counts;
-        self.log.push(value.clone());
+        self.log.push(Entry::Gave(value.clone()));
         self.at += 1;
+        self.heads = 0;
         Ok(value)
+    }
+
+    /// What comes now is part of the step.
+    fn begin(&mut self) {
+        if !self.begun {
+            self.begun = true;
+            self.passed.clear();
+        }
     }
 
     /// The beginning of a statement that is a step as a whole, and may have to wait.
@@ -223,6 +317,14 @@ impl<'w> Walk<'w> {
 
     /// Under PAT's semantics the statement costs a step, and what it accesses costs no more.
     fn statement(&mut self, stmt: &Stmt) -> Walked<Flow> {
+        self.statements.push(stmt.span.start);
+        self.mark = self.at;
+        let flow = self.statement_within(stmt)?;
+        self.statements.pop();
+        Ok(flow)
+    }
+
+    fn statement_within(&mut self, stmt: &Stmt) -> Walked<Flow> {
         let pat = self.rules.semantics == Semantics::Pat && self.free == 0 && !self.sequential;
         let costs = pat
             && match &stmt.kind {
@@ -247,6 +349,7 @@ impl<'w> Walk<'w> {
         if costs {
             self.boundary(matches!(stmt.kind, StmtKind::Await(_) | StmtKind::Lock(_)))?;
         }
+        let loops = Loop { at: stmt.span.start, choices: self.arities.len() };
         match &stmt.kind {
             StmtKind::If(condition, then, otherwise) => {
                 let chosen = if self.truth(condition)? { then } else { otherwise };
@@ -255,7 +358,7 @@ impl<'w> Walk<'w> {
             StmtKind::While(condition, body) => {
                 let mut rounds = 0;
                 loop {
-                    self.round(&mut rounds)?;
+                    self.head(&loops, &mut rounds)?;
                     if pat {
                         self.boundary(false)?;
                     }
@@ -272,7 +375,7 @@ impl<'w> Walk<'w> {
             StmtKind::Loop(body) => {
                 let mut rounds = 0;
                 loop {
-                    self.round(&mut rounds)?;
+                    self.head(&loops, &mut rounds)?;
                     match self.block(body)? {
                         Flow::Break => return Ok(Flow::Next),
                         Flow::Next | Flow::Continue => {}
@@ -283,25 +386,29 @@ impl<'w> Walk<'w> {
             StmtKind::For(name, low, high, body) => {
                 let (low, high) = (self.number(low)?, self.number(high)?);
                 let ty = Ty::Int { lo: i32::MIN, hi: i32::MAX };
-                let mut rounds = 0;
-                for value in low..=high {
-                    self.round(&mut rounds)?;
+                let (mut rounds, mut value) = (0, low);
+                let outside = self.scope.len();
+                // No variable has this name: what the loop knows is part of where the process stands.
+                self.scope.push((format!("{}..", name.text), ty.clone(), Value::Int(high)));
+                self.scope.push((name.text.clone(), ty, Value::Int(value)));
+                let flow = loop {
+                    self.head(&loops, &mut rounds)?;
                     if pat {
                         self.boundary(false)?;
                     }
-                    self.scope.push((name.text.clone(), ty.clone(), Value::Int(value)));
-                    let flow = self.block(body)?;
-                    self.scope.pop();
-                    match flow {
-                        Flow::Break => return Ok(Flow::Next),
-                        Flow::Next | Flow::Continue => {}
-                        flow @ Flow::Return(_) => return Ok(flow),
+                    if value > high {
+                        break Flow::Next;
                     }
-                }
-                if pat {
-                    self.boundary(false)?;
-                }
-                Ok(Flow::Next)
+                    match self.block(body)? {
+                        Flow::Break => break Flow::Next,
+                        Flow::Next | Flow::Continue => {}
+                        flow @ Flow::Return(_) => break flow,
+                    }
+                    value += 1;
+                    self.scope[outside + 1].2 = Value::Int(value);
+                };
+                self.scope.truncate(outside);
+                Ok(flow)
             }
             StmtKind::Break => Ok(Flow::Break),
             StmtKind::Continue => Ok(Flow::Continue),
@@ -380,10 +487,12 @@ impl<'w> Walk<'w> {
                 let place = self.place(target)?;
                 let counts = self.fine();
                 self.once(counts, true, |walk| {
+                    walk.require_live(&place)?;
                     if *walk.see(&place)? != Value::Nothing {
                         return Err(Stop::Blocked);
                     }
                     let me = Value::Pid(walk.process);
+                    walk.note("locks", &place, &me);
                     walk.put(&place, me)?;
                     Ok(Value::Nothing)
                 })?;
@@ -391,9 +500,11 @@ impl<'w> Walk<'w> {
             StmtKind::Unlock(target) => {
                 let place = self.place(target)?;
                 self.access(|walk| {
+                    walk.require_live(&place)?;
                     if *walk.see(&place)? != Value::Pid(walk.process) {
                         return fault("a lock is unlocked by another process");
                     }
+                    walk.note("unlocks", &place, &Value::Nothing);
                     walk.put(&place, Value::Nothing)?;
                     Ok(Value::Nothing)
                 })?;
@@ -402,6 +513,8 @@ impl<'w> Walk<'w> {
                 let value = self.value(target)?;
                 self.access(|walk| match value {
                     Value::Node(node) if !walk.world.heap[node].freed => {
+                        let place = Place { root: Root::Heap(node), path: Vec::new() };
+                        walk.note_attempt("frees", &place, String::new(), None);
                         walk.world.heap[node].freed = true;
                         Ok(Value::Nothing)
                     }
@@ -413,16 +526,50 @@ impl<'w> Walk<'w> {
         Ok(())
     }
 
-    /// One more round of a loop.
-    fn round(&self, rounds: &mut u32) -> Walked<()> {
+    /// The head of a loop, where a round begins. A step that comes to a head that it has passed ends there.
+    fn head(&mut self, of: &Loop, rounds: &mut u32) -> Walked<()> {
         *rounds += 1;
-        let within_a_step = self.free > 0 || self.sequential;
-        if within_a_step && *rounds > MOST_ROUNDS {
+        if self.free > 0 || self.sequential {
+            return self.round_within_a_step(of, *rounds);
+        }
+        self.heads += 1;
+        self.mark = self.at;
+        match self.log.get(self.at) {
+            Some(Entry::Paused(heads)) if *heads == self.heads => {
+                self.at += 1;
+                self.heads = 0;
+                if self.at == self.log.len() {
+                    self.begun = true;
+                    self.passed = vec![of.at];
+                }
+            }
+            Some(_) => {}
+            None if !self.begun => {}
+            None if self.passed.contains(&of.at) => {
+                self.log.push(Entry::Paused(self.heads));
+                return Err(Stop::Suspended);
+            }
+            None => self.passed.push(of.at),
+        }
+        Ok(())
+    }
+
+    /// A round that is part of a step. Where the loop chooses, the choices are followed that lead to states of its own; a loop that comes
+    /// back to a state without a choice has no end.
+    fn round_within_a_step(&mut self, of: &Loop, rounds: u32) -> Walked<()> {
+        if rounds > MOST_ROUNDS {
             return fault("a loop does not end");
         }
-        // In the engine the rounds of a local loop are steps, of which there can be any number. Here a process that goes round and round
-        // by itself takes no step any more.
-        if *rounds > MOST_LOCAL_ROUNDS { Err(Stop::Blocked) } else { Ok(()) }
+        let chosen = self.arities.len();
+        if chosen == of.choices || chosen < self.given {
+            return Ok(());
+        }
+        let state = format!("{:?} {:?} {:?}", self.scope, self.own, self.world);
+        match self.rounds.insert((of.at, state), (self.run, chosen)) {
+            None => Ok(()),
+            Some(before) if before == (self.run, chosen) => fault("a loop does not end"),
+            Some(_) => Err(Stop::Known),
+        }
     }
 
     /// A condition that is looked at as a whole, and may wait.
@@ -433,6 +580,9 @@ impl<'w> Walk<'w> {
         let may_stop = if self.calling { self.touches(condition) } else { self.chosen };
         if new && (self.spent || may_stop && self.choice(2) == 0) {
             return Err(Stop::Suspended);
+        }
+        if new {
+            self.begin();
         }
         self.whole = Some(false);
         let holds = self.truth(condition);
@@ -505,7 +655,14 @@ impl<'w> Walk<'w> {
                 let of = types.nodes[ty].fields.clone();
                 let value = self.fields(&of, fields)?;
                 let counts = self.rules.reuse && self.fine();
-                self.once(counts, false, |walk| Ok(Value::Node(walk.allocate(ty, value))))
+                self.once(counts, false, |walk| {
+                    let node = walk.allocate(ty, value);
+                    if walk.rules.reuse {
+                        let place = Place { root: Root::Heap(node), path: Vec::new() };
+                        walk.note_attempt("makes", &place, String::new(), None);
+                    }
+                    Ok(Value::Node(node))
+                })
             }
             ExprKind::Record(name, fields) => {
                 let types = self.rules.types;
@@ -568,8 +725,22 @@ impl<'w> Walk<'w> {
     }
 }
 
+/// A loop: where it stands, and how many choices had been made where it began.
+struct Loop {
+    at: u32,
+    choices: usize,
+}
+
+/// What a walk is to choose, and what the walks before it have met.
+#[derive(Default)]
+pub(crate) struct Choices {
+    script: Vec<usize>,
+    run: usize,
+    rounds: Rounds,
+}
+
 /// The next sequence of choices, as an odometer counts; none after the last.
-pub(crate) fn next_script(mut script: Vec<usize>, arities: &[usize]) -> Option<Vec<usize>> {
+fn next_script(mut script: Vec<usize>, arities: &[usize]) -> Option<Vec<usize>> {
     script.truncate(arities.len());
     while let Some(last) = script.pop() {
         if last + 1 < arities[script.len()] {

@@ -254,6 +254,8 @@ pub(crate) struct Heap {
     pub(crate) size: Expr,
     /// True: a node that was freed is handed out again. False: nodes that nothing reaches are collected.
     pub(crate) reuse: bool,
+    /// A node that was freed may still be read and written, as where memory is never given back to the system.
+    pub(crate) recycle: bool,
 }
 
 #[derive(Clone, Debug)]

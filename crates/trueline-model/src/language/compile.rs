@@ -147,7 +147,11 @@ pub(super) fn compile(
         name: node.name.clone(),
         fields: (node.fields.iter()).flat_map(|(name, ty)| layout(&types, name, ty)).collect(),
         capacity: types.heap,
-        reclaim: if reuse { Reclaim::Freed } else { Reclaim::Collected },
+        reclaim: match &ast.client.heap {
+            Some(heap) if heap.recycle => Reclaim::Recycled,
+            Some(heap) if heap.reuse => Reclaim::Freed,
+            _ => Reclaim::Collected,
+        },
     });
     Ok(Program {
         name: ast.name.text.clone(),

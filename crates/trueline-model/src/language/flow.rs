@@ -4,7 +4,8 @@
 //! that cuts came before it in the same step. Which nodes cut is decided where the graph is made: each shared access
 //! in the default semantics, each statement in PAT's. [`Flow::steps`] then walks the graph from each node that begins
 //! a step and copies what the step does up to the next cut, so that local computation costs nothing. A path that
-//! meets itself without a cut (a loop of local steps) is cut there.
+//! comes to the head of a loop that it has passed in the same step (a loop of local steps) is cut there, before the head: a
+//! round of such a loop is a step. The interpreter keeps the same rule.
 //!
 //! A step that cannot be taken to its end is not taken at all. So nothing that has happened or was chosen may share a step with
 //! a guard behind it: a guard begins a step, and the step of a call ends before it. Two exceptions are meant: `atomic` waits as a whole, and a guard
@@ -69,6 +70,8 @@ impl Node {
 #[derive(Debug, Default)]
 pub(super) struct Flow {
     nodes: Vec<(Node, Span)>,
+    /// Where the rounds of loops begin.
+    heads: Vec<NodeIx>,
 }
 
 /// An operation cut into steps.
@@ -80,11 +83,20 @@ pub(super) struct Steps {
 
 /// A body larger than this comes from a model that should use fewer nested conditions.
 const LARGEST_BODY: usize = 100_000;
+/// More nodes on one way through a step.
+const LONGEST_PATH: usize = 600;
 
 impl Flow {
     pub(super) fn open(&mut self) -> NodeIx {
         self.nodes.push((Node::Open, Span::default()));
         self.nodes.len() - 1
+    }
+
+    /// A node where the rounds of a loop begin. Every cycle of the graph passes one.
+    pub(super) fn open_head(&mut self) -> NodeIx {
+        let head = self.open();
+        self.heads.push(head);
+        head
     }
 
     pub(super) fn fill(&mut self, at: NodeIx, node: Node, span: Span) {
@@ -234,6 +246,8 @@ fn may_wait(stmt: &Stmt) -> bool {
 /// Makes the bodies of steps and numbers the locations as they are met.
 struct Walk<'f> {
     flow: &'f Flow,
+    /// The heads of loops, jumps resolved. A head that does nothing but jump for ever is told when it is met.
+    heads: Vec<NodeIx>,
     /// The nodes that begin a step, in the order of their locations.
     order: Vec<NodeIx>,
     ids: HashMap<NodeIx, LocationId>,
@@ -250,7 +264,18 @@ struct Walk<'f> {
 impl<'f> Walk<'f> {
     fn new(flow: &'f Flow) -> Walk<'f> {
         let (order, ids) = (Vec::new(), HashMap::new());
-        Walk { flow, order, ids, first: 0, stop: None, calling: false, whole: false, size: 0 }
+        let heads = flow.heads.iter().filter_map(|head| flow.resolve(*head).ok()).collect();
+        Walk {
+            flow,
+            heads,
+            order,
+            ids,
+            first: 0,
+            stop: None,
+            calling: false,
+            whole: false,
+            size: 0,
+        }
     }
 
     fn location(&mut self, node: NodeIx) -> Stmt {
@@ -274,11 +299,12 @@ impl<'f> Walk<'f> {
             }
             let (node, span) = &self.flow.nodes[at];
             self.size += 1;
-            if self.size > LARGEST_BODY || path.len() > 300 {
+            if self.size > LARGEST_BODY || path.len() > LONGEST_PATH {
                 let message = "the steps of this operation have too many paths";
                 return Err(Diagnostic::new(*span, message).help("split long chains of `if`"));
             }
-            if !self.whole && (path.contains(&at) || self.begins(at, done)?) {
+            let goes_round = self.heads.contains(&at) && path.contains(&at);
+            if !self.whole && (goes_round || self.begins(at, done)?) {
                 out.push(self.location(at));
                 break;
             }

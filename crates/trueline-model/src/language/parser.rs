@@ -446,11 +446,13 @@ impl Parser {
                 };
             } else if self.take_word("heap") {
                 let size = self.sum()?;
-                let reuse = self.take_word("reuse");
+                let recycle = self.take_word("recycle");
+                let reuse = recycle || self.take_word("reuse");
                 if !reuse {
-                    self.expect_word("gc", "or `reuse` after the size of the heap")?;
+                    let others = "or `reuse` or `recycle` after the size of the heap";
+                    self.expect_word("gc", others)?;
                 }
-                client.heap = Some(Heap { size, reuse });
+                client.heap = Some(Heap { size, reuse, recycle });
             } else if braced && !self.take_sign("}") {
                 let wanted = "`procs`, `role`, `ops`, `heap` or `}`";
                 let slip = self.slip(["procs", "role", "ops", "heap"]);

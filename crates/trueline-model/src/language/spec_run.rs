@@ -1,6 +1,6 @@
 //! Runs a compiled specification: see [`super::specification`].
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::OnceLock;
 
 use super::ast::BinaryOp;
@@ -111,9 +111,17 @@ pub(super) struct Run {
     script: Vec<usize>,
     arities: Vec<usize>,
     rounds: u32,
+    /// The first so many choices lead to where the run before this one led.
+    given: usize,
+    /// The number of this run among those with other choices, and the states in which rounds of loops that choose began, over all of them.
+    number: usize,
+    met: Met,
     /// Why the run was given up.
     trouble: Option<String>,
 }
+
+/// By loop and state: the run, and how many choices it had made.
+type Met = HashMap<(usize, String), (usize, usize)>;
 
 enum End {
     Falls,
@@ -125,7 +133,17 @@ enum End {
 
 impl Run {
     pub(super) fn new(slots: Vec<Data>) -> Run {
-        Run { slots, me: 0, script: Vec::new(), arities: Vec::new(), rounds: 0, trouble: None }
+        Run {
+            slots,
+            me: 0,
+            script: Vec::new(),
+            arities: Vec::new(),
+            rounds: 0,
+            given: 0,
+            number: 0,
+            met: Met::new(),
+            trouble: None,
+        }
     }
 
     fn choice(&mut self, arity: usize) -> usize {
@@ -170,7 +188,22 @@ impl Run {
                 self.steps(branch)
             }
             Step::While(condition, body, line) => {
+                let before = self.arities.len();
                 while self.truth(condition)? {
+                    // Choices that lead to where others have led before need not be followed.
+                    let chosen = self.arities.len();
+                    if chosen > before && chosen >= self.given {
+                        let state = (body.as_ptr() as usize, format!("{:?}", self.slots));
+                        match self.met.insert(state, (self.number, chosen)) {
+                            None => {}
+                            Some(same) if same == (self.number, chosen) => {
+                                let trouble = format!("its loop in line {line} changes nothing");
+                                self.trouble = Some(trouble);
+                                return None;
+                            }
+                            Some(_) => return None,
+                        }
+                    }
                     self.rounds += 1;
                     if self.rounds > MOST_ROUNDS {
                         self.trouble = Some(format!(
@@ -510,12 +543,14 @@ impl SpecMachine for Written {
         out: &mut Vec<(Box<[i32]>, Box<[i32]>)>,
     ) {
         let op = &self.ops[operation];
-        let mut script = Vec::new();
+        let (mut script, mut met, mut number) = (Vec::new(), Met::new(), 0);
         while self.trouble.get().is_none() {
             let mut slots = self.decode(state);
             slots.extend(args.iter().map(|arg| Data::Int(*arg)));
             slots.resize(op.frame.max(slots.len()), Data::Int(0));
-            let mut run = Run { me: process as i32, script, ..Run::new(slots) };
+            let given = script.len();
+            number += 1;
+            let mut run = Run { me: process as i32, script, given, number, met, ..Run::new(slots) };
             let ended = run.steps(&op.body);
             if let Some(why) = run.trouble {
                 let told = format!("the specification of `{}` does not end: {why}", op.name);
@@ -536,6 +571,7 @@ impl SpecMachine for Written {
                     out.push(outcome);
                 }
             }
+            met = run.met;
             script = run.script;
             script.truncate(run.arities.len());
             // The next sequence of choices, as an odometer counts.

@@ -87,7 +87,8 @@ impl Body<'_> {
                     return self.atomic_while(condition, body);
                 }
                 self.span = condition.span;
-                let (head, inside, end) = (self.flow.open(), self.flow.open(), self.flow.open());
+                let (head, inside, end) =
+                    (self.flow.open_head(), self.flow.open(), self.flow.open());
                 self.jump(head);
                 self.at = head;
                 self.condition(condition, inside, end)?;
@@ -102,7 +103,7 @@ impl Body<'_> {
                     return Err(Diagnostic::new(stmt.span, "`loop` cannot stand inside `atomic`")
                         .help("`while` can, if it has no `break`"));
                 }
-                let (head, end) = (self.flow.open(), self.flow.open());
+                let (head, end) = (self.flow.open_head(), self.flow.open());
                 self.jump(head);
                 self.at = head;
                 self.loops.push(Some((end, head)));
@@ -376,7 +377,7 @@ impl Body<'_> {
         let place = self.bind(name, ty)?;
         self.put(&place, low_value.leaves, false);
         let (head, inside, step, end) =
-            (self.flow.open(), self.flow.open(), self.flow.open(), self.flow.open());
+            (self.flow.open_head(), self.flow.open(), self.flow.open(), self.flow.open());
         self.jump(head);
         self.at = head;
         self.fresh = self.mode.pat;

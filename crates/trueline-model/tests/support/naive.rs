@@ -361,8 +361,21 @@ fn explain(
     }
 }
 
-/// What is wrong, at the least depth: `None` where nothing is; else (depth, some history is not explained, some step is bad).
-pub fn decide(program: &Program, most: usize) -> Option<Option<(usize, bool, bool)>> {
+/// What is wrong, at the least depth.
+#[derive(Clone, Debug, Default)]
+pub struct Wrong {
+    /// Steps of the shortest run to a state in which nobody can move though the specification does not let them wait.
+    pub stuck: Option<usize>,
+    /// Steps of the shortest run with a wrong step, the wrong one included.
+    pub depth: Option<usize>,
+    /// Some history of this length is not explained.
+    pub unexplained: bool,
+    /// Some step at this depth is bad.
+    pub bad: bool,
+}
+
+/// What is wrong, if anything is; nothing at all where there are more states than that.
+pub fn decide(program: &Program, most: usize) -> Option<Option<Wrong>> {
     let idle = vec![Status::Idle; program.processes()];
     let set: BTreeSet<Explanation> =
         program.spec.initial().into_iter().map(|o| (o.to_vec(), idle.clone())).collect();
@@ -372,13 +385,16 @@ pub fn decide(program: &Program, most: usize) -> Option<Option<(usize, bool, boo
     let mut memo: HashMap<(BTreeSet<Explanation>, usize, Seen), BTreeSet<Explanation>> =
         HashMap::new();
     let mut depth = 0;
+    let mut stuck = None;
     while !level.is_empty() {
         depth += 1;
         let (mut unexplained, mut bad) = (false, false);
         let mut next = vec![];
         for (state, set) in level {
+            let mut moves = false;
             for p in 0..program.processes() {
                 for result in steps(program, &state, p) {
+                    moves = true;
                     match result {
                         Result::Bad(_) => bad = true,
                         Result::Fine(after, events) => {
@@ -399,14 +415,37 @@ pub fn decide(program: &Program, most: usize) -> Option<Option<(usize, bool, boo
                     }
                 }
             }
+            let within = state.processes.iter().any(|process| process.at.is_some());
+            if !moves && within && !set.iter().any(|explanation| waits(program, explanation)) {
+                stuck = Some(depth - 1);
+            }
             if seen.len() > most {
                 return None;
             }
         }
         if unexplained || bad {
-            return Some(Some((depth, unexplained, bad)));
+            return Some(Some(Wrong { stuck, depth: Some(depth), unexplained, bad }));
+        }
+        if stuck.is_some() {
+            return Some(Some(Wrong { stuck, ..Wrong::default() }));
         }
         level = next;
     }
     Some(None)
+}
+
+/// Whether nobody has taken effect, and nobody who has called can.
+fn waits(program: &Program, (object, statuses): &Explanation) -> bool {
+    statuses.iter().enumerate().all(|(p, status)| match status {
+        Status::Idle => true,
+        Status::Done(_) => false,
+        Status::Called(call) => {
+            let call = &program.calls[*call];
+            let mut out = vec![];
+            program.spec.step(object, p, call.operation, &call.args, &mut out);
+            let types = &program.operations[call.operation].results;
+            let fits = |results: &[i32]| results.iter().zip(types).all(|(r, t)| t.contains(*r));
+            !out.iter().any(|(results, _)| fits(results))
+        }
+    })
 }

@@ -429,10 +429,14 @@ impl<'a, B: Builtin> Simulation<'a, B> {
         let index = self.call();
         for _ in 0..TRIES {
             let (op, result) = self.choose(index)?;
-            let wrong = match result {
-                Value::Bool(b) => Value::Bool(!b),
-                Value::Int(n) => Value::Int(n.wrapping_add(1)),
-                _ => continue,
+            let (rng, simple) = (&mut self.rng, self.plan.simple);
+            let wrong = match self.spec.falsify(&op, &result, simple, &mut |n| rng.below(n)) {
+                Some(wrong) => wrong,
+                None => match result {
+                    Value::Bool(b) => Value::Bool(!b),
+                    Value::Int(n) => Value::Int(n.wrapping_add(1)),
+                    _ => continue,
+                },
             };
             let mut next = Vec::new();
             self.spec.step(&self.state, &op, Some(&wrong), &mut next);

@@ -38,6 +38,19 @@ pub(super) fn violation<B: Builtin>(
     {
         return Ok(run);
     }
+    let apart = spec.keeps_apart(plan.processes);
+    if apart && let Ok(run) = Run::simulate(spec, plan, Forgery::Wrong(at)) {
+        return Ok(run);
+    }
+    if plan.simple {
+        return Err(match apart {
+            true => "no scan of a simple history this short is certainly wrong".into(),
+            false => format!(
+                "a violation of a simple history needs a segment for each process: expected snapshot:segments={} or more",
+                plan.processes
+            ),
+        });
+    }
     Run::simulate(spec, plan, Forgery::Alien(at))
 }
 

@@ -99,6 +99,23 @@ pub trait Builtin: Spec<Ret = Value> + Clone + 'static {
         }
     }
 
+    /// A result that looks like the one given and is wrong in the state in which that one is right, where processes use what is theirs alone.
+    /// `simple`: in a simple history, of which the result must be one. `None` where the type has none.
+    fn falsify(
+        &self,
+        _op: &Self::Op,
+        _result: &Value,
+        _simple: bool,
+        _pick: &mut dyn FnMut(u64) -> u64,
+    ) -> Option<Value> {
+        None
+    }
+
+    /// Whether so many processes each have a part of the object for themselves, so that [`Builtin::falsify`] can be used.
+    fn keeps_apart(&self, _processes: usize) -> bool {
+        false
+    }
+
     /// An operation with a result that is wrong in every state that operations without `value` lead to; `None`
     /// where the type has none.
     fn alien(&self, _value: i64) -> Option<(Self::Op, Value)> {

@@ -211,6 +211,33 @@ impl Builtin for Snapshot {
         Update(segment, if changes { Value::Int(1) } else { self.init.clone() })
     }
 
+    /// A scan in which one segment is shown as it was at first, or as if it had changed already.
+    fn falsify(
+        &self,
+        op: &SnapshotOp,
+        result: &Value,
+        simple: bool,
+        pick: &mut dyn FnMut(u64) -> u64,
+    ) -> Option<Value> {
+        let (Scan, Value::List(shown)) = (op, result) else { return None };
+        let mut shown: Vec<Value> = shown.iter().cloned().collect();
+        let of_pair = if simple { shown.len().min(2) } else { shown.len() };
+        if of_pair == 0 {
+            return None;
+        }
+        let cell = &mut shown[pick(of_pair as u64) as usize];
+        match (*cell == self.init, simple) {
+            (false, _) => *cell = self.init.clone(),
+            (true, true) => *cell = Value::Int(1),
+            (true, false) => return None,
+        }
+        Some(Value::list(shown))
+    }
+
+    fn keeps_apart(&self, processes: usize) -> bool {
+        self.segments.is_some_and(|segments| processes <= segments as usize)
+    }
+
     fn perform(
         &self,
         state: &mut Items,
@@ -222,6 +249,8 @@ impl Builtin for Snapshot {
     }
 
     fn alien(&self, value: i64) -> Option<(SnapshotOp, Value)> {
-        (self.segments != Some(0)).then(|| (Scan, Value::list([Value::Int(value)])))
+        let others = self.segments.unwrap_or(1).saturating_sub(1) as usize;
+        let shown = [Value::Int(value)].into_iter().chain(vec![self.init.clone(); others]);
+        (self.segments != Some(0)).then(|| (Scan, Value::list(shown)))
     }
 }

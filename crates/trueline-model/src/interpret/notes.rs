@@ -1,0 +1,206 @@
+//! What a person wants to know of a step: its line, what it read and wrote, whether a `cas` succeeded, and which variables and nodes
+//! are other than before.
+//!
+//! A [`Note`] is made from the interpreter's own states, so that it is a second account of the run, in which a node keeps its name from its
+//! allocation to the end.
+
+use super::Configuration;
+use super::value::{Part, Value};
+use super::walk::{Place, Root, Walk};
+use crate::language::types::{Ty, Types};
+
+/// An access to shared memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// What it does: `reads`, `writes`, `cas`, `swap`, `fetch_add`, `ll`, `sc`, `vl`, `locks`, `unlocks`, `frees`, `makes`.
+    pub kind: &'static str,
+    /// Where, with its indices as numbers: `A[2]`, `#1.next`.
+    pub place: String,
+    /// What was read; what was written where nothing was read.
+    pub value: String,
+    /// Of `cas`, `sc` and `vl`: whether it succeeded.
+    pub succeeded: Option<bool>,
+}
+
+/// What one step did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Note {
+    /// The line of its first access, or where it began if it has none.
+    pub line: u32,
+    /// The text of the line.
+    pub text: String,
+    /// Its accesses, in order.
+    pub accesses: Vec<Access>,
+    /// Cells of shared variables that changed, and their new values.
+    pub shared: Vec<(String, String)>,
+    /// Fields of nodes that changed or are new; `freed` for a node that was given back.
+    pub heap: Vec<(String, String)>,
+    /// Variables of the process that changed or are new.
+    pub locals: Vec<(String, String)>,
+}
+
+/// A value in words.
+pub(super) fn show(types: &Types, ty: &Ty, value: &Value) -> String {
+    match (value, ty) {
+        (Value::Nothing, Ty::Lock) => "free".into(),
+        (Value::Nothing, Ty::Node(_) | Ty::Pid) => "null".into(),
+        (Value::Nothing, _) => "none".into(),
+        (Value::Bool(truth), _) => truth.to_string(),
+        (Value::Int(number), _) => number.to_string(),
+        (Value::Case(name), _) => name.clone(),
+        (Value::Pid(process), _) => format!("P{process}"),
+        (Value::Node(node), _) => node_name(*node),
+        (Value::Record(fields), Ty::Record(record)) => {
+            let types_of = &types.records[*record].fields;
+            let shown = fields.iter().zip(types_of);
+            let shown =
+                shown.map(|((name, value), (_, ty))| format!("{name}: {}", show(types, ty, value)));
+            format!("{{{}}}", shown.collect::<Vec<_>>().join(", "))
+        }
+        (Value::List(items), Ty::Array { of, .. }) => {
+            let shown: Vec<String> = items.iter().map(|item| show(types, of, item)).collect();
+            format!("[{}]", shown.join(", "))
+        }
+        (other, _) => format!("{other:?}"),
+    }
+}
+
+fn node_name(node: usize) -> String {
+    format!("#{}", node + 1)
+}
+
+impl Walk<'_> {
+    /// Writes down an access that happens now.
+    pub(super) fn note(&mut self, kind: &'static str, place: &Place, value: &Value) {
+        let ty = self.type_of(place).unwrap_or(Ty::Unit);
+        let value = show(self.rules.types, &ty, value);
+        self.note_attempt(kind, place, value, None);
+    }
+
+    pub(super) fn note_attempt(
+        &mut self,
+        kind: &'static str,
+        place: &Place,
+        value: String,
+        succeeded: Option<bool>,
+    ) {
+        if self.sequential {
+            return;
+        }
+        let place = self.place_name(place);
+        self.accesses.push(Access { kind, place, value, succeeded });
+        if self.accesses.len() == 1 {
+            self.noted_at = self.statements.last().copied();
+        }
+    }
+
+    /// Whether the last access did what it was to do.
+    pub(super) fn mark_success(&mut self, succeeded: bool) {
+        if let Some(last) = self.accesses.last_mut() {
+            last.succeeded = Some(succeeded);
+        }
+    }
+
+    pub(super) fn place_name(&self, place: &Place) -> String {
+        let mut name = match place.root {
+            Root::Scope(at) => self.scope[at].0.clone(),
+            Root::Own(at) => self.own[at].0.clone(),
+            Root::Shared(at) => self.world.shared[at].0.clone(),
+            Root::Heap(node) => node_name(node),
+        };
+        for part in &place.path {
+            match part {
+                Part::Field(field) => name = format!("{name}.{field}"),
+                Part::Cell(Value::Int(index)) => name = format!("{name}[{index}]"),
+                Part::Cell(Value::Pid(index)) => name = format!("{name}[P{index}]"),
+                Part::Cell(index) => name = format!("{name}[{index:?}]"),
+            }
+        }
+        name
+    }
+}
+
+/// The note of a step of the process between two states; without the second the step ended in a fault.
+pub(super) fn note(
+    types: &Types,
+    source: &str,
+    process: usize,
+    (before, after): (&Configuration, Option<&Configuration>),
+    (at, accesses): (Option<u32>, Vec<Access>),
+) -> Note {
+    let (line, text) = at.map_or((0, String::new()), |at| line_of(source, at));
+    let mut note = Note { line, text, accesses, ..Note::default() };
+    let Some(after) = after else { return note };
+    for ((name, ty, old), (_, _, new)) in before.world.shared.iter().zip(&after.world.shared) {
+        differences(types, ty, name, Some(old), new, &mut note.shared);
+    }
+    for (number, node) in after.world.heap.iter().enumerate() {
+        let old = before.world.heap.get(number);
+        let reused = old.is_some_and(|old| old.freed && !node.freed);
+        let old_value = old.filter(|_| !reused).map(|old| &old.value);
+        let name = node_name(number);
+        if let Value::Record(fields) = &node.value {
+            for ((field, ty), (_, value)) in types.nodes[node.ty].fields.iter().zip(fields) {
+                let path = [Part::Field(field.clone())];
+                let old = old_value.and_then(|old| old.part(&path));
+                differences(types, ty, &format!("{name}.{field}"), old, value, &mut note.heap);
+            }
+        }
+        if node.freed && old.is_some_and(|old| !old.freed) {
+            note.heap.push((name, "freed".into()));
+        }
+    }
+    let scope = |configuration: &Configuration| {
+        let running = configuration.processes[process].running.as_ref();
+        running.map_or(Vec::new(), |running| running.point.variables())
+    };
+    let known = scope(before);
+    for (name, ty, value) in scope(after) {
+        // The limit of a `for` has a name that no variable has.
+        if name.ends_with("..") {
+            continue;
+        }
+        let old = known.iter().find(|(n, ..)| *n == name).map(|(_, _, value)| value);
+        let first = old.is_none() && value == Value::first(types, &ty);
+        if !first {
+            differences(types, &ty, &name, old, &value, &mut note.locals);
+        }
+    }
+    note
+}
+
+/// The cells of a value that are other than before.
+fn differences(
+    types: &Types,
+    ty: &Ty,
+    name: &str,
+    old: Option<&Value>,
+    new: &Value,
+    out: &mut Vec<(String, String)>,
+) {
+    if old == Some(new) {
+        return;
+    }
+    match (ty, old, new) {
+        (Ty::Array { of, .. }, Some(Value::List(before)), Value::List(after)) => {
+            for (index, (old, new)) in before.iter().zip(after).enumerate() {
+                differences(types, of, &format!("{name}[{index}]"), Some(old), new, out);
+            }
+        }
+        (Ty::Record(record), Some(Value::Record(before)), Value::Record(after)) => {
+            let fields = types.records[*record].fields.iter();
+            for (((field, ty), (_, old)), (_, new)) in fields.zip(before).zip(after) {
+                differences(types, ty, &format!("{name}.{field}"), Some(old), new, out);
+            }
+        }
+        _ => out.push((name.to_string(), show(types, ty, new))),
+    }
+}
+
+/// The number and the text of the line that holds this byte.
+pub(super) fn line_of(source: &str, at: u32) -> (u32, String) {
+    let at = (at as usize).min(source.len());
+    let line = source.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count();
+    let text = source.lines().nth(line).unwrap_or("").trim();
+    (line as u32 + 1, text.to_string())
+}

@@ -1,0 +1,285 @@
+//! What is said of a model is true, and said in time: regressions, each named after its fault.
+
+use std::sync::Arc;
+
+use trueline::Budget;
+use trueline_model::engine::{
+    Options, Progress, Property, Reason, SHORTENING, Verdict, progress, verify,
+};
+use trueline_model::interpret::{Naive, explain, replay, search_naively};
+use trueline_model::program::Program;
+use trueline_model::{Model, Semantics, library};
+
+const BOTH: [Semantics; 2] = [Semantics::Default, Semantics::Pat];
+
+fn parse(source: &str) -> Model {
+    Model::parse(source).unwrap_or_else(|error| panic!("{}", error.render("model.tl", source)))
+}
+
+fn compile(model: &Model, semantics: Semantics) -> Arc<Program> {
+    Arc::new(model.compile(semantics, false).unwrap_or_else(|e| panic!("{}", e.message())))
+}
+
+/// All combinations of reductions.
+fn reductions() -> Vec<Options> {
+    (0..8)
+        .map(|bits| Options {
+            symmetry: bits & 1 != 0,
+            partial_order: bits & 2 != 0,
+            antichain: bits & 4 != 0,
+            ..Options::plain()
+        })
+        .collect()
+}
+
+/// The model has this verdict, in either semantics, by every reduction and by the naive search. The reason of a violation starts so.
+#[track_caller]
+fn expect(source: &str, reason: Option<&str>) {
+    let model = parse(source);
+    for semantics in BOTH {
+        let program = compile(&model, semantics);
+        let naive = search_naively(&model, semantics, &program, 100_000).unwrap();
+        let expected = if reason.is_some() { Naive::Violation } else { Naive::Verified };
+        assert_eq!(naive, expected, "{semantics:?}, naively: {source}");
+        for options in reductions() {
+            let found = verify(&program, &options, &Budget::unlimited()).verdict;
+            let Verdict::Violation(counterexample) = found else {
+                assert!(
+                    reason.is_none() && matches!(found, Verdict::Verified),
+                    "{semantics:?}: {found:?}"
+                );
+                continue;
+            };
+            let told = match &counterexample.reason {
+                Reason::NotLinearizable => "not linearizable",
+                Reason::Fault(message) => message,
+                Reason::Deadlock => "deadlock",
+            };
+            assert!(reason.is_some_and(|r| told.starts_with(r)), "{semantics:?}: {told}: {source}");
+            replay(&model, semantics, &program, &counterexample)
+                .unwrap_or_else(|why| panic!("{semantics:?}: {why}: {source}"));
+        }
+    }
+}
+
+fn alone(body: &str, spec: &str) -> String {
+    format!(
+        "object O\nshared A: 0..1\nop o() -> 0..1 {{ {body} }}\nspec {{ o() {{ {spec} }} }}\nclient {{ procs 2; ops 1 }}"
+    )
+}
+
+#[test]
+fn a_violation_behind_a_loop_of_choices_is_told() {
+    let body = "loop { either { break } or { skip } } return A";
+    expect(&alone(body, "return 1"), Some("not linearizable"));
+    expect(&alone(body, "return 0"), None);
+}
+
+#[test]
+fn a_loop_of_choices_inside_atomic_ends() {
+    let around = |branches: &str| {
+        format!("local x: 0..1\natomic {{ while x < 1 {{ {branches} }} }} return A")
+    };
+    for branches in ["either { x = 1 } or { skip }", "either { skip } or { x = 1 }"] {
+        expect(&alone(&around(branches), "return 0"), None);
+        expect(&alone(&around(branches), "return 1"), Some("not linearizable"));
+    }
+    let long = "local i: 0..99, a: 0..1\n\
+                atomic { while i < 98 { either { i = i + 1 } or { i = i + 2; a = 1 - a } } } return A";
+    expect(&alone(long, "return 0"), None);
+    // A loop that no choice ends is an error, and so is one without a choice.
+    expect(&alone(&around("either { skip } or { x = 0 }"), "return 0"), Some("no choice ends"));
+    expect(&alone(&around("skip"), "return 0"), Some("a loop in one step exceeds"));
+    // After a choice that leaves it nothing to choose it goes round for ever.
+    let late = "local c: bool\natomic { while A == 0 { if !c { either { c = true } or { skip } } } } return A";
+    expect(&alone(late, "return 0"), Some("a loop in one step"));
+}
+
+#[test]
+fn a_specification_may_choose_in_a_loop() {
+    let spec = "local x: 0..1\nwhile x < 1 { either { x = 1 } or { skip } }\nreturn x - 1";
+    expect(&alone("return A", spec), None);
+}
+
+#[test]
+fn a_violation_behind_a_local_loop_is_told() {
+    let body = "local x: 0..1\nwhile x < 1 { x = x + 1 } return A";
+    expect(&alone(body, "return 1"), Some("not linearizable"));
+    let body = "local x: 0..2\nfor i in 0..2 { if i != 1 { x = i } } x = A; while x < 2 { x = x + 1 } return A";
+    expect(&alone(body, "return 1"), Some("not linearizable"));
+    let body =
+        "local x: 0..2\nx = A; loop { x = x + 1; if x == 2 { break } } assert x == 1; return A";
+    expect(&alone(body, "return 0"), Some("an assertion"));
+}
+
+fn lock_free(model: &Model, semantics: Semantics) -> bool {
+    let program = compile(model, semantics);
+    match progress(&program, &Property::LockFree, &Budget::unlimited()).progress {
+        Progress::Holds => true,
+        Progress::Fails(_) => false,
+        Progress::Unknown(why) => panic!("{why}"),
+    }
+}
+
+#[test]
+fn code_that_waits_for_a_lock_is_not_lock_free() {
+    let counter = |body: &str| {
+        format!(
+            "object C\nshared L: lock, N: 0..9\nop inc() -> 0..9 {{ {body} }}\n\
+             spec {{ state n: 0..9\ninc() {{ n = n + 1; return n - 1 }} }}\nclient {{ procs 2; ops 2 }}"
+        )
+    };
+    let locked = "local n: 0..9\nlock(L); n = N; N = n + 1; unlock(L); return n";
+    let free = "local n: 0..9\nloop { n = N; if cas(N, n, n + 1) { return n } }";
+    for semantics in BOTH {
+        assert!(!lock_free(&parse(&counter(locked)), semantics), "{semantics:?}");
+        assert!(lock_free(&parse(&counter(free)), semantics), "{semantics:?}");
+        for name in ["two-lock-queue", "ticket-lock"] {
+            let model = parse(library::find(name).unwrap().source);
+            assert!(!lock_free(&model, semantics), "{name} {semantics:?}");
+        }
+        assert!(lock_free(&parse(library::find("treiber").unwrap().source), semantics));
+    }
+}
+
+#[test]
+fn a_deadlock_of_two_locks_is_told_in_every_run() {
+    let two = |second: &str| {
+        format!(
+            "object D\nshared L: lock, M: lock\nop f() {{ lock(L); lock(M); unlock(M); unlock(L) }}\n\
+             op g() {{ {second} }}\nspec {{ f() {{ return }}\ng() {{ return }} }}\nclient {{ procs 2; ops 1 }}"
+        )
+    };
+    expect(&two("lock(M); lock(L); unlock(L); unlock(M)"), Some("deadlock"));
+    expect(&two("lock(L); lock(M); unlock(L); unlock(M)"), None);
+}
+
+/// Where the specification blocks, whoever waits does as it should.
+#[test]
+fn waiting_that_the_specification_explains_is_no_deadlock() {
+    let source = |spec: &str| {
+        format!(
+            "object W\nshared X: 0..2\nop take() {{ loop {{ await X > 0; if cas(X, 1, 0) {{ return }} if cas(X, 2, 1) {{ return }} }} }}\n\
+             op give() {{ fetch_add(X, 1) }}\nspec {{ state n: 0..2\ntake() {{ {spec} }}\ngive() {{ n = n + 1 }} }}\n\
+             client {{ procs 2; ops 1 }}"
+        )
+    };
+    expect(&source("await n > 0; n = n - 1"), None);
+    expect(&source("if n > 0 { n = n - 1 }"), Some("deadlock"));
+}
+
+/// Everyone goes round for ever: nobody is stuck, though partial order reduction leaves no way to go on.
+#[test]
+fn going_round_for_ever_is_no_deadlock() {
+    let body = "local x: 0..1\nwhile A == 0 { x = 1 - x } return A";
+    expect(&alone(body, "return 1"), None);
+    let body = "local x: 0..1\nwhile x < 2 { x = 1 - x } return A";
+    expect(&alone(body, "return 1"), None);
+}
+
+#[test]
+fn reading_and_writing_a_freed_node_is_told() {
+    let source = |heap: &str, use_it: &str| {
+        format!(
+            "object F\nnode N {{ v: 0..1 }}\nshared P: N = new N{{}}\n\
+             op o() {{ local n: N, x: 0..1\nn = P; if n != null {{ P = null; free(n); {use_it} }} }}\n\
+             spec {{ o() {{ return }} }}\nclient {{ procs 1; ops 1; heap 2 {heap} }}"
+        )
+    };
+    for use_it in
+        ["x = n.v", "n.v = 1", "cas(n.v, 0, 1)", "x = swap(n.v, 1)", "x = fetch_add(n.v, 1)"]
+    {
+        expect(&source("reuse", use_it), Some("v of a node that was freed"));
+        expect(&source("recycle", use_it), None);
+    }
+    expect(&source("reuse", "n = new N{v: 1}; x = n.v"), None);
+    expect(&source("reuse", "free(n)"), Some("a node is freed twice"));
+}
+
+/// The second search, which looks for a shorter run, stops after a number of states that is fixed.
+#[test]
+fn a_violation_is_told_before_all_shorter_runs_are_seen() {
+    let mut model = parse(library::find("riany-snapshot").unwrap().source);
+    for (name, value) in [("procs", 3), ("ops", 2), ("bug", 1)] {
+        model.set(name, value).unwrap();
+    }
+    let program = compile(&model, Semantics::Default);
+    let budget = Budget::unlimited();
+    let report = verify(&program, &Options { threads: 2, ..Options::default() }, &budget);
+    let Verdict::Violation(found) = &report.verdict else { panic!("{:?}", report.verdict) };
+    assert!(!found.shortest);
+    assert!(
+        found.shorter_seen.is_some_and(|depth| depth > 5 && depth < found.trace.steps.len() as u64)
+    );
+    assert!(budget.steps_spent() < report.states + 2 * SHORTENING);
+    replay(&model, Semantics::Default, &program, found).unwrap();
+}
+
+#[test]
+fn a_limit_is_kept_while_one_state_is_expanded() {
+    // One step of one process has a million results.
+    let picks: Vec<String> =
+        (0..6).map(|i| format!("local a{i}: 0..9\na{i} = choose(0, 9)")).collect();
+    let sum: Vec<String> = (0..6).map(|i| format!("a{i}")).collect();
+    let source = format!(
+        "object W\nshared X: 0..1\nop f() -> 0..54 {{ {}\nX = 0\nX = 1\nreturn {} }}\nspec {{ f() {{ return choose(0, 54) }} }}\nclient {{ procs 2; ops 1 }}",
+        picks.join("\n"),
+        sum.join(" + ")
+    );
+    let model = parse(&source);
+    let program = compile(&model, Semantics::Default);
+    for options in reductions() {
+        let budget = Budget::unlimited();
+        budget.cancel();
+        let report = verify(&program, &options, &budget);
+        assert!(matches!(report.verdict, Verdict::Unknown(_)), "{:?}", report.verdict);
+        assert!(report.transitions < 1_000);
+    }
+}
+
+/// Each step tells its own line, what it read and whether a `cas` succeeded, and what changed.
+#[test]
+fn notes_say_what_each_step_did() {
+    let source = "object N\nnode Node { v: 0..3; next: Node }\nshared Top: Node, A: [0..3; 2]\n\
+                  op push(v: 1..2) -> 0..3 {\n  local n: Node = new Node{v: v}, t: Node\n  local i: 0..2\n  while i < 1 {\n    i = i + 1\n  }\n\
+                  \x20 A[i] = v\n  loop {\n    t = Top\n    n.next = t\n    if cas(Top, t, n) { return 3 }\n  }\n}\n\
+                  spec { push(v) { return 0 } }\nclient { procs 1; ops 1; heap 3 gc }";
+    let model = parse(source);
+    let program = compile(&model, Semantics::Default);
+    let report = verify(&program, &Options::default(), &Budget::unlimited());
+    let Verdict::Violation(found) = &report.verdict else { panic!("{:?}", report.verdict) };
+    let budget = Budget::unlimited();
+    let notes = explain(&model, Semantics::Default, &program, found, &budget).unwrap();
+    assert_eq!(notes.len(), found.trace.steps.len());
+    let told: Vec<String> = notes
+        .iter()
+        .map(|note| {
+            let access = note.accesses.iter().map(|a| {
+                let success = a.succeeded.map_or("", |s| if s { " yes" } else { " no" });
+                format!("{} {} {}{success}", a.kind, a.place, a.value)
+            });
+            let changed = |pairs: &[(String, String)]| {
+                pairs.iter().map(|(n, v)| format!("{n}={v}")).collect::<Vec<_>>().join(" ")
+            };
+            format!(
+                "{} | {} | {} | {} | {}",
+                note.line,
+                access.collect::<Vec<_>>().join(", "),
+                changed(&note.shared),
+                changed(&note.heap),
+                changed(&note.locals)
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "7 |  |  | #1.v=1 #1.next=null | n=#1 i=1",
+            "10 | writes A[1] 1 | A[1]=1 |  | ",
+            "12 | reads Top null |  |  | ",
+            "13 | writes #1.next null |  |  | ",
+            "14 | cas Top null yes | Top=#1 |  | ",
+        ]
+    );
+    assert_eq!(found.trace.steps.last().unwrap().possible, [[0]]);
+}
