@@ -82,13 +82,12 @@ impl Question {
     /// checked comes along, so that the caller decides when its memory is given back.
     fn answer_within_limits(self) -> (Vec<Answer>, Option<Vec<Checked>>) {
         let start = Instant::now();
-        let limits = self.args.limits.limits().with_spare_memory();
-        let budget = Arc::new(limits.budget());
+        let budget = Arc::new(self.args.limits.limits().budget());
         let (args, algorithm, name) = (self.args, self.algorithm, self.name());
         let told = Arc::new(Mutex::new(Told::default()));
         let theirs = Arc::clone(&told);
         let done =
-            guard::within(limits, &budget, move |budget| self.answer(budget, start, &theirs));
+            guard::within(&budget, || false, move |budget| self.answer(budget, start, &theirs));
         let mut told = std::mem::take(&mut *lock(&told));
         if let Err(why) = done
             && told.histories.is_none_or(|histories| told.answers.len() < histories)

@@ -1,39 +1,69 @@
-//! Keeps limits of time and memory that the work itself overruns.
+//! Keeps limits that the work itself overruns, and ends it on signals.
 //!
-//! Work draws on a [`Budget`] and stops by itself where it can: it then says how far it got. It cannot
-//! everywhere: it does not look at the budget inside a call of the SAT solver, or while it gives back
-//! gigabytes of tables. So it runs on a thread of its own, and whoever waits for it stops waiting when a
-//! limit is overrun by more than a small allowance. The thread is told to stop, and is not waited for.
+//! Work draws on a [`Budget`] and stops by itself soon after that is spent, with all that it has found. It does
+//! not look at the budget everywhere: not within a call of the SAT solver or of a specification, and not while
+//! it gives back gigabytes of tables. So it runs on a thread of its own, and whoever waits for it stops waiting
+//! after a short grace. The thread goes on, unheeded, until the process ends.
 //!
-//! **Invariant:** [`within`] returns at most [`GRACE`] after the time limit, and soon after the process
-//! holds more than the memory limit and a tenth of it.
+//! **Invariant:** after the time limit [`within`] returns within [`GRACE`] and [`PERIOD`], unless `busy` says
+//! that something must not be cut short.
 
 use std::panic;
-use std::sync::Arc;
+use std::process;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use trueline::Budget;
 use trueline::budget::Exhausted;
 
-use crate::limits::{self, Limits};
+use crate::exit::Exit;
+use crate::limits;
 
 /// How long the work may take to notice that its time is over.
 const GRACE: Duration = Duration::from_millis(100);
-/// The memory is looked at this often: at the speed of memory that is some tens of megabytes.
+/// The same where memory is short: more is taken all the while.
+const GRACE_OF_MEMORY: Duration = Duration::from_millis(25);
+/// There is no grace at all beyond this share of the memory limit.
+const MOST_MEMORY: f64 = 1.1;
+/// The same after a signal: a checkpoint is written then.
+const GRACE_AFTER_SIGNAL: Duration = Duration::from_secs(2);
+/// Time between two looks: at the speed of memory some ten megabytes.
 const PERIOD: Duration = Duration::from_millis(2);
-/// Stacks of worker threads. Readers and minimisers recurse a little; the pages that nobody touches cost nothing.
-const STACK: usize = 64 << 20;
+/// Deep recursion is no fault of the user's, and pages of a stack that nobody touches cost nothing.
+const STACK: usize = 256 << 20;
 
-/// Does the work within the limits. The error says which of them was overrun while the work did not stop by
-/// itself; what it would have found is lost.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+/// What a signal cancels.
+static AT_WORK: Mutex<Option<Arc<Budget>>> = Mutex::new(None);
+
+/// From now on the first Ctrl-C or SIGTERM cancels the budget of the work under way, so that it says how far it
+/// got; the second one ends the process.
+pub(crate) fn catch_signals() -> anyhow::Result<()> {
+    ctrlc::set_handler(|| {
+        if INTERRUPTED.swap(true, Ordering::SeqCst) {
+            process::exit(i32::from(Exit::Undecided.code()));
+        }
+        if let Some(budget) = &*AT_WORK.lock().unwrap_or_else(PoisonError::into_inner) {
+            budget.cancel();
+        }
+    })?;
+    Ok(())
+}
+
+/// Does the work. The error says which limit was reached while the work did not stop by itself; what it would
+/// have found is lost. While `busy` says so, the work is waited for whatever the limits are.
 pub(crate) fn within<T: Send + 'static>(
-    limits: Limits,
     budget: &Arc<Budget>,
+    busy: impl Fn() -> bool,
     work: impl FnOnce(&Budget) -> T + Send + 'static,
 ) -> Result<T, Exhausted> {
-    let start = Instant::now();
+    *AT_WORK.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(budget));
+    if INTERRUPTED.load(Ordering::SeqCst) {
+        budget.cancel();
+    }
     let (tell, told) = mpsc::channel();
     let theirs = Arc::clone(budget);
     let worker = thread::Builder::new().stack_size(STACK).spawn(move || {
@@ -41,6 +71,7 @@ pub(crate) fn within<T: Send + 'static>(
         let _ = tell.send(work(&theirs));
     });
     let worker = worker.expect("the system grants a thread");
+    let mut since: Option<Instant> = None;
     loop {
         match told.recv_timeout(PERIOD) {
             Ok(result) => return Ok(result),
@@ -51,35 +82,42 @@ pub(crate) fn within<T: Send + 'static>(
                 Ok(()) => unreachable!("a worker that ends has told its result"),
             },
         }
-        if let Some(why) = overrun(limits, start.elapsed()) {
+        let Err(why) = budget.spend(0) else { continue };
+        let elapsed = since.get_or_insert_with(Instant::now).elapsed();
+        if elapsed >= grace(why) && !busy() {
             budget.cancel();
             return Err(why);
         }
     }
 }
 
-/// The limit that is exceeded by more than the allowance.
-fn overrun(limits: Limits, elapsed: Duration) -> Option<Exhausted> {
-    if let Some(time) = limits.time
-        && elapsed > time.saturating_add(GRACE)
-    {
-        return Some(Exhausted::Time(time));
+fn grace(why: Exhausted) -> Duration {
+    match why {
+        Exhausted::Memory(most) if limits::resident() as f64 > most as f64 * MOST_MEMORY => {
+            Duration::ZERO
+        }
+        Exhausted::Memory(_) => GRACE_OF_MEMORY,
+        Exhausted::Time(_) | Exhausted::Steps(_) => GRACE,
+        Exhausted::Cancelled => GRACE_AFTER_SIGNAL,
     }
-    let memory = limits.memory?;
-    (limits::resident() > memory.saturating_add(memory / 10)).then_some(Exhausted::Memory(memory))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::Limits;
 
     /// Work that ends only after the test: it never looks at its budget.
     fn deaf(limits: Limits) -> Result<(), Exhausted> {
         let (end, ended) = mpsc::channel::<()>();
         let budget = Arc::new(limits.budget());
-        let result = within(limits, &budget, move |_| {
-            let _ = ended.recv();
-        });
+        let result = within(
+            &budget,
+            || false,
+            move |_| {
+                let _ = ended.recv();
+            },
+        );
         assert_eq!(budget.spend(0), Err(Exhausted::Cancelled), "the work is told to stop");
         drop(end);
         result
@@ -100,16 +138,29 @@ mod tests {
     }
 
     #[test]
+    fn work_that_must_not_be_cut_short_is_waited_for() {
+        let limits = Limits { time: Some(Duration::ZERO), memory: None };
+        let (end, ended) = mpsc::channel::<()>();
+        // The work ends after somebody has asked whether it is busy, and so after the grace.
+        let end = Mutex::new(Some(end));
+        let busy = || {
+            drop(end.lock().unwrap().take());
+            true
+        };
+        let done = within(&Arc::new(limits.budget()), busy, move |_| ended.recv().is_err());
+        assert_eq!(done, Ok(true));
+    }
+
+    #[test]
     fn work_that_keeps_its_limits_is_waited_for() {
-        let limits = Limits { time: None, memory: None };
-        let budget = Arc::new(limits.budget());
-        assert_eq!(within(limits, &budget, |budget| budget.spend(0).map(|()| 7)), Ok(Ok(7)));
+        let budget = Arc::new(Limits { time: None, memory: None }.budget());
+        assert_eq!(within(&budget, || false, |budget| budget.spend(0).map(|()| 7)), Ok(Ok(7)));
     }
 
     #[test]
     #[should_panic(expected = "as it is")]
     fn a_panic_of_the_work_is_passed_on() {
-        let limits = Limits { time: None, memory: None };
-        let _ = within(limits, &Arc::new(limits.budget()), |_| panic!("as it is"));
+        let budget = Arc::new(Limits { time: None, memory: None }.budget());
+        let _ = within(&budget, || false, |_| panic!("as it is"));
     }
 }

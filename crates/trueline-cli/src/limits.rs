@@ -20,18 +20,13 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// The same with a limit of memory, where none is given and the system tells what there is to spare.
-    pub(crate) fn with_spare_memory(self) -> Limits {
-        Limits { memory: self.memory.or_else(spare_memory), ..self }
-    }
-
     /// A budget whose clock starts now.
     pub(crate) fn budget(&self) -> Budget {
         let mut budget = Budget::unlimited().meter(Gauge::new());
         if let Some(time) = self.time {
             budget = budget.time(time);
         }
-        match self.with_spare_memory().memory {
+        match self.memory.or_else(spare_memory) {
             Some(bytes) => budget.memory(bytes),
             None => budget,
         }

@@ -19,7 +19,6 @@ mod progress;
 mod shell;
 mod simulate;
 mod verify;
-mod watchdog;
 
 use std::process::ExitCode;
 

@@ -21,12 +21,12 @@ use trueline_report::{SCHEMA, clean, count, seconds};
 use crate::again::{self, Again};
 use crate::args::{SimulateArgs, SimulateMode};
 use crate::exit::Exit;
+use crate::guard;
 use crate::limits::Limits;
 use crate::output::Output;
 use crate::progress;
-use crate::watchdog::Watchdog;
 
-pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &'static SimulateArgs) -> anyhow::Result<Exit> {
     let start = Instant::now();
     let limits = Limits { time: args.timeout, memory: args.memory };
     let budget = Arc::new(limits.budget());
@@ -41,9 +41,28 @@ pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<Exit> {
     if args.spurious && args.mode == SimulateMode::Stress {
         bail!("--spurious does not go with --mode stress: real threads fail when they do");
     }
-    let watchdog = Watchdog::start(&limits, &budget, cut_short(entry, args, start));
+    let theirs = Arc::clone(&budget);
+    let done = guard::within(&budget, || false, move |_| simulate(entry, args, &theirs, start));
+    let (text, exit) = match done {
+        Ok(done) => done?,
+        Err(why) => {
+            progress::clear();
+            (cut_short(entry, args, why, start), Exit::Undecided)
+        }
+    };
+    Output::new().show(&text, exit)?;
+    Ok(exit)
+}
+
+/// Runs all that was asked for; the report, and how the command ends.
+fn simulate(
+    entry: &'static Entry,
+    args: &SimulateArgs,
+    budget: &Arc<Budget>,
+    start: Instant,
+) -> anyhow::Result<(String, Exit)> {
     let (cases, generated) = programs(entry, args)?;
-    let quasi = Displacement::asked(entry, args, &budget)?;
+    let quasi = Displacement::asked(entry, args, budget)?;
     let measured = quasi.as_ref().and_then(|quasi| quasi.measured.clone());
     let histories = Arc::new(Histories::new(args.histories));
     let seen = Arc::clone(&histories);
@@ -52,7 +71,7 @@ pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<Exit> {
         cases,
         generated,
         limit: args.limit,
-        budget: Some(Arc::clone(&budget)),
+        budget: Some(Arc::clone(budget)),
         preemptions: args.preemptions,
         spurious: args.spurious,
         seed: args.seed,
@@ -89,9 +108,7 @@ pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<Exit> {
     if args.histories > 0 {
         text = histories.text(&simulated.verdict) + &commented(&text);
     }
-    watchdog.conclude();
-    Output::new().show(&text, exit)?;
-    Ok(exit)
+    Ok((text, exit))
 }
 
 /// The report behind histories, as a comment of their notation, so that `check` reads all that is printed.
@@ -100,31 +117,24 @@ fn commented(report: &str) -> String {
 }
 
 /// What is told where a limit is reached in the midst of something that cannot be interrupted.
-fn cut_short(
-    entry: &'static Entry,
-    args: &SimulateArgs,
-    start: Instant,
-) -> impl FnOnce(Exhausted) -> String + Send + 'static {
-    let (json, object) = (args.json, args.object.clone());
+fn cut_short(entry: &Entry, args: &SimulateArgs, why: Exhausted, start: Instant) -> String {
     let again = again(args);
-    move |why| {
-        let why = format!("{why}; what was under way could not be stopped in time");
-        if !json {
-            return format!("unknown: {}: {why}\n  again: {again}\n", entry.name);
-        }
-        let object = json!({
-            "schema": SCHEMA,
-            "file": object,
-            "object": entry.name,
-            "spec": entry.spec,
-            "verdict": "unknown",
-            "message": why,
-            "seconds": start.elapsed().as_secs_f64(),
-            "explanation": null,
-            "again": again,
-        });
-        format!("{object}\n")
+    let why = format!("{why}; what was under way could not be stopped in time");
+    if !args.json {
+        return format!("unknown: {}: {why}\n  again: {again}\n", entry.name);
     }
+    let object = json!({
+        "schema": SCHEMA,
+        "file": args.object,
+        "object": entry.name,
+        "spec": entry.spec,
+        "verdict": "unknown",
+        "message": why,
+        "seconds": start.elapsed().as_secs_f64(),
+        "explanation": null,
+        "again": again,
+    });
+    format!("{object}\n")
 }
 
 /// How far out of order removals may be, or the question how far they are.

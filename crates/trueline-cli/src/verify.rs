@@ -1,9 +1,7 @@
 //! `trueline verify`: models in, verdicts out.
 //!
-//! The work is done by a thread of its own ([`attend`]). Should it not come to an end where a limit is reached, it is left alone, and the
+//! The work is done by a thread of its own ([`guard`]). Should it not come to an end where a limit is reached, it is left alone, and the
 //! process ends without it: so a limit holds for everything, and memory is left to the system rather than freed.
-
-mod attend;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,6 +10,7 @@ use std::time::Instant;
 use std::{fs, thread};
 
 use trueline::Budget;
+use trueline::budget::Exhausted;
 use trueline_model::engine::{self, Options, Progress, Property, Report, Simple, Verdict};
 use trueline_model::interpret::{self, Note, Rejected};
 use trueline_model::program::Program;
@@ -21,6 +20,7 @@ use trueline_report::{Look, bytes, count};
 use crate::again::{self, Again};
 use crate::args::{Histories, Reduction, SemanticsArg, Switch, VerifyArgs};
 use crate::exit::Exit;
+use crate::guard;
 use crate::output::{self, Output, complain};
 use crate::progress;
 
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
     }
     let mut out = Output::new();
     let mut exit = Exit::Holds;
-    attend::catch_signals()?;
+    guard::catch_signals()?;
     for name in &args.models {
         match verify(name, args) {
             Ok((text, ended)) => {
@@ -102,9 +102,9 @@ fn verify(name: &str, args: &VerifyArgs) -> Result<(String, Exit), String> {
         let states = count(states, "state");
         format!("verifying, {states}, {} a second, depth {depth}, {memory}, {name}", rate as u64)
     };
-    let found = progress::during(say, || attend::attend(&budget, &pulse, move |b| work.run(b)))
-        .map_err(|error| format!("{name}: {error}"))?;
-    let mut found = found.unwrap_or_else(|reason| Found::nothing(reason, &pulse));
+    let saving = || pulse.saving.load(Ordering::Relaxed);
+    let found = progress::during(say, || guard::within(&budget, saving, move |b| work.run(b)));
+    let mut found = found.unwrap_or_else(|why| Found::nothing(why, &pulse));
     if let Verdict::Refused(why) = &found.report.verdict {
         return Err(format!("{name}: {why}"));
     }
@@ -183,8 +183,9 @@ struct Found {
 
 impl Found {
     /// The work did not come to an end.
-    fn nothing(reason: String, pulse: &engine::Pulse) -> Found {
-        let mut report = Report::unknown(reason);
+    fn nothing(why: Exhausted, pulse: &engine::Pulse) -> Found {
+        let depth = pulse.depth.load(Ordering::Relaxed);
+        let mut report = Report::unknown(format!("{why}; the search had reached depth {depth}"));
         report.states = pulse.states.load(Ordering::Relaxed);
         report.depth = pulse.depth.load(Ordering::Relaxed);
         report.bytes = pulse.bytes.load(Ordering::Relaxed);
