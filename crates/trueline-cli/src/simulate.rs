@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 use std::fs;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -95,12 +95,22 @@ fn simulate(
         Verdict::Undecided(_) => Exit::Undecided,
     };
     let case = Told { entry, args, simulated: &simulated, seconds: start.elapsed().as_secs_f64() };
-    let least = quasi.and_then(|quasi| quasi.measured).map(|measured| measured.told());
+    let measured = quasi.and_then(|quasi| quasi.measured);
+    let undecided = measured.as_ref().is_some_and(|m| m.undecided.load(Ordering::Relaxed));
+    let least = measured.map(|measured| measured.told());
     let mut text = if args.json { case.json(least) } else { case.text() };
     if let (Some(least), false) = (least, args.json) {
         let _ = match least {
             Some(places) => {
-                writeln!(text, "  displacement: {} at most", count(u64::from(places), "place"))
+                let seen = match simulated.verdict {
+                    Verdict::Holds => "",
+                    _ => " in the histories that were seen",
+                };
+                let places = count(u64::from(places), "place");
+                writeln!(text, "  displacement: {places} at most{seen}")
+            }
+            None if undecided => {
+                writeln!(text, "  displacement: undecided: a limit was reached before it was known")
             }
             None => writeln!(text, "  displacement: no factor explains all histories"),
         };
@@ -165,7 +175,8 @@ impl Displacement {
                 let question =
                     Quasi { factors: factors.clone(), end: End::Open, ..Quasi::default() };
                 let (budget, least) = (Arc::clone(budget), Mutex::new(Some(0)));
-                (None, Some(Arc::new(Measured { strict, question, budget, least })))
+                let undecided = AtomicBool::new(false);
+                (None, Some(Arc::new(Measured { strict, question, budget, least, undecided })))
             }
         };
         Ok(Some(Displacement { spec, measured }))
@@ -177,13 +188,19 @@ struct Measured {
     strict: Named,
     question: Quasi,
     budget: Arc<Budget>,
+    /// `None` once a history has none.
     least: Mutex<Option<u32>>,
+    /// Set once a limit was reached before the factor of a history was known: then `least` says nothing.
+    undecided: AtomicBool,
 }
 
 impl Measured {
     fn add(&self, history: &trueline::History) {
         let found = self.strict.quasi(history, &self.question, &self.budget);
         if let (Ok(found), Ok(mut least)) = (found, self.least.lock()) {
+            if matches!(found.outcome.verdict, trueline::Verdict::Unknown(_)) {
+                self.undecided.store(true, Ordering::Relaxed);
+            }
             *least = least.zip(found.factor).map(|(known, factor)| known.max(factor));
         }
     }
