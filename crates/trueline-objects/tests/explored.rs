@@ -319,3 +319,28 @@ fn an_array_grows_under_threads_that_use_it() {
     let found = run_text("herlihy-wing-queue", &format!("{first}; enq(8) enq(9) | enq(10) deq()"));
     assert!(matches!(found.verdict, Verdict::Holds), "{found:?}");
 }
+
+/// The reads of a round were taken for a round each, so that a `deq` that looks at nine places was reported as stuck.
+#[test]
+fn a_dequeue_that_rereads_how_far_to_look_is_not_stuck_behind_many_empty_places() {
+    let before: Vec<String> = (1..=8).map(|i| format!("enq({i}) deq()")).collect();
+    let case = format!("before {}; deq() | enq(99)", before.join(" "));
+    for name in ["herlihy-wing-queue-rereads", "herlihy-wing-queue"] {
+        let found = run_text(name, &case);
+        assert!(matches!(found.verdict, Verdict::Holds), "{name}: {found:?}");
+        assert!(found.scope.contains("complete"), "{name}: {}", found.scope);
+    }
+}
+
+/// Weak compare-exchanges are repeated wherever they are used.
+#[test]
+fn objects_hold_for_small_programs_with_spurious_failures() {
+    let correct = |entry: &&Entry| entry.standing == Standing::Correct;
+    for entry in simulate::all().filter(correct) {
+        let cases = entry.matrices(2, 1);
+        let request = Request { cases, spurious: true, ..Request::default() };
+        let found = entry.run(&request).unwrap();
+        assert!(matches!(found.verdict, Verdict::Holds), "{}: {found:?}", entry.name);
+        assert!(!found.scope.contains("no spurious"), "{}: {}", entry.name, found.scope);
+    }
+}
