@@ -14,7 +14,8 @@ use trueline::budget::Exhausted;
 use trueline::quasi::{End, Factor, Quasi};
 use trueline::spec::{self, Named};
 use trueline_objects::simulate::{
-    self, Case, Entry, Found, Generated, Minimised, Mode, Request, Simulated, Verdict, program,
+    self, Case, Entry, Found, Generated, Kind, Minimised, Mode, Request, Simulated, Verdict,
+    program,
 };
 use trueline_report::{SCHEMA, clean, count, seconds};
 
@@ -303,8 +304,11 @@ impl Histories {
         let mut text = String::new();
         let shown = self.shown.lock().map(|shown| shown.clone()).unwrap_or_default();
         let all = self.seen.load(Ordering::Relaxed) <= self.most;
+        // Other violations are no histories: a race ends an execution before it is one.
+        let ends_wrong =
+            matches!(verdict, Verdict::Violation(found) if found.kind == Kind::NotLinearizable);
         for (i, history) in shown.iter().enumerate() {
-            let is_wrong = all && i + 1 == shown.len() && matches!(verdict, Verdict::Violation(_));
+            let is_wrong = all && i + 1 == shown.len() && ends_wrong;
             let not = if is_wrong { "not " } else { "" };
             let number = i + 1;
             let _ = write!(

@@ -252,7 +252,13 @@ fn several_histories_in_a_file_have_a_verdict_each() {
         .with("two.wg", format!("{}\n{}", one(1), one(2)))
         .with("fine.wg", format!("{}\n\n{}", one(1), one(1)))
         .with("MANIFEST.tsv", rows);
-    f.run("check --spec queue -q two.wg fine.wg").shows(expect![[r#""#]]);
+    f.run("check --spec queue -q two.wg fine.wg").shows(expect![[r#"
+        linearizable: two.wg, history 1: 3 operations fit an order that queue allows
+        violation: two.wg, history 2: 3 operations fit no order that queue allows (object Q)
+        linearizable: fine.wg, history 1: 3 operations fit an order that queue allows
+        linearizable: fine.wg, history 2: 3 operations fit an order that queue allows
+        exit code 1
+    "#]]);
     let run = f.run("check --spec queue --json fine.wg");
     assert_eq!(run.code, 0, "{run:?}");
     let index =

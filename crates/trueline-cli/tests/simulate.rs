@@ -103,8 +103,9 @@ fn histories_that_are_printed_are_checked_as_several() {
     let numbers: Vec<u64> = objects.iter().map(|o| o["index"].as_u64().unwrap()).collect();
     assert_eq!(numbers, (1..=printed as u64).collect::<Vec<_>>());
     assert!(objects.iter().all(|o| o["file"] == "-" && o["verdict"] == "linearizable"));
-    // Of an object that is broken, the last one is wrong.
+    // Of an object that is broken, the last one is wrong, and is said to be.
     let broken = print("herlihy-wing-queue-rereads", "enq(1) enq(2) | deq()");
+    assert_eq!(broken.matches("/* This history is not linearizable! */").count(), 1);
     let checked = f.run_with("check --spec queue -q -", broken.as_bytes());
     assert_eq!(checked.code, 1, "{}", checked.stderr);
     let lines: Vec<&str> = checked.stdout.lines().collect();

@@ -17,7 +17,7 @@ fn nothing_is_wrong_with_the_objects() {
     let correct = |entry: &&Entry| entry.standing == Standing::Correct && entry.ships();
     for entry in simulate::all().filter(correct) {
         for size in [(2, 4), (4, 3)] {
-            let verdict = stress(entry, entry.random(Mode::Stress, 10, size, 1), 1000);
+            let verdict = stress(entry, entry.random(Mode::Stress, 10, size, 1), 500);
             assert!(matches!(verdict, Verdict::Undecided(_)), "{}: {verdict:?}", entry.name);
         }
     }
@@ -43,7 +43,7 @@ fn what_real_threads_show_of_a_fault_is_a_violation() {
         ("ticket-lock-tries-twice", "try_acquire() | try_acquire()"),
     ] {
         let entry = simulate::find(name).unwrap();
-        let found = match stress(entry, vec![program::case(case).unwrap()], 1000) {
+        let found = match stress(entry, vec![program::case(case).unwrap()], 500) {
             Verdict::Violation(found) => found,
             Verdict::Undecided(_) => continue,
             Verdict::Holds => panic!("{name}: real threads are a sample"),

@@ -273,7 +273,7 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
         self
     }
 
-    /// Shows each history that is checked.
+    /// Shows each history that is checked, but for those of scenarios that are tried to make a failure smaller.
     pub fn each_history(
         mut self,
         watch: impl Fn(&History<O, O::Ret>) + Send + Sync + 'static,

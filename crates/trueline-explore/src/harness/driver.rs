@@ -149,7 +149,11 @@ impl<T: Sync, O: Operate<T>> Run<'_, T, O> {
         let (failing, minimised) = match effort {
             Effort::Replay(_) => (failing, Minimised::NotAsked),
             _ if as_found => (failing, Minimised::NotAsked),
-            _ => minimise(&self.setting, failing, self.attempt),
+            _ => {
+                // What is tried for a smaller failure is not what was asked for: nobody is shown it.
+                self.setting.watch = None;
+                minimise(&self.setting, failing, self.attempt)
+            }
         };
         let replay = Replay {
             test: self.number,

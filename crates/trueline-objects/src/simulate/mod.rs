@@ -26,4 +26,4 @@ pub use generated::Generated;
 pub use notation::wing_gong;
 pub use program::{Case, Program};
 pub use run::{Found, MOST_PROCESSES, Mode, Request, Simulated, Verdict, Watch};
-pub use trueline_explore::harness::Minimised;
+pub use trueline_explore::harness::{Kind, Minimised};

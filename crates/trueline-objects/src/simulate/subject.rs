@@ -86,10 +86,12 @@ impl Spec for Waiting {
                     }
                 }
                 // A call that has not returned has not taken effect: the question is whether it could go on.
-                Wait::ForRoom(method, spare) if method == &*call.method && ret.is_none() => {
-                    if !self.has_room(state, call, spare + 1) {
-                        return;
-                    }
+                Wait::ForRoom(method, spare)
+                    if method == &*call.method
+                        && ret.is_none()
+                        && !self.has_room(state, call, spare + 1) =>
+                {
+                    return;
                 }
                 _ => {}
             }

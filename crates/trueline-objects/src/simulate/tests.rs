@@ -7,7 +7,6 @@ use std::time::Duration;
 use trueline::budget::Meter;
 use trueline::rng::{Rng, seeds};
 use trueline::{Budget, Value};
-use trueline_explore::harness::Kind;
 
 use super::subject::Concurrent;
 use super::*;
