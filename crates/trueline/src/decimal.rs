@@ -129,7 +129,7 @@ impl fmt::Display for Decimal {
         }
         let (digits, length) = (&*self.digits, self.digits.len() as i64);
         match self.point {
-            point if point > SHOWN || point < -SHOWN => {
+            point if !(-SHOWN..=SHOWN).contains(&point) => {
                 let (first, rest) = digits.split_at(1);
                 let dot = if rest.is_empty() { "" } else { "." };
                 write!(f, "{first}{dot}{rest}e{}", point - 1)
