@@ -328,3 +328,49 @@ fn a_signal_ends_in_unknown_with_a_checkpoint() {
         assert_eq!(run.code, 3, "{}", run.stderr);
     }
 }
+
+/// A planted violation is a history that could have been recorded: its scans show all segments, each with one of its two values.
+#[test]
+fn a_violation_in_a_simple_history_is_a_scan_that_could_be_one() {
+    let f = Folder::new();
+    for seed in 0..20 {
+        let command = "generate --spec snapshot:segments=4 --simple --violation -n 40 -p 4";
+        let made = f.run(&format!("{command} --seed {seed}"));
+        assert_eq!(made.code, 0, "{}", made.stderr);
+        let mut scans = 0;
+        for line in made.stdout.lines() {
+            let event: serde_json::Value = serde_json::from_str(line).unwrap();
+            let arrays = event.as_object().unwrap().iter();
+            for (name, value) in arrays.filter(|(name, _)| *name != "args") {
+                if let Some(shown) = value.as_array() {
+                    scans += 1;
+                    let simple = |cell: &serde_json::Value| *cell == 0 || *cell == 1;
+                    assert!(shown.len() == 4 && shown.iter().all(simple), "{name}: {line}");
+                }
+            }
+        }
+        assert!(scans > 0);
+        let run = f.run_with("check --spec snapshot:segments=4 -q -", made.stdout.as_bytes());
+        assert_eq!(run.code, 1, "seed {seed}: {}{}", run.stdout, run.stderr);
+    }
+    let run = f.run("generate --spec snapshot:segments=2 --simple --violation -n 40 -p 4");
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("a segment for each process"), "{}", run.stderr);
+}
+
+#[test]
+fn snapshot_actions_are_monitored_where_the_format_is_said() {
+    let good = "startUpdate!0,1;endUpdate!0,1;startScan!1;endScan!1,1,0;\n";
+    let f = Folder::new()
+        .with("good", good)
+        .with("bad", good.replace("endScan!1,1,0", "endScan!1,0,0"));
+    for flags in ["", "--format snapshot-actions"] {
+        assert_eq!(f.run(&format!("monitor {flags} good")).code, 0, "{flags}");
+        assert_eq!(f.run(&format!("monitor {flags} bad")).code, 1, "{flags}");
+    }
+    let run = f.run_with("monitor --format snapshot-actions -", good.as_bytes());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let run = f.run("monitor --format snapshot-actions --follow good");
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("no --follow"), "{}", run.stderr);
+}

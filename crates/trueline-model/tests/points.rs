@@ -108,7 +108,7 @@ fn arguments_that_change_or_are_forgotten_are_those_of_the_call() {
 fn marks_of_helpers_and_of_what_never_returns() {
     let helped = |g: &str| {
         format!(
-            "shared X: 0..1, Y: 0..1\nop f() {{ Y = 1; await X == 1 }}\n\
+            "shared X: 0..1, Y: 0..1\nop f() {{ Y = 1; while X != 1 {{ skip }} }}\n\
              op g() -> bool {{ {g} }}\n\
              spec {{ state n: 0..1\nf() {{ n = 1 }}\ng() {{ return n == 1 }} }}\nclient {{ procs 2; ops 1 }}"
         )

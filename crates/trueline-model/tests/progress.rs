@@ -95,5 +95,7 @@ fn a_lock_that_is_not_given_back_ends_in_deadlock() {
     assert!(lasso.cycle.is_empty() && lasso.stem.len() >= 3, "{lasso:?}");
     fails(&program, response(0, true));
     holds(&lock(3, false, true, Some(1)), Property::DeadlockFree);
-    holds(&lock(3, false, true, Some(1)), Property::LockFree);
+    // Who waits for a lock waits for a process that may have stopped.
+    let lasso = fails(&lock(3, false, true, Some(1)), Property::LockFree);
+    assert!(lasso.cycle.is_empty() && lasso.waits.is_some(), "{lasso:?}");
 }

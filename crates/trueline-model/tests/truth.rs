@@ -99,6 +99,7 @@ fn a_loop_of_choices_inside_atomic_ends() {
 fn a_specification_may_choose_in_a_loop() {
     let spec = "local x: 0..1\nwhile x < 1 { either { x = 1 } or { skip } }\nreturn x - 1";
     expect(&alone("return A", spec), None);
+    expect(&alone("return A", "while choose(0, 1) == 0 { skip }\nreturn 0"), None);
 }
 
 #[test]

@@ -489,6 +489,10 @@ impl SpecSets {
     /// Whether the specification explains that everyone who has called waits: in some configuration nobody has taken effect, and
     /// nobody can.
     pub(crate) fn explains_waiting(&mut self, set: u32) -> bool {
+        if self.points == Points::Labelled {
+            // Who has called is not known here: the search without points will tell.
+            return false;
+        }
         let calls = self.program.calls.len() as u32;
         self.member(set).iter().any(|&member| {
             let words = self.configurations.items[member as usize].clone();

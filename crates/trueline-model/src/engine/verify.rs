@@ -388,7 +388,8 @@ fn explain(
     let threads = options.threads;
     let mut search = Search::new(machine, sets, reductions, threads, initial, initial_set);
     search.most_expanded = Some(SHORTENING);
-    let length = first.steps.len();
+    // A state in which nobody can move is found where it is expanded, one level behind its last step.
+    let length = first.steps.len() + usize::from(hit.wrong == Wrong::Stuck);
     match search.run(budget, Some(length), &options.pulse, &mut |_| Ok(())) {
         End::Wrong(record, shorter)
             if !matches!(shorter.wrong, Wrong::Full(_) | Wrong::Changed(_)) =>

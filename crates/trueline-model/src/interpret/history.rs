@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::Interpreter;
+use super::steps::Choices;
 use super::value::Value;
-use super::walk::{Choices, Flow, Walk, World};
+use super::walk::{Flow, Walk, World};
 use crate::language::ast::SpecDecl;
 use crate::language::types::Ty;
 use crate::program::Call;

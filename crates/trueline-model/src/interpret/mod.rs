@@ -10,6 +10,7 @@ mod notes;
 mod operators;
 mod places;
 mod replay;
+mod steps;
 mod value;
 mod walk;
 
@@ -24,8 +25,9 @@ use crate::language::{Model, Semantics};
 use crate::program::{Call, Points, Program};
 
 use history::Seen;
+use steps::{Choices, Entry, Point};
 use value::Value;
-use walk::{Choices, Entry, Flow, Point, Rules, Stop, Walk, World};
+use walk::{Flow, Rules, Stop, Walk, World};
 
 /// A state of the model, with what each process has done in its operation.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -34,6 +34,21 @@ impl Walk<'_> {
         }
     }
 
+    /// Whether a declaration with this value costs a step under PAT's semantics, where calls do, and whatever could be a node.
+    pub(super) fn costs(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Field(..) | ExprKind::New(..) => true,
+            ExprKind::Call(name, args) => {
+                !matches!(name.text.as_str(), "min" | "max") || args.iter().any(|a| self.costs(a))
+            }
+            ExprKind::Not(a) | ExprKind::Negate(a) | ExprKind::Lin(a) => self.costs(a),
+            ExprKind::Binary(_, a, b) | ExprKind::Index(a, b) => self.costs(a) || self.costs(b),
+            ExprKind::Conditional(a, b, c) => self.costs(a) || self.costs(b) || self.costs(c),
+            ExprKind::Record(_, fields) => fields.iter().any(|(_, e)| self.costs(e)),
+            _ => self.touches(expr),
+        }
+    }
+
     pub(super) fn place(&mut self, expr: &Expr) -> Walked<Place> {
         match &expr.kind {
             ExprKind::Name(name) => {

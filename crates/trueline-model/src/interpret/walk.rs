@@ -7,44 +7,15 @@
 //! already, as in the engine: a mark in the log says so. This costs time quadratic in the length of an operation and needs
 //! neither a compiler nor a continuation, so that it shares nothing with what it checks.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use super::notes::Access;
+use super::steps::{Entry, Loop, Rounds};
 use super::value::{Part, Value};
 use super::waits;
 use crate::language::Semantics;
 use crate::language::ast::{Ast, Block, Expr, ExprKind, Stmt, StmtKind};
 use crate::language::types::{Ty, Types};
-use crate::program::MOST_ROUNDS;
-
-/// What happened once in an operation, and is not done again when the operation is walked again.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Entry {
-    /// An access or a choice, and what it gave.
-    Gave(Value),
-    /// A step ended at the head of a loop: that many heads were passed since the entry before.
-    Paused(u32),
-}
-
-/// Where a process stands within its operation, and all that it knows: what it does next depends on nothing else of its own.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Point {
-    statements: Vec<u32>,
-    scope: Vec<(String, Ty, Value)>,
-    own: Vec<(String, Ty, Value)>,
-    /// What the statement that it is within has given so far.
-    begun: Vec<Entry>,
-}
-
-impl Point {
-    /// What the process knows, by name.
-    pub(super) fn variables(&self) -> Vec<(String, Ty, Value)> {
-        self.own.iter().chain(&self.scope).cloned().collect()
-    }
-}
-
-/// The loops within a step whose rounds began in these states, over all choices: the run, and how many choices it had made.
-pub(crate) type Rounds = HashMap<(u32, String), (usize, usize)>;
 
 /// The shared part of a state, and each process's own variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,38 +72,38 @@ pub(crate) struct Walk<'w> {
     pub(crate) process: usize,
     pub(crate) log: Vec<Entry>,
     /// How much of the log has been walked through.
-    at: usize,
+    pub(super) at: usize,
     /// The step has done what it may.
     pub(crate) spent: bool,
     /// The operation is called in this step.
     pub(crate) calling: bool,
     /// Something was written down in this step that does not count: a choice.
-    chosen: bool,
+    pub(super) chosen: bool,
     /// The step has begun: what comes before it was part of the one before.
     pub(crate) begun: bool,
     /// The loops whose heads the step has passed.
-    passed: Vec<u32>,
+    pub(super) passed: Vec<u32>,
     /// Heads of loops since the last entry of the log.
-    heads: u32,
+    pub(super) heads: u32,
     /// The statements that the walk is within, and how long the log was where the innermost one began.
     pub(super) statements: Vec<u32>,
-    mark: usize,
+    pub(super) mark: usize,
     /// What the step has accessed, and the statement of the first access.
     pub(crate) accesses: Vec<Access>,
     pub(crate) noted_at: Option<u32>,
     /// Choices to take, and how many there were at each; the first `given` of them lead to where the walk before this one led.
     pub(crate) script: Vec<usize>,
     pub(crate) arities: Vec<usize>,
-    given: usize,
+    pub(super) given: usize,
     /// The number of this walk among those with other choices, and the rounds of all of them.
-    run: usize,
-    rounds: Rounds,
+    pub(super) run: usize,
+    pub(super) rounds: Rounds,
     pub(crate) scope: Vec<(String, Ty, Value)>,
     pub(super) own: Vec<(String, Ty, Value)>,
     /// Accesses cost nothing here: inside `atomic`, or in a statement under PAT's semantics.
-    free: u32,
+    pub(super) free: u32,
     /// In a guard the first access counts for all.
-    whole: Option<bool>,
+    pub(super) whole: Option<bool>,
     /// In a specification or the initial statements nothing is a step.
     pub(crate) sequential: bool,
 }
@@ -202,102 +173,6 @@ impl<'w> Walk<'w> {
         self.world
     }
 
-    /// Takes these choices.
-    pub(crate) fn choosing(&mut self, choices: Choices) {
-        self.given = choices.script.len();
-        self.script = choices.script;
-        self.run = choices.run;
-        self.rounds = choices.rounds;
-    }
-
-    /// The choices to take next, if there are others.
-    pub(crate) fn other_choices(&mut self) -> Option<Choices> {
-        let script = next_script(std::mem::take(&mut self.script), &self.arities)?;
-        Some(Choices { script, run: self.run + 1, rounds: std::mem::take(&mut self.rounds) })
-    }
-
-    /// Where the walk was abandoned.
-    pub(crate) fn point(&self) -> Point {
-        Point {
-            statements: self.statements.clone(),
-            scope: self.scope.clone(),
-            own: self.own.clone(),
-            begun: self.log[self.mark.min(self.log.len())..].to_vec(),
-        }
-    }
-
-    // ---- steps
-
-    fn fine(&self) -> bool {
-        self.rules.semantics == Semantics::Default && self.free == 0 && !self.sequential
-    }
-
-    /// Something that happens once: on later walks it is read from the log.
-    pub(super) fn once(
-        &mut self,
-        counts: bool,
-        guard: bool,
-        perform: impl FnOnce(&mut Self) -> Walked<Value>,
-    ) -> Walked<Value> {
-        if let Some(entry) = self.log.get(self.at) {
-            let Entry::Gave(value) = entry else { return fault("a loop is where an access was") };
-            self.at += 1;
-            self.heads = 0;
-            return Ok(value.clone());
-        }
-        let counts = counts && self.whole != Some(true);
-        if counts && !self.sequential {
-            if self.spent {
-                return Err(Stop::Suspended);
-            }
-            // A call or a choice may stop before a guard, or pass through it: either is a run.
-            if guard && (self.calling || self.chosen) && self.choice(2) == 0 {
-                return Err(Stop::Suspended);
-            }
-            self.spent = true;
-            self.begin();
-        }
-        if self.whole == Some(false) {
-            self.whole = Some(true);
-        }
-        let value = perform(self)?;
-        self.chosen |= !counts;
-        self.log.push(Entry::Gave(value.clone()));
-        self.at += 1;
-        self.heads = 0;
-        Ok(value)
-    }
-
-    /// What comes now is part of the step.
-    fn begin(&mut self) {
-        if !self.begun {
-            self.begun = true;
-            self.passed.clear();
-        }
-    }
-
-    /// The beginning of a statement that is a step as a whole, and may have to wait.
-    fn boundary(&mut self, guard: bool) -> Walked<()> {
-        self.once(true, guard, |_| Ok(Value::Nothing)).map(drop)
-    }
-
-    pub(super) fn access(
-        &mut self,
-        perform: impl FnOnce(&mut Self) -> Walked<Value>,
-    ) -> Walked<Value> {
-        let counts = self.fine();
-        self.once(counts, false, perform)
-    }
-
-    pub(super) fn choice(&mut self, arity: usize) -> usize {
-        let at = self.arities.len();
-        self.arities.push(arity);
-        if self.script.len() == at {
-            self.script.push(0);
-        }
-        self.script[at]
-    }
-
     // ---- statements
 
     pub(crate) fn block(&mut self, block: &Block) -> Walked<Flow> {
@@ -329,10 +204,10 @@ impl<'w> Walk<'w> {
         let costs = pat
             && match &stmt.kind {
                 StmtKind::Local(variables) => {
-                    variables.iter().any(|v| v.init.as_ref().is_some_and(|e| self.touches(e)))
+                    variables.iter().any(|v| v.init.as_ref().is_some_and(|e| self.costs(e)))
                 }
                 StmtKind::Return(value) => {
-                    !self.rules.labelled || value.as_ref().is_some_and(|e| self.touches(e))
+                    !self.rules.labelled || value.as_ref().is_some_and(|e| self.costs(e))
                 }
                 StmtKind::Assign(..)
                 | StmtKind::Expr(_)
@@ -384,6 +259,9 @@ impl<'w> Walk<'w> {
                 }
             }
             StmtKind::For(name, low, high, body) => {
+                if pat && (self.costs(low) || self.costs(high)) {
+                    self.boundary(false)?;
+                }
                 let (low, high) = (self.number(low)?, self.number(high)?);
                 let ty = Ty::Int { lo: i32::MIN, hi: i32::MAX };
                 let (mut rounds, mut value) = (0, low);
@@ -526,70 +404,6 @@ impl<'w> Walk<'w> {
         Ok(())
     }
 
-    /// The head of a loop, where a round begins. A step that comes to a head that it has passed ends there.
-    fn head(&mut self, of: &Loop, rounds: &mut u32) -> Walked<()> {
-        *rounds += 1;
-        if self.free > 0 || self.sequential {
-            return self.round_within_a_step(of, *rounds);
-        }
-        self.heads += 1;
-        self.mark = self.at;
-        match self.log.get(self.at) {
-            Some(Entry::Paused(heads)) if *heads == self.heads => {
-                self.at += 1;
-                self.heads = 0;
-                if self.at == self.log.len() {
-                    self.begun = true;
-                    self.passed = vec![of.at];
-                }
-            }
-            Some(_) => {}
-            None if !self.begun => {}
-            None if self.passed.contains(&of.at) => {
-                self.log.push(Entry::Paused(self.heads));
-                return Err(Stop::Suspended);
-            }
-            None => self.passed.push(of.at),
-        }
-        Ok(())
-    }
-
-    /// A round that is part of a step. Where the loop chooses, the choices are followed that lead to states of its own; a loop that comes
-    /// back to a state without a choice has no end.
-    fn round_within_a_step(&mut self, of: &Loop, rounds: u32) -> Walked<()> {
-        if rounds > MOST_ROUNDS {
-            return fault("a loop does not end");
-        }
-        let chosen = self.arities.len();
-        if chosen == of.choices || chosen < self.given {
-            return Ok(());
-        }
-        let state = format!("{:?} {:?} {:?}", self.scope, self.own, self.world);
-        match self.rounds.insert((of.at, state), (self.run, chosen)) {
-            None => Ok(()),
-            Some(before) if before == (self.run, chosen) => fault("a loop does not end"),
-            Some(_) => Err(Stop::Known),
-        }
-    }
-
-    /// A condition that is looked at as a whole, and may wait.
-    fn guard(&mut self, condition: &Expr) -> Walked<bool> {
-        let new = self.fine() && self.at == self.log.len();
-        // What has happened in this step stays so, even if this waits for ever. The call may end before the guard, and be a step
-        // of its own, but for a guard on what the process knows: that keeps it from being called. A choice ends before any guard.
-        let may_stop = if self.calling { self.touches(condition) } else { self.chosen };
-        if new && (self.spent || may_stop && self.choice(2) == 0) {
-            return Err(Stop::Suspended);
-        }
-        if new {
-            self.begin();
-        }
-        self.whole = Some(false);
-        let holds = self.truth(condition);
-        self.whole = None;
-        holds
-    }
-
     // ---- values
 
     pub(crate) fn truth(&mut self, expr: &Expr) -> Walked<bool> {
@@ -723,32 +537,6 @@ impl<'w> Walk<'w> {
             }
         }
     }
-}
-
-/// A loop: where it stands, and how many choices had been made where it began.
-struct Loop {
-    at: u32,
-    choices: usize,
-}
-
-/// What a walk is to choose, and what the walks before it have met.
-#[derive(Default)]
-pub(crate) struct Choices {
-    script: Vec<usize>,
-    run: usize,
-    rounds: Rounds,
-}
-
-/// The next sequence of choices, as an odometer counts; none after the last.
-fn next_script(mut script: Vec<usize>, arities: &[usize]) -> Option<Vec<usize>> {
-    script.truncate(arities.len());
-    while let Some(last) = script.pop() {
-        if last + 1 < arities[script.len()] {
-            script.push(last + 1);
-            return Some(script);
-        }
-    }
-    None
 }
 
 /// `[]` is the empty sequence, set or map.
