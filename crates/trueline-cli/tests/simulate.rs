@@ -300,7 +300,11 @@ fn a_schedule_that_shows_nothing_wrong_is_told_as_it_is() {
     };
     let program = "enq(1) enq(2) | deq()";
     let found = schedule("herlihy-wing-queue-rereads", program);
-    let arguments = ["simulate", "--program", program, "--replay", &found, "herlihy-wing-queue"];
+    // The whole schedule has rounds that the sound queue does not make; how it begins fits both.
+    let (test, events) = found.split_once("@t1:").unwrap();
+    let beginning: Vec<&str> = events.split('.').take(2).collect();
+    let fitting = format!("{test}@t1:{}/0", beginning.join("."));
+    let arguments = ["simulate", "--program", program, "--replay", &fitting, "herlihy-wing-queue"];
     let (stdout, _, code) = trueline(&[&arguments[..], &["--quiet"]].concat());
     assert_eq!(code, 3);
     expect![[r#"

@@ -301,46 +301,35 @@ trueline_explore::thread_local! {
     static ROUNDS: Cell<u32> = Cell::new(0);
 }
 
-/// Looks at a flag up to four times; counts in the given place.
-fn look_four_times(flag: &AtomicBool, hint: Hint, mut count: impl FnMut() -> u32) -> Option<u32> {
+/// Looks at a flag up to four times. Its own frame does not show how often it has looked.
+#[inline(never)]
+fn look_four_times(flag: &AtomicBool, hint: Hint, rounds: &Cell<u32>) -> Option<u32> {
     loop {
-        let round = count();
-        if round == 4 {
-            return None;
-        }
         if flag.load(SeqCst) {
-            return Some(round);
+            return Some(rounds.get());
+        }
+        rounds.set(rounds.get() + 1);
+        if rounds.get() == 4 {
+            return None;
         }
         hint.give();
     }
 }
 
-fn add_one(number: &mut u32) -> u32 {
-    *number += 1;
-    *number - 1
-}
-
-fn next(cell: &Cell<u32>) -> u32 {
-    cell.replace(cell.get() + 1)
-}
-
 fn count_rounds(place: Place, flag: &AtomicBool, hint: Hint, borrowed: &mut u32) -> Option<u32> {
     match place {
-        Place::Stack => {
-            let mut rounds = 0;
-            look_four_times(flag, hint, || add_one(&mut rounds))
-        }
+        Place::Stack => look_four_times(flag, hint, &Cell::new(0)),
         Place::Heap => {
-            let mut rounds = std::hint::black_box(Box::new(0));
-            look_four_times(flag, hint, || add_one(&mut rounds))
+            let rounds = std::hint::black_box(Box::new(Cell::new(0)));
+            look_four_times(flag, hint, &rounds)
         }
         Place::Shared => {
             let rounds = std::rc::Rc::new(Cell::new(0));
             let shared = std::hint::black_box(std::rc::Rc::clone(&rounds));
-            look_four_times(flag, hint, || next(&shared))
+            look_four_times(flag, hint, &shared)
         }
-        Place::ThreadLocal => look_four_times(flag, hint, || ROUNDS.with(next)),
-        Place::Borrowed => look_four_times(flag, hint, || add_one(borrowed)),
+        Place::ThreadLocal => ROUNDS.with(|rounds| look_four_times(flag, hint, rounds)),
+        Place::Borrowed => look_four_times(flag, hint, Cell::from_mut(borrowed)),
     }
 }
 
