@@ -281,7 +281,7 @@ fn a_file_that_grows_is_followed_until_an_interrupt() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    wait_until(&mut child, |id| catches_interrupts(id));
+    wait_until(&mut child, catches_interrupts);
     let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(status.unwrap().success());
     let mut said = String::new();
