@@ -199,7 +199,7 @@ impl Named {
 
     /// An object that holds -1 at first cannot be told from an empty one where the format writes nil as -1.
     fn ensure_nil_is_told(&self, history: &History) -> Result<(), Error> {
-        let mut words = self.text.split(|c| matches!(c, '=' | '[' | ']' | ',' | ' '));
+        let mut words = self.text.split(['=', '[', ']', ',', ' ']);
         if history.read_minus_one_as_nil() && words.any(|word| word == "-1") {
             return Err(Error::whole(format!(
                 "the format writes nothing as -1, so that the -1 of {} cannot be told from it: expected another \
