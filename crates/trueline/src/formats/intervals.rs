@@ -40,6 +40,9 @@ pub(crate) fn read<R: Read>(source: &mut Source<R>, named: bool) -> Result<Histo
         let row = if named { row_with_process(&line, &words)? } else { row(&line, &words)? };
         let process = row.process.map(|n| builder.process(&Value::Int(n)));
         let (name, args, result) = meaning(&line, &row)?;
+        if args == Args::None && result.is_nil() && row.values.as_slice() == [-1] {
+            builder.reads_minus_one_as_nil();
+        }
         let call = Call { method: builder.method(&name), args };
         builder.interval(process, part, (call, Some(result)), row.time, line.at(at))?;
     }

@@ -312,11 +312,14 @@ fn key_args(shape: Shape, value: Value, at: Position) -> Result<Args, Error> {
     }
 }
 
+/// Methods of a map that return the former value, which may be the one that they were called with.
+pub(crate) fn tells_former_value(method: &str) -> bool {
+    matches!(method, "swap" | "replace" | "get_and_put" | "get-and-put")
+}
+
 /// The result of a call on an object with keys of its own, without the key that it repeats.
 fn key_result(shape: Shape, method: &str, args: &Args, value: Value) -> Value {
-    // What these return may be what they were called with.
-    let returns_value = matches!(method, "swap" | "replace" | "get_and_put" | "get-and-put");
-    if shape != Shape::Observer && !returns_value && echoes(args, false, &value) {
+    if shape != Shape::Observer && !tells_former_value(method) && echoes(args, false, &value) {
         return Value::Nil;
     }
     let key = match args.as_slice() {

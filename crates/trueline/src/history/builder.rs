@@ -77,6 +77,11 @@ impl Builder {
         self.names.guessed_keys = Some(has_keys);
     }
 
+    /// A -1 that came out was read as nil.
+    pub(crate) fn reads_minus_one_as_nil(&mut self) {
+        self.names.minus_one_was_nil = true;
+    }
+
     /// True where some operation has an independent key.
     pub(crate) fn has_keys(&self) -> bool {
         self.names.parts.iter().any(|part| !part.key.is_nil())

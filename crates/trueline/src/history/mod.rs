@@ -130,6 +130,7 @@ struct Names {
     parts: Vec<Part>,
     spec: Option<String>,
     guessed_keys: Option<bool>,
+    minus_one_was_nil: bool,
 }
 
 impl<Op, Ret> History<Op, Ret> {
@@ -171,6 +172,11 @@ impl<Op, Ret> History<Op, Ret> {
     /// The specification that the file itself names (`# @object atomic-queue`, a JSON Lines header).
     pub fn spec(&self) -> Option<&str> {
         self.names.spec.as_deref()
+    }
+
+    /// True where the format has no word for nil, and a -1 that came out was read as one.
+    pub(crate) fn read_minus_one_as_nil(&self) -> bool {
+        self.names.minus_one_was_nil
     }
 
     /// Where the reader had to guess whether the values `[k v]` of a Jepsen history carry independent keys: true where it

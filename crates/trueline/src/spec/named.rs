@@ -152,6 +152,7 @@ impl Named {
         algorithm: Algorithm,
         budget: &Budget,
     ) -> Result<Outcome, Error> {
+        self.ensure_nil_is_told(history)?;
         self.spec.check(history, algorithm, budget).map_err(|e| self.in_context(e))
     }
 
@@ -163,6 +164,7 @@ impl Named {
         quasi: &Quasi,
         budget: &Budget,
     ) -> Result<Finding, Error> {
+        self.ensure_nil_is_told(history)?;
         self.spec.quasi(history, quasi, budget).map_err(|e| self.in_context(e))
     }
 
@@ -210,6 +212,19 @@ impl Named {
     /// A monitor for streams of this specification; the error says why there is none.
     pub fn watch(&self, algorithm: stream::Algorithm) -> Result<Box<dyn Watch>, String> {
         self.spec.watch(algorithm).map_err(|e| format!("{}: {e}", self.text))
+    }
+
+    /// An object that holds -1 at first cannot be told from an empty one where the format writes nil as -1.
+    fn ensure_nil_is_told(&self, history: &History) -> Result<(), Error> {
+        let mut words = self.text.split(['=', '[', ']', ',', ' ']);
+        if history.read_minus_one_as_nil() && words.any(|word| word == "-1") {
+            return Err(Error::whole(format!(
+                "the format writes nothing as -1, so that the -1 of {} cannot be told from it: expected another \
+                 initial value, or json-lines",
+                self.text
+            )));
+        }
+        Ok(())
     }
 
     fn in_context(&self, error: Error) -> Error {

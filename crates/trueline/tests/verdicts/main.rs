@@ -76,7 +76,10 @@ fn check_agrees_with_a_search_that_shares_no_code() {
             let said = read(&text, &spec, false);
             assert_eq!(said.is_err(), is_refused, "seed {seed}: {said:?}\n{text}");
             let said = said.and_then(|history| verdict(&history, &spec, Algorithm::Auto));
-            assert!(is_refused || said == Ok(Some(expected)), "seed {seed}: {said:?}\n{text}");
+            // Nor is it told from a value that is there at first.
+            let starts_so = subject.starts[0].items.contains(&value::V::int(-1));
+            let is_fine = said == Ok(Some(expected)) || (starts_so && said.is_err());
+            assert!(is_refused || is_fine, "seed {seed}: {} {said:?}\n{text}", subject.name);
         }
         for text in all.into_iter().flatten().filter(|_| !history.operations.is_empty()) {
             texts += 1;
