@@ -81,7 +81,7 @@ pub(crate) struct Search<'a> {
     /// Stops after so many states have been expanded.
     pub(crate) most_expanded: Option<u64>,
     /// How long before the end of the time to stop, given the bytes held.
-    pub(crate) reserve: fn(u64) -> Duration,
+    pub(crate) reserve: Box<dyn Fn(u64) -> Duration>,
 }
 
 impl<'a> Search<'a> {
@@ -126,7 +126,7 @@ impl<'a> Search<'a> {
             transitions: 0,
             terminal: 0,
             most_expanded: None,
-            reserve: |_| Duration::ZERO,
+            reserve: Box::new(|_| Duration::ZERO),
         }
     }
 
