@@ -307,7 +307,7 @@ impl<'a> Restriction<'a> {
                 choices = self.choices(machine, step.process, &short, choices)?;
             }
             for passed in 0..=short.passed {
-                plain.begin(&mut long, true);
+                plain.begin(&mut long, false);
                 let taken = if passed == 0 { std::mem::take(&mut choices) } else { Vec::new() };
                 long.choices = taken.iter().map(|&c| (c, u16::MAX)).collect();
                 let same = plain.step(&frame, step.process, &mut long);
