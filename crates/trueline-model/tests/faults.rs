@@ -131,10 +131,7 @@ fn a_specification_without_end_is_refused() {
             other => panic!("{other:?}"),
         }
     };
-    for body in [
-        "while true { n.push_back(1) }",
-        "while true { while true { skip } }",
-    ] {
+    for body in ["while true { n.push_back(1) }", "while true { while true { skip } }"] {
         let told = "the specification of `f` does not end: its loop in line 6 makes more than 10000 rounds";
         assert_eq!(refused(body), told, "{body}");
     }

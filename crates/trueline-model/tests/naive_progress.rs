@@ -11,7 +11,7 @@ use trueline_model::{Model, Semantics, generate};
 #[test]
 fn progress_agrees_with_a_naive_check() {
     let (mut decided, mut counts) = (0, std::collections::BTreeMap::<&str, [u64; 2]>::new());
-    let seeds = rng::seeds(60);
+    let seeds = rng::seeds(150);
     let cases = seeds.cases();
     for seed in seeds {
         let source = generate::varied(seed ^ 0x9e37);
@@ -19,7 +19,7 @@ fn progress_agrees_with_a_naive_check() {
             .unwrap_or_else(|error| panic!("seed {seed}: {}", error.render("random.tl", &source)));
         let semantics = if seed % 4 == 0 { Semantics::Pat } else { Semantics::Default };
         let program = Arc::new(model.compile(semantics, false).unwrap());
-        let Some(naive) = progress_naively(&model, semantics, &program, 600).unwrap() else {
+        let Some(naive) = progress_naively(&model, semantics, &program, 800).unwrap() else {
             continue;
         };
         let mut wanted = vec![

@@ -6,9 +6,7 @@ use std::sync::Arc;
 use trueline::Budget;
 use trueline::rng::{self, Rng};
 use trueline_model::engine::{Options, Progress, Property, Verdict, progress, verify};
-use trueline_model::interpret::{
-    Naive, progress_naively, replay, search_naively, stuck_naively,
-};
+use trueline_model::interpret::{Naive, progress_naively, replay, search_naively, stuck_naively};
 use trueline_model::program::Program;
 use trueline_model::{Model, Semantics, generate};
 
@@ -207,9 +205,10 @@ fn random_models_that_wait_agree_with_a_naive_search() {
                 .filter(|&op| holds(&program, &response(op, seed % 2 == 0)) == Some(false))
                 .collect();
             assert_eq!(late, *stuck, "{about}");
-            let naive = progress_naively(&model, semantics, &program, 3_000).unwrap();
-            let lock_free = naive.map(|naive| naive.lock_free);
-            assert_eq!(holds(&program, &Property::LockFree), lock_free, "{about}");
+            if let Some(naive) = progress_naively(&model, semantics, &program, 300).unwrap() {
+                let found = holds(&program, &Property::LockFree);
+                assert_eq!(found, Some(naive.lock_free), "{about}");
+            }
             if stuck.is_empty() { never_stuck += 1 } else { stuck_somewhere += 1 }
         }
         let naive = search_naively(&model, semantics, &program, 2_000).unwrap();

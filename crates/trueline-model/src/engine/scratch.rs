@@ -27,11 +27,6 @@ impl Access {
         self.writes.resize(words, 0);
     }
 
-    /// Whether nothing was touched.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.reads.iter().chain(&self.writes).all(|bits| *bits == 0)
-    }
-
     /// Whether the order of two steps with these accesses can matter.
     pub(crate) fn conflicts(&self, other: &Access) -> bool {
         let meet = |a: &[u64], b: &[u64]| a.iter().zip(b).any(|(x, y)| x & y != 0);

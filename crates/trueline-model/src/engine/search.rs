@@ -45,6 +45,9 @@ pub struct Pulse {
 /// A process and the choices of each of its steps.
 pub(crate) type Led = (usize, SmallVec<[Choices; 4]>);
 
+/// Stored states, each but the first with the steps that lead to it from the one before.
+pub(crate) type Path = Vec<(Vec<u32>, Option<Led>)>;
+
 /// How a search ended.
 pub(crate) enum End {
     /// Every state was seen.
@@ -81,7 +84,7 @@ pub(crate) struct Search<'a> {
     /// Stops after so many states have been expanded.
     pub(crate) most_expanded: Option<u64>,
     /// How long before the end of the time to stop, given the bytes held.
-    pub(crate) reserve: fn(u64) -> Duration,
+    pub(crate) reserve: Box<dyn Fn(u64) -> Duration>,
 }
 
 impl<'a> Search<'a> {
@@ -126,7 +129,7 @@ impl<'a> Search<'a> {
             transitions: 0,
             terminal: 0,
             most_expanded: None,
-            reserve: |_| Duration::ZERO,
+            reserve: Box::new(|_| Duration::ZERO),
         }
     }
 
@@ -229,11 +232,7 @@ impl<'a> Search<'a> {
 
     /// A path of stored states from the initial one to this record of the level that is being expanded; with each but the
     /// first the steps of one process that lead to it. Dead states are real ones, and may be on it. An error where the budget is spent.
-    pub(crate) fn path_to(
-        &self,
-        record: &[u32],
-        budget: &Budget,
-    ) -> Result<Vec<(Vec<u32>, Option<Led>)>, Exhausted> {
+    pub(crate) fn path_to(&self, record: &[u32], budget: &Budget) -> Result<Path, Exhausted> {
         let limit = Limit::new(budget, Duration::ZERO);
         let mut worker = Worker::new(self.machine, self.sets, self.reductions, SHARDS);
         worker.limit_to(limit);

@@ -307,7 +307,7 @@ impl<'a> Restriction<'a> {
                 choices = self.choices(machine, step.process, &short, choices)?;
             }
             for passed in 0..=short.passed {
-                plain.begin(&mut long, true);
+                plain.begin(&mut long, false);
                 let taken = if passed == 0 { std::mem::take(&mut choices) } else { Vec::new() };
                 long.choices = taken.iter().map(|&c| (c, u16::MAX)).collect();
                 let same = plain.step(&frame, step.process, &mut long);
@@ -326,17 +326,7 @@ impl<'a> Restriction<'a> {
                 let told = written(&plain, step.process, &frame, &long.frame, &long.labels);
                 let explained_by = sets.show(set);
                 let told = TraceStep { choices: taken, explained_by, possible, ..told };
-                let is_local = passed > 0 && long.access.is_empty();
-                match trace.steps.last_mut() {
-                    // Local steps cost nothing: they belong to the one before.
-                    Some(last) if is_local && !self.program.count_terminal_states => {
-                        last.events.extend(told.events);
-                        (last.private, last.at) = (told.private, told.at);
-                        last.explained_by = told.explained_by;
-                        last.possible = told.possible;
-                    }
-                    _ => trace.steps.push(told),
-                }
+                trace.steps.push(told);
                 frame.clone_from(&long.frame);
                 plain.settle(&mut frame, &mut long.walk);
                 if same != Outcome::Moved {

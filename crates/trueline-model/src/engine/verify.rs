@@ -275,7 +275,7 @@ pub(super) fn decide(
         Search::new(machine, sets, reductions, options.threads, &initial, initial_set)
     });
     if options.checkpoint.is_some() {
-        search.reserve = time_to_save;
+        search.reserve = Box::new(time_to_save);
     }
     let mut saved = budget.elapsed();
     let mut trouble = None;
@@ -316,8 +316,8 @@ pub(super) fn decide(
         End::Complete => Verdict::Verified,
         End::Depth => Verdict::Unknown("the depth is reached".into()),
         End::Spent(spent) => Verdict::Unknown(match trouble {
-            None => spent_after(&spent, search.depth()),
-            Some(trouble) => format!("{}; {trouble}", spent_after(&spent, search.depth())),
+            None => spent_after(&spent, &search),
+            Some(trouble) => format!("{}; {trouble}", spent_after(&spent, &search)),
         }),
         End::Wrong(_, Hit { wrong: Wrong::Full(pool), .. }) => {
             Verdict::Unknown(full(program, pool))
@@ -388,6 +388,9 @@ fn explain(
     let threads = options.threads;
     let mut search = Search::new(machine, sets, reductions, threads, initial, initial_set);
     search.most_expanded = Some(SHORTENING);
+    // What was found is still to be confirmed and written: half of the time that is left is kept for that.
+    let kept = budget.time_left().map_or(Duration::ZERO, |(_, left)| left / 2);
+    search.reserve = Box::new(move |_| kept);
     // A state in which nobody can move is found where it is expanded, one level behind its last step.
     let length = first.steps.len() + usize::from(hit.wrong == Wrong::Stuck);
     match search.run(budget, Some(length), &options.pulse, &mut |_| Ok(())) {
@@ -424,8 +427,19 @@ fn too_large(program: &Program) -> Option<String> {
     None
 }
 
-fn spent_after(spent: &Exhausted, depth: usize) -> String {
-    format!("{spent}; every run of up to {depth} steps was seen")
+/// What is known where a search stopped. Memory is that of the whole process: the states are only a part of it.
+fn spent_after(spent: &Exhausted, search: &Search) -> String {
+    let depth = search.depth();
+    let held = match spent {
+        Exhausted::Memory(_) => {
+            let (states, sets) = (search.bytes(), lock(search.sets).bytes());
+            format!(
+                " by the process; {states} bytes of it are states, {sets} sets of the specification"
+            )
+        }
+        _ => String::new(),
+    };
+    format!("{spent}{held}; every run of up to {depth} steps was seen")
 }
 
 pub(crate) fn full(program: &Program, pool: usize) -> String {

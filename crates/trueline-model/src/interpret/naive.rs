@@ -68,7 +68,9 @@ pub fn stuck_naively(
     program: &Program,
     limit: usize,
 ) -> Result<Option<BTreeSet<OpId>>, String> {
-    Ok(progress_naively(model, semantics, program, limit)?.map(|progress| progress.stuck))
+    let types = model.types(program)?;
+    let interpreter = Interpreter::new(model, &types, semantics, program)?;
+    Ok(Graph::build(&interpreter, program, limit)?.map(|graph| graph.stuck()))
 }
 
 /// What a naive check of progress found.
@@ -89,6 +91,14 @@ struct Graph {
     /// By state: by process, the operation that it is within, and whether it can move.
     states: Vec<Vec<(Option<OpId>, bool)>>,
     edges: Vec<Edge>,
+    /// By state: the edges that leave it, and those that lead to it.
+    leaving: Vec<Vec<usize>>,
+    arriving: Vec<Vec<usize>>,
+}
+
+/// Whether nobody can move.
+fn is_stuck(state: &[(Option<OpId>, bool)]) -> bool {
+    state.iter().all(|(_, moves)| !moves)
 }
 
 struct Edge {
@@ -108,7 +118,6 @@ pub fn progress_naively(
     let types = model.types(program)?;
     let interpreter = Interpreter::new(model, &types, semantics, program)?;
     let Some(graph) = Graph::build(&interpreter, program, limit)? else { return Ok(None) };
-    let stuck = |state: &[(Option<OpId>, bool)]| state.iter().all(|(_, moves)| !moves);
     let all = 0..graph.states.len();
     let every: HashSet<usize> = all.clone().collect();
     let blocked = graph.states.iter().flatten().any(|(within, moves)| within.is_some() && !moves);
@@ -118,15 +127,14 @@ pub fn progress_naively(
             let inside: HashSet<usize> =
                 all.clone().filter(|s| graph.states[*s][process].0 == Some(operation)).collect();
             let stays = |edge: &Edge| edge.process != process || !edge.returns;
-            let ends = inside.iter().any(|state| stuck(&graph.states[*state]));
+            let ends = inside.iter().any(|state| is_stuck(&graph.states[*state]));
             let mut cycles = graph.cycles(&inside, &stays);
             !ends && !cycles.any(|cycle| !fairly || graph.is_fair(&cycle, &stays))
         })
     };
     let operations = 0..program.operations.len();
-    let stuck_states = graph.states.iter().filter(|state| stuck(state)).flatten();
     Ok(Some(NaiveProgress {
-        stuck: stuck_states.filter_map(|(within, _)| *within).collect(),
+        stuck: graph.stuck(),
         lock_free: !blocked && !round,
         responds: operations.clone().map(|operation| responds(operation, false)).collect(),
         responds_fairly: operations.map(|operation| responds(operation, true)).collect(),
@@ -143,7 +151,8 @@ impl Graph {
         let mut numbers: HashMap<String, usize> = HashMap::new();
         let mut open: Vec<Configuration> = vec![interpreter.initial()?];
         numbers.insert(open[0].name(), 0);
-        let mut graph = Graph { states: Vec::new(), edges: Vec::new() };
+        let (states, edges, leaving, arriving) = (vec![], vec![], vec![], vec![]);
+        let mut graph = Graph { states, edges, leaving, arriving };
         let mut next = 0;
         while next < open.len() {
             let from = open[next].clone();
@@ -168,7 +177,19 @@ impl Graph {
             graph.states.push(state);
             next += 1;
         }
+        graph.leaving = vec![Vec::new(); graph.states.len()];
+        graph.arriving = vec![Vec::new(); graph.states.len()];
+        for (number, edge) in graph.edges.iter().enumerate() {
+            graph.leaving[edge.from].push(number);
+            graph.arriving[edge.to].push(number);
+        }
         Ok(Some(graph))
+    }
+
+    /// The operations that a process is within where nobody can move.
+    fn stuck(&self) -> BTreeSet<OpId> {
+        let states = self.states.iter().filter(|state| is_stuck(state));
+        states.flatten().filter_map(|(within, _)| *within).collect()
     }
 
     fn reached(
@@ -180,10 +201,11 @@ impl Graph {
         let mut reached = HashSet::new();
         let mut open = vec![from];
         while let Some(state) = open.pop() {
-            for edge in self.edges.iter().filter(|edge| counts(edge)) {
-                let (a, b) = if forward { (edge.from, edge.to) } else { (edge.to, edge.from) };
-                if a == state && reached.insert(b) {
-                    open.push(b);
+            let edges = if forward { &self.leaving[state] } else { &self.arriving[state] };
+            for edge in edges.iter().map(|edge| &self.edges[*edge]).filter(|edge| counts(edge)) {
+                let next = if forward { edge.to } else { edge.from };
+                if reached.insert(next) {
+                    open.push(next);
                 }
             }
         }
