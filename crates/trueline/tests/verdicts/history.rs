@@ -452,7 +452,7 @@ pub(crate) fn intervals(subject: &Subject, history: &History) -> Option<(String,
         return None;
     }
     let whole = |value: &V| value.whole().and_then(|n| i64::try_from(n).ok());
-    let (mut text, mut is_refused) = (String::new(), false);
+    let (mut text, mut is_refused, mut tells) = (String::new(), false, false);
     for o in history.operations.iter().filter(|o| o.end != End::Failed) {
         let End::Returned(result) = &o.end else { return None };
         let values = match (kind, o.args.as_slice(), result) {
@@ -466,7 +466,10 @@ pub(crate) fn intervals(subject: &Subject, history: &History) -> Option<(String,
                 value.to_string()
             }
             (_, [], V::Nil) => "-1".into(),
-            (_, [], value) => whole(value)?.to_string(),
+            (_, [], value) => {
+                tells |= whole(value)? == -1;
+                whole(value)?.to_string()
+            }
             _ => return None,
         };
         // Other names of these have other meanings in this format.
@@ -478,5 +481,7 @@ pub(crate) fn intervals(subject: &Subject, history: &History) -> Option<(String,
         };
         text += &format!("{method} {values} {} {}\n", o.call, o.over);
     }
-    Some((text, is_refused))
+    // A -1 that came out of nowhere reads as nil, and nothing shows it.
+    let starts_so = subject.starts[0].items.contains(&V::int(-1));
+    (!tells || is_refused || starts_so).then_some((text, is_refused))
 }
