@@ -109,8 +109,8 @@ SIMULATE = [
     ["list-set-links-blindly", "-p", "4", "-n", "6", "--random", "20"],
     ["treiber-stack", "--mode", "stress", "-p", "4", "-n", "8", "--random", "1000000"],
     ["michael-scott-queue", "--mode", "stress", "-p", "2", "-n", "30", "--random", "1000000"],
-    ["michael-scott-queue-moves-blindly", "--mode", "stress", "-p", "4", "-n", "60", "--random", "1000"],
-    ["semiqueue", "-p", "3", "-n", "4", "--quasi", "deq=?"],
+    ["michael-scott-queue-moves-blindly", "--mode", "stress", "-p", "4", "-n", "16", "--random", "1000"],
+    ["quasi-queue", "-p", "3", "-n", "4", "--quasi", "deq=?"],
 ]
 
 VERIFY = [
