@@ -15,7 +15,7 @@ const MOST: i64 = 1_000_000_000_000_000_000;
 /// Up to this many digits stand before the point or behind it; other numbers are shown with an exponent.
 const SHOWN: i64 = 40;
 
-/// A number that does not fit [`Value::Int`](crate::Value::Int). Ordered by size.
+/// A number that does not fit [`Value::Int`]. Ordered by size.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Decimal {
     negative: bool,
