@@ -9,7 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex as RealMutex, PoisonError};
 
 use generate::{Flavour, random_program};
-use oracle::{Behaviours, Expected, Look, Program, Step, behaviours, fold, fold_loop, maximal};
+use oracle::{
+    Behaviours, Expected, Look, Program, Step, behaviours, fold, fold_loop, found_again, maximal,
+};
 use trueline::rng::{self, Seeds};
 use trueline_explore::engine::interface::{operation_begins, operation_ends};
 use trueline_explore::engine::{Aim, Execution, Exploration, Report};
@@ -115,8 +117,13 @@ fn look(cells: &Cells, look: Look) -> Option<u64> {
             return cells[cell].compare_exchange_weak(expected, new, SeqCst, SeqCst).ok();
         }
         Look::Update(cell, expected, new) => {
-            let update = |found| (found == expected).then_some(new);
-            return cells[cell].fetch_update(SeqCst, SeqCst, update).ok();
+            let mut calls = 0;
+            let update = |found| {
+                calls = u64::min(calls + 1, 2);
+                (found == expected).then_some(new)
+            };
+            let found = cells[cell].fetch_update(SeqCst, SeqCst, update).ok();
+            return found.map(|found| found_again(found, calls == 2));
         }
     };
     leaves.then_some(found)

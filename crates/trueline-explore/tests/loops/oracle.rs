@@ -25,7 +25,7 @@ pub(crate) enum Look {
     Cas(usize, u64, u64),
     /// The same, and it may fail for no reason.
     WeakCas(usize, u64, u64),
-    /// A load, then weak compare-exchanges while the expected value is there.
+    /// A load, then weak compare-exchanges while the expected value is there; says whether there were several.
     Update(usize, u64, u64),
 }
 
@@ -90,6 +90,11 @@ pub(crate) fn fold(result: u64, read: u64) -> u64 {
 pub(crate) fn fold_loop(result: u64, found: Option<(usize, u64)>, rounds: u64) -> u64 {
     let (look, value) = found.map_or((9, 0), |(look, value)| (look as u64, value));
     fold(fold(fold(result, look), value), rounds)
+}
+
+/// What an update says that it found, and whether it has looked again.
+pub(crate) fn found_again(found: u64, again: bool) -> u64 {
+    found + 5 * u64::from(again)
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -406,10 +411,9 @@ impl Oracle<'_> {
             Step::Wait { once } => {
                 over = false;
                 match thread.wait {
-                    Wait::Not => {
-                        thread.wait = Wait::Entered;
-                        state.holder = None;
-                    }
+                    Wait::Not => thread.wait = Wait::Entered,
+                    // Whoever does not need the lock may notify it before it has given it back.
+                    _ if before.holder == Some(index) => state.holder = None,
                     Wait::Entered => {
                         let woken = &mut thread.woken[usize::from(*once)];
                         if !fails || *woken {
@@ -521,10 +525,11 @@ fn look(
             (found == expected && !*used, new)
         }
         Look::Update(_, expected, new) => {
-            let loaded = thread.found.replace(found).is_some();
+            let loaded = thread.found.is_some();
             if found == expected {
                 *used = fails && loaded;
                 if !loaded || *used {
+                    thread.found = Some(u64::from(loaded));
                     return false;
                 }
             }
@@ -534,7 +539,7 @@ fn look(
     if leaves || !matches!(look, Look::Cas(..) | Look::WeakCas(..) | Look::Update(..)) {
         cells[cell] = after;
     }
-    thread.found = None;
+    let found = found_again(found, thread.found.take() == Some(1));
     if leaves {
         thread.result = fold_loop(thread.result, Some((thread.look, found)), thread.rounds);
         return true;
