@@ -264,14 +264,14 @@ fn a_reference_count_without_release_is_found() {
 /// Whoever sees the value cannot tell whether it was written again before.
 #[test]
 fn an_update_that_leaves_the_value_orders_nothing_before_those_who_see_it() {
-    let updates: [fn(&AtomicU32); 4] = [
-        |x| drop(x.swap(0, Ordering::AcqRel)),
-        |x| drop(x.fetch_add(0, Ordering::AcqRel)),
-        |x| drop(x.fetch_or(0, Ordering::AcqRel)),
-        |x| drop(x.compare_exchange(0, 0, Ordering::AcqRel, Ordering::Acquire)),
+    let updates: [fn(&AtomicU32) -> u32; 4] = [
+        |x| x.swap(0, Ordering::AcqRel),
+        |x| x.fetch_add(0, Ordering::AcqRel),
+        |x| x.fetch_or(0, Ordering::AcqRel),
+        |x| x.compare_exchange(0, 0, Ordering::AcqRel, Ordering::Acquire).unwrap(),
     ];
     for update in updates {
-        for looks in [update, |x| drop(x.load(Ordering::Acquire))] {
+        for looks in [update, |x| x.load(Ordering::Acquire)] {
             for writer in [0, 1] {
                 races(|| {
                     let (slot, x) = (&Slot::new(), &AtomicU32::new(0));
