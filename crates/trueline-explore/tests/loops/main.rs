@@ -362,7 +362,7 @@ fn compare(name: &str, program: &Program, seen: &Behaviours, expected: &Behaviou
 }
 
 fn seeds() -> Seeds {
-    rng::seeds(150)
+    rng::seeds(200)
 }
 
 /// The styles that a program is run in: all hints, each with another place for its counters.
