@@ -9,6 +9,7 @@ use crate::memory::{Afterwards, Memory, MemoryFaultKind, Site, canonical, failur
 use crate::race::{Detector, Plain, Race, Touch};
 use crate::watch::Watch;
 use hashbrown::HashMap;
+use smallvec::SmallVec;
 use std::cell::Cell;
 use std::mem::take;
 use std::panic::Location;
@@ -25,6 +26,11 @@ pub(crate) struct Front {
     pub(crate) threads: Vec<Thread>,
     /// The waiters of each condition variable, as the locations that they wait at.
     pub(crate) condvars: HashMap<usize, Waiters, foldhash::fast::FixedState>,
+    /// The values of locked locks that are neither on the heap nor on a stack: statics. Whoever holds the lock may change
+    /// them without an event.
+    held: Vec<(usize, usize)>,
+    /// How often a cell was written that is neither on the heap nor on a stack.
+    static_writes: u64,
     /// Differs between any two executions of the process.
     pub(crate) stamp: u64,
     /// The thread that is spawning, while the new one runs up to its first point.
@@ -94,6 +100,8 @@ impl Default for Front {
             detector: Detector::default(),
             threads: Vec::new(),
             condvars: HashMap::default(),
+            held: Vec::new(),
+            static_writes: 0,
             stamp: 0,
             parent: None,
         };
@@ -108,6 +116,8 @@ impl PerExecution for Front {
         self.detector.reset();
         self.threads.iter_mut().for_each(Thread::renew);
         self.condvars.clear();
+        self.held.clear();
+        self.static_writes = 0;
         self.stamp = STAMPS.fetch_add(1, Ordering::Relaxed);
         self.parent = None;
         WATCHED.set(0);
@@ -130,7 +140,12 @@ impl PerExecution for Front {
         let locals = self.threads.iter().flat_map(|thread| &thread.locals);
         // SAFETY: the values of thread locals are boxes of this size, and no other thread of the OS knows of them.
         let sums = locals.map(|local| unsafe { sum_of_bytes(local.value.cast(), local.size) });
-        let sum = sums.fold(self.memory.sum(), u64::wrapping_add);
+        // SAFETY: the values of locks stay where they are while the lock is held, and who holds it is a thread of this execution.
+        let held = self.held.iter().map(|&(start, size)| unsafe {
+            sum_of_bytes(std::ptr::with_exposed_provenance(start), size)
+        });
+        let sum = sums.chain(held).fold(self.memory.sum(), u64::wrapping_add);
+        let sum = sum.wrapping_add(self.static_writes);
         MemorySum { sum, is_all: self.memory.is_all() }
     }
 }
@@ -226,6 +241,32 @@ pub(crate) fn wakes_spuriously(caller: Caller) -> bool {
     true
 }
 
+/// The thread holds a lock, and may change its value without an event. Where that is not seen otherwise, it is kept in mind.
+pub(crate) fn hold<T: ?Sized>(value: *const T, size: usize) {
+    let start = value.cast::<u8>().expose_provenance();
+    if size == 0 || canonical(start) != start || interface::is_on_a_stack(start) {
+        return;
+    }
+    interface::with_own_state(|front: &mut Front, _| front.held.push((start, size)));
+}
+
+/// A cell was written. One in a static changes what the thread could depend on, where nobody looks.
+fn note_write(address: usize) {
+    if canonical(address) == address && !interface::is_on_a_stack(address) {
+        interface::with_own_state(|front: &mut Front, _| front.static_writes += 1);
+    }
+}
+
+/// The lock is given back.
+pub(crate) fn let_go<T: ?Sized>(value: *const T) {
+    let start = value.cast::<u8>().addr();
+    if canonical(start) == start {
+        interface::with_own_state(|front: &mut Front, _| {
+            front.held.retain(|held| held.0 != start);
+        });
+    }
+}
+
 /// Runs a function in which allocations come from the system: for what belongs to the shadow std rather than to the code
 /// under test.
 pub(crate) fn outside<R>(function: impl FnOnce() -> R) -> R {
@@ -312,18 +353,20 @@ pub(crate) fn settle() {
 
 #[cold]
 fn settle_watches() {
-    let fault = interface::with_own_state(|front: &mut Front, thread| {
+    let (fault, written) = interface::with_own_state(|front: &mut Front, thread| {
         let mut watches = take(&mut front.thread(thread).watches);
         WATCHED.set(WATCHED.get() - watches.len() as u32);
-        let mut fault = None;
+        let (mut fault, mut written) = (None, SmallVec::<[usize; 4]>::new());
         for watch in watches.drain(..) {
             let (access, name) = watch.settle();
             let found = front.plain(thread, watch.address(), access, name, watch.caller);
             fault = fault.or(found);
+            written.extend((access == Plain::Write).then_some(watch.address()));
         }
         front.thread(thread).watches = watches;
-        fault
+        (fault, written)
     });
+    written.into_iter().for_each(note_write);
     if let Some(fault) = fault {
         report(fault);
     }
@@ -331,10 +374,10 @@ fn settle_watches() {
 
 /// A raw pointer to a cell was handed out.
 pub(crate) fn watch(address: usize, size: usize, caller: Caller) {
-    let fault = interface::with_own_state(|front: &mut Front, thread| {
+    let (fault, wrote) = interface::with_own_state(|front: &mut Front, thread| {
         front.thread(thread).after = Some(caller);
         if let Some(fault) = front.check(address, thread, caller) {
-            return Some(*fault);
+            return (Some(*fault), false);
         }
         let watches = &mut front.thread(thread).watches;
         let former = watches.iter().position(|watch| watch.address() == address);
@@ -343,11 +386,15 @@ pub(crate) fn watch(address: usize, size: usize, caller: Caller) {
         watches.push(unsafe { Watch::new(address, size, caller) });
         let Some(former) = former else {
             WATCHED.set(WATCHED.get() + 1);
-            return None;
+            return (None, false);
         };
         let (access, name) = former.settle();
-        front.plain(thread, address, access, name, former.caller)
+        let fault = front.plain(thread, address, access, name, former.caller);
+        (fault, access == Plain::Write)
     });
+    if wrote {
+        note_write(address);
+    }
     if let Some(fault) = fault {
         report(fault);
     }
@@ -356,6 +403,9 @@ pub(crate) fn watch(address: usize, size: usize, caller: Caller) {
 /// A plain access that is known to be a read or a write.
 pub(crate) fn plain(address: usize, access: Plain, name: &'static str, caller: Caller) {
     settle();
+    if access == Plain::Write {
+        note_write(address);
+    }
     let fault = interface::with_own_state(|front: &mut Front, thread| {
         front.thread(thread).after = Some(caller);
         let freed = front.check(address, thread, caller).map(|fault| *fault);

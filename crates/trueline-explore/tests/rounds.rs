@@ -417,9 +417,26 @@ fn a_loop_that_sleeps_is_complete_unless_the_clock_is_looked_at_afterwards() {
     };
     let report = sleeps(false);
     assert!(report.holds(), "{report}");
+    assert!(!report.to_string().contains("virtual time"), "{report}");
     let report = sleeps(true);
     assert_eq!(report.scope.assumed, Some(Assumption::Time), "{report}");
     assert!(!report.holds() && !report.to_string().contains("complete"), "{report}");
+}
+
+/// How often a loop looks before a deadline depends on the clock, of which one is tried.
+#[test]
+fn a_loop_until_a_deadline_is_complete_in_virtual_time() {
+    for workers in [1, 2] {
+        let report = Exploration::new().workers(workers).run(|| {
+            let (flag, start) = (AtomicBool::new(false), time::Instant::now());
+            thread::scope(|scope| {
+                scope.spawn(|| flag.store(true, SeqCst));
+                while !flag.load(SeqCst) && start.elapsed() < Duration::from_micros(9) {}
+            });
+        });
+        assert!(report.holds() && report.scope.clock, "{report}");
+        assert!(report.to_string().contains("; virtual time; complete;"), "{report}");
+    }
 }
 
 /// A hint in vain does not make a search longer than one without.
@@ -508,6 +525,24 @@ fn every_attempt_of_a_bounded_number_can_fail_spuriously() {
         assert!(report.holds(), "{hint:?}: {report}");
         let expected = BTreeSet::from([None, Some(0), Some(1), Some(2), Some(3)]);
         assert_eq!(seen, expected, "{hint:?}");
+    }
+}
+
+/// Its compare-exchanges are weak: the function may be called again though nothing has changed.
+#[test]
+fn a_fetch_update_calls_its_function_again_if_spurious() {
+    for (spurious, expected) in [(false, BTreeSet::from([1])), (true, BTreeSet::from([1, 2]))] {
+        let (report, seen) = outcomes(&Exploration::new().spurious(spurious), || {
+            let (x, mut calls) = (AtomicU32::new(0), 0);
+            let add = |value: u32| {
+                calls = (calls + 1).min(2);
+                Some(value + 1)
+            };
+            x.fetch_update(SeqCst, SeqCst, add).unwrap();
+            calls
+        });
+        assert!(report.holds(), "{report}");
+        assert_eq!(seen, expected, "{report}");
     }
 }
 

@@ -157,6 +157,8 @@ pub(crate) struct Machine {
     pub(crate) spurious: bool,
     /// What was taken for granted in this exploration.
     pub(crate) assumed: Option<Assumption>,
+    /// A thread has looked at its virtual clock in this exploration.
+    pub(crate) clock: bool,
 }
 
 /// Events between two looks at the budget.
@@ -186,6 +188,7 @@ impl Machine {
             slots: Vec::new(),
             spurious: false,
             assumed: None,
+            clock: false,
         }
     }
 
@@ -199,7 +202,7 @@ impl Machine {
         self.children.truncate(threads);
         self.children.iter_mut().for_each(Vec::clear);
         self.names = Arc::default();
-        self.assumed = None;
+        (self.assumed, self.clock) = (None, false);
         self.budget = None;
     }
 
@@ -555,6 +558,10 @@ impl Machine {
         let mut threads = self.threads.iter().enumerate();
         let place = threads.find_map(|(index, thread)| Some((index, inside(thread)?)));
         place.map_or(location, |(index, depth)| 1 << 58 | index << 32 | depth)
+    }
+
+    pub(crate) fn is_on_a_stack(&self, address: usize) -> bool {
+        self.placed(address) != address
     }
 
     pub(crate) fn fresh_location(&mut self) -> usize {

@@ -340,6 +340,7 @@ impl<'a> Run<'a> {
         if self.report.scope.assumed.is_none() {
             self.report.scope.assumed = self.machine.assumed;
         }
+        self.report.scope.clock |= self.machine.clock;
         Spare { machine: self.machine, search: self.search }.leave();
         self.report
     }
@@ -454,6 +455,7 @@ impl<'a> Run<'a> {
             if self.report.scope.assumed.is_none() {
                 self.report.scope.assumed = report.scope.assumed;
             }
+            self.report.scope.clock |= report.scope.clock;
         }
     }
 

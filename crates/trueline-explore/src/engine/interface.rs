@@ -410,6 +410,11 @@ pub fn spurious() -> bool {
     calls::with(|e| e.spurious)
 }
 
+/// Whether an address is on the stack of a thread.
+pub(crate) fn is_on_a_stack(address: usize) -> bool {
+    calls::with(|e| e.is_on_a_stack(address))
+}
+
 /// The virtual time of the thread goes on, though no event has happened.
 pub(crate) fn time_passes() {
     calls::with(|e| e.time_passes());

@@ -41,6 +41,8 @@ pub struct Scope {
     pub stopped: Option<Stop>,
     /// Whether weak compare-exchanges failed and waits ended for no reason: [`Exploration::spurious`](super::Exploration::spurious).
     pub spurious: bool,
+    /// Whether a thread has looked at its clock. That is virtual: each look takes a time of its own, and other times were not tried.
+    pub clock: bool,
     /// What nobody has checked. If it is not so, the exploration may have missed behaviours.
     pub assumed: Option<Assumption>,
 }
@@ -93,7 +95,7 @@ pub enum Stop {
 
 impl Report {
     pub(crate) fn new(aim: Aim) -> Report {
-        let scope = Scope { aim, stopped: None, spurious: false, assumed: None };
+        let scope = Scope { aim, stopped: None, spurious: false, clock: false, assumed: None };
         Report {
             scope,
             executions: 0,
@@ -124,6 +126,9 @@ impl fmt::Display for Scope {
         } else {
             "no spurious failures or wakeups; "
         })?;
+        if self.clock {
+            f.write_str("virtual time; ")?;
+        }
         match &self.aim {
             Aim::Complete if self.stopped.is_none() && self.assumed.is_some() => {
                 f.write_str("all schedules")?;
@@ -231,9 +236,10 @@ mod tests {
         let sample = "sequentially consistent; no spurious failures or wakeups; a sample, random, seed 7; 2,520 executions";
         check(report(Aim::Sample { sampler: "random", seed: 7 }, None), false, sample);
         let mut assumed = report(Aim::Complete, None);
-        (assumed.scope.spurious, assumed.scope.assumed) = (true, Some(Assumption::Time));
+        (assumed.scope.spurious, assumed.scope.clock) = (true, true);
+        assumed.scope.assumed = Some(Assumption::Time);
         let text = "sequentially consistent; spurious failures, at most one spurious wakeup a line \
-                    and thread; all schedules; assuming that nothing depends on how long a loop \
+                    and thread; virtual time; all schedules; assuming that nothing depends on how long a loop \
                     which waits has slept; 2,520 executions";
         check(assumed, false, text);
         assert_eq!([0, 999, 1000, 1234567].map(grouped), ["0", "999", "1,000", "1,234,567"]);

@@ -14,7 +14,7 @@
 //! taken for one that spins, with or without them.
 //!
 //! **Elsewhere** are the stacks of other threads (what a closure borrows lies there) and the memory that front ends know of: the
-//! blocks of the arena, thread locals. Only while a thread runs can it be the one that changes them. So all of
+//! blocks of the arena, thread locals, what static locks protect while they are held. Only while a thread runs can it be the one that changes them. So all of
 //! it is summed up when the thread goes on after an event and again when it comes to the next, and the differences are added up: equal sums at
 //! two moments mean that the thread has left everything as it was, whatever others have done meanwhile. Where no front end knows all memory
 //! (the allocator is not installed) a spin is believed, and the report says what was assumed, see [`Assumption`]. Memory that outlives

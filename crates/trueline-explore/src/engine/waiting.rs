@@ -38,6 +38,7 @@ impl Machine {
     }
 
     pub(crate) fn time_is_asked(&mut self) {
+        self.clock = true;
         if self.threads[self.current as usize].slept_spinning {
             self.assumed = self.assumed.or(Some(Assumption::Time));
         }

@@ -63,6 +63,12 @@ impl Clock {
         }
     }
 
+    /// Whether it knows of nothing.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.few == [0; FEW] && self.more.is_empty()
+    }
+
     #[inline]
     pub(crate) fn clear(&mut self) {
         self.few = [0; FEW];

@@ -7,6 +7,8 @@
 //!   carries what the last release fence knew, which is nothing where there was none; a read-modify-write continues the
 //!   sequence and adds its own clock if it releases.
 //! - An acquire load joins the clock of the sequence it read from; a relaxed load keeps it for the next acquire fence.
+//! - A read-modify-write that leaves the value as it is may as well have come after a load that has seen this value, or after another
+//!   one of its kind. Only one of the two orders is explored, so what it passes on is for the next change alone.
 //! - Locks, joins, unparks and the like are a release and an acquire. A `SeqCst` fence is an acquire and a release fence; the total
 //!   order of such fences orders no plain access by itself.
 //!
@@ -68,6 +70,8 @@ struct Knowledge {
 struct Sync {
     /// The clock that the release sequence of the last write carries.
     carries: Clock,
+    /// What updates have added since that left the value as it was.
+    unsettled: Clock,
     /// The thread whose clock it is, and its epoch then: who knows of that knows all of it, since a thread passes on one clock an
     /// epoch. None: it is joined from several.
     whole: Option<(u32, u32)>,
@@ -88,11 +92,22 @@ impl Sync {
     fn is_known(&self, clock: &Clock) -> bool {
         self.whole.is_some_and(|(thread, epoch)| clock.get(thread) >= epoch)
     }
+
+    /// The value changes: all updates before it come before it in every order that is explored.
+    #[inline]
+    fn settle(&mut self) {
+        if !self.unsettled.is_empty() {
+            self.carries.join(&self.unsettled);
+            self.unsettled.clear();
+            self.whole = None;
+        }
+    }
 }
 
 impl Entry for Sync {
     fn renew(&mut self) {
         self.carries.clear();
+        self.unsettled.clear();
         self.whole = None;
         self.touches.clear();
     }
@@ -120,6 +135,16 @@ pub(crate) enum Atomic {
     Load,
     Store,
     Update,
+    /// An update that leaves the value as it is.
+    Rewrite,
+}
+
+impl Atomic {
+    /// An update, by the values before and after.
+    #[inline]
+    pub(crate) fn update(before: u64, after: u64) -> Atomic {
+        if before == after { Atomic::Rewrite } else { Atomic::Update }
+    }
 }
 
 pub(crate) fn acquires(order: Ordering) -> bool {
@@ -179,6 +204,11 @@ impl Detector {
         let sync = self.syncs.entry(location);
         let touch = Touch { thread, epoch: knowledge.clock.get(thread), name, caller };
         remember(&mut sync.touches, touch);
+        match access {
+            Atomic::Load | Atomic::Rewrite => (),
+            Atomic::Store => sync.unsettled.clear(),
+            Atomic::Update => sync.settle(),
+        }
         if access != Atomic::Store && !sync.is_known(&knowledge.clock) {
             if acquires(order) {
                 knowledge.clock.join(&sync.carries);
@@ -187,6 +217,15 @@ impl Detector {
             }
         }
         if access == Atomic::Load {
+            return;
+        }
+        if access == Atomic::Rewrite {
+            if releases(order) {
+                sync.unsettled.join(&knowledge.clock);
+                knowledge.clock.set(thread, touch.epoch + 1);
+            } else {
+                sync.unsettled.join(&knowledge.released);
+            }
             return;
         }
         if !releases(order) {

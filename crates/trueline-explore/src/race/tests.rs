@@ -20,7 +20,8 @@ fn random_step(random: &mut Rng, threads: u32) -> Step {
         2..=3 => Step::Atomic(location, Atomic::Store, *random.choose(&[Relaxed, Release, SeqCst])),
         4 => {
             let order = *random.choose(&[Relaxed, Acquire, Release, AcqRel, SeqCst]);
-            Step::Atomic(location, Atomic::Update, order)
+            let update = *random.choose(&[Atomic::Update, Atomic::Rewrite]);
+            Step::Atomic(location, update, order)
         }
         5..=6 => Step::Fence(*random.choose(&[Acquire, Release, AcqRel, SeqCst])),
         7 if random.below(4) == 0 => Step::Learn(random.below(u64::from(threads)) as u32),
@@ -70,7 +71,8 @@ fn synchronises(steps: &[(u32, Step)], i: usize, j: usize) -> bool {
 
 /// Whether the write `head` is released by `i`: it is a releasing write itself, or comes after a release fence of its thread.
 fn is_head(steps: &[(u32, Step)], i: usize, head: usize) -> bool {
-    let Step::Atomic(_, Atomic::Store | Atomic::Update, order) = steps[head].1 else {
+    let Step::Atomic(_, Atomic::Store | Atomic::Update | Atomic::Rewrite, order) = steps[head].1
+    else {
         return false;
     };
     match steps[i].1 {
@@ -81,7 +83,10 @@ fn is_head(steps: &[(u32, Step)], i: usize, head: usize) -> bool {
 
 /// Whether the read `tail` acquires for `j`: it is an acquiring read itself, or comes before an acquire fence of its thread.
 fn is_tail(steps: &[(u32, Step)], tail: usize, j: usize) -> bool {
-    let Step::Atomic(_, Atomic::Load | Atomic::Update, order) = steps[tail].1 else { return false };
+    let Step::Atomic(_, Atomic::Load | Atomic::Update | Atomic::Rewrite, order) = steps[tail].1
+    else {
+        return false;
+    };
     match steps[j].1 {
         Step::Fence(fence) => acquires(fence) && steps[tail].0 == steps[j].0,
         _ => tail == j && acquires(order),
@@ -89,22 +94,22 @@ fn is_tail(steps: &[(u32, Step)], tail: usize, j: usize) -> bool {
 }
 
 /// Whether the read takes its value from the release sequence that the write heads: from itself or, through updates alone, from
-/// what followed.
+/// what followed. Updates that leave the value as it is may be in any order among themselves, and loads between them: one that need not come
+/// before the read is not counted on.
 fn reads_sequence(steps: &[(u32, Step)], head: usize, read: usize) -> bool {
-    let Step::Atomic(location, ..) = steps[read].1 else { return false };
-    let mut at = read;
-    loop {
-        let write = (0..at).rev().find(|&w| {
-            matches!(steps[w].1, Step::Atomic(l, Atomic::Store | Atomic::Update, _) if l == location)
-        });
-        match write {
-            Some(write) if write == head => return true,
-            Some(write) if matches!(steps[write].1, Step::Atomic(_, Atomic::Update, _)) => {
-                at = write
-            }
-            _ => return false,
-        }
+    let Step::Atomic(location, kind, _) = steps[read].1 else { return false };
+    let of = |at: usize| match steps[at].1 {
+        Step::Atomic(l, access, _) if l == location => Some(access),
+        _ => None,
+    };
+    if (head + 1..read).any(|at| of(at) == Some(Atomic::Store)) {
+        return false;
     }
+    let changes = |at: usize| of(at) == Some(Atomic::Update);
+    let must_precede = of(head) != Some(Atomic::Rewrite)
+        || kind == Atomic::Update
+        || (head + 1..read).any(changes);
+    head < read && of(head).is_some_and(|access| access != Atomic::Load) && must_precede
 }
 
 fn detector(steps: &[(u32, Step)], threads: u32) -> Option<usize> {

@@ -1,24 +1,32 @@
-//! Random small programs with loops, bounded and not, with hints and without, and with threads that operations spawn: the engine sees exactly
-//! what brute force sees.
+//! Random small programs with loops, bounded and not, with hints and without, with locks, and with threads that operations spawn: the engine
+//! sees exactly what brute force sees.
 
+mod generate;
 mod oracle;
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex as RealMutex, PoisonError};
 
-use oracle::{Behaviours, Look, Program, Step, behaviours, fold, fold_loop, maximal};
-use trueline::rng::{self, Rng, Seeds};
+use generate::{Flavour, random_program};
+use oracle::{
+    Behaviours, Expected, Look, Program, Step, behaviours, fold, fold_loop, found_again, maximal,
+};
+use trueline::rng::{self, Seeds};
 use trueline_explore::engine::interface::{operation_begins, operation_ends};
-use trueline_explore::engine::{Execution, Exploration, Report};
+use trueline_explore::engine::{Aim, Execution, Exploration, Report};
 use trueline_explore::std::hint;
 use trueline_explore::std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use trueline_explore::std::sync::{Condvar, Mutex, MutexGuard};
 use trueline_explore::std::thread::{self, Scope, ScopedJoinHandle};
 
 #[global_allocator]
 static ALLOC: trueline_explore::Alloc = trueline_explore::Alloc;
 
 const CELLS: usize = 3;
+
+/// Programs have at most so many threads that no operation has spawned.
+const THREADS: usize = 3;
 
 /// Programs with more states are left out: brute force would take too long.
 const MOST_STATES: usize = 30_000;
@@ -37,97 +45,32 @@ enum Hint {
     YieldNow,
 }
 
-/// Where loops count their rounds.
-#[derive(Clone, Copy, Debug)]
+/// Where loops count their rounds. Threads that operations spawn count on their stacks in place of the last two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Counter {
     Stack,
     Heap,
     ThreadLocal,
+    /// A variable of the thread that waits for this one.
+    Borrowed,
+    /// What a static lock protects, which the thread holds; each test has its own, since tests run side by side.
+    Static(Flavour),
 }
 
 const HINTS: [Hint; 3] = [Hint::Nothing, Hint::SpinLoop, Hint::YieldNow];
-const COUNTERS: [Counter; 3] = [Counter::Stack, Counter::Heap, Counter::ThreadLocal];
 
 trueline_explore::thread_local! {
     static ROUNDS: Cell<u64> = Cell::new(0);
 }
 
-/// What a program may cost: about the number of accesses.
-struct Generator<'a> {
-    rng: &'a mut Rng,
-    left: u64,
-    cells: u64,
-    weak: bool,
-}
+static HELD: [[Mutex<u64>; THREADS]; 3] = [const { [const { Mutex::new(0) }; THREADS] }; 3];
 
-impl Generator<'_> {
-    fn program(&mut self) -> Program {
-        let threads = 2 + usize::from(self.rng.below(4) == 0);
-        let mut program = vec![Vec::new(); threads];
-        while self.left > 0 {
-            let thread = self.rng.below(threads as u64) as usize;
-            let length = 1 + self.rng.below(3);
-            let operation = self.operation(length);
-            program[thread].push(operation);
-        }
-        program
-    }
-
-    fn operation(&mut self, length: u64) -> Vec<Step> {
-        let mut steps: Vec<Step> = (0..length).map(|_| self.step()).collect();
-        if self.rng.below(5) == 0 {
-            let length = 1 + self.rng.below(2);
-            let body = (0..length).map(|_| self.step()).collect();
-            let at = self.rng.below(steps.len() as u64 + 1) as usize;
-            steps.insert(at, Step::Spawn(body));
-            if self.rng.below(4) > 0 {
-                let behind = at + 1 + self.rng.below((steps.len() - at) as u64) as usize;
-                steps.insert(behind, Step::Join);
-            }
-            self.left = self.left.saturating_sub(1);
-        }
-        steps
-    }
-
-    fn cell(&mut self) -> usize {
-        self.rng.below(self.cells) as usize
-    }
-
-    fn step(&mut self) -> Step {
-        let (cell, a, b) = (self.cell(), self.rng.below(3), self.rng.below(3));
-        let (step, cost) = match self.rng.below(10) {
-            0 => (Step::Load(cell), 1),
-            1 | 2 => (Step::Store(cell, a), 1),
-            3 => (Step::Swap(cell, a), 1),
-            4 if self.weak => (Step::WeakCas(cell, a, b), 1),
-            4 => (Step::Cas(cell, a, b), 1),
-            5 => (Step::Increment(cell), 3),
-            _ => {
-                let looks: Vec<Look> = (0..=self.rng.below(3)).map(|_| self.look()).collect();
-                let rounds = (self.rng.below(2) == 0).then(|| 1 + self.rng.below(3));
-                let cost = looks.len() as u64 * rounds.unwrap_or(2);
-                (Step::Loop(looks, rounds), cost)
-            }
-        };
-        self.left = self.left.saturating_sub(cost);
-        step
-    }
-
-    fn look(&mut self) -> Look {
-        let (cell, a, b) = (self.cell(), self.rng.below(3), self.rng.below(3));
-        match self.rng.below(4) {
-            0 | 1 => Look::Load(cell, 1 + self.rng.below(2)),
-            2 => Look::Take(cell),
-            _ if self.weak => Look::WeakCas(cell, a, b),
-            _ => Look::Cas(cell, a, b),
-        }
-    }
-}
-
-fn random_program(seed: u64, weak: bool) -> Program {
-    let rng = &mut Rng::new(seed);
-    let (left, cells) = (4 + rng.below(if weak { 4 } else { 6 }), 1 + rng.below(CELLS as u64));
-    Generator { rng, left, cells, weak }.program()
+/// What the threads of a program share.
+#[derive(Default)]
+struct Shared {
+    cells: [AtomicU64; CELLS],
+    lock: Mutex<u64>,
+    changed: Condvar,
 }
 
 type Cells = [AtomicU64; CELLS];
@@ -142,78 +85,129 @@ fn give(hint: Hint) {
 
 /// What a look found, if it ends the loop.
 fn look(cells: &Cells, look: Look) -> Option<u64> {
-    match look {
+    let (found, leaves) = match look {
         Look::Load(cell, value) => {
             let found = cells[cell].load(SeqCst);
-            (found == value).then_some(found)
+            (found, found == value)
+        }
+        Look::Peek(cell, value) => {
+            let found = cells[cell].fetch_add(0, SeqCst);
+            (found, found == value)
         }
         Look::Take(cell) => {
             let found = cells[cell].swap(0, SeqCst);
-            (found != 0).then_some(found)
+            (found, found != 0)
+        }
+        Look::Set(cell, mask) => {
+            let found = cells[cell].fetch_or(mask, SeqCst);
+            (found, found & mask != mask)
+        }
+        Look::Raise(cell, value) => {
+            let found = cells[cell].fetch_max(value, SeqCst);
+            (found, found < value)
+        }
+        Look::Swap(cell, new, expected) => {
+            let found = cells[cell].swap(new, SeqCst);
+            (found, found == expected)
         }
         Look::Cas(cell, expected, new) => {
-            cells[cell].compare_exchange(expected, new, SeqCst, SeqCst).ok()
+            return cells[cell].compare_exchange(expected, new, SeqCst, SeqCst).ok();
         }
         Look::WeakCas(cell, expected, new) => {
-            cells[cell].compare_exchange_weak(expected, new, SeqCst, SeqCst).ok()
+            return cells[cell].compare_exchange_weak(expected, new, SeqCst, SeqCst).ok();
         }
-    }
+        Look::Update(cell, expected, new) => {
+            let mut calls = 0;
+            let update = |found| {
+                calls = u64::min(calls + 1, 2);
+                (found == expected).then_some(new)
+            };
+            let found = cells[cell].fetch_update(SeqCst, SeqCst, update).ok();
+            return found.map(|found| found_again(found, calls == 2));
+        }
+    };
+    leaves.then_some(found)
 }
 
-/// Looks in turn; says which look ended the loop, and after how many rounds in vain.
+/// One round in vain is counted, or only whether there was one; whether it was the last.
+fn count_round(rounds: &Cell<u64>, most: Option<u64>) -> bool {
+    rounds.set(most.map_or(1, |_| rounds.get() + 1));
+    most == Some(rounds.get())
+}
+
+/// Looks in turn; says which look ended the loop.
 fn look_around(
     cells: &Cells,
-    looks: &[Look],
+    looks: &[(Look, u64)],
     most: Option<u64>,
     hint: Hint,
     rounds: &Cell<u64>,
-) -> (Option<(usize, u64)>, u64) {
-    rounds.set(0);
+) -> Option<(usize, u64)> {
     loop {
-        for (index, &one) in looks.iter().enumerate() {
-            if let Some(found) = look(cells, one) {
-                return (Some((index, found)), rounds.get());
-            }
-        }
-        match most {
-            None => rounds.set(1),
-            Some(most) => {
-                rounds.set(rounds.get() + 1);
-                if rounds.get() == most {
-                    return (None, most);
+        for (index, &(one, times)) in looks.iter().enumerate() {
+            for _ in 0..times {
+                if let Some(found) = look(cells, one) {
+                    return Some((index, found));
                 }
             }
+        }
+        if count_round(rounds, most) {
+            return None;
         }
         give(hint);
     }
 }
 
-fn run_loop(
-    cells: &Cells,
-    looks: &[Look],
+/// Tries to take the lock.
+fn try_around<'a>(
+    lock: &'a Mutex<u64>,
     most: Option<u64>,
-    style: Style,
-) -> (Option<(usize, u64)>, u64) {
-    match style.counter {
-        Counter::Stack => look_around(cells, looks, most, style.hint, &Cell::new(0)),
-        Counter::Heap => {
+    hint: Hint,
+    rounds: &Cell<u64>,
+) -> Option<MutexGuard<'a, u64>> {
+    loop {
+        if let Ok(guard) = lock.try_lock() {
+            return Some(guard);
+        }
+        if count_round(rounds, most) {
+            return None;
+        }
+        give(hint);
+    }
+}
+
+/// Runs a loop with a counter that is 0, and yields what that is in the end.
+fn counted<R>(
+    counter: Counter,
+    lent: Option<&Cell<u64>>,
+    run: impl FnOnce(&Cell<u64>) -> R,
+) -> (R, u64) {
+    let start = |rounds: &Cell<u64>| {
+        rounds.set(0);
+        (run(rounds), rounds.get())
+    };
+    match (counter, lent) {
+        (Counter::Heap, _) => {
             let rounds = std::hint::black_box(Box::new(Cell::new(0)));
-            look_around(cells, looks, most, style.hint, &rounds)
+            start(&rounds)
         }
-        Counter::ThreadLocal => {
-            ROUNDS.with(|rounds| look_around(cells, looks, most, style.hint, rounds))
-        }
+        (Counter::ThreadLocal, _) => ROUNDS.with(start),
+        (Counter::Borrowed | Counter::Static(_), Some(lent)) => start(lent),
+        _ => start(&Cell::new(0)),
     }
 }
 
 fn run_steps<'scope>(
     scope: &'scope Scope<'scope, '_>,
-    cells: &'scope Cells,
+    shared: &'scope Shared,
     steps: &'scope [Step],
     style: Style,
+    lent: Option<&Cell<u64>>,
 ) -> u64 {
+    let cells = &shared.cells;
     let mut result = 0;
     let mut child: Option<ScopedJoinHandle<'scope, u64>> = None;
+    let mut guard: Option<MutexGuard<'scope, u64>> = None;
     for step in steps {
         match step {
             Step::Load(cell) => result = fold(result, cells[*cell].load(SeqCst)),
@@ -230,7 +224,8 @@ fn run_steps<'scope>(
                 result = fold(fold(result, found), u64::from(exchanged.is_ok()));
             }
             Step::Loop(looks, most) => {
-                let (found, rounds) = run_loop(cells, looks, *most, style);
+                let run = |rounds: &Cell<u64>| look_around(cells, looks, *most, style.hint, rounds);
+                let (found, rounds) = counted(style.counter, lent, run);
                 result = fold_loop(result, found, rounds);
             }
             Step::Increment(cell) => {
@@ -243,28 +238,63 @@ fn run_steps<'scope>(
                 result = fold(result, last);
             }
             Step::Spawn(body) => {
-                child = Some(scope.spawn(move || run_steps(scope, cells, body, style)));
+                child = Some(scope.spawn(move || run_steps(scope, shared, body, style, None)));
             }
             Step::Join => {
                 let child = child.take().expect("a thread to join");
                 result = fold(result, child.join().expect("it does not panic"));
             }
+            Step::Lock => guard = Some(shared.lock.lock().expect("nobody panics")),
+            Step::TryLock(most) => {
+                let run = |rounds: &Cell<u64>| try_around(&shared.lock, *most, style.hint, rounds);
+                let (tried, rounds) = counted(style.counter, lent, run);
+                result = fold(fold(result, u64::from(tried.is_some())), rounds);
+                guard = tried;
+            }
+            Step::Wait { once } => {
+                let mut value = guard.take().expect("the lock is held");
+                if *once {
+                    if *value == 0 {
+                        value = shared.changed.wait(value).expect("nobody panics");
+                    }
+                } else {
+                    while *value == 0 {
+                        value = shared.changed.wait(value).expect("nobody panics");
+                    }
+                }
+                result = fold(result, *value);
+                guard = Some(value);
+            }
+            Step::Unlock { adds } => {
+                if let Some(mut value) = guard.take() {
+                    *value += adds;
+                    result = fold(result, *value);
+                }
+            }
+            Step::Notify { all: true } => shared.changed.notify_all(),
+            Step::Notify { all: false } => shared.changed.notify_one(),
         }
     }
     result
 }
 
 fn run_program(program: &Program, style: Style) {
-    let cells = Cells::default();
+    let shared = Shared::default();
     // The first events say where the cells are.
-    cells.iter().for_each(|cell| cell.store(0, SeqCst));
+    shared.cells.iter().for_each(|cell| cell.store(0, SeqCst));
+    let mut lent = [0; THREADS];
     thread::scope(|scope| {
-        for operations in program {
-            let cells = &cells;
+        for (index, (operations, mine)) in program.iter().zip(&mut lent).enumerate() {
+            let shared = &shared;
             scope.spawn(move || {
+                let mut guard = match style.counter {
+                    Counter::Static(test) => Some(HELD[test as usize][index].lock().unwrap()),
+                    _ => None,
+                };
+                let counter = Cell::from_mut(guard.as_deref_mut().unwrap_or(mine));
                 for steps in operations {
                     operation_begins(0);
-                    operation_ends(run_steps(scope, cells, steps, style));
+                    operation_ends(run_steps(scope, shared, steps, style, Some(counter)));
                 }
             });
         }
@@ -307,7 +337,7 @@ fn observe(program: &Program, execution: &Execution<'_>, seen: &mut Behaviours) 
 }
 
 fn explore(exploration: &Exploration, program: &Program, style: Style) -> (Report, Behaviours) {
-    let seen: Mutex<Behaviours> = Mutex::default();
+    let seen: RealMutex<Behaviours> = RealMutex::default();
     let report = exploration.run_with(
         || run_program(program, style),
         |execution| {
@@ -332,49 +362,113 @@ fn compare(name: &str, program: &Program, seen: &Behaviours, expected: &Behaviou
 }
 
 fn seeds() -> Seeds {
-    rng::seeds(150)
+    rng::seeds(200)
 }
 
 /// The styles that a program is run in: all hints, each with another place for its counters.
-fn styles(seed: u64) -> [Style; 3] {
-    [0, 1, 2].map(|i| Style { hint: HINTS[i], counter: COUNTERS[(i + seed as usize) % 3] })
+fn styles(seed: u64, flavour: Flavour) -> [Style; 3] {
+    let counters = [
+        Counter::Stack,
+        Counter::Heap,
+        Counter::ThreadLocal,
+        Counter::Borrowed,
+        Counter::Static(flavour),
+    ];
+    [0, 1, 2].map(|i| Style { hint: HINTS[i], counter: counters[(2 * i + seed as usize) % 5] })
+}
+
+/// Runs a program in all styles, on one worker and on two.
+fn explore_in_all_styles(
+    seed: u64,
+    flavour: Flavour,
+    program: &Program,
+    expected: &Expected,
+    exploration: impl Fn() -> Exploration,
+) {
+    let mut executions = BTreeSet::new();
+    for style in styles(seed, flavour) {
+        let name = format!("seed {seed}, {style:?}");
+        let (report, seen) = explore(&exploration(), program, style);
+        compare(&name, program, &seen, &expected.behaviours);
+        assert!(report.holds(), "{name}: {report} of {program:?}");
+        executions.insert(report.executions);
+    }
+    assert!(executions.len() == 1, "seed {seed}: {executions:?} of {program:?}");
+    let mut style = styles(seed, flavour)[seed as usize % 3];
+    if let Counter::Static(_) = style.counter {
+        // Workers run executions at the same time, which share what is static.
+        style.counter = Counter::Stack;
+    }
+    let name = format!("two workers, seed {seed}, {style:?}");
+    let (report, seen) = explore(&exploration().workers(2), program, style);
+    compare(&name, program, &seen, &expected.behaviours);
+    assert!(report.holds(), "{name}: {report} of {program:?}");
+}
+
+/// Runs a program with few preemptions: all that they suffice for is seen.
+fn explore_bounded(seed: u64, flavour: Flavour, program: &Program, expected: &Expected) {
+    let most = (seed % 3) as u32;
+    let style = styles(seed, flavour)[seed as usize % 3];
+    let name = format!("{most} preemptions, seed {seed}, {style:?}");
+    let exploration = Exploration::new().may_block().preemptions(most);
+    let (report, seen) = explore(&exploration, program, style);
+    let complete = report.scope.aim == Aim::Complete;
+    for (outcome, &fewest) in &expected.preemptions {
+        let is_seen = seen.contains_key(outcome);
+        let wanted = complete || fewest <= most;
+        assert!(is_seen || !wanted, "{name}: {outcome:?} of {program:?}, {report}");
+    }
+    for outcome in seen.keys() {
+        let known = expected.behaviours.contains_key(outcome);
+        assert!(known, "{name}: {outcome:?} of {program:?}");
+    }
+    assert!(report.holds(), "{name}: {report} of {program:?}");
 }
 
 #[test]
 fn every_behaviour_of_a_program_with_loops_is_seen_with_hints_and_without() {
     let (mut programs, mut waiting, mut spawning) = (0, 0, 0);
     for seed in seeds() {
-        let program = random_program(seed, false);
+        let program = random_program(seed, Flavour::Atomics, CELLS);
         let Some(expected) = behaviours(&program, CELLS, false, MOST_STATES) else { continue };
         programs += 1;
-        waiting += u64::from(expected.keys().any(|outcome| outcome.0.contains(&None)));
+        waiting += u64::from(expected.behaviours.keys().any(|outcome| outcome.0.contains(&None)));
         let spawns = |step: &Step| matches!(step, Step::Spawn(_));
         spawning += u64::from(program.iter().flatten().flatten().any(spawns));
-        let mut executions = BTreeSet::new();
-        for style in styles(seed) {
-            let name = format!("seed {seed}, {style:?}");
-            let (report, seen) = explore(&Exploration::new().may_block(), &program, style);
-            compare(&name, &program, &seen, &expected);
-            assert!(report.holds(), "{name}: {report} of {program:?}");
-            executions.insert(report.executions);
-        }
-        let name = format!("two workers, seed {seed}");
-        let exploration = Exploration::new().may_block().workers(2);
-        let (report, seen) = explore(&exploration, &program, styles(seed)[seed as usize % 3]);
-        compare(&name, &program, &seen, &expected);
-        assert!(report.holds(), "{name}: {report} of {program:?}");
-        assert!(executions.len() == 1, "seed {seed}: {executions:?} of {program:?}");
+        let exploration = || Exploration::new().may_block();
+        explore_in_all_styles(seed, Flavour::Atomics, &program, &expected, exploration);
+        explore_bounded(seed, Flavour::Atomics, &program, &expected);
     }
     assert!(programs * 10 > seeds().cases() * 9, "{programs} programs");
     assert!(waiting * 10 > programs && spawning * 10 > programs, "{waiting}, {spawning}");
 }
 
 #[test]
+fn every_behaviour_of_a_program_with_locks_and_loops_is_seen() {
+    let (mut programs, mut waiting) = (0, 0);
+    for seed in seeds() {
+        let program = random_program(seed, Flavour::Locks, CELLS);
+        let spurious = seed % 2 == 0;
+        let Some(expected) = behaviours(&program, CELLS, spurious, MOST_STATES) else { continue };
+        programs += 1;
+        let waits = |step: &Step| matches!(step, Step::Wait { .. });
+        waiting += u64::from(program.iter().flatten().flatten().any(waits));
+        let exploration = || Exploration::new().may_block().spurious(spurious);
+        explore_in_all_styles(seed, Flavour::Locks, &program, &expected, exploration);
+        if !spurious {
+            explore_bounded(seed, Flavour::Locks, &program, &expected);
+        }
+    }
+    assert!(programs * 10 > seeds().cases() * 9, "{programs} programs");
+    assert!(waiting * 10 > programs, "{waiting}");
+}
+
+#[test]
 fn every_behaviour_with_spurious_failures_is_seen_if_asked_for() {
     let mut programs = 0;
     for seed in seeds() {
-        let program = random_program(seed, true);
-        let style = styles(seed)[seed as usize % 3];
+        let program = random_program(seed, Flavour::Weak, CELLS);
+        let style = styles(seed, Flavour::Weak)[seed as usize % 3];
         for spurious in [false, true] {
             let most = MOST_STATES / 4;
             let Some(expected) = behaviours(&program, CELLS, spurious, most) else { continue };
@@ -382,7 +476,7 @@ fn every_behaviour_with_spurious_failures_is_seen_if_asked_for() {
             let name = format!("spurious: {spurious}, seed {seed}, {style:?}");
             let exploration = Exploration::new().may_block().spurious(spurious);
             let (report, seen) = explore(&exploration, &program, style);
-            compare(&name, &program, &seen, &expected);
+            compare(&name, &program, &seen, &expected.behaviours);
             assert!(report.holds(), "{name}: {report} of {program:?}");
         }
     }

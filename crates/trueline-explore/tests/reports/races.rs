@@ -260,3 +260,78 @@ fn a_reference_count_without_release_is_found() {
     passes(|| body(Ordering::AcqRel));
     misuses("nothing orders the free after an access", || body(Ordering::Relaxed));
 }
+
+/// Whoever sees the value cannot tell whether it was written again before.
+#[test]
+fn an_update_that_leaves_the_value_orders_nothing_before_those_who_see_it() {
+    let updates: [fn(&AtomicU32) -> u32; 4] = [
+        |x| x.swap(0, Ordering::AcqRel),
+        |x| x.fetch_add(0, Ordering::AcqRel),
+        |x| x.fetch_or(0, Ordering::AcqRel),
+        |x| x.compare_exchange(0, 0, Ordering::AcqRel, Ordering::Acquire).unwrap(),
+    ];
+    for update in updates {
+        for looks in [update, |x| x.load(Ordering::Acquire)] {
+            for writer in [0, 1] {
+                races(|| {
+                    let (slot, x) = (&Slot::new(), &AtomicU32::new(0));
+                    thread::scope(|s| {
+                        for thread in 0..2 {
+                            s.spawn(move || {
+                                if thread == writer {
+                                    slot.write(42);
+                                    update(x);
+                                } else {
+                                    looks(x);
+                                    slot.read();
+                                }
+                            });
+                        }
+                    });
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn an_update_that_leaves_the_value_heads_a_release_sequence() {
+    passes(|| {
+        let (slot, x) = (Slot::new(), AtomicU32::new(0));
+        thread::scope(|s| {
+            s.spawn(|| {
+                slot.write(42);
+                x.fetch_add(0, Ordering::Release);
+                x.fetch_add(1, Ordering::Relaxed);
+            });
+            if x.load(Ordering::Acquire) == 1 {
+                assert_eq!(slot.read(), 42);
+            }
+        });
+    });
+}
+
+/// `Arc::strong_count` is a relaxed load.
+#[test]
+fn to_count_handles_orders_nothing() {
+    let body = |counts: bool| {
+        let (slot, mut shared) = (Slot::new(), Arc::new(0));
+        let other = shared.clone();
+        thread::scope(|s| {
+            s.spawn(|| {
+                slot.write(42);
+                drop(other);
+            });
+            let alone = if counts {
+                Arc::strong_count(&shared) == 1
+            } else {
+                Arc::get_mut(&mut shared).is_some()
+            };
+            if alone {
+                slot.read();
+            }
+        });
+    };
+    passes(|| body(false));
+    races(|| body(true));
+}

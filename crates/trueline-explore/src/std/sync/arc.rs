@@ -10,7 +10,7 @@
 
 use super::weak::Weak;
 use crate::engine::interface::{self, Access, Effect};
-use crate::front::{self, Caller};
+use crate::front::{self, Caller, Edge};
 use ::std::borrow::Borrow;
 use ::std::cmp::Ordering;
 use ::std::fmt;
@@ -60,9 +60,8 @@ impl<T> Arc<T> {
     /// The `Arc`, if it is not the only one.
     #[track_caller]
     pub fn try_unwrap(this: Arc<T>) -> Result<T, Arc<T>> {
-        if !this
-            .look("Arc::try_unwrap", Location::caller(), |std| real::Arc::strong_count(std) == 1)
-        {
+        let alone = |std: &real::Arc<T>| real::Arc::strong_count(std) == 1;
+        if !this.look("Arc::try_unwrap", Location::caller(), Edge::Acquire, alone) {
             return Err(this);
         }
         real::Arc::try_unwrap(Arc::into_std(this)).map_err(Arc::from_std)
@@ -159,14 +158,16 @@ impl<T: ?Sized> Arc<T> {
     #[track_caller]
     #[must_use]
     pub fn strong_count(this: &Arc<T>) -> usize {
-        this.look("Arc::strong_count", Location::caller(), |std| real::Arc::strong_count(std))
+        let count = |std: &real::Arc<T>| real::Arc::strong_count(std);
+        this.look("Arc::strong_count", Location::caller(), Edge::None, count)
     }
 
     /// As std's `weak_count`.
     #[track_caller]
     #[must_use]
     pub fn weak_count(this: &Arc<T>) -> usize {
-        this.look("Arc::weak_count", Location::caller(), |std| real::Arc::weak_count(std))
+        let count = |std: &real::Arc<T>| real::Arc::weak_count(std);
+        this.look("Arc::weak_count", Location::caller(), Edge::None, count)
     }
 
     /// As std's `get_mut`.
@@ -175,16 +176,18 @@ impl<T: ?Sized> Arc<T> {
         let alone = |std: &real::Arc<T>| {
             real::Arc::strong_count(std) == 1 && real::Arc::weak_count(std) == 0
         };
-        this.look("Arc::get_mut", Location::caller(), alone)
+        this.look("Arc::get_mut", Location::caller(), Edge::Acquire, alone)
             .then(|| real::Arc::get_mut(&mut this.0))
             .flatten()
     }
 
-    /// An access that depends on the exact counts, so it conflicts with every other.
+    /// An access that depends on the exact counts, so it conflicts with every other. Whoever finds that no other handle is left knows what
+    /// was done with them; whoever merely counts them does not.
     fn look<R>(
         &self,
         name: &'static str,
         caller: Caller,
+        edge: Edge,
         function: impl FnOnce(&real::Arc<T>) -> R,
     ) -> R {
         if !interface::active() {
@@ -193,7 +196,9 @@ impl<T: ?Sized> Arc<T> {
         let location = counts(Arc::as_ptr(self));
         let access = Access::update(location).named(name).at(caller);
         front::event(access, |front, thread| {
-            front.detector.acquire(thread, location);
+            if edge == Edge::Acquire {
+                front.detector.acquire(thread, location);
+            }
             (function(&self.0), Effect::write(0, 0))
         })
     }
@@ -234,7 +239,7 @@ impl<T: Clone> Arc<T> {
     /// As std's `make_mut`.
     #[track_caller]
     pub fn make_mut(this: &mut Arc<T>) -> &mut T {
-        this.look("Arc::make_mut", Location::caller(), |_| ());
+        this.look("Arc::make_mut", Location::caller(), Edge::Acquire, |_| ());
         real::Arc::make_mut(&mut this.0)
     }
 }

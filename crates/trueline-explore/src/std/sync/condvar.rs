@@ -232,7 +232,6 @@ impl Condvar {
         });
         let chosen = if one && count > 1 { interface::choose(count as u32) as usize } else { 0 };
         let woken = front::perform(access, |front, thread| {
-            front.detector.release(thread, location);
             let waiters = front.condvars.entry(location).or_default();
             let before = waiters.locations.len() as u64;
             let woken = match before {
@@ -245,6 +244,8 @@ impl Condvar {
                 return (woken, Effect::read(before));
             }
             let after = waiters.locations.len() as u64;
+            // A notification that meets nobody is no event for others, and tells them nothing.
+            front.detector.release(thread, location);
             (woken, Effect::write(before, after))
         });
         for &place in &woken {

@@ -98,6 +98,7 @@ impl<T: ?Sized> Mutex<T> {
 
     /// Gives the lock back as an event.
     pub(super) fn release(&self, name: &'static str, caller: Caller) {
+        front::let_go(self.value.get());
         let access = Access::write(self.identity.location()).named(name).at(caller);
         front::kept_event(access, |value| (Effect::write(value, 0), Edge::Release));
     }
@@ -108,6 +109,9 @@ impl<T: ?Sized> Mutex<T> {
         caller: Caller,
     ) -> LockResult<MutexGuard<'a, T>> {
         let not_send = PhantomData;
+        if outside.is_none() {
+            front::hold(self.value.get(), size_of_val(&self.value));
+        }
         let guard = MutexGuard { lock: self, outside, panicking: panicking(), caller, not_send };
         poison(guard, self.is_poisoned())
     }

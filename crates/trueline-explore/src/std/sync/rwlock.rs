@@ -154,6 +154,9 @@ impl<T: ?Sized> RwLock<T> {
         caller: Caller,
     ) -> LockResult<RwLockWriteGuard<'a, T>> {
         let (panicking, not_send) = (panicking(), PhantomData);
+        if outside.is_none() {
+            front::hold(self.value.get(), size_of_val(&self.value));
+        }
         let guard = RwLockWriteGuard { lock: self, outside, panicking, caller, not_send };
         poison(guard, self.is_poisoned())
     }
@@ -176,6 +179,7 @@ impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
             self.lock.poisoned.store(true, Ordering::Relaxed);
         }
         if self.outside.is_none() && interface::active() {
+            front::let_go(self.lock.value.get());
             let access = self.lock.access("RwLockWriteGuard::drop", self.caller);
             front::kept_event(access, |value| (Effect::write(value, 0), Edge::Release));
         }

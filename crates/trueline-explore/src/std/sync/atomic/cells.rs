@@ -133,25 +133,10 @@ macro_rules! common {
                     return self.0.compare_exchange_weak(current, new, success, failure);
                 }
                 let name = concat!($name, "::compare_exchange_weak");
-                if !interface::spurious() {
-                    return self.exchanged(name, current, new, success, failure);
-                }
-                shadow::check_failure(failure);
-                let mut result = None;
-                let values = ($bits(current), $bits(new));
-                let peek = || $bits(self.0.load(SEQ));
-                shadow::exchange_weakly(self.label(name), (success, failure), values, peek, |fails| {
-                    let exchanged = match fails {
-                        true => Err(self.0.load(SEQ)),
-                        false => self.0.compare_exchange(current, new, SEQ, SEQ),
-                    };
-                    result = Some(exchanged);
-                    exchanged.map($bits).map_err($bits)
-                });
-                result.expect("the event has run")
+                self.exchanged_weakly(name, current, new, success, failure)
             }
 
-            /// As std's `fetch_update`: a load, then compare-exchanges until one succeeds.
+            /// As std's `fetch_update`: a load, then weak compare-exchanges until one succeeds.
             ///
             /// # Errors
             /// The value that was there, if the function yields none for it.
@@ -169,12 +154,40 @@ macro_rules! common {
                 let mut last = self.load(fetch);
                 while let Some(next) = function(last) {
                     let name = concat!($name, "::fetch_update");
-                    match self.exchanged(name, last, next, set, fetch) {
+                    match self.exchanged_weakly(name, last, next, set, fetch) {
                         Ok(before) => return Ok(before),
                         Err(found) => last = found,
                     }
                 }
                 Err(last)
+            }
+
+            /// A weak compare-exchange; it may fail for no reason if that is asked for.
+            #[track_caller]
+            fn exchanged_weakly(
+                &self,
+                name: &'static str,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                if !interface::spurious() {
+                    return self.exchanged(name, current, new, success, failure);
+                }
+                shadow::check_failure(failure);
+                let mut result = None;
+                let values = ($bits(current), $bits(new));
+                let peek = || $bits(self.0.load(SEQ));
+                shadow::exchange_weakly(self.label(name), (success, failure), values, peek, |fails| {
+                    let exchanged = match fails {
+                        true => Err(self.0.load(SEQ)),
+                        false => self.0.compare_exchange(current, new, SEQ, SEQ),
+                    };
+                    result = Some(exchanged);
+                    exchanged.map($bits).map_err($bits)
+                });
+                result.expect("the event has run")
             }
 
             #[track_caller]

@@ -91,7 +91,8 @@ pub(super) fn update(
     front::event(access, |front, thread| {
         let (before, after) = values();
         let Label { location, name, caller } = label;
-        front.detector.atomic(thread, location, Atomic::Update, order, name, caller);
+        let access = Atomic::update(before, after);
+        front.detector.atomic(thread, location, access, order, name, caller);
         ((), Effect::update(before, after))
     });
 }
@@ -150,7 +151,8 @@ fn exchanged(
     let detector = &mut front.detector;
     match result {
         Ok(before) => {
-            detector.atomic(thread, location, Atomic::Update, success, name, caller);
+            let access = Atomic::update(before, new);
+            detector.atomic(thread, location, access, success, name, caller);
             ((), Effect::update(before, new))
         }
         Err(found) => {
