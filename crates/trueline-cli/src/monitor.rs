@@ -49,8 +49,12 @@ pub(crate) fn run(args: &MonitorArgs) -> anyhow::Result<Exit> {
     if let Some(timeout) = args.timeout {
         interrupt.after(timeout, &name, args.json)?;
     }
+    let memory = args.memory.or_else(limits::spare_memory);
+    if let Some(bytes) = memory {
+        interrupt.beyond(bytes, &name, args.json)?;
+    }
     let start = Instant::now();
-    let budget = limits::Limits { time: args.timeout, memory: args.memory }.budget();
+    let budget = limits::Limits { time: args.timeout, memory }.budget();
     let (spec, watch, direct, skipped) = (args.spec.clone(), None, None, 0);
     let mut watcher = Watcher { args, budget, watch, direct, spec, skipped };
     let ended = match actions::watch(&mut watcher) {

@@ -180,6 +180,35 @@ fn guessed_keys_are_told() {
     assert!(!run.stdout.contains("guessed"), "{run:?}");
 }
 
+/// What is converted carries the keys as if somebody had said so, and a corpus counts the verdict.
+#[test]
+fn guessed_keys_are_told_by_convert_and_corpus() {
+    let text = "{:process 0, :type :invoke, :f :write, :value [1 2]}\n\
+                {:process 0, :type :ok, :f :write, :value [1 2]}\n";
+    let columns = "path\tformat\tspec\tindependent_keys\n";
+    let f = Folder::new()
+        .with("h.edn", text)
+        .with("guessed.tsv", format!("{columns}h.edn\tedn\tregister\t\n"))
+        .with("said.tsv", format!("{columns}h.edn\tedn\tregister\tyes\n"));
+    let run = f.run("convert h.edn --to json-lines");
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.stdout.contains("\"key\":1"), "{run:?}");
+    assert!(
+        run.stderr.contains("h.edn: keys: guessed") && run.stderr.contains("--keys no"),
+        "{run:?}"
+    );
+    let run = f.run("convert h.edn --to json-lines --keys no");
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    let run = f.run("corpus guessed.tsv");
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.stdout.contains("keys: guessed in 1 row, first in h.edn"), "{run:?}");
+    let run = f.run("corpus guessed.tsv --json");
+    assert!(run.stdout.contains("\"keys\":\"guessed: yes\""), "{run:?}");
+    for run in [f.run("corpus said.tsv"), f.run("corpus said.tsv --json")] {
+        assert!(!run.stdout.contains("guessed"), "{run:?}");
+    }
+}
+
 #[test]
 fn removals_with_an_argument_read_back_from_calls() {
     let text = "{:process 0, :type :invoke, :f :add, :value 5}\n\
@@ -285,6 +314,34 @@ fn a_followed_file_that_is_rotated_is_noticed() {
     let (code, said) = end(child);
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("rotated"), "{said}");
+}
+
+/// A pipe has no length: it was taken for a file that was cut to nothing. What comes here takes several reads.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_followed_pipe_is_not_cut_short() {
+    let taken = "{\"process\":0,\"call\":\"deq\"}\n{\"process\":0,\"return\":1}\n";
+    let text = format!("{QUEUED}{taken}").repeat(9_000) + taken;
+    let run = Folder::new().run_with("monitor --follow --spec queue /dev/stdin", text.as_bytes());
+    assert_eq!(run.code, 1, "{run:?}");
+    assert!(run.stdout.contains("seen after 36,002 events"), "{run:?}");
+}
+
+/// The memory used to be looked at between events alone, and one event can take more than all before it.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_monitor_that_waits_keeps_its_memory_limit() {
+    let mut child = command("monitor --memory 1M --spec queue -")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let open = child.stdin.take();
+    let mut said = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(3), "{said}");
+    assert!(said.contains("the memory limit of 1 MB is spent"), "{said}");
+    drop(open);
 }
 
 /// Its input never ends, and nothing comes.
