@@ -294,7 +294,7 @@ fn can_end(operations: &[&Operation], placed: &mut Vec<bool>, state: &Object) ->
 
 impl Subject {
     /// The states in which each object may start, for each meaning that the history may have.
-    fn starts_of(&self, history: &History) -> Vec<Vec<Object>> {
+    pub(crate) fn starts_of(&self, history: &History) -> Vec<Vec<Object>> {
         match &self.starts[0].kind {
             Kind::Counter { .. } => self.starts.iter().map(|start| vec![start.clone()]).collect(),
             // A register whose first value is not known may hold any.

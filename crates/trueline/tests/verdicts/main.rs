@@ -2,6 +2,7 @@
 //! what a text means: values, methods, results that are left out and orders are told once more in `value.rs`, `model.rs` and
 //! `history.rs`. `TRUELINE_CASES` says how many histories there are, over all specifications together.
 
+mod certificates;
 mod history;
 mod model;
 mod subjects;
@@ -74,6 +75,15 @@ fn check_agrees_with_a_search_that_shares_no_code() {
             texts::edn_kv(&subject, &history, &mut random),
             history::wing_gong(&history, &mut random),
         ];
+        if let Some(text) = all[0].as_deref().filter(|_| !history.operations.is_empty()) {
+            let read =
+                read(text, &spec, false).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{text}"));
+            let (algorithm, name, _) = Algorithm::ALL[random.index(Algorithm::ALL.len())];
+            let outcome = spec.check(&read, algorithm, &Budget::unlimited());
+            let verdict = outcome.unwrap_or_else(|e| panic!("seed {seed}: {e}\n{text}")).verdict;
+            let shown = certificates::is_shown(&subject, &history, &read, &verdict);
+            assert!(shown, "seed {seed}: {name}: {}\n{verdict:?}\n{text}", subject.name);
+        }
         texts += other_times(seed, &subject, &history, &spec, &mut random);
         texts += independent_keys(seed, &subject, &history, &spec, expected, &mut random);
         texts += several_histories(seed, &subject, &spec, &mut random);
