@@ -2,7 +2,7 @@
 //!
 //! A counter whose increments tell totals is decided for both, see [`Builtin::readings`], and each refutation shows
 //! operations that are a violation in its own meaning. In the other one they may well fit an order. So both are shown
-//! together, after a search has confirmed that the joint operations fit in neither; else the whole history is.
+//! together, after a search has confirmed that the joint operations fit in neither; else the prefix is that neither explains.
 
 use super::Builtin;
 use crate::Budget;
@@ -79,9 +79,20 @@ fn both<B: Builtin>(
             rechecked,
         };
     }
+    // A violation stays one when more follows, so that the longer of the two prefixes is one in both meanings.
+    let mut until = fine_until.map_or(u32::MAX, |last| last + 1);
+    let is_told = |&i: &u32| {
+        let o = &history.operations()[i as usize];
+        fine_until.is_none() || (o.part == part(operations[0]) && o.call < until)
+    };
+    let mut told: Vec<u32> = (0..history.len() as u32).filter(is_told).collect();
+    // Whatever the sentence is about is shown.
+    if clash.iter().any(|i| told.binary_search(i).is_err()) {
+        (told, until) = ((0..history.len() as u32).collect(), u32::MAX);
+    }
     Explanation {
-        operations: (0..history.len() as u32).collect(),
-        until: u32::MAX,
+        operations: told,
+        until,
         clash,
         fine_until,
         minimal: false,

@@ -369,12 +369,14 @@ impl Object {
 
     /// Methods that tell whether something is so, rather than a value that may be a truth value.
     pub(crate) fn tells_truth(&self, method: &str) -> bool {
-        match (&self.kind, method) {
-            (Kind::Register, "cas") | (Kind::Container { capacity: Some(_), .. }, "insert") => true,
-            (Kind::Set | Kind::Multiset | Kind::Map, "add" | "remove" | "contains") => true,
-            (Kind::Mutex | Kind::Semaphore, _) | (Kind::Snzi, "query") => true,
-            _ => false,
-        }
+        matches!(
+            (&self.kind, method),
+            (Kind::Register, "cas")
+                | (Kind::Container { capacity: Some(_), .. }, "insert")
+                | (Kind::Set | Kind::Multiset | Kind::Map, "add" | "remove" | "contains")
+                | (Kind::Mutex | Kind::Semaphore, _)
+                | (Kind::Snzi, "query")
+        )
     }
 
     /// Whether a recorded result means this outcome of the method.

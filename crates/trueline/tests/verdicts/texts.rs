@@ -60,7 +60,10 @@ pub(crate) fn limo(subject: &Subject, history: &History, random: &mut Rng) -> Op
         let o = &history.operations[i];
         let thread = o.process + 1;
         let early = |result: &V| {
-            !told_what && o.call % 2 == 0 && *result != V::Nil && REMOVALS.contains(&o.spelled)
+            !told_what
+                && o.call.is_multiple_of(2)
+                && *result != V::Nil
+                && REMOVALS.contains(&o.spelled)
         };
         match (&o.end, is_call, o.args.as_slice()) {
             (End::Returned(result), true, []) if early(result) => {
