@@ -84,6 +84,11 @@ def histories():
     yield "deque-of-equal-values", "deque", SEARCHES, list(rounds(
         20, 14, lambda i: ["push_back", "push_front"][i % 2], lambda i: ["pop_back", "pop_front"][i % 2],
         lambda i: 1 + i % 3, few(3)))
+    many = 200_000
+    yield "deq-200000-open", "queue", ["auto", "search"], (
+        [call(i, "deq") for i in range(many)] + [call(many, "enq", 1), end(many), call(many, "deq"), end(many, 2)])
+    yield "cas-200000-open", "cas-register", ["auto", "search"], (
+        [call(i, "cas", i, i + 1) for i in range(many)] + [call(many, "read"), end(many, many - 1)])
     yield "a-million-with-a-late-violation", "queue", ["auto", "search"], (
         line for i in range(n * n) for line in (
             call(0, "enq", i), end(0), call(1, "deq"), end(1, i if i < n * n - 10 else i + 1)))
@@ -129,6 +134,7 @@ VERIFY = [
 MONITOR = [
     ("enq-overlapping-deq-pending", "queue"),
     ("register-writes-pending", "register"),
+    ("deq-200000-open", "queue"),
     ("a-million-with-a-late-violation", "queue"),
     ("a-million-of-equal-values", "queue"),
 ]

@@ -28,6 +28,9 @@ pub(crate) fn run(args: &'static CheckArgs) -> anyhow::Result<Exit> {
     let mut exit = Exit::Holds;
     let mut last = None;
     for file in &args.files {
+        // What was held for the last file must not count for this one.
+        drop(last.take());
+        guard::await_given_up();
         let question = Question { file, args, algorithm, quasi: quasi.clone() };
         let (answers, checked) = question.answer_within_limits();
         for answer in answers {
@@ -294,7 +297,7 @@ impl Checked {
                 json["index"] = index.into();
             }
             if let Some(has_keys) = self.history.guessed_keys() {
-                json["keys"] = if has_keys { "guessed: yes" } else { "guessed: no" }.into();
+                json["keys"] = name_guess(has_keys).into();
             }
             return format!("{json}\n");
         }
@@ -310,8 +313,13 @@ impl Checked {
     }
 }
 
+/// What was guessed about independent keys, for programs.
+pub(crate) fn name_guess(has_keys: bool) -> &'static str {
+    if has_keys { "guessed: yes" } else { "guessed: no" }
+}
+
 /// What was guessed about independent keys, and how to say otherwise.
-fn describe_guess(has_keys: bool) -> &'static str {
+pub(crate) fn describe_guess(has_keys: bool) -> &'static str {
     match has_keys {
         true => {
             "keys: guessed that each value [k v] is an independent key and a value, since all look like it; \

@@ -9,7 +9,7 @@ use crate::args::{ConvertArgs, ensure_distinct};
 use crate::check;
 use crate::exit::Exit;
 use crate::input::Reading;
-use crate::output::Output;
+use crate::output::{Output, complain};
 
 pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<Exit> {
     ensure_distinct(&args.reading.rename)?;
@@ -20,5 +20,9 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<Exit> {
     let mut out = Output::new();
     formats::write(&history, args.to, out.writer()).with_context(|| name.clone())?;
     out.writer().flush().context("standard output")?;
+    // What is written carries the keys as if somebody had said so.
+    if let Some(has_keys) = history.guessed_keys() {
+        complain(format_args!("{name}: {}", check::describe_guess(has_keys)));
+    }
     Ok(Exit::Holds)
 }

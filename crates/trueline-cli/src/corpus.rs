@@ -21,6 +21,7 @@ use trueline_report::{Case, SCHEMA, clean};
 
 use crate::again::{self, Again};
 use crate::args::CorpusArgs;
+use crate::check::name_guess;
 use crate::exit::Exit;
 use crate::input::{self, Failure, Reading};
 use crate::limits::Limits;
@@ -65,6 +66,8 @@ struct Done {
     message: String,
     seconds: f64,
     json: Json,
+    /// Nobody said whether the values carry keys, and they look like it.
+    guessed_keys: bool,
 }
 
 pub(crate) fn run(args: &CorpusArgs) -> anyhow::Result<Exit> {
@@ -92,6 +95,9 @@ pub(crate) fn run(args: &CorpusArgs) -> anyhow::Result<Exit> {
                 finished.store(n + 1, Ordering::Relaxed);
                 exit = exit.max(done.ending.exit());
                 tally.add(&rows[n], done.ending, done.seconds);
+                if done.guessed_keys {
+                    tally.add_guess(&rows[n]);
+                }
                 let text = if args.json { done.json.to_string() } else { done.message };
                 if text.is_empty() {
                     return Ok(());
@@ -173,7 +179,8 @@ fn look_at(row: &Row, folder: &Path, args: &CorpusArgs) -> Done {
             // The file's name is part of what is told.
             Ending::Unreadable => format!("failed: {told}\n  again: {again}"),
         };
-        Done { ending, message, seconds, json }
+        let guessed_keys = json.get("keys").is_some();
+        Done { ending, message, seconds, json, guessed_keys }
     };
     let wrong = |message: String| {
         let json = json!({ "schema": SCHEMA, "file": row.path, "error": message, "again": again });
@@ -204,7 +211,7 @@ fn look_at(row: &Row, folder: &Path, args: &CorpusArgs) -> Done {
         Ok(outcome) => outcome,
         Err(error) => return wrong(format!("{}:{error}", row.path)),
     };
-    let json = trueline_report::json(&Case {
+    let mut json = trueline_report::json(&Case {
         file: &row.path,
         history: &history,
         spec: spec.text(),
@@ -214,6 +221,9 @@ fn look_at(row: &Row, folder: &Path, args: &CorpusArgs) -> Done {
         again: &again,
         witness: false,
     });
+    if let Some(has_keys) = history.guessed_keys() {
+        json["keys"] = name_guess(has_keys).into();
+    }
     let found = outcome.verdict.name();
     match (&outcome.verdict, &row.verdict) {
         (Verdict::Unknown(_), _) => {

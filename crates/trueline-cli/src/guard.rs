@@ -13,7 +13,7 @@ use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use trueline::Budget;
@@ -30,14 +30,19 @@ const GRACE_OF_MEMORY: Duration = Duration::from_millis(25);
 const MOST_MEMORY: f64 = 1.1;
 /// The same after a signal: a checkpoint is written then.
 const GRACE_AFTER_SIGNAL: Duration = Duration::from_secs(2);
+/// How long the next work waits for what was given up before it, whose memory would count as its own.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// Time between two looks: at the speed of memory some ten megabytes.
-const PERIOD: Duration = Duration::from_millis(2);
+pub(crate) const PERIOD: Duration = Duration::from_millis(2);
 /// Deep recursion is no fault of the user's, and pages of a stack that nobody touches cost nothing.
 const STACK: usize = 256 << 20;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// What a signal cancels.
 static AT_WORK: Mutex<Option<Arc<Budget>>> = Mutex::new(None);
+
+/// Work that goes on, unheeded.
+static GIVEN_UP: Mutex<Vec<JoinHandle<()>>> = Mutex::new(Vec::new());
 
 /// From now on the first Ctrl-C or SIGTERM cancels the budget of the work under way, so that it says how far it
 /// got; the second one ends the process.
@@ -86,20 +91,35 @@ pub(crate) fn within<T: Send + 'static>(
         let elapsed = since.get_or_insert_with(Instant::now).elapsed();
         if elapsed >= grace(why) && !busy() {
             budget.cancel();
+            GIVEN_UP.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
             return Err(why);
         }
     }
 }
 
+/// Waits, but not for long, until work that was given up has noticed it and returned its memory. For whoever does
+/// more work in the same process, before its clock starts.
+pub(crate) fn await_given_up() {
+    let start = Instant::now();
+    let mut given_up = GIVEN_UP.lock().unwrap_or_else(PoisonError::into_inner);
+    while !given_up.iter().all(JoinHandle::is_finished) && start.elapsed() < PATIENCE {
+        thread::sleep(PERIOD);
+    }
+    given_up.retain(|worker| !worker.is_finished());
+}
+
 fn grace(why: Exhausted) -> Duration {
     match why {
-        Exhausted::Memory(most) if limits::resident() as f64 > most as f64 * MOST_MEMORY => {
-            Duration::ZERO
-        }
+        Exhausted::Memory(most) if is_far_beyond(most) => Duration::ZERO,
         Exhausted::Memory(_) => GRACE_OF_MEMORY,
         Exhausted::Time(_) | Exhausted::Steps(_) => GRACE,
         Exhausted::Cancelled => GRACE_AFTER_SIGNAL,
     }
+}
+
+/// True where the process holds so much more than this that nothing may be waited for.
+pub(crate) fn is_far_beyond(most: u64) -> bool {
+    limits::resident() as f64 > most as f64 * MOST_MEMORY
 }
 
 #[cfg(test)]
@@ -135,6 +155,24 @@ mod tests {
     fn work_that_ignores_its_memory_limit_is_given_up() {
         let limits = Limits { time: None, memory: Some(1) };
         assert_eq!(deaf(limits), Err(Exhausted::Memory(1)));
+    }
+
+    #[test]
+    fn work_that_was_given_up_is_waited_for_before_more_is_done() {
+        let limits = Limits { time: Some(Duration::ZERO), memory: None };
+        let (end, ended) = mpsc::channel::<()>();
+        let done = Arc::new(AtomicBool::new(false));
+        let theirs = Arc::clone(&done);
+        let work = move |_: &Budget| {
+            let _ = ended.recv();
+            theirs.store(true, Ordering::SeqCst);
+        };
+        assert!(within(&Arc::new(limits.budget()), || false, work).is_err());
+        drop(end);
+        await_given_up();
+        // Unless a second did not suffice for it to wake up.
+        let waits = !GIVEN_UP.lock().unwrap().is_empty();
+        assert!(done.load(Ordering::SeqCst) || waits);
     }
 
     #[test]

@@ -87,7 +87,7 @@ pub(crate) fn resident() -> u64 {
 }
 
 /// What the machine, or the container, has to spare.
-fn spare_memory() -> Option<u64> {
+pub(crate) fn spare_memory() -> Option<u64> {
     let meminfo = fs::read_to_string("/proc/meminfo").ok()?;
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let available = line.trim().trim_end_matches(" kB").parse::<u64>().ok()? * 1024;

@@ -212,7 +212,7 @@ fn nothing_is_known_beyond_the_memory_or_beyond_an_ambiguous_value() {
     let stream = f.run("generate --spec queue --operations 4000").stdout;
     let run = f.run_with("monitor --memory 1K -", stream.as_bytes());
     assert_eq!(run.code, 3, "{run:?}");
-    assert!(run.stdout.contains("from here on: the memory limit"), "{run:?}");
+    assert!(run.stdout.contains("the memory limit of 0 MB is spent"), "{run:?}");
     let twice = BAD.replace("[2]", "[1]");
     let run = f.run_with("monitor --spec queue -", twice.as_bytes());
     assert_eq!(run.code, 3);

@@ -101,7 +101,14 @@ fn increments_that_tell_the_total_before() {
     check("counter", &[("fetch_add", "[5]", "0"), ("add_and_get", "[2]", "7")], 0);
     // Before for one and after for another is neither.
     let said = check("counter", &[inc("1"), inc("1")], 1);
-    assert!(said.contains("read as totals before the additions"), "{said}");
+    let words: Vec<&str> = said.split_whitespace().collect();
+    let meanings = "(read as totals after the additions or as totals before the additions)";
+    assert!(words.join(" ").contains(meanings), "{said}");
+    // Which of the two a name means is shown as it is read.
+    let said = check("counter:results=before", &[("add_and_get", "[5]", "4")], 1);
+    assert!(said.contains("add_and_get(5) -> 4"), "{said}");
+    let said = check("counter:results=before", &[("add", "[5]", "4")], 1);
+    assert!(said.contains("add(5) -> 4") && !said.contains("fetch_add"), "{said}");
     check("counter:results=after", &[inc("0"), inc("1")], 1);
     check("counter:results=before", &[inc("0"), inc("1")], 0);
     check("counter", &[("fetch_add", "[5]", "5")], 1);
@@ -109,6 +116,17 @@ fn increments_that_tell_the_total_before() {
         let said = check("counter", &[inc(Box::leak(what.to_string().into_boxed_str()))], 2);
         assert!(said.contains("as the result, found"), "{said}");
     }
+}
+
+#[test]
+fn a_counter_with_two_meanings_shows_what_is_a_violation_in_both() {
+    // Once two decrements were shown that are fine as totals before: only the third operation spoils that.
+    let operations = [("dec", "[]", "0"), ("dec", "[]", "-1"), ("read", "[]", "5")];
+    let said = check("counter", &operations, 1);
+    assert!(said.contains("3 operations fit no order") || said.contains("`read() -> 5`"), "{said}");
+    let operations = [("dec", "[]", "0"), ("dec", "[]", "null"), ("inc", "[]", "7")];
+    let said = check("counter", &operations, 1);
+    assert!(said.contains("`add(1) -> 7`") && !said.contains("they fit no order"), "{said}");
 }
 
 #[test]
@@ -178,6 +196,35 @@ fn guessed_keys_are_told() {
     let f = Folder::new().with("h.edn", plain);
     let run = f.run("check h.edn --spec register --json");
     assert!(!run.stdout.contains("guessed"), "{run:?}");
+}
+
+/// What is converted carries the keys as if somebody had said so, and a corpus counts the verdict.
+#[test]
+fn guessed_keys_are_told_by_convert_and_corpus() {
+    let text = "{:process 0, :type :invoke, :f :write, :value [1 2]}\n\
+                {:process 0, :type :ok, :f :write, :value [1 2]}\n";
+    let columns = "path\tformat\tspec\tindependent_keys\n";
+    let f = Folder::new()
+        .with("h.edn", text)
+        .with("guessed.tsv", format!("{columns}h.edn\tedn\tregister\t\n"))
+        .with("said.tsv", format!("{columns}h.edn\tedn\tregister\tyes\n"));
+    let run = f.run("convert h.edn --to json-lines");
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.stdout.contains("\"key\":1"), "{run:?}");
+    assert!(
+        run.stderr.contains("h.edn: keys: guessed") && run.stderr.contains("--keys no"),
+        "{run:?}"
+    );
+    let run = f.run("convert h.edn --to json-lines --keys no");
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    let run = f.run("corpus guessed.tsv");
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.stdout.contains("keys: guessed in 1 row, first in h.edn"), "{run:?}");
+    let run = f.run("corpus guessed.tsv --json");
+    assert!(run.stdout.contains("\"keys\":\"guessed: yes\""), "{run:?}");
+    for run in [f.run("corpus said.tsv"), f.run("corpus said.tsv --json")] {
+        assert!(!run.stdout.contains("guessed"), "{run:?}");
+    }
 }
 
 #[test]
@@ -285,6 +332,52 @@ fn a_followed_file_that_is_rotated_is_noticed() {
     let (code, said) = end(child);
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("rotated"), "{said}");
+}
+
+/// The line that was skipped told a wrong result, for all that is known.
+#[test]
+fn a_stream_with_skipped_lines_is_not_called_linearizable() {
+    let stream =
+        format!("{QUEUED}{{\"process\":0,\"call\":\"deq\"}}\n{{\"process\":0,\"return\":2\n");
+    let f = Folder::new().with("s.jsonl", stream);
+    let run = f.run("monitor --lenient --spec queue s.jsonl");
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.stdout.starts_with("no violation found: s.jsonl"), "{run:?}");
+    assert!(run.stdout.contains("1 malformed line skipped"), "{run:?}");
+    let run = f.run("monitor --lenient --spec queue --json s.jsonl");
+    assert!(run.stdout.contains("\"verdict\":\"unknown\""), "{run:?}");
+    assert!(run.stdout.contains("\"message\":\"no violation found\""), "{run:?}");
+    let f = Folder::new().with("s.jsonl", QUEUED);
+    let run = f.run("monitor --lenient --spec queue s.jsonl");
+    assert!(run.stdout.starts_with("linearizable: s.jsonl"), "{run:?}");
+}
+
+/// A pipe has no length: it was taken for a file that was cut to nothing. What comes here takes several reads.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_followed_pipe_is_not_cut_short() {
+    let taken = "{\"process\":0,\"call\":\"deq\"}\n{\"process\":0,\"return\":1}\n";
+    let text = format!("{QUEUED}{taken}").repeat(9_000) + taken;
+    let run = Folder::new().run_with("monitor --follow --spec queue /dev/stdin", text.as_bytes());
+    assert_eq!(run.code, 1, "{run:?}");
+    assert!(run.stdout.contains("seen after 36,002 events"), "{run:?}");
+}
+
+/// The memory used to be looked at between events alone, and one event can take more than all before it.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_monitor_that_waits_keeps_its_memory_limit() {
+    let mut child = command("monitor --memory 1M --spec queue -")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let open = child.stdin.take();
+    let mut said = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(3), "{said}");
+    assert!(said.contains("the memory limit of 1 MB is spent"), "{said}");
+    drop(open);
 }
 
 /// Its input never ends, and nothing comes.

@@ -87,10 +87,14 @@ fn verdict_line(case: &Case) -> Line {
     line
 }
 
-/// The object and key that the violation is in, where the history names one.
+/// The object and key that the violation is in, where the history names one and it is in one.
 fn part_of(history: &History, explanation: &Explanation) -> Option<String> {
-    let &first = explanation.operations.first()?;
-    let part = &history.parts()[history.operations()[first as usize].part as usize];
+    let part = |&i: &u32| history.operations()[i as usize].part;
+    let first = part(explanation.operations.first()?);
+    if explanation.operations.iter().any(|i| part(i) != first) {
+        return None;
+    }
+    let part = &history.parts()[first as usize];
     (!part.object.is_nil() || !part.key.is_nil()).then(|| part.to_string())
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use serde_json::{Value as Json, json};
-use trueline_report::{SCHEMA, seconds};
+use trueline_report::{SCHEMA, clean, count, seconds};
 
 use super::Ending;
 use super::manifest::Row;
@@ -13,6 +13,8 @@ use super::manifest::Row;
 pub(super) struct Tally {
     total: Counts,
     groups: Vec<(String, Counts)>,
+    /// How many rows have keys that were guessed, and the first of them.
+    guessed: (u64, String),
 }
 
 #[derive(Default)]
@@ -49,6 +51,14 @@ impl Tally {
         self.total.add(row, ending, seconds);
     }
 
+    /// Whether the values of this row carry keys was guessed.
+    pub(super) fn add_guess(&mut self, row: &Row) {
+        if self.guessed.0 == 0 {
+            self.guessed.1.clone_from(&row.path);
+        }
+        self.guessed.0 += 1;
+    }
+
     /// A table of the groups, and the line that others look for: `N passed, M failed, K skipped`.
     pub(super) fn text(&self) -> String {
         let widest = self.groups.iter().map(|g| g.0.chars().count()).max().unwrap_or(0).max(5);
@@ -64,6 +74,13 @@ impl Tally {
                 "{group:widest$}  {passed:>6}  {failed:>6}  {skipped:>7}  {:>8}  {} {name}",
                 seconds(*time),
                 seconds(slowest.0),
+            );
+        }
+        if self.guessed.0 > 0 {
+            let (rows, first) = (count(self.guessed.0, "row"), clean(&self.guessed.1));
+            let _ = writeln!(
+                text,
+                "keys: guessed in {rows}, first in {first}: the column independent_keys says yes or no"
             );
         }
         let Counts { passed, failed, skipped, .. } = self.total;

@@ -127,7 +127,7 @@ impl Events {
                 }
                 let opened = File::open(path).map_err(failed)?;
                 match follow {
-                    true => Box::new(Follow::new(opened, path)),
+                    true => Box::new(Follow::new(opened, path).map_err(failed)?),
                     false => unpacked(Box::new(opened)).map_err(failed)?,
                 }
             };

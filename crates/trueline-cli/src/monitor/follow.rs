@@ -2,7 +2,7 @@
 //!
 //! What was read must stay what it was. A file that is cut short, written anew or replaced under its name (a log that is
 //! rotated) has lost events, or will: what follows would be decided as if they had never been. So that is an error. It is
-//! looked for whenever the end has been reached, before anything that was written since is taken in.
+//! looked for before anything more is read. A pipe has no length and no place to go back to: it is read as it comes.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -23,16 +23,18 @@ pub(super) struct Follow {
     position: u64,
     /// The last of them.
     last: Vec<u8>,
-    is_at_end: bool,
+    /// Not a pipe or a device.
+    is_regular: bool,
 }
 
 impl Follow {
-    pub(super) fn new(file: File, path: &Path) -> Follow {
+    pub(super) fn new(file: File, path: &Path) -> io::Result<Follow> {
+        let is_regular = file.metadata()?.is_file();
         let (path, last) = (path.to_path_buf(), Vec::new());
-        Follow { file, path, position: 0, last, is_at_end: false }
+        Ok(Follow { file, path, position: 0, last, is_regular })
     }
 
-    /// An error where the file is not what it was when its end was reached.
+    /// An error where the file is not what it was when it was last read.
     fn check(&mut self) -> io::Result<()> {
         let length = self.file.metadata()?.len();
         if length < self.position {
@@ -63,7 +65,7 @@ impl Follow {
 impl Read for Follow {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            if self.is_at_end {
+            if self.is_regular {
                 self.check()?;
             }
             let read = self.file.read(buffer)?;
@@ -72,12 +74,12 @@ impl Read for Follow {
                 self.last.extend_from_slice(&buffer[..read]);
                 let surplus = self.last.len().saturating_sub(LAST);
                 self.last.drain(..surplus);
-                self.is_at_end = read < buffer.len();
                 return Ok(read);
             }
-            self.is_at_end = true;
             // All that the file has was read, so nothing of it is lost by the error.
-            self.check_name()?;
+            if self.is_regular {
+                self.check_name()?;
+            }
             thread::sleep(PAUSE);
         }
     }

@@ -1,4 +1,4 @@
-//! Ctrl-C and the time limit: a summary, and the exit code for 'undecided'.
+//! Ctrl-C and the limits: a summary, and the exit code for 'undecided'.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,6 +10,7 @@ use trueline::stream::Tally;
 
 use super::interrupted;
 use crate::args::MonitorArgs;
+use crate::guard;
 
 /// Exit code 3: undecided.
 const UNDECIDED: i32 = 3;
@@ -42,12 +43,27 @@ impl Interrupt {
         Ok(())
     }
 
+    /// The program ends with a summary as soon as it holds much more memory than this. It looks at its memory between
+    /// events, too, but a single one can take more than all before it: saturation doubles its tables.
+    pub(super) fn beyond(&self, bytes: u64, name: &str, json: bool) -> anyhow::Result<()> {
+        let (told, name, start) = (self.0.clone(), name.to_string(), Instant::now());
+        let why = Exhausted::Memory(bytes).to_string();
+        let watch = move || {
+            while !guard::is_far_beyond(bytes) {
+                thread::sleep(guard::PERIOD);
+            }
+            end(&told, &name, &why, json, start);
+        };
+        thread::Builder::new().name("memory limit".into()).spawn(watch).map(drop)?;
+        Ok(())
+    }
+
     /// What has been seen.
     pub(super) fn tell(&self, tally: Tally) {
         *self.hold() = tally;
     }
 
-    /// Keeps an interrupt, and the time limit, waiting.
+    /// Keeps an interrupt, and the limits, waiting.
     pub(super) fn hold(&self) -> MutexGuard<'_, Tally> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

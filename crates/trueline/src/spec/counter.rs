@@ -183,9 +183,11 @@ impl Builtin for Counter {
     }
 
     fn encode(&self, op: &CounterOp) -> (&'static str, Vec<Value>) {
+        // What `add` tells depends on the reading; the other names tell the same in both.
+        let is_before = self.tells_before == Some(true);
         match op {
-            Add(n) => ("add", vec![Value::Int(*n)]),
-            FetchAdd(n) => ("fetch_add", vec![Value::Int(*n)]),
+            Add(n) => (if is_before { "add_and_get" } else { "add" }, vec![Value::Int(*n)]),
+            FetchAdd(n) => (if is_before { "add" } else { "fetch_add" }, vec![Value::Int(*n)]),
             Read => ("read", vec![]),
         }
     }

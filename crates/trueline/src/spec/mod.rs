@@ -19,6 +19,7 @@ mod named;
 mod params;
 mod priority_queue;
 mod queue;
+mod readings;
 mod register;
 mod relaxations;
 mod relaxed;

@@ -9,8 +9,8 @@ use super::method::same;
 use super::params::Params;
 use super::{
     Dynamic, Relaxed, Spec, Turn, bounded_priority_queue, bounded_queue, cas_register, counter,
-    deque, kv, lock, log, map, multiset, mutex, priority_queue, queue, register, relaxations,
-    relaxed, rmw, semaphore, semiqueue, set, snapshot, snzi, stack, stuttering_queue,
+    deque, kv, lock, log, map, multiset, mutex, priority_queue, queue, readings, register,
+    relaxations, relaxed, rmw, semaphore, semiqueue, set, snapshot, snzi, stack, stuttering_queue,
     unknown_register,
 };
 use crate::Budget;
@@ -269,26 +269,22 @@ impl<B: Builtin> Erased for B {
 
     fn check(&self, h: &History, algorithm: Algorithm, budget: &Budget) -> Result<Outcome, Error> {
         let readings = self.readings(h);
-        let (mut refuted, mut undecided) = (None, None);
+        let (mut refuted, mut undecided) = (Vec::new(), None);
         for (spec, _) in &readings {
             let outcome = check_one(spec, h, algorithm, budget)?;
             match &outcome.verdict {
                 // One meaning that fits is enough.
                 Verdict::Linearizable(_) => return Ok(outcome),
                 Verdict::Unknown(_) => undecided = undecided.or(Some(outcome)),
-                Verdict::Violation(_) => refuted = refuted.or(Some(outcome)),
+                Verdict::Violation(_) => refuted.push(outcome),
             }
         }
         // One that is undecided leaves all undecided.
-        let worst = undecided.or(refuted);
-        let mut outcome = worst.ok_or_else(|| Error::whole("the history has no meaning"))?;
-        if let (Verdict::Violation(explanation), [(_, first), (_, second)]) =
-            (&mut outcome.verdict, readings.as_slice())
-        {
-            let others = format!(" (read as {first}; read as {second}, they fit no order either)");
-            explanation.sentence.push_str(&others);
+        if let Some(outcome) = undecided {
+            return Ok(outcome);
         }
-        Ok(outcome)
+        let outcome = readings::join(&readings, h, &mut refuted, budget);
+        outcome.ok_or_else(|| Error::whole("the history has no meaning"))
     }
 
     fn quasi(&self, h: &History, quasi: &Quasi, budget: &Budget) -> Result<Finding, Error> {

@@ -76,7 +76,7 @@ pub(crate) fn random(subject: &Subject, most: u64, random: &mut Rng) -> History 
     let processes = 2 + random.index(3);
     let count = 2 + random.below(most - 1);
     let habits = Habits {
-        wrong: [0, 10, 30, 60][random.index(4)],
+        wrong: [0, 20, 50, 90][random.index(4)],
         unknown: [0, 0, 25][random.index(3)],
         fail: [0, 0, 15][random.index(3)],
         silent: [0, 30][random.index(2)],
@@ -153,8 +153,27 @@ fn argument(arg: Arg, subject: &Subject, random: &mut Rng) -> V {
     }
 }
 
-/// What is recorded of a result: itself, another one that fits the method, or nothing where that may be left out.
+/// What is recorded of a result. Many formats write 0 and 1 for truth values.
 fn record(
+    o: &Operation,
+    told: V,
+    subject: &Subject,
+    habits: &Habits,
+    past: &[Object],
+    used: &[V],
+    random: &mut Rng,
+) -> V {
+    let said = result(o, told, subject, habits, past, used, random);
+    match said {
+        V::Bool(b) if subject.starts[0].tells_truth(o.method) && random.percent(10) => {
+            V::int(i64::from(b))
+        }
+        said => said,
+    }
+}
+
+/// The result itself, another one that fits the method, or nothing where that may be left out.
+fn result(
     o: &Operation,
     told: V,
     subject: &Subject,
@@ -275,7 +294,7 @@ fn can_end(operations: &[&Operation], placed: &mut Vec<bool>, state: &Object) ->
 
 impl Subject {
     /// The states in which each object may start, for each meaning that the history may have.
-    fn starts_of(&self, history: &History) -> Vec<Vec<Object>> {
+    pub(crate) fn starts_of(&self, history: &History) -> Vec<Vec<Object>> {
         match &self.starts[0].kind {
             Kind::Counter { .. } => self.starts.iter().map(|start| vec![start.clone()]).collect(),
             // A register whose first value is not known may hold any.
@@ -296,7 +315,7 @@ impl Subject {
 }
 
 /// The events in order: the operation, and whether it is called.
-fn events(history: &History) -> Vec<(usize, bool)> {
+pub(crate) fn events(history: &History) -> Vec<(usize, bool)> {
     let mut events: Vec<(usize, usize, bool)> = Vec::new();
     for (i, o) in history.operations.iter().enumerate() {
         events.push((o.call, i, true));
@@ -340,12 +359,17 @@ pub(crate) fn json_lines(subject: &Subject, history: &History, random: &mut Rng)
 /// Methods that Jepsen calls without an argument.
 const OBSERVERS: [&str; 7] = ["read", "get", "deq", "pop", "poll", "peek", "scan"];
 
-/// `None` where the format has no words for it.
-pub(crate) fn edn(subject: &Subject, history: &History, random: &mut Rng) -> Option<String> {
-    if history.objects > 1 {
+/// With `keys`, the number of the object is an independent key of each value. `None` where the format has no words for it.
+pub(crate) fn edn(
+    subject: &Subject,
+    history: &History,
+    keys: bool,
+    random: &mut Rng,
+) -> Option<String> {
+    let has_keys = matches!(subject.starts[0].kind, Kind::Map | Kind::Kv);
+    if (history.objects > 1 && !keys) || (has_keys && keys) {
         return None;
     }
-    let has_keys = matches!(subject.starts[0].kind, Kind::Map | Kind::Kv);
     let mut text = String::new();
     for (i, is_call) in events(history) {
         let o = &history.operations[i];
@@ -369,7 +393,9 @@ pub(crate) fn edn(subject: &Subject, history: &History, random: &mut Rng) -> Opt
             (_, true) => ("invoke", called),
             (End::Returned(result), _) if observes && has_keys => {
                 match (random.below(2), o.args.as_slice()) {
-                    (0, [key]) if !matches!(result, V::List(_)) => {
+                    (0, [key]) => ("ok", V::List(vec![key.clone(), result.clone()])),
+                    // A list may look like a key and a value.
+                    (_, [key]) if matches!(result, V::List(_)) => {
                         ("ok", V::List(vec![key.clone(), result.clone()]))
                     }
                     _ => ("ok", result.clone()),
@@ -384,6 +410,10 @@ pub(crate) fn edn(subject: &Subject, history: &History, random: &mut Rng) -> Opt
             (End::Returned(result), _) => ("ok", result.clone()),
             (End::Failed, _) => ("fail", called),
             _ => ("info", V::Nil),
+        };
+        let value = match keys && kind != "info" {
+            true => V::List(vec![V::int(o.object as i64), value]),
+            false => value,
         };
         let value = spell(&value, Style::Edn, random);
         text += &format!(

@@ -2,9 +2,11 @@
 //! what a text means: values, methods, results that are left out and orders are told once more in `value.rs`, `model.rs` and
 //! `history.rs`. `TRUELINE_CASES` says how many histories there are, over all specifications together.
 
+mod certificates;
 mod history;
 mod model;
 mod subjects;
+mod texts;
 mod value;
 
 use trueline::formats::{self, EventReader, Format, Happening, Keys, ReadOptions};
@@ -63,12 +65,28 @@ fn check_agrees_with_a_search_that_shares_no_code() {
         let (mut random, subject, history, expected) = case(seed);
         good += u64::from(expected);
         let spec = spec::named(&subject.name).unwrap();
+        let edn = history::edn(&subject, &history, false, &mut random);
         let all = [
             Some(history::json_lines(&subject, &history, &mut random)),
-            history::edn(&subject, &history, &mut random),
+            edn.as_deref().and_then(texts::jepsen_log),
+            edn,
             history::calls(&subject, &history, &mut random),
+            texts::limo(&subject, &history, &mut random),
+            texts::edn_kv(&subject, &history, &mut random),
             history::wing_gong(&history, &mut random),
         ];
+        if let Some(text) = all[0].as_deref().filter(|_| !history.operations.is_empty()) {
+            let read =
+                read(text, &spec, false).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{text}"));
+            let (algorithm, name, _) = Algorithm::ALL[random.index(Algorithm::ALL.len())];
+            let outcome = spec.check(&read, algorithm, &Budget::unlimited());
+            let verdict = outcome.unwrap_or_else(|e| panic!("seed {seed}: {e}\n{text}")).verdict;
+            let shown = certificates::is_shown(&subject, &history, &read, &verdict);
+            assert!(shown, "seed {seed}: {name}: {}\n{verdict:?}\n{text}", subject.name);
+        }
+        texts += other_times(seed, &subject, &history, &spec, &mut random);
+        texts += independent_keys(seed, &subject, &history, &spec, expected, &mut random);
+        texts += several_histories(seed, &subject, &spec, &mut random);
         if let Some((text, is_refused)) = history::intervals(&subject, &history)
             && !text.is_empty()
         {
@@ -108,6 +126,81 @@ fn check_agrees_with_a_search_that_shares_no_code() {
     }
     println!("{cases} histories in {texts} texts, {converted} converted; {good} linearizable");
     assert!(good > cases / 10 && good < cases * 9 / 10, "one-sided: {good} of {cases}");
+}
+
+/// Formats made of intervals mean what their clock shows. How many texts there are.
+fn other_times(
+    seed: u64,
+    subject: &Subject,
+    history: &History,
+    spec: &Named,
+    random: &mut Rng,
+) -> u64 {
+    let coarse = texts::coarser(history, 1 + random.index(3));
+    let mut all = vec![(texts::json_intervals(subject, &coarse, random), coarse.clone())];
+    all.extend(texts::intervals_pid(subject, &coarse));
+    all.retain(|(_, meant)| !meant.operations.is_empty());
+    for (text, meant) in &all {
+        let expected = history::is_linearizable(subject, meant);
+        let said = read(text, spec, false).and_then(|h| verdict(&h, spec, Algorithm::Auto));
+        assert_eq!(said, Ok(Some(expected)), "seed {seed}: {}\n{text}", subject.name);
+    }
+    all.len() as u64
+}
+
+/// Values with independent keys: as they are said to be, and as they are guessed. How many texts there are.
+fn independent_keys(
+    seed: u64,
+    subject: &Subject,
+    history: &History,
+    spec: &Named,
+    expected: bool,
+    random: &mut Rng,
+) -> u64 {
+    if history.operations.is_empty() || spec.takes_keys() {
+        return 0;
+    }
+    // Lists that are no keys may look like them.
+    let keys = if random.percent(30) { Keys::No } else { Keys::Yes };
+    let Some(text) = history::edn(subject, history, keys == Keys::Yes, random) else { return 0 };
+    let why = format!("seed {seed}: {}\n{text}", subject.name);
+    let said = |keys| {
+        let options = ReadOptions { format: Some(Format::Edn), keys };
+        let read = formats::read(text.as_bytes(), &options).map_err(|e| e.to_string());
+        read.and_then(|(history, _)| {
+            Ok((verdict(&history, spec, Algorithm::Auto)?, history.guessed_keys()))
+        })
+    };
+    assert_eq!(said(keys), Ok((Some(expected), None)), "{keys:?} {why}");
+    // A guess is told. Where none is, no value looks like a key.
+    if let Ok((guessed, guess)) = said(Keys::Auto) {
+        let meant = if guess == Some(true) { Keys::Yes } else { Keys::No };
+        assert_eq!(said(meant), Ok((guessed, None)), "guessed {guess:?} {why}");
+    }
+    1
+}
+
+/// A blank line separates histories. How many texts there are.
+fn several_histories(seed: u64, subject: &Subject, spec: &Named, random: &mut Rng) -> u64 {
+    let mut all = Vec::new();
+    for _ in 0..3 {
+        let history = history::random(subject, 4, random);
+        let text = history::wing_gong(&history, random).filter(|text| !text.is_empty());
+        all.extend(text.map(|text| (text, history::is_linearizable(subject, &history))));
+    }
+    let (texts, expected): (Vec<String>, Vec<bool>) = all.into_iter().unzip();
+    if texts.is_empty() {
+        return 0;
+    }
+    let text = texts.join(["\n", "\n\n", " \n"][random.index(3)]);
+    let options = ReadOptions { format: None, keys: Keys::No };
+    let why = format!("seed {seed}: {}\n{text}", subject.name);
+    let (histories, _) =
+        formats::read_all(text.as_bytes(), &options).unwrap_or_else(|e| panic!("{e}: {why}"));
+    let said: Vec<_> = histories.iter().map(|h| verdict(h, spec, Algorithm::Auto)).collect();
+    let expected: Vec<_> = expected.into_iter().map(|expected| Ok(Some(expected))).collect();
+    assert_eq!(said, expected, "{why}");
+    1
 }
 
 /// What a monitor says of a stream of events; `None`: nothing.

@@ -53,6 +53,7 @@ pub(crate) enum Kind {
         lateness: Option<usize>,
         window: Option<usize>,
         stutter: usize,
+        capacity: Option<usize>,
     },
 }
 
@@ -286,6 +287,9 @@ impl Object {
                 all
             }
             (Kind::Stuttering { .. }, _) => vec![(self.items[0].clone(), same())],
+            (Kind::Relaxed { capacity: Some(most), .. }, "insert") if self.items.len() >= *most => {
+                vec![]
+            }
             (Kind::Relaxed { .. }, "insert") => {
                 let mut after = same();
                 after.relaxed_add(args[0].clone());
@@ -363,9 +367,26 @@ impl Object {
         all
     }
 
+    /// Methods that tell whether something is so, rather than a value that may be a truth value.
+    pub(crate) fn tells_truth(&self, method: &str) -> bool {
+        matches!(
+            (&self.kind, method),
+            (Kind::Register, "cas")
+                | (Kind::Container { capacity: Some(_), .. }, "insert")
+                | (Kind::Set | Kind::Multiset | Kind::Map, "add" | "remove" | "contains")
+                | (Kind::Mutex | Kind::Semaphore, _)
+                | (Kind::Snzi, "query")
+        )
+    }
+
     /// Whether a recorded result means this outcome of the method.
     pub(crate) fn reads(&self, method: &str, recorded: &V, told: &V) -> bool {
         let is_nil = *recorded == V::Nil;
+        let recorded = &match recorded.whole() {
+            Some(0) if self.tells_truth(method) => V::Bool(false),
+            Some(1) if self.tells_truth(method) => V::Bool(true),
+            _ => recorded.clone(),
+        };
         match (&self.kind, method) {
             (Kind::Counter { init, .. }, "read") if is_nil => V::int(*init) == *told,
             (Kind::Counter { .. }, "read") => recorded == told,

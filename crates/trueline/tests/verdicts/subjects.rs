@@ -272,7 +272,12 @@ pub(crate) fn pick(random: &mut Rng) -> Subject {
                 _ => (format!("stutter={}", n + 1), None, None, None, n + 1),
             };
             let separator = if name.contains(':') { "," } else { ":" };
-            let kind = Kind::Relaxed { turn, out_of_order, lateness, window, stutter };
+            let capacity = random.percent(30).then(|| init.len().max(1) + random.index(2));
+            let parameter = match capacity {
+                Some(most) => format!("{parameter},capacity={most}"),
+                None => parameter,
+            };
+            let kind = Kind::Relaxed { turn, out_of_order, lateness, window, stutter, capacity };
             let name = with_init(&format!("{name}{separator}{parameter}"));
             (name, start(kind), container(if turn == Turn::Oldest { deq } else { pop }, false))
         }

@@ -33,7 +33,7 @@ impl V {
     }
 }
 
-/// Numbers and what looks like them, with both ends of 64 bits and what is beyond.
+/// Numbers and what looks like them, with both ends of 64 bits and what is beyond; truth values, and lists of them all.
 pub(crate) fn pool() -> Vec<V> {
     let whole = |n: i128| V::Num(n * 1000);
     vec![
@@ -67,6 +67,15 @@ pub(crate) fn pool() -> Vec<V> {
         V::text("nil"),
         V::text("empty"),
         V::text("a b"),
+        V::text(""),
+        V::text(":k"),
+        V::text("x,(y)*\"\\"),
+        V::Bool(false),
+        V::Bool(true),
+        V::List(vec![]),
+        V::List(vec![whole(1)]),
+        V::List(vec![whole(1), V::Num(1_500)]),
+        V::List(vec![V::text("1"), V::List(vec![V::Nil])]),
     ]
 }
 
