@@ -454,15 +454,16 @@ fn seen(note: &Note) -> Vec<String> {
     let told = note.accesses.iter().filter_map(|access| {
         let (kind, place, value) = (access.kind, &access.place, &access.value);
         match (kind, access.succeeded) {
-            ("cas", Some(true)) | ("sc" | "vl", Some(true)) => Some(format!("{kind} succeeds")),
+            ("cas" | "sc", Some(true)) => Some(format!("{kind} succeeds")),
+            ("vl", Some(true)) => Some(format!("vl of {place} succeeds")),
             ("cas", Some(false)) => Some(format!("cas fails: {place} is {value}")),
-            ("sc" | "vl", Some(false)) => Some(format!("{kind} fails")),
+            ("sc" | "vl", Some(false)) => Some(format!("{kind} of {place} fails")),
             ("reads" | "ll", _) => Some(format!("{place} is {value}")),
             ("swap" | "fetch_add", _) => Some(format!("{place} was {value}")),
             _ => None,
         }
     });
-    told.collect()
+    told.chain(note.kept.iter().map(|(place, value)| format!("{place} stays {value}"))).collect()
 }
 
 /// `H=1 B[2]=0`: the shared cells that a step changed.
