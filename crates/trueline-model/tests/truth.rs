@@ -414,3 +414,22 @@ fn notes_say_what_each_step_did() {
     );
     assert_eq!(found.trace.steps.last().unwrap().possible, [[0]]);
 }
+
+/// Of several statements on a line the one that ran is told, and what was written though nothing changed.
+#[test]
+fn a_step_tells_its_own_statement_of_the_line_and_the_cell_that_it_wrote() {
+    let source = "object N\nshared A: [0..1; 2], L: lock\nop f() -> 0..1 { local i: 0..1; i = 1; lock(L); A[i] = 0; unlock(L); return A[0] }\n\
+                  spec { f() { return 1 } }\nclient { procs 1; ops 1 }";
+    let model = parse(source);
+    let program = compile(&model, Semantics::Default);
+    let report = verify(&program, &Options::default(), &Budget::unlimited());
+    let Verdict::Violation(found) = &report.verdict else { panic!("{:?}", report.verdict) };
+    let budget = Budget::unlimited();
+    let notes = explain(&model, Semantics::Default, &program, found, &budget).unwrap();
+    let told: Vec<(u32, &str)> = notes.iter().map(|note| (note.line, &*note.text)).collect();
+    let statements = ["lock(L)", "A[i] = 0", "unlock(L)", "return A[0]"];
+    let expected: Vec<(u32, &str)> = statements.into_iter().map(|text| (3, text)).collect();
+    assert!(told.ends_with(&expected), "{told:?}");
+    let kept: Vec<_> = notes.iter().flat_map(|note| note.kept.clone()).collect();
+    assert_eq!(kept, [("A[1]".to_string(), "0".to_string())]);
+}

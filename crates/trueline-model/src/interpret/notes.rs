@@ -213,6 +213,12 @@ fn differences(
 /// The line on which a statement begins, and its text there: a line may hold several.
 fn line_of(source: &str, at: Span) -> (u32, String) {
     let (line, _) = at.line_column(source);
-    let text = source.get(at.start as usize..at.end as usize).unwrap_or("");
+    // The first word of `atomic if` stands before the statement that has the accesses.
+    let before = source.get(..at.start as usize).unwrap_or("").trim_end();
+    let start = match before.ends_with("atomic") {
+        true => before.len() - "atomic".len(),
+        false => at.start as usize,
+    };
+    let text = source.get(start..at.end as usize).unwrap_or("");
     (line as u32, text.lines().next().unwrap_or("").trim().to_string())
 }
