@@ -58,7 +58,7 @@ fn write(seed: u64, varied: bool) -> String {
         })
         .collect();
     let (arrays, record) = match shape.parts {
-        true => (", A: [0..2; 2]", ", q: P"),
+        true => (", A: [0..2; 2] = [1; 2]", ", q: P"),
         false => ("", ""),
     };
     let halves = if shape.parts { ", u: 0..2, v: 0..2" } else { "" };
@@ -149,6 +149,8 @@ enum Statement {
     Take(&'static str),
     /// Frees the node and leaves it where it is.
     FreeTooEarly,
+    /// Reads the node after it has freed it.
+    ReadTooLate(&'static str),
     /// Chooses in a loop whether to go round another one.
     WanderWithin(&'static str),
     /// Takes a lock and keeps it, also behind the end of the operation.
@@ -238,7 +240,8 @@ fn statement(dice: &mut Rng, shape: &Shape, depth: u32) -> Statement {
         return Statement::Locked(pick(dice, &["l", "m"]), block(dice));
     }
     if shape.nodes && dice.below(3) == 0 {
-        return match dice.below(7) {
+        return match dice.below(8) {
+            7 => Statement::ReadTooLate(pick(dice, &locals)),
             0 | 1 => Statement::Push(operand(dice)),
             2 | 3 => Statement::Peek(pick(dice, &locals)),
             4 | 5 => Statement::Take(pick(dice, &locals)),
@@ -353,6 +356,15 @@ fn write_statement(out: &mut String, statement: &Statement, depth: usize, arg: b
                 format!("n = swap(p, null)\n{margin}if n != null {{ {local} = n.v; free(n) }}")
             }
         }),
+        Statement::ReadTooLate(local) => line(match spec {
+            true => format!("if q > 0 {{ {local} = q - 1; q = 0 }}"),
+            false => {
+                let text = "n = swap(p, null)\n";
+                format!(
+                    "{text}{margin}if n != null {{ free(n)\n{margin}  if n != null {{ {local} = n.v }} }}"
+                )
+            }
+        }),
         Statement::FreeTooEarly => line(match spec {
             true => "if true { local t: 0..2 = x; x = t }".to_string(),
             false => format!("n = p\n{margin}if n != null {{ free(n) }}"),
@@ -366,9 +378,9 @@ fn write_statement(out: &mut String, statement: &Statement, depth: usize, arg: b
         Statement::Keep(lock) => line(format!("lock({lock})")),
         Statement::Follow(local) => line(match spec {
             true => format!(
-                "if true {{ local t: 0..2 = A[{local} % 2]; A[{local} % 2] = 1; {local} = t }}"
+                "if true {{ local t: 0..2 = A[{local} % 2]; A[{local} % 2] = 2; {local} = t }}"
             ),
-            false => format!("{local} = swap(A[{local} % 2], 1)"),
+            false => format!("{local} = swap(A[{local} % 2], 2)"),
         }),
         Statement::Entangle(local) => line(match spec {
             true => {
@@ -378,8 +390,8 @@ fn write_statement(out: &mut String, statement: &Statement, depth: usize, arg: b
             false => format!("A[x % 2] = (swap(x, {local}) + 1) % 3"),
         }),
         Statement::Exchange(local) => line(match spec {
-            true => format!("if true {{ local t: 0..2 = u; u = v; v = (t + 1) % 3; {local} = v }}"),
-            false => format!("q = P{{a: q.b, b: (q.a + 1) % 3}}\n{margin}{local} = q.b"),
+            true => format!("if true {{ local t: 0..2 = u; u = (v + 1) % 3; v = t; {local} = v }}"),
+            false => format!("q = P{{a: (q.b + 1) % 3, b: q.a}}\n{margin}{local} = q.b"),
         }),
         Statement::Redeclare(local) => line(match spec {
             true => format!("{local} = {local} % 3"),
