@@ -266,7 +266,7 @@ client { role pusher 1 { push(1) }; role popper 2 { pop }; ops 1; heap 3 gc }
     assert_eq!(run.code, 1, "{}{}", run.stdout, run.stderr);
     for told in [
         // Its own statement, of two on the line.
-        "9: if cas(Top, t, n) { return }",
+        "9: if cas(Top, t, n) {",
         "7: t = Top",
         "Top is null",
         "cas succeeds",

@@ -420,7 +420,10 @@ fn cell(program: &Program, step: &TraceStep, note: Option<&Note>) -> Vec<String>
         }
     }
     match (note, step.location) {
-        (Some(note), _) if note.line > 0 => rows.push(format!("{}: {}", note.line, note.text)),
+        (Some(note), _) if note.line > 0 => {
+            let comes = if note.arrives { "comes to " } else { "" };
+            rows.push(format!("{comes}{}: {}", note.line, note.text));
+        }
         (_, Some(location)) => {
             let location = &program.locations[location];
             rows.push(format!("{}: {}", location.line, location.text));

@@ -432,4 +432,14 @@ fn a_step_tells_its_own_statement_of_the_line_and_the_cell_that_it_wrote() {
     assert!(told.ends_with(&expected), "{told:?}");
     let kept: Vec<_> = notes.iter().flat_map(|note| note.kept.clone()).collect();
     assert_eq!(kept, [("A[1]".to_string(), "0".to_string())]);
+    // The call comes to the lock, which is taken in the step after it.
+    assert_eq!(notes.iter().map(|note| note.arrives).collect::<Vec<_>>()[..2], [true, false]);
+    // Where each statement is a step, a step that accesses nothing tells its own line too.
+    let program = compile(&model, Semantics::Pat);
+    let report = verify(&program, &Options::default(), &Budget::unlimited());
+    let Verdict::Violation(found) = &report.verdict else { panic!("{:?}", report.verdict) };
+    let notes = explain(&model, Semantics::Pat, &program, found, &budget).unwrap();
+    let told: Vec<&str> = notes.iter().map(|note| &*note.text).collect();
+    assert_eq!(told[..3], ["i = 1", "i = 1", "lock(L)"]);
+    assert_eq!((notes[0].arrives, notes[1].arrives), (true, false));
 }

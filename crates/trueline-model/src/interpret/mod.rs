@@ -100,6 +100,8 @@ struct Failed {
 /// What a step accessed, and where in the text it did so first.
 struct Done {
     at: Option<Span>,
+    /// It was called, and comes to this place without having done anything there.
+    arrives: bool,
     accesses: Vec<Access>,
 }
 
@@ -200,7 +202,9 @@ impl<'m> Interpreter<'m> {
                 others = walk.other_choices();
                 known |= outcome == Err(Stop::Known);
                 ended |= outcome != Err(Stop::Known);
+                let arrives = calling && walk.noted_at.is_none() && outcome == Err(Stop::Suspended);
                 let done = Done {
+                    arrives,
                     at: walk.noted_at.or_else(|| walk.statements.last().copied()),
                     accesses: std::mem::take(&mut walk.accesses),
                 };

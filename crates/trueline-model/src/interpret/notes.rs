@@ -30,6 +30,8 @@ pub struct Note {
     pub line: u32,
     /// The text of its statement, up to the end of the line.
     pub text: String,
+    /// It comes to this line with the call, and has done nothing there.
+    pub arrives: bool,
     /// Its accesses, in order.
     pub accesses: Vec<Access>,
     /// What was written and is as before, and its value.
@@ -93,6 +95,13 @@ impl Walk<'_> {
         let place = self.place_name(place);
         self.accesses.push(Access { kind, place, value, succeeded });
         if self.accesses.len() == 1 {
+            self.noted_at = self.statements.last().copied();
+        }
+    }
+
+    /// The step is this statement, whatever it accesses.
+    pub(super) fn note_statement(&mut self) {
+        if self.spent && self.noted_at.is_none() {
             self.noted_at = self.statements.last().copied();
         }
     }

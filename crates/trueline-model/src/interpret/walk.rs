@@ -226,6 +226,7 @@ impl<'w> Walk<'w> {
             };
         if costs {
             self.boundary(matches!(stmt.kind, StmtKind::Await(_) | StmtKind::Lock(_)))?;
+            self.note_statement();
         }
         let loops = Loop { at: stmt.span.start, choices: self.arities.len() };
         match &stmt.kind {
@@ -239,6 +240,7 @@ impl<'w> Walk<'w> {
                     self.head(&loops, &mut rounds)?;
                     if pat {
                         self.boundary(false)?;
+                        self.note_statement();
                     }
                     if !self.truth(condition)? {
                         return Ok(Flow::Next);
@@ -276,6 +278,7 @@ impl<'w> Walk<'w> {
                     self.head(&loops, &mut rounds)?;
                     if pat {
                         self.boundary(false)?;
+                        self.note_statement();
                     }
                     if value > high {
                         break Flow::Next;
