@@ -360,7 +360,8 @@ impl<'w> Walk<'w> {
                 }
             }
             StmtKind::Assert(condition) => {
-                if !self.at_once(condition, false)? {
+                let holds = self.at_once(condition, false)?;
+                if !holds {
                     return fault("an assertion fails");
                 }
             }
