@@ -111,10 +111,19 @@ fn verify(name: &str, args: &VerifyArgs) -> Result<(String, Exit), String> {
     if let Some(why) = &found.mismatch {
         return Err(format!("{name}: a counterexample was found and not accepted: {why}"));
     }
-    if let Verdict::Unknown(reason) = &mut found.report.verdict
-        && let Some(rest) = reason.strip_prefix("cancelled")
-    {
-        *reason = format!("interrupted{rest}");
+    let undecided =
+        found.progress.iter_mut().filter_map(|(_, report)| match &mut report.progress {
+            Progress::Unknown(reason) => Some(reason),
+            Progress::Holds | Progress::Fails(_) => None,
+        });
+    let unknown = match &mut found.report.verdict {
+        Verdict::Unknown(reason) => Some(reason),
+        _ => None,
+    };
+    for reason in undecided.chain(unknown) {
+        if let Some(rest) = reason.strip_prefix("cancelled") {
+            *reason = format!("interrupted{rest}");
+        }
     }
     if let (Verdict::Unknown(reason), Some(path)) = (&mut found.report.verdict, &args.checkpoint)
         && path.exists()

@@ -45,6 +45,7 @@ fn a_counterexample_is_drawn_in_lanes() {
           4                            | 28: atomic if top == H || |
                                        | bug == 1 {                |
                                        | H is 1                    |
+                                       | H stays 1                 |
                                        | -> 1                      |
              specification: nothing explains -> 1; possible: -> 2
 
@@ -246,7 +247,7 @@ op push(v: 1..2) {
   loop {
     t = Top
     n.next = t
-    if cas(Top, t, n) { return }
+    skip; if cas(Top, t, n) { return }
   }
 }
 op pop() -> (1..2)? {
@@ -264,6 +265,8 @@ client { role pusher 1 { push(1) }; role popper 2 { pop }; ops 1; heap 3 gc }
     let run = f.run("verify stack.tl --ascii --width 120 --threads 1");
     assert_eq!(run.code, 1, "{}{}", run.stdout, run.stderr);
     for told in [
+        // Its own statement, of two on the line.
+        "9: if cas(Top, t, n) {",
         "7: t = Top",
         "Top is null",
         "cas succeeds",

@@ -2,8 +2,9 @@
 //!
 //! A model has two small shared variables, perhaps an owner, and two operations of a few random statements. Its
 //! specification is the same operations, each done at once: whether the object is linearizable depends on how
-//! its steps interleave, and many are not. [`varied`] models also have loops of local steps and of choices, loops that try again, locks that are taken in
-//! any order, and nodes that are freed, some of them too early. The same seed gives the same text.
+//! its steps interleave, and many are not. [`varied`] models also have loops of local steps and of choices, one within another, loops that try again, locks that are taken in
+//! any order and kept, nodes that are freed, some of them too early, guards on what the process knows, assertions, arrays and records whose parts are read and written in one
+//! statement. The same seed gives the same text.
 
 use std::fmt::Write;
 
@@ -30,12 +31,21 @@ fn write(seed: u64, varied: bool) -> String {
         loops: false,
         locks: false,
         nodes: false,
+        parts: false,
+        guards: false,
+        faults: false,
     };
     if varied {
         shape.loops = dice.below(2) == 0;
         shape.locks = dice.below(3) == 0;
         shape.nodes = dice.below(3) == 0;
+        shape.parts = dice.below(3) == 0;
+        shape.guards = dice.below(4) == 0;
+        shape.faults = dice.below(8) == 0;
     }
+    let collected = shape.nodes && dice.below(4) == 0;
+    let apart = varied && dice.below(6) == 0;
+    let only = shape.guards && dice.below(3) == 0;
     let bodies: Vec<Vec<Statement>> = (0..2)
         .map(|_| {
             let length = if operations == 2 || processes == 3 { 2 } else { 3 };
@@ -47,36 +57,53 @@ fn write(seed: u64, varied: bool) -> String {
             body
         })
         .collect();
+    let (arrays, record) = match shape.parts {
+        true => (", A: [0..2; 2] = [1; 2]", ", q: P"),
+        false => ("", ""),
+    };
+    let halves = if shape.parts { ", u: 0..2, v: 0..2" } else { "" };
     let mut out = String::from("object Random\n\n");
     let owner = if shape.owner { ", o: pid" } else { "" };
     let locks = if shape.locks { ", l: lock, m: lock" } else { "" };
     if shape.nodes {
         out.push_str("node N { v: 0..2 }\n");
     }
+    if shape.parts {
+        out.push_str("record P { a: 0..2; b: 0..2 }\n");
+    }
     let nodes = if shape.nodes { ", p: N" } else { "" };
-    let _ = writeln!(out, "shared x: 0..2, y: 0..2{owner}{locks}{nodes}\n");
+    let _ = writeln!(out, "shared x: 0..2, y: 0..2{owner}{locks}{nodes}{arrays}\n");
     for (name, body) in ["f", "g"].iter().zip(&bodies) {
         let argument = if *name == "f" { "" } else { "a: 0..1" };
         let node = if shape.nodes { ", n: N" } else { "" };
-        let _ = writeln!(out, "op {name}({argument}) -> 0..2 {{\n  local r: 0..2, s: 0..2{node}");
-        body.iter().for_each(|s| write_statement(&mut out, s, 1, *name == "g", false));
+        let locals = format!("r: 0..2, s: 0..2{node}{record}");
+        let _ = writeln!(out, "op {name}({argument}) -> 0..2 {{\n  local {locals}");
+        if only && *name == "g" {
+            out.push_str("  await a == 1\n");
+        }
+        let mut text = String::new();
+        body.iter().for_each(|s| write_statement(&mut text, s, 1, *name == "g", false));
+        // Where garbage is collected a node is forgotten rather than freed.
+        out.push_str(&if collected { text.replace("free(n)", "n = null") } else { text });
         out.push_str("  return r\n}\n\n");
     }
     // What the node holds, and one; 0 where there is none.
     let held = if shape.nodes { ", q: 0..3" } else { "" };
-    let _ = writeln!(out, "spec {{\n  state x: 0..2, y: 0..2{owner}{held}");
+    let _ = writeln!(out, "spec {{\n  state x: 0..2, y: 0..2{owner}{held}{arrays}");
     for (name, body) in ["f", "g"].iter().zip(&bodies) {
         let argument = if *name == "f" { "" } else { "a" };
-        let _ = writeln!(out, "  {name}({argument}) {{\n    local r: 0..2, s: 0..2");
+        let _ = writeln!(out, "  {name}({argument}) {{\n    local r: 0..2, s: 0..2{halves}");
         body.iter().for_each(|s| write_statement(&mut out, s, 2, *name == "g", true));
         out.push_str("    return r\n  }\n");
     }
     let heap = match (shape.nodes, dice.below(4)) {
         (false, _) => "",
+        (true, _) if collected => "; heap 9 gc",
         (true, 0) => "; heap 9 recycle",
         (true, _) => "; heap 9 reuse",
     };
-    let _ = writeln!(out, "}}\n\nclient {{ procs {processes}; ops {operations}{heap} }}");
+    let apart = if apart { " asymmetric" } else { "" };
+    let _ = writeln!(out, "}}\n\nclient {{ procs {processes}{apart}; ops {operations}{heap} }}");
     out
 }
 
@@ -88,6 +115,12 @@ struct Shape {
     loops: bool,
     locks: bool,
     nodes: bool,
+    /// An array, and a record of the operation's.
+    parts: bool,
+    /// Guards on what the process knows.
+    guards: bool,
+    /// Assertions, cells and nodes that are not there.
+    faults: bool,
 }
 
 enum Statement {
@@ -116,6 +149,26 @@ enum Statement {
     Take(&'static str),
     /// Frees the node and leaves it where it is.
     FreeTooEarly,
+    /// Reads the node after it has freed it.
+    ReadTooLate(&'static str),
+    /// Chooses in a loop whether to go round another one.
+    WanderWithin(&'static str),
+    /// Takes a lock and keeps it, also behind the end of the operation.
+    Keep(&'static str),
+    /// The old value of a cell takes the place of the cell's number.
+    Follow(&'static str),
+    /// Writes to a cell whose number the same statement changes.
+    Entangle(&'static str),
+    /// Exchanges the parts of a record.
+    Exchange(&'static str),
+    /// Declares an array in a loop, which is a new one in every round.
+    Redeclare(&'static str),
+    /// Waits for what the process knows and, if there is one, a shared variable.
+    Guard(&'static str, u64, Option<&'static str>),
+    /// Expects what may not be so.
+    Assert(&'static str, u64),
+    /// Reads a cell that may not exist.
+    Beyond(&'static str),
 }
 
 enum Operand {
@@ -159,11 +212,36 @@ fn statement(dice: &mut Rng, shape: &Shape, depth: u32) -> Statement {
             _ => Statement::Retry(pick(dice, &shared), pick(dice, &locals), operand(dice)),
         };
     }
+    if shape.loops && depth > 0 && dice.below(12) == 0 {
+        return Statement::WanderWithin(pick(dice, &locals));
+    }
+    if shape.parts && dice.below(4) == 0 {
+        return match dice.below(if shape.faults { 6 } else { 4 }) {
+            0 => Statement::Follow(pick(dice, &locals)),
+            1 => Statement::Entangle(pick(dice, &locals)),
+            2 => Statement::Exchange(pick(dice, &locals)),
+            // A `for` cannot stand inside `atomic`.
+            3 if shape.loops => Statement::Redeclare(pick(dice, &locals)),
+            3 => Statement::Follow(pick(dice, &locals)),
+            _ => Statement::Beyond(pick(dice, &locals)),
+        };
+    }
+    if shape.guards && depth > 0 && dice.below(5) == 0 {
+        let shared = [None, Some(pick(dice, &shared))];
+        return Statement::Guard(pick(dice, &locals), dice.below(3), shared[dice.index(2)]);
+    }
+    if shape.faults && dice.below(6) == 0 {
+        return Statement::Assert(pick(dice, &shared), dice.below(3));
+    }
+    if shape.locks && depth > 0 && dice.below(24) == 0 {
+        return Statement::Keep(pick(dice, &["l", "m"]));
+    }
     if shape.locks && depth > 0 && dice.below(3) == 0 {
         return Statement::Locked(pick(dice, &["l", "m"]), block(dice));
     }
     if shape.nodes && dice.below(3) == 0 {
-        return match dice.below(7) {
+        return match dice.below(8) {
+            7 => Statement::ReadTooLate(pick(dice, &locals)),
             0 | 1 => Statement::Push(operand(dice)),
             2 | 3 => Statement::Peek(pick(dice, &locals)),
             4 | 5 => Statement::Take(pick(dice, &locals)),
@@ -278,10 +356,57 @@ fn write_statement(out: &mut String, statement: &Statement, depth: usize, arg: b
                 format!("n = swap(p, null)\n{margin}if n != null {{ {local} = n.v; free(n) }}")
             }
         }),
+        Statement::ReadTooLate(local) => line(match spec {
+            true => format!("if q > 0 {{ {local} = q - 1; q = 0 }}"),
+            false => {
+                let text = "n = swap(p, null)\n";
+                format!(
+                    "{text}{margin}if n != null {{ free(n)\n{margin}  if n != null {{ {local} = n.v }} }}"
+                )
+            }
+        }),
         Statement::FreeTooEarly => line(match spec {
             true => "if true { local t: 0..2 = x; x = t }".to_string(),
             false => format!("n = p\n{margin}if n != null {{ free(n) }}"),
         }),
+        Statement::WanderWithin(local) => {
+            let word = if spec { "while true" } else { "loop" };
+            let inner = format!("either {{ break }} or {{ {local} = ({local} + 1) % 3 }}");
+            line(format!("{word} {{ either {{ break }} or {{ {word} {{ {inner} }} }} }}"));
+        }
+        Statement::Keep(_) if spec => line("r = r % 3".to_string()),
+        Statement::Keep(lock) => line(format!("lock({lock})")),
+        Statement::Follow(local) => line(match spec {
+            true => format!(
+                "if true {{ local t: 0..2 = A[{local} % 2]; A[{local} % 2] = 2; {local} = t }}"
+            ),
+            false => format!("{local} = swap(A[{local} % 2], 2)"),
+        }),
+        Statement::Entangle(local) => line(match spec {
+            true => {
+                let old = "local i: 0..1 = x % 2; local t: 0..2 = x";
+                format!("if true {{ {old}; x = {local}; A[i] = (t + 1) % 3 }}")
+            }
+            false => format!("A[x % 2] = (swap(x, {local}) + 1) % 3"),
+        }),
+        Statement::Exchange(local) => line(match spec {
+            true => format!("if true {{ local t: 0..2 = u; u = (v + 1) % 3; v = t; {local} = v }}"),
+            false => format!("q = P{{a: (q.b + 1) % 3, b: q.a}}\n{margin}{local} = q.b"),
+        }),
+        Statement::Redeclare(local) => line(match spec {
+            true => format!("{local} = {local} % 3"),
+            false => {
+                let add = format!("{local} = ({local} + z[1]) % 3");
+                format!("for i in 0..1 {{ local z: [0..2; 2]; {add}; z[1] = 1 }}")
+            }
+        }),
+        Statement::Guard(local, value, None) => line(format!("await {local} != {value}")),
+        Statement::Guard(local, value, Some(shared)) => {
+            line(format!("await {local} != {value} || {shared} == {value}"));
+        }
+        Statement::Assert(..) if spec => line("r = r % 3".to_string()),
+        Statement::Assert(shared, value) => line(format!("assert {shared} != {value}")),
+        Statement::Beyond(local) => line(format!("{local} = A[{local}]")),
         Statement::Own => line("o = me".to_string()),
         Statement::Wait(shared, value) => line(format!("await {shared} != {value}")),
         Statement::Atomic(block) => {

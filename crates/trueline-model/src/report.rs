@@ -420,7 +420,10 @@ fn cell(program: &Program, step: &TraceStep, note: Option<&Note>) -> Vec<String>
         }
     }
     match (note, step.location) {
-        (Some(note), _) if note.line > 0 => rows.push(format!("{}: {}", note.line, note.text)),
+        (Some(note), _) if note.line > 0 => {
+            let comes = if note.arrives { "comes to " } else { "" };
+            rows.push(format!("{comes}{}: {}", note.line, note.text));
+        }
         (_, Some(location)) => {
             let location = &program.locations[location];
             rows.push(format!("{}: {}", location.line, location.text));
@@ -454,15 +457,16 @@ fn seen(note: &Note) -> Vec<String> {
     let told = note.accesses.iter().filter_map(|access| {
         let (kind, place, value) = (access.kind, &access.place, &access.value);
         match (kind, access.succeeded) {
-            ("cas", Some(true)) | ("sc" | "vl", Some(true)) => Some(format!("{kind} succeeds")),
+            ("cas" | "sc", Some(true)) => Some(format!("{kind} succeeds")),
+            ("vl", Some(true)) => Some(format!("vl of {place} succeeds")),
             ("cas", Some(false)) => Some(format!("cas fails: {place} is {value}")),
-            ("sc" | "vl", Some(false)) => Some(format!("{kind} fails")),
+            ("sc" | "vl", Some(false)) => Some(format!("{kind} of {place} fails")),
             ("reads" | "ll", _) => Some(format!("{place} is {value}")),
             ("swap" | "fetch_add", _) => Some(format!("{place} was {value}")),
             _ => None,
         }
     });
-    told.collect()
+    told.chain(note.kept.iter().map(|(place, value)| format!("{place} stays {value}"))).collect()
 }
 
 /// `H=1 B[2]=0`: the shared cells that a step changed.

@@ -197,6 +197,136 @@ fn reading_and_writing_a_freed_node_is_told() {
     expect(&source("reuse", "free(n)"), Some("a node is freed twice"));
 }
 
+/// One process runs the body once, on `x` and cells that are 0, and returns `r`.
+fn once(body: &str, result: u32) -> String {
+    format!(
+        "object S\nrecord P {{ a: 0..2; b: 0..2 }}\nnode N {{ v: 0..2; next: N }}\n\
+         shared x: 0..2, y: 0..2, A: [0..2; 3], B: [[0..2; 3]; 3], R: P\nlocal w: 0..2, V: [0..2; 3]\n\
+         op f() -> 0..2 {{\n  local r: 0..2\n  {body}\n  return r\n}}\n\
+         spec {{ f() {{ return {result} }} }}\nclient {{ procs 1; ops 1; heap 4 gc }}"
+    )
+}
+
+/// The body returns this, and nothing else; so it does as one step, where it can be one.
+#[track_caller]
+fn returns(body: &str, result: u32) {
+    expect(&once(body, result), None);
+    expect(&once(body, (result + 1) % 3), Some("not linearizable"));
+    if !["for ", "local ", "loop "].iter().any(|word| body.contains(word)) {
+        expect(&once(&format!("atomic {{ {body} }}"), result), None);
+    }
+}
+
+#[test]
+fn an_old_value_that_replaces_the_index_is_stored_after_the_cell_is_written() {
+    returns("r = 1; r = swap(A[r], 2); r = A[1]", 2);
+    returns("A[0] = 1; r = fetch_add(A[r], 1); r = A[0]", 2);
+    returns("A[0] = 1; r = ll(A[r]); if sc(A[0], 2) { r = A[0] }", 2);
+    returns("A[0] = 1; r = ll(A[r]); if vl(A[1]) { r = 2 } else { r = 0 }", 0);
+    returns("w = 1; A[1] = 2; w = swap(A[w], 0); r = A[1]", 0);
+    returns("V[1] = 1; V[V[1]] = swap(A[V[1]], 2); r = A[1]", 2);
+    let list = "local n: N = new N{v: 1}\nn = new N{v: 2, next: n}\nlocal m: N = n\nn = swap(n.next, null)\n";
+    returns(&format!("{list}assert n.v == 1\nif m.next == null {{ r = 2 }}"), 2);
+}
+
+#[test]
+fn the_parts_of_a_record_are_assigned_at_once() {
+    returns("local q: P = P{a: 1, b: 2}; q = P{a: q.b, b: q.a}; r = q.b", 1);
+    returns("R = P{a: 1, b: 2}; R = P{a: R.b, b: R.a}; r = R.b", 1);
+    returns("local q: P = P{a: 1, b: 2}; q = r == 0 ? P{a: q.b, b: q.a} : q; r = q.b", 1);
+}
+
+#[test]
+fn what_is_not_chosen_is_not_done() {
+    for branch in ["swap(x, 1)", "fetch_add(x, 1)", "ll(x)", "choose(0, 1)", "choose(1, 1)"] {
+        for body in [format!("r == 1 ? {branch} : 2"), format!("r == 0 ? 2 : {branch}")] {
+            let error = Model::parse(&once(&format!("r = {body}"), 0)).map(drop);
+            let error = error.expect_err(&body);
+            assert_eq!(error.message(), "what stands behind `?` changes nothing");
+        }
+    }
+    returns("r = cas(x, 0, 1) ? x : 2", 1);
+    returns("if r == 1 && cas(x, 0, 1) { r = 1 } else { r = x }", 0);
+}
+
+#[test]
+fn the_parts_of_a_statement_are_computed_from_left_to_right() {
+    returns("A[x] = fetch_add(x, 1) + 1; r = A[0]", 1);
+    returns("A[x] = swap(x, 2) + 1; r = A[0]", 1);
+    returns("B[x][fetch_add(x, 1)] = 2; r = B[0][0]", 2);
+    returns("if cas(x, y, fetch_add(y, 1)) { r = 1 } else { r = 2 }", 1);
+    returns("if cas(A[x], 0, fetch_add(x, 1) + 2) { r = A[0] }", 2);
+    returns("r = swap(A[x], fetch_add(x, 1) + 1); r = A[0]", 1);
+    returns("local q: P = P{a: x, b: fetch_add(x, 1)}; r = q.a", 0);
+    returns("for i in x..fetch_add(x, 1) + 1 { r = r + 1 }", 2);
+}
+
+#[test]
+fn an_array_is_new_in_every_round_of_a_loop() {
+    returns("for i in 0..1 { local z: [0..2; 2]; r = r + z[1]; z[1] = 1 }", 0);
+    returns("for i in 0..1 { local z: [P; 2]; r = r + z[1].b; z[1].b = 1 }", 0);
+    let round = "local z: [0..2; 2]; r = r + z[1]; z[1] = 1; k = k + 1";
+    returns(&format!("local k: 0..2; atomic {{ while k < 2 {{ {round} }} }}"), 0);
+}
+
+/// A guard and an assertion are a step even if they need not read; `?:` and `||` read nothing that they do not need.
+#[test]
+fn a_violation_behind_a_condition_that_need_not_read_is_told() {
+    for body in [
+        "local s: 0..1, r: 0..1\nr = A; await s != 1 || A == 1; A = 1; return r",
+        "local s: 0..1, r: 0..1\nr = A; assert s != 1 || A == 1; A = 1; return r",
+        "local s: 0..1, r: 0..1\nr = A; s = s == 1 ? A : 0; A = 1; return r",
+        "local s: 0..1, r: 0..1, b: bool\nr = A; b = s == 1 && A == 1; A = 1; return r",
+    ] {
+        expect(&alone(body, "return 1"), Some("not linearizable"));
+    }
+    // Reading and writing are two steps, and another reads in between.
+    let body = "local r: 0..1\nr = A == 0 ? A : 1; A = 1; return r";
+    expect(&alone(body, "return choose(0, 1)"), None);
+    returns("local s: 0..2; s = 1; r = s == 1 ? A[x] + 1 : B[x][y]", 1);
+    returns("local q: [P; 2]; q[1].a = 1; await q[1].a == 1; r = q[1].a", 1);
+}
+
+#[test]
+fn an_assertion_changes_nothing() {
+    let error = Model::parse(&once("assert cas(x, 0, 1)", 0)).map(drop).unwrap_err();
+    assert_eq!(error.message(), "an assertion changes nothing");
+}
+
+/// A place that is another one once a part of it is written is refused.
+#[test]
+fn what_is_written_is_not_where_it_goes() {
+    let body = "local z: [P; 3]; z[z[0].a] = P{a: 1, b: 2}; r = z[0].b";
+    let error = Model::parse(&once(body, 0)).map(drop).expect_err(body);
+    assert_eq!(error.message(), "what is written here is also where it goes");
+}
+
+/// Calls are steps of their own under PAT's semantics: what must not be called is not called there either.
+#[test]
+fn a_guard_at_the_beginning_says_when_an_operation_may_be_called() {
+    let source = |body: &str| {
+        format!(
+            "object G\nshared X: 0..1\nlocal held: bool\nop f(a: 0..1) -> 0..1 {{ {body} }}\nop g() {{ await held; held = false; X = 0 }}\n\
+             spec {{ f(a) {{ return 0 }}\ng() {{ return }} }}\nclient {{ procs 2; ops 2 }}"
+        )
+    };
+    expect(&source("await !held; await a == 1; held = true; return X"), None);
+    expect(&source("local b: 0..1 = a\nawait b == 1; return X"), None);
+    expect(&source("when points { await a == 0 } else { await a == 1 } return X"), None);
+    // What was chosen or computed has happened, and who waits for it waits within the operation.
+    let chosen = "local b: 0..1\nb = choose(0, 1); await b == 1; return X";
+    expect(&source(chosen), Some("deadlock"));
+    expect(&source("a = 1 - a; await a == 1; return X"), Some("deadlock"));
+    for name in ["ticket-lock", "snzi", "striped-counter"] {
+        let model = parse(library::find(name).unwrap().source);
+        for semantics in BOTH {
+            let program = compile(&model, semantics);
+            let verdict = verify(&program, &Options::default(), &Budget::unlimited()).verdict;
+            assert!(matches!(verdict, Verdict::Verified), "{name} {semantics:?}: {verdict:?}");
+        }
+    }
+}
+
 /// The second search, which looks for a shorter run, stops after a number of states that is fixed.
 #[test]
 fn a_violation_is_told_before_all_shorter_runs_are_seen() {
@@ -283,4 +413,33 @@ fn notes_say_what_each_step_did() {
         ]
     );
     assert_eq!(found.trace.steps.last().unwrap().possible, [[0]]);
+}
+
+/// Of several statements on a line the one that ran is told, and what was written though nothing changed.
+#[test]
+fn a_step_tells_its_own_statement_of_the_line_and_the_cell_that_it_wrote() {
+    let source = "object N\nshared A: [0..1; 2], L: lock\nop f() -> 0..1 { local i: 0..1; i = 1; lock(L); A[i] = 0; unlock(L); return A[0] }\n\
+                  spec { f() { return 1 } }\nclient { procs 1; ops 1 }";
+    let model = parse(source);
+    let program = compile(&model, Semantics::Default);
+    let report = verify(&program, &Options::default(), &Budget::unlimited());
+    let Verdict::Violation(found) = &report.verdict else { panic!("{:?}", report.verdict) };
+    let budget = Budget::unlimited();
+    let notes = explain(&model, Semantics::Default, &program, found, &budget).unwrap();
+    let told: Vec<(u32, &str)> = notes.iter().map(|note| (note.line, &*note.text)).collect();
+    let statements = ["lock(L)", "A[i] = 0", "unlock(L)", "return A[0]"];
+    let expected: Vec<(u32, &str)> = statements.into_iter().map(|text| (3, text)).collect();
+    assert!(told.ends_with(&expected), "{told:?}");
+    let kept: Vec<_> = notes.iter().flat_map(|note| note.kept.clone()).collect();
+    assert_eq!(kept, [("A[1]".to_string(), "0".to_string())]);
+    // The call comes to the lock, which is taken in the step after it.
+    assert_eq!(notes.iter().map(|note| note.arrives).collect::<Vec<_>>()[..2], [true, false]);
+    // Where each statement is a step, a step that accesses nothing tells its own line too.
+    let program = compile(&model, Semantics::Pat);
+    let report = verify(&program, &Options::default(), &Budget::unlimited());
+    let Verdict::Violation(found) = &report.verdict else { panic!("{:?}", report.verdict) };
+    let notes = explain(&model, Semantics::Pat, &program, found, &budget).unwrap();
+    let told: Vec<&str> = notes.iter().map(|note| &*note.text).collect();
+    assert_eq!(told[..3], ["i = 1", "i = 1", "lock(L)"]);
+    assert_eq!((notes[0].arrives, notes[1].arrives), (true, false));
 }

@@ -18,7 +18,10 @@ pub use naive::{Naive, NaiveProgress, progress_naively, search_naively, stuck_na
 pub use notes::{Access, Note};
 pub use replay::{Rejected, explain, follow, replay};
 
+use std::fmt::Write;
+
 use crate::engine::Event;
+use crate::language::Span;
 use crate::language::ast::{Block, Stmt, StmtKind};
 use crate::language::types::{Ty, Types};
 use crate::language::{Model, Semantics};
@@ -62,13 +65,22 @@ impl PartialEq for Process {
 impl Eq for Process {}
 
 impl Configuration {
-    /// A slow but certain name for the state.
+    /// A certain name for the state. Types are the same in all states, and left out.
     fn name(&self) -> String {
-        let points = self.processes.iter().map(|p| {
-            let running = p.running.as_ref().map(|r| (r.call, &r.point));
-            (p.finished, running)
-        });
-        format!("{:?} {:?}", self.world, points.collect::<Vec<_>>())
+        let mut out = String::new();
+        let World { shared, heap, links, own } = &self.world;
+        for (_, _, value) in shared.iter().chain(own.iter().flatten()) {
+            let _ = write!(out, "{value:?} ");
+        }
+        let _ = write!(out, "{heap:?} {links:?}");
+        for process in &self.processes {
+            let _ = write!(out, "|{} ", process.finished);
+            if let Some(running) = &process.running {
+                let _ = write!(out, "{} ", running.call);
+                running.point.write_name(&mut out);
+            }
+        }
+        out
     }
 }
 
@@ -87,7 +99,9 @@ struct Failed {
 
 /// What a step accessed, and where in the text it did so first.
 struct Done {
-    at: Option<u32>,
+    at: Option<Span>,
+    /// It was called, and comes to this place without having done anything there.
+    arrives: bool,
     accesses: Vec<Access>,
 }
 
@@ -188,7 +202,9 @@ impl<'m> Interpreter<'m> {
                 others = walk.other_choices();
                 known |= outcome == Err(Stop::Known);
                 ended |= outcome != Err(Stop::Known);
+                let arrives = calling && walk.noted_at.is_none() && outcome == Err(Stop::Suspended);
                 let done = Done {
+                    arrives,
                     at: walk.noted_at.or_else(|| walk.statements.last().copied()),
                     accesses: std::mem::take(&mut walk.accesses),
                 };

@@ -7,6 +7,7 @@
 use super::Configuration;
 use super::value::{Part, Value};
 use super::walk::{Place, Root, Walk};
+use crate::language::Span;
 use crate::language::types::{Ty, Types};
 
 /// An access to shared memory.
@@ -27,10 +28,14 @@ pub struct Access {
 pub struct Note {
     /// The line of its first access, or where it began if it has none.
     pub line: u32,
-    /// The text of the line.
+    /// The text of its statement, up to the end of the line.
     pub text: String,
+    /// It comes to this line with the call, and has done nothing there.
+    pub arrives: bool,
     /// Its accesses, in order.
     pub accesses: Vec<Access>,
+    /// What was written and is as before, and its value.
+    pub kept: Vec<(String, String)>,
     /// Cells of shared variables that changed, and their new values.
     pub shared: Vec<(String, String)>,
     /// Fields of nodes that changed or are new; `freed` for a node that was given back.
@@ -94,6 +99,13 @@ impl Walk<'_> {
         }
     }
 
+    /// The step is this statement, whatever it accesses.
+    pub(super) fn note_statement(&mut self) {
+        if self.spent && self.noted_at.is_none() {
+            self.noted_at = self.statements.last().copied();
+        }
+    }
+
     /// Whether the last access did what it was to do.
     pub(super) fn mark_success(&mut self, succeeded: bool) {
         if let Some(last) = self.accesses.last_mut() {
@@ -126,7 +138,7 @@ pub(super) fn note(
     source: &str,
     process: usize,
     (before, after): (&Configuration, Option<&Configuration>),
-    (at, accesses): (Option<u32>, Vec<Access>),
+    (at, accesses): (Option<Span>, Vec<Access>),
 ) -> Note {
     let (line, text) = at.map_or((0, String::new()), |at| line_of(source, at));
     let mut note = Note { line, text, accesses, ..Note::default() };
@@ -166,6 +178,16 @@ pub(super) fn note(
             differences(types, &ty, &name, old, &value, &mut note.locals);
         }
     }
+    let changed = |place: &str| {
+        let mut names = note.shared.iter().chain(&note.heap).map(|(name, _)| name);
+        names.any(|name| {
+            let rest = name.strip_prefix(place);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        })
+    };
+    let writes = note.accesses.iter().filter(|access| access.kind == "writes");
+    let kept = writes.filter(|access| !changed(&access.place));
+    note.kept = kept.map(|access| (access.place.clone(), access.value.clone())).collect();
     note
 }
 
@@ -197,10 +219,15 @@ fn differences(
     }
 }
 
-/// The number and the text of the line that holds this byte.
-pub(super) fn line_of(source: &str, at: u32) -> (u32, String) {
-    let at = (at as usize).min(source.len());
-    let line = source.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count();
-    let text = source.lines().nth(line).unwrap_or("").trim();
-    (line as u32 + 1, text.to_string())
+/// The line on which a statement begins, and its text there: a line may hold several.
+fn line_of(source: &str, at: Span) -> (u32, String) {
+    let (line, _) = at.line_column(source);
+    // The first word of `atomic if` stands before the statement that has the accesses.
+    let before = source.get(..at.start as usize).unwrap_or("").trim_end();
+    let start = match before.ends_with("atomic") {
+        true => before.len() - "atomic".len(),
+        false => at.start as usize,
+    };
+    let text = source.get(start..at.end as usize).unwrap_or("");
+    (line as u32, text.lines().next().unwrap_or("").trim().to_string())
 }

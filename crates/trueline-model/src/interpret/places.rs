@@ -12,11 +12,8 @@ impl Walk<'_> {
                 !self.scope.iter().any(|(n, ..)| n == name)
                     && self.world.shared.iter().any(|(n, ..)| n == name)
             }
-            ExprKind::Field(base, _) => match &base.kind {
-                ExprKind::Name(name) => {
-                    let local = self.scope.iter().chain(&self.own).rev().find(|(n, ..)| n == name);
-                    !matches!(local, Some((_, Ty::Record(_), _)))
-                }
+            ExprKind::Field(base, _) => match self.type_of_own(base) {
+                Some(Ty::Record(_)) => self.touches(base),
                 _ => true,
             },
             ExprKind::Call(name, args) => {
@@ -31,6 +28,28 @@ impl Walk<'_> {
             ExprKind::Conditional(a, b, c) => self.touches(a) || self.touches(b) || self.touches(c),
             ExprKind::Record(_, fields) => fields.iter().any(|(_, e)| self.touches(e)),
             _ => false,
+        }
+    }
+
+    /// The type of a variable of the process, or of a part of one.
+    fn type_of_own(&self, expr: &Expr) -> Option<Ty> {
+        match &expr.kind {
+            ExprKind::Name(name) => {
+                let mut known = self.own.iter().chain(&self.scope).rev();
+                known.find(|(n, ..)| n == name).map(|(_, ty, _)| ty.clone())
+            }
+            ExprKind::Index(base, _) => match self.type_of_own(base)? {
+                Ty::Array { of, .. } => Some(*of),
+                _ => None,
+            },
+            ExprKind::Field(base, field) => match self.type_of_own(base)? {
+                Ty::Record(record) => {
+                    let fields = &self.rules.types.records[record].fields;
+                    fields.iter().find(|(name, _)| *name == field.text).map(|(_, ty)| ty.clone())
+                }
+                _ => None,
+            },
+            _ => None,
         }
     }
 

@@ -113,7 +113,8 @@ fn run(
             budget.spend(1).map_err(Rejected::Spent)?;
             let note = |to: Option<&Configuration>, done: super::Done| {
                 let (at, states) = ((done.at, done.accesses), (from, to));
-                notes::note(&types, model.source(), step.process, states, at)
+                let note = notes::note(&types, model.source(), step.process, states, at);
+                Note { arrives: done.arrives, ..note }
             };
             let (taken, faults) = interpreter.steps(from, step.process);
             for fault in faults {

@@ -5,11 +5,13 @@
 //! once, so that there are no more walks than states.
 
 use std::collections::HashMap;
+use std::fmt::Write;
 
 use super::value::Value;
 use super::walk::{Stop, Walk, Walked, fault};
 use crate::language::Semantics;
-use crate::language::ast::Expr;
+use crate::language::Span;
+use crate::language::ast::{Expr, Stmt, StmtKind};
 use crate::language::types::Ty;
 use crate::program::MOST_ROUNDS;
 
@@ -25,7 +27,7 @@ pub(crate) enum Entry {
 /// Where a process stands within its operation, and all that it knows: what it does next depends on nothing else of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Point {
-    statements: Vec<u32>,
+    statements: Vec<Span>,
     scope: Vec<(String, Ty, Value)>,
     own: Vec<(String, Ty, Value)>,
     /// What the statement that it is within has given so far.
@@ -33,6 +35,17 @@ pub(crate) struct Point {
 }
 
 impl Point {
+    /// Says where it is without the types of what is known.
+    pub(super) fn write_name(&self, out: &mut String) {
+        for statement in &self.statements {
+            let _ = write!(out, "{},", statement.start);
+        }
+        for (name, _, value) in self.scope.iter().chain(&self.own) {
+            let _ = write!(out, "{name}={value:?} ");
+        }
+        let _ = write!(out, "{:?}", self.begun);
+    }
+
     /// What the process knows, by name.
     pub(super) fn variables(&self) -> Vec<(String, Ty, Value)> {
         self.own.iter().chain(&self.scope).cloned().collect()
@@ -110,7 +123,6 @@ impl Walk<'_> {
             self.heads = 0;
             return Ok(value.clone());
         }
-        let counts = counts && self.whole != Some(true);
         if counts && !self.sequential {
             if self.spent {
                 return Err(Stop::Suspended);
@@ -121,9 +133,6 @@ impl Walk<'_> {
             }
             self.spent = true;
             self.begin();
-        }
-        if self.whole == Some(false) {
-            self.whole = Some(true);
         }
         let value = perform(self)?;
         self.chosen |= !counts;
@@ -209,21 +218,43 @@ impl Walk<'_> {
         }
     }
 
-    /// A condition that is looked at as a whole, and may wait.
-    pub(super) fn guard(&mut self, condition: &Expr) -> Walked<bool> {
-        let new = self.fine() && self.at == self.log.len();
-        // What has happened in this step stays so, even if this waits for ever. The call may end before the guard, and be a step
-        // of its own, but for a guard on what the process knows: that keeps it from being called. A choice ends before any guard.
-        let may_stop = if self.calling { self.touches(condition) } else { self.chosen };
-        if new && (self.spent || may_stop && self.choice(2) == 0) {
-            return Err(Stop::Suspended);
+    /// Whether the statement is a guard that says when the operation may be called: it looks at what the process knows, and nothing but
+    /// declarations and other such guards comes before.
+    pub(super) fn says_when_to_call(&mut self, stmt: &Stmt) -> bool {
+        let begins = self.begins;
+        self.begins &= match &stmt.kind {
+            StmtKind::Local(variables) => {
+                !variables.iter().filter_map(|v| v.init.as_ref()).any(|init| self.costs(init))
+            }
+            StmtKind::When(..) => true,
+            StmtKind::Await(condition) => !self.touches(condition),
+            _ => false,
+        };
+        begins && self.begins && matches!(stmt.kind, StmtKind::Await(_))
+    }
+
+    /// A condition that is looked at as a whole: where it may read shared memory that is a step, whatever it reads.
+    pub(super) fn at_once(&mut self, condition: &Expr, guard: bool) -> Walked<bool> {
+        if !self.fine() || !self.touches(condition) {
+            return self.truth(condition);
         }
-        if new {
+        self.boundary(guard)?;
+        self.free += 1;
+        let holds = self.truth(condition);
+        self.free -= 1;
+        holds
+    }
+
+    /// A condition that may wait.
+    pub(super) fn guard(&mut self, condition: &Expr) -> Walked<bool> {
+        if self.fine() && !self.touches(condition) && self.at == self.log.len() {
+            // What has happened in this step stays so, even if this waits for ever. The call may end before the guard, and be a
+            // step of its own. A choice ends before any guard.
+            if self.spent || (self.calling || self.chosen) && self.choice(2) == 0 {
+                return Err(Stop::Suspended);
+            }
             self.begin();
         }
-        self.whole = Some(false);
-        let holds = self.truth(condition);
-        self.whole = None;
-        holds
+        self.at_once(condition, true)
     }
 }

@@ -14,6 +14,7 @@ use super::steps::{Entry, Loop, Rounds};
 use super::value::{Part, Value};
 use super::waits;
 use crate::language::Semantics;
+use crate::language::Span;
 use crate::language::ast::{Ast, Block, Expr, ExprKind, Stmt, StmtKind};
 use crate::language::types::{Ty, Types};
 
@@ -86,11 +87,11 @@ pub(crate) struct Walk<'w> {
     /// Heads of loops since the last entry of the log.
     pub(super) heads: u32,
     /// The statements that the walk is within, and how long the log was where the innermost one began.
-    pub(super) statements: Vec<u32>,
+    pub(super) statements: Vec<Span>,
     pub(super) mark: usize,
     /// What the step has accessed, and the statement of the first access.
     pub(crate) accesses: Vec<Access>,
-    pub(crate) noted_at: Option<u32>,
+    pub(crate) noted_at: Option<Span>,
     /// Choices to take, and how many there were at each; the first `given` of them lead to where the walk before this one led.
     pub(crate) script: Vec<usize>,
     pub(crate) arities: Vec<usize>,
@@ -102,8 +103,8 @@ pub(crate) struct Walk<'w> {
     pub(super) own: Vec<(String, Ty, Value)>,
     /// Accesses cost nothing here: inside `atomic`, or in a statement under PAT's semantics.
     pub(super) free: u32,
-    /// In a guard the first access counts for all.
-    pub(super) whole: Option<bool>,
+    /// Nothing came before but declarations and guards that say when the operation may be called.
+    pub(super) begins: bool,
     /// In a specification or the initial statements nothing is a step.
     pub(crate) sequential: bool,
 }
@@ -160,7 +161,7 @@ impl<'w> Walk<'w> {
             scope: Vec::new(),
             own,
             free: 0,
-            whole: None,
+            begins: true,
             sequential: false,
         }
     }
@@ -192,7 +193,7 @@ impl<'w> Walk<'w> {
 
     /// Under PAT's semantics the statement costs a step, and what it accesses costs no more.
     fn statement(&mut self, stmt: &Stmt) -> Walked<Flow> {
-        self.statements.push(stmt.span.start);
+        self.statements.push(stmt.span);
         self.mark = self.at;
         let flow = self.statement_within(stmt)?;
         self.statements.pop();
@@ -200,8 +201,10 @@ impl<'w> Walk<'w> {
     }
 
     fn statement_within(&mut self, stmt: &Stmt) -> Walked<Flow> {
+        let says_when = self.says_when_to_call(stmt);
         let pat = self.rules.semantics == Semantics::Pat && self.free == 0 && !self.sequential;
         let costs = pat
+            && !says_when
             && match &stmt.kind {
                 StmtKind::Local(variables) => {
                     variables.iter().any(|v| v.init.as_ref().is_some_and(|e| self.costs(e)))
@@ -223,6 +226,7 @@ impl<'w> Walk<'w> {
             };
         if costs {
             self.boundary(matches!(stmt.kind, StmtKind::Await(_) | StmtKind::Lock(_)))?;
+            self.note_statement();
         }
         let loops = Loop { at: stmt.span.start, choices: self.arities.len() };
         match &stmt.kind {
@@ -236,6 +240,7 @@ impl<'w> Walk<'w> {
                     self.head(&loops, &mut rounds)?;
                     if pat {
                         self.boundary(false)?;
+                        self.note_statement();
                     }
                     if !self.truth(condition)? {
                         return Ok(Flow::Next);
@@ -273,6 +278,7 @@ impl<'w> Walk<'w> {
                     self.head(&loops, &mut rounds)?;
                     if pat {
                         self.boundary(false)?;
+                        self.note_statement();
                     }
                     if value > high {
                         break Flow::Next;
@@ -320,11 +326,11 @@ impl<'w> Walk<'w> {
                 }
                 Ok(Flow::Next)
             }
-            _ => self.simple(stmt).map(|()| Flow::Next),
+            _ => self.simple(stmt, says_when).map(|()| Flow::Next),
         }
     }
 
-    fn simple(&mut self, stmt: &Stmt) -> Walked<()> {
+    fn simple(&mut self, stmt: &Stmt, says_when: bool) -> Walked<()> {
         match &stmt.kind {
             StmtKind::Local(variables) => {
                 for variable in variables {
@@ -348,16 +354,14 @@ impl<'w> Walk<'w> {
                 self.value(expr)?;
             }
             StmtKind::Await(condition) => {
-                let holds = self.guard(condition)?;
+                let holds = if says_when { self.truth(condition)? } else { self.guard(condition)? };
                 if !holds {
                     return Err(Stop::Blocked);
                 }
             }
             StmtKind::Assert(condition) => {
-                self.whole = Some(false);
-                let holds = self.truth(condition);
-                self.whole = None;
-                if !holds? {
+                let holds = self.at_once(condition, false)?;
+                if !holds {
                     return fault("an assertion fails");
                 }
             }

@@ -99,6 +99,10 @@ pub(super) struct Body<'a> {
     pub(super) atomic: u32,
     /// The next node cuts, in PAT's semantics and in atomic blocks.
     pub(super) fresh: bool,
+    /// Nothing came before but declarations and guards that say when the operation may be called.
+    pub(super) begins: bool,
+    /// A part of the statement changes what a part before it reads.
+    pub(super) entangled: bool,
     pub(super) locals: Vec<Variable>,
     /// Names that are visible, the latest last.
     pub(super) scope: Vec<(String, Ty, VarId)>,
@@ -140,6 +144,8 @@ impl<'a> Body<'a> {
             span: Span::default(),
             atomic: 0,
             fresh: false,
+            begins: true,
+            entangled: false,
             locals: Vec::new(),
             scope: Vec::new(),
             temporaries: Vec::new(),
@@ -373,13 +379,15 @@ impl<'a> Body<'a> {
             }
             ExprKind::Binary(op, left, right) => self.operation(*op, left, right, expr),
             ExprKind::Conditional(condition, yes, no) => {
+                if let Some(changes) = [yes, no].into_iter().find(|branch| has_effect(branch)) {
+                    let message = "what stands behind `?` changes nothing";
+                    return Err(Diagnostic::new(changes.span, message).help("use `if`"));
+                }
+                if self.fine() && (self.touches(yes) || self.touches(no)) {
+                    return self.choice_by(condition, yes, no, expr.span);
+                }
                 let c = self.truth(condition)?;
                 let (a, b) = (self.value(yes)?, self.value(no)?);
-                if self.fine() && u8::from(c.shared) + u8::from(a.shared) + u8::from(b.shared) > 1 {
-                    let message = "this reads shared memory more than once";
-                    return Err(Diagnostic::new(expr.span, message)
-                        .help("use `if`, or read into a local variable first"));
-                }
                 let ty = self.common(&a.ty, &b.ty, expr.span)?;
                 let shared = c.shared || a.shared || b.shared;
                 let a = self.coerce(a, &ty, yes.span)?;
@@ -458,14 +466,14 @@ impl<'a> Body<'a> {
         Ok(value)
     }
 
-    fn common(&self, a: &Ty, b: &Ty, span: Span) -> Parsed<Ty> {
+    pub(super) fn common(&self, a: &Ty, b: &Ty, span: Span) -> Parsed<Ty> {
         common(self.types, a, b, span)
     }
 
     fn operation(&mut self, op: BinaryOp, left: &Expr, right: &Expr, expr: &Expr) -> Parsed<Value> {
         if matches!(op, BinaryOp::And | BinaryOp::Or) {
-            let several = self.touches(left) && self.touches(right) || has_effect(right);
-            if several && (self.fine() || has_effect(right)) {
+            // The second side is read only if needed.
+            if self.fine() && self.touches(right) || has_effect(right) {
                 let temporary = self.temporary(&program::Type::bool());
                 return self.truth_into(expr, temporary);
             }

@@ -72,6 +72,8 @@ pub(super) struct Flow {
     nodes: Vec<(Node, Span)>,
     /// Where the rounds of loops begin.
     heads: Vec<NodeIx>,
+    /// Guards that an operation begins with: they say when it may be called.
+    entries: Vec<NodeIx>,
 }
 
 /// An operation cut into steps.
@@ -97,6 +99,11 @@ impl Flow {
         let head = self.open();
         self.heads.push(head);
         head
+    }
+
+    /// The guard that comes here says when the operation may be called.
+    pub(super) fn keep_from_calling(&mut self, at: NodeIx) {
+        self.entries.push(at);
     }
 
     pub(super) fn fill(&mut self, at: NodeIx, node: Node, span: Span) {
@@ -308,7 +315,7 @@ impl<'f> Walk<'f> {
                 out.push(self.location(at));
                 break;
             }
-            done.access |= node.cuts();
+            done.access |= node.cuts() && !self.flow.entries.contains(&at);
             path.push(at);
             match node {
                 Node::Do { body, next, .. } => {
@@ -346,8 +353,9 @@ impl<'f> Walk<'f> {
     fn begins(&self, at: NodeIx, done: Done) -> Parsed<bool> {
         let node = &self.flow.nodes[at].0;
         Ok(match node {
+            _ if self.calling && self.flow.entries.contains(&at) => false,
             node if done.access => node.begins_when_spent(),
-            Node::Do { cut: false, waits: true, .. } => done.choice && !self.calling,
+            Node::Do { cut: false, waits: true, .. } => done.choice || self.calling,
             node => (done.choice || self.calling) && node.cuts() && self.flow.waits_from(at)?,
         })
     }

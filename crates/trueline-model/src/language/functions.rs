@@ -4,6 +4,7 @@ use super::ast::{BinaryOp, Expr, ExprKind, Name};
 use super::body::{Body, PlaceRef, Root, Value, binary, equal, local_place, read};
 use super::diagnostic::{Diagnostic, Span, did_you_mean};
 use super::flow::{Node, NodeIx};
+use super::order::finds_by;
 use super::parser::Parsed;
 use super::types::Ty;
 use super::typing::arithmetic;
@@ -81,12 +82,41 @@ impl Body<'_> {
         Ok(Value { ty: Ty::Bool, leaves, shared: false })
     }
 
+    /// One of two values; the other one is not read.
+    pub(super) fn choice_by(
+        &mut self,
+        condition: &Expr,
+        yes: &Expr,
+        no: &Expr,
+        span: Span,
+    ) -> Parsed<Value> {
+        let (first, second, end) = (self.flow.open(), self.flow.open(), self.flow.open());
+        self.condition(condition, first, second)?;
+        self.at = first;
+        let a = self.value(yes)?;
+        let first = std::mem::replace(&mut self.at, second);
+        let b = self.value(no)?;
+        let second = self.at;
+        let ty = self.common(&a.ty, &b.ty, span)?;
+        let result = self.destination(&ty, None);
+        for (at, value, of) in [(first, a, yes), (second, b, no)] {
+            self.at = at;
+            let shared = value.shared;
+            let leaves = self.coerce(value, &ty, of.span)?;
+            let body = self.store(&result, leaves);
+            self.emit(body, shared);
+            self.jump(end);
+        }
+        self.at = end;
+        Ok(self.load(&result))
+    }
+
     // ---- built-in functions
 
     /// An argument of an atomic instruction, read before it.
     pub(super) fn argument(&mut self, expr: &Expr) -> Parsed<Value> {
         let value = self.value(expr)?;
-        Ok(if value.shared && self.fine() { self.hoist(value) } else { value })
+        Ok(if value.shared && self.keeps() { self.hoist(value) } else { value })
     }
 
     /// The place that an atomic instruction works on.
@@ -97,6 +127,7 @@ impl Body<'_> {
             let message = format!("`{}` works on shared memory, but this is local", name.text);
             return Err(Diagnostic::new(expr.span, message));
         }
+        self.require_steady(&place, expr.span)?;
         Ok(place)
     }
 
@@ -109,6 +140,12 @@ impl Body<'_> {
             )
             .help("use `cas` on the fields of nodes")),
         }
+    }
+
+    /// Where the old value of a place goes, which is stored before something is written there.
+    fn old_value(&mut self, of: &PlaceRef, into: Option<&PlaceRef>) -> PlaceRef {
+        let count = self.types.leaves(&of.ty).len();
+        self.destination(&of.ty, into.filter(|into| !finds_by(of, into, count)))
     }
 
     /// Where a scalar result goes.
@@ -163,7 +200,7 @@ impl Body<'_> {
                 let operand = self.argument(&args[1])?;
                 // The operand is read after the old value is stored: it must not be the same variable.
                 let plain = operand.leaves.iter().all(|l| matches!(l, program::Expr::Const(_)));
-                let result = self.destination(&place.ty, into.filter(|_| plain));
+                let result = self.old_value(&place, into.filter(|_| plain));
                 let old = self.load(&place).leaves;
                 let new = if name.text == "swap" {
                     self.coerce(operand, &place.ty, args[1].span)?
@@ -182,8 +219,9 @@ impl Body<'_> {
                 arity(name, args, 1)?;
                 let place = self.memory(&args[0], name)?;
                 let link = self.linked(&place, args[0].span)?;
-                let result = self.destination(&place.ty, into);
-                let mut body = self.store(&result, self.load(&place).leaves);
+                let result = self.old_value(&place, into);
+                let old = self.load(&place).leaves;
+                let mut body = self.store(&result, old);
                 body.push(Stmt::Set(link, program::Expr::Const(1)));
                 self.emit(body, true);
                 Ok(self.load(&result))
@@ -280,7 +318,8 @@ impl Body<'_> {
             self.field(of, name, field)?;
             let at = of.iter().position(|(n, _)| *n == field.text).unwrap_or(0);
             let mut value = self.value(expr)?;
-            if value.shared && self.fine() && fields[i + 1..].iter().any(|(_, e)| self.touches(e)) {
+            if value.shared && self.keeps() && fields[i + 1..].iter().any(|(_, e)| self.touches(e))
+            {
                 value = self.hoist(value);
             }
             shared |= value.shared;

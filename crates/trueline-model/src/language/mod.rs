@@ -16,6 +16,7 @@ mod expressions;
 mod flow;
 mod functions;
 mod lexer;
+mod order;
 mod parse_statements;
 mod parser;
 mod places;

@@ -29,7 +29,7 @@ impl Body<'_> {
                     return Err(Diagnostic::new(base.span, message));
                 };
                 // Finding the node is an access, its field another.
-                let pointer = if base_place.shared && self.fine() {
+                let pointer = if base_place.shared && self.keeps() {
                     self.hoist(base_place)
                 } else {
                     base_place
@@ -60,7 +60,7 @@ impl Body<'_> {
                     true => Ty::Pid,
                     false => Ty::Int { lo: 0, hi: len as i32 - 1 },
                 };
-                let value = if value.shared && self.fine() { self.hoist(value) } else { value };
+                let value = if value.shared && self.keeps() { self.hoist(value) } else { value };
                 place.shared_address |= value.shared;
                 place.indices.extend(self.coerce(value, &wanted, index.span)?);
                 place.ty = *of;
@@ -153,10 +153,10 @@ impl Body<'_> {
     }
 
     /// The statements that put the values there.
-    pub(super) fn store(&self, place: &PlaceRef, leaves: Vec<program::Expr>) -> Vec<Stmt> {
-        let mut out: Vec<Stmt> = (leaves.into_iter().enumerate())
-            .map(|(leaf, value)| Stmt::Set(place.leaf(leaf), value))
-            .collect();
+    pub(super) fn store(&mut self, place: &PlaceRef, leaves: Vec<program::Expr>) -> Vec<Stmt> {
+        let (mut out, leaves) = self.together(place, leaves);
+        let leaves = leaves.into_iter().enumerate();
+        out.extend(leaves.map(|(leaf, value)| Stmt::Set(place.leaf(leaf), value)));
         // Whoever had loaded the old value with `ll` fails from now on.
         if let Root::Shared(_, Some(links)) = place.root {
             for process in 0..self.types.processes {

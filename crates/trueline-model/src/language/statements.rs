@@ -28,6 +28,7 @@ impl Body<'_> {
                 && let [Stmt { kind: StmtKind::Return(value), span }, after @ ..] = tail
             {
                 self.begin(*span);
+                self.entangled = value.as_ref().is_some_and(|value| self.entangles(value));
                 self.give_back(value.as_ref(), *span, true)?;
                 falls = false;
                 rest = after;
@@ -49,6 +50,10 @@ impl Body<'_> {
 
     fn statement(&mut self, stmt: &Stmt) -> Parsed<Falls> {
         self.begin(stmt.span);
+        self.entangled = self.is_entangled(stmt);
+        let begins = self.begins;
+        self.begins &=
+            matches!(stmt.kind, StmtKind::Local(_) | StmtKind::When(..) | StmtKind::Await(_));
         match &stmt.kind {
             StmtKind::Local(variables) => {
                 for variable in variables {
@@ -157,6 +162,10 @@ impl Body<'_> {
                 }
                 let value = self.whole(condition)?;
                 self.require_truth(&value, condition.span)?;
+                self.begins &= !value.shared;
+                if begins && self.begins {
+                    self.flow.keep_from_calling(self.at);
+                }
                 self.guard(value.leaves[0].clone(), value.shared);
             }
             StmtKind::Lock(target) => {
@@ -194,6 +203,10 @@ impl Body<'_> {
             }
             StmtKind::Skip => self.emit(Vec::new(), false),
             StmtKind::Assert(condition) => {
+                if has_effect(condition) {
+                    return Err(Diagnostic::new(condition.span, "an assertion changes nothing")
+                        .help("assign it to a local first"));
+                }
                 let value = self.whole(condition)?;
                 self.require_truth(&value, condition.span)?;
                 let message = "an assertion is false".to_string();
@@ -277,6 +290,7 @@ impl Body<'_> {
         }
         // The value is computed before the name is visible.
         let costs = variable.init.as_ref().is_some_and(|init| self.touches(init));
+        self.begins &= !costs;
         if self.mode.pat && self.atomic == 0 {
             self.fresh = costs;
         }
@@ -292,15 +306,38 @@ impl Body<'_> {
             }
             None => {
                 // In a loop the variable is new in every round.
-                let scalars = self.types.leaves(&ty);
-                if !self.loops.is_empty() && scalars.iter().all(|leaf| leaf.dims.is_empty()) {
-                    let first = scalars.iter().map(|l| self.types.first(&l.ty));
-                    let leaves = first.map(program::Expr::Const).collect();
-                    self.put(&place, leaves, false);
+                if !self.loops.is_empty() {
+                    self.clear(&place);
                 }
             }
         }
         Ok(())
+    }
+
+    /// Gives a variable of the operation its first value, cell by cell.
+    fn clear(&mut self, place: &super::body::PlaceRef) {
+        if let Ty::Array { of, len, .. } = place.ty.clone() {
+            for index in 0..len {
+                let mut cell = super::body::PlaceRef { ty: (*of).clone(), ..place.clone() };
+                cell.indices.push(program::Expr::Const(index as i32));
+                self.clear(&cell);
+            }
+            return;
+        }
+        // A record has the cells of its arrays beside each other.
+        if let Ty::Record(record) = place.ty {
+            let mut offset = place.offset;
+            for (_, ty) in self.types.records[record].fields.clone() {
+                let leaves = self.types.leaves(&ty).len();
+                self.clear(&super::body::PlaceRef { ty, offset, ..place.clone() });
+                offset += leaves;
+            }
+            return;
+        }
+        let scalars = self.types.leaves(&place.ty).into_iter();
+        let first = scalars.map(|leaf| program::Expr::Const(self.types.first(&leaf.ty)));
+        let leaves = first.collect();
+        self.put(place, leaves, false);
     }
 
     /// Assigns, unless the value was computed in place.
@@ -329,6 +366,7 @@ impl Body<'_> {
             return Err(Diagnostic::new(target.span, "a lock cannot be assigned")
                 .help("use `lock(l)` and `unlock(l)`"));
         }
+        self.require_steady(&place, target.span)?;
         let computed = self.value_into(value, Some(&place))?;
         // Reading and writing are two accesses.
         let computed = match computed.shared && place.is_shared() && self.fine() {
