@@ -1,0 +1,250 @@
+//! Histories in which many operations overlap that commute, are equal, or that nobody looks at: what the cuts of the
+//! searches and the rules that need no search are made for. A few processes add, some additions stay pending, and reads
+//! show everything.
+
+use std::sync::Arc;
+
+use trueline::history::{Builder, Call, Position};
+use trueline::rng::Rng;
+use trueline::spec::{
+    self, Builtin, CounterOp, DequeOp, KvOp, LogOp, MultisetOp, PriorityQueueOp, RegisterOp, SetOp,
+    SnapshotOp,
+};
+use trueline::{Algorithm, History, Value};
+
+use super::seeds;
+use crate::oracle::compare::compare_those;
+use crate::oracle::random::{Shape, random_history_of};
+
+/// Holds the searches and what decides without one against the oracle.
+fn compare_crowded<B: Builtin>(
+    name: &str,
+    spec: &B,
+    choose: impl Fn(&B::State, i64, &mut Rng) -> B::Op,
+) {
+    let all = seeds();
+    let cases = all.cases();
+    let mut good = 0;
+    for seed in all {
+        let mut random = Rng::new(seed ^ 0xc0ffee);
+        let shape = Shape {
+            operations: 2 + random.below(6),
+            processes: 2 + random.below(4),
+            wrong: [0, 10, 40][random.index(3)],
+            unknown: [0, 5, 30][random.index(3)],
+            values: [0, 0, 2, 4][random.index(4)],
+        };
+        let raw = random_history_of(spec, shape, &mut random, &choose);
+        let history = raw.decode(|m, args, result| spec.decode(m, args, result)).unwrap();
+        let counts = |a| {
+            matches!(a, Algorithm::Auto | Algorithm::DepthFirst | Algorithm::JustInTime)
+                || a == Algorithm::Wgl && seed % 8 == 0
+        };
+        match compare_those(spec, &history, counts) {
+            Ok(linearizable) => good += u64::from(linearizable),
+            Err(e) => panic!("{name}, seed {seed}: {e}"),
+        }
+    }
+    assert!(good > 0 && good < cases, "{name}: {good} of {cases} are good");
+}
+
+#[test]
+fn counters_with_equal_amounts() {
+    compare_crowded("equal amounts", &spec::counter(), |_, _, random| match random.below(10) {
+        0..4 => CounterOp::Add(1),
+        4 => CounterOp::Add(-1),
+        5 => CounterOp::FetchAdd(1),
+        _ => CounterOp::Read,
+    });
+}
+
+#[test]
+fn counters_with_different_amounts() {
+    let amounts = [1, 2, 4, -3, 7, i64::MAX];
+    compare_crowded("amounts", &spec::counter().with_init(5), |_, _, random| {
+        match random.below(10) {
+            0..6 => CounterOp::Add(amounts[random.index(if random.percent(5) { 6 } else { 5 })]),
+            _ => CounterOp::Read,
+        }
+    });
+}
+
+#[test]
+fn sets_that_are_read_as_a_whole() {
+    for init in [vec![], vec![Value::Int(0), Value::Int(3)]] {
+        let spec = spec::set().with_init(init);
+        compare_crowded("growing set", &spec, |_, value, random| match random.below(10) {
+            0..6 => SetOp::Add(Value::Int(value)),
+            6 => SetOp::Contains(Value::Int(value)),
+            _ => SetOp::Read,
+        });
+    }
+}
+
+#[test]
+fn sets_with_removals_that_are_read_as_a_whole() {
+    compare_crowded("set", &spec::set(), |_, value, random| match random.below(10) {
+        0..5 => SetOp::Add(Value::Int(value)),
+        5..7 => SetOp::Remove(Value::Int(value)),
+        _ => SetOp::Read,
+    });
+}
+
+/// Additions that tell nothing: the spelling of Jepsen.
+#[test]
+fn sets_whose_additions_tell_nothing() {
+    let all = seeds();
+    let spec = spec::set();
+    for seed in all {
+        let mut random = Rng::new(seed ^ 0x5e7);
+        let history = silent(&mut random, seed % 4 == 0);
+        let history = history.decode(|m, args, result| spec.decode(m, args, result)).unwrap();
+        let counts = |a| matches!(a, Algorithm::Auto | Algorithm::DepthFirst | Algorithm::JustInTime);
+        if let Err(e) = compare_those(&spec, &history, counts) {
+            panic!("seed {seed}: {e}");
+        }
+    }
+}
+
+/// Some processes add, each of a few values or a new one; reads show what was added by then, but for a mistake.
+fn silent(random: &mut Rng, repeats: bool) -> History {
+    let mut builder = Builder::new();
+    let at = Position::default();
+    let part = builder.part(Default::default());
+    let (add, read) = (builder.method("add"), builder.method("read"));
+    let mut open: Vec<Option<(Value, bool)>> = vec![None; 2 + random.index(4)];
+    let (mut held, mut called) = (Vec::<Value>::new(), 0);
+    for _ in 0..40 {
+        let p = random.index(open.len());
+        let process = builder.process(&Value::Int(p as i64));
+        match open[p].take() {
+            None if called < 7 && random.percent(70) => {
+                called += 1;
+                let value = match repeats {
+                    true => random.below(3) as i64,
+                    false => called,
+                };
+                let value = Value::Int(value);
+                let call = Call { method: add, args: vec![value.clone()].into() };
+                builder.call(process, part, call, at).unwrap();
+                open[p] = Some((value, false));
+            }
+            None if called < 7 => {
+                called += 1;
+                let call = Call { method: read, args: vec![].into() };
+                builder.call(process, part, call, at).unwrap();
+                open[p] = Some((Value::Nil, false));
+            }
+            None => {}
+            Some((value, false)) => {
+                if value.is_nil() {
+                    let mut shown = held.clone();
+                    if random.percent(15) && !shown.is_empty() {
+                        shown.remove(random.index(shown.len()));
+                    }
+                    if random.percent(5) {
+                        shown.push(Value::Int(called + 1));
+                    }
+                    shown.sort();
+                    shown.dedup();
+                    open[p] = Some((Value::list(shown), true));
+                } else {
+                    held.push(value.clone());
+                    open[p] = Some((value, true));
+                }
+            }
+            Some((_, true)) if random.percent(10) => {
+                builder.unknown(process, at).unwrap();
+            }
+            Some((value, true)) => {
+                let told = if value.as_list().is_some() { value } else { Value::Nil };
+                builder.returns(process, told, at).unwrap();
+            }
+        }
+    }
+    builder.finish()
+}
+
+#[test]
+fn multisets() {
+    compare_crowded("multiset", &spec::multiset(), |_, value, random| {
+        let value = Value::Int(value);
+        match random.below(10) {
+            0..5 => MultisetOp::Add(value),
+            5 => MultisetOp::Remove(value),
+            6 => MultisetOp::Contains(value),
+            _ => MultisetOp::Count(value),
+        }
+    });
+}
+
+#[test]
+fn logs() {
+    for init in [vec![], vec![Value::Int(0)]] {
+        let spec = spec::log().with_init(init);
+        compare_crowded("log", &spec, |_, value, random| match random.below(10) {
+            0..6 => LogOp::Append(Value::Int(value)),
+            _ => LogOp::Read,
+        });
+    }
+}
+
+#[test]
+fn texts_that_only_grow() {
+    compare_crowded("kv", &spec::kv(), |_, value, random| {
+        let key = Value::Int(i64::from(random.percent(10)));
+        match random.below(20) {
+            0..12 => KvOp::Append(key, Arc::new(format!("{value};"))),
+            12 => KvOp::Put(key, Arc::new(format!("{value};"))),
+            _ => KvOp::Get(key),
+        }
+    });
+}
+
+#[test]
+fn deques() {
+    compare_crowded("deque", &spec::deque(), |_, value, random| {
+        let value = Value::Int(value);
+        match random.below(8) {
+            0..2 => DequeOp::PushFront(value),
+            2..4 => DequeOp::PushBack(value),
+            4 => DequeOp::PeekFront,
+            5 => DequeOp::PeekBack,
+            6 => DequeOp::PopFront,
+            _ => DequeOp::PopBack,
+        }
+    });
+}
+
+#[test]
+fn priority_queues_with_peeks() {
+    for spec in [spec::priority_queue(), spec::priority_queue().smallest_first()] {
+        compare_crowded("priority queue", &spec, |_, value, random| match random.below(8) {
+            0..4 => PriorityQueueOp::Insert(Value::Int(value % 5)),
+            4 => PriorityQueueOp::Peek,
+            _ => PriorityQueueOp::Poll,
+        });
+    }
+}
+
+#[test]
+fn snapshots() {
+    compare_crowded("snapshot", &spec::snapshot(None), |_, value, random| match random.below(8) {
+        0..5 => SnapshotOp::Update(random.below(3) as u32, Value::Int(value)),
+        _ => SnapshotOp::Scan,
+    });
+}
+
+/// Nothing commutes here, but equal writes are interchangeable.
+#[test]
+fn registers_with_equal_writes() {
+    let spec = spec::cas_register(Some(Value::Int(0)));
+    compare_crowded("cas-register", &spec, |_, value, random| {
+        let value = Value::Int(value % 2);
+        match random.below(8) {
+            0..4 => RegisterOp::Write(value),
+            4 => RegisterOp::Cas(value, Value::Int(random.below(2) as i64)),
+            _ => RegisterOp::Read,
+        }
+    });
+}
