@@ -106,6 +106,20 @@ impl EarlySets {
     }
 }
 
+/// Operations that commute with everything they overlap with, as far as that was looked at. It spares looking at the
+/// same pairs at each return.
+pub(super) struct Idle {
+    /// For each operation a frontier, and a number of operations by call: it commutes with those that were open
+    /// there, and with those that were called since, up to that number.
+    known: Vec<(u32, u32)>,
+}
+
+impl Idle {
+    pub(super) fn new(spans: &Spans) -> Idle {
+        Idle { known: vec![(u32::MAX, 0); spans.len()] }
+    }
+}
+
 /// A configuration, as far as the cuts look at it.
 pub(super) struct Place<'a, M> {
     pub(super) spans: &'a Spans,
@@ -130,7 +144,31 @@ impl<M: Mask> Place<'_, M> {
     }
 
     /// True where the operation commutes with the next return and with everything that may stand between.
-    pub(super) fn is_for_nobody(&self, operation: u32, stepper: &dyn Stepper) -> bool {
+    pub(super) fn is_for_nobody(
+        &self,
+        operation: u32,
+        idle: &mut Idle,
+        stepper: &dyn Stepper,
+    ) -> bool {
+        let (since, until) = &mut idle.known[operation as usize];
+        let (frontier, called) = (self.timeline.frontier() as u32, self.timeline.called());
+        let is_known = *since <= frontier;
+        if is_known && *until >= called {
+            return true;
+        }
+        let commutes = |&o: &u32| o == operation || stepper.commutes(operation, o);
+        let is_idle = match is_known {
+            true => (*until..called).all(|o| commutes(&o)),
+            false => {
+                let pending = &self.slots.pending[..self.timeline.pending()];
+                self.timeline.open().iter().chain(pending).all(commutes)
+            }
+        };
+        if is_idle {
+            *since = if is_known { *since } else { frontier };
+            *until = called;
+            return true;
+        }
         let waits = |o: u32, used: &M| o != operation && !used.has(self.slots.of[o as usize]);
         let open = self.timeline.open().iter().copied().filter(|&o| waits(o, self.open));
         let pending = &self.slots.pending[..self.timeline.pending()];

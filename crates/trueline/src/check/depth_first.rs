@@ -1,7 +1,7 @@
 //! `depth-first`: Wing and Gong's search with a memo on small keys.
 //!
 //! A configuration is (frontier, linearized open operations, used pending operations, state); see
-//! [`super::timeline`]. Five things keep the search small, each exact:
+//! [`super::timeline`]. Six things keep the search small, each exact:
 //! - *Observers at once.* An operation that changes no state is taken as soon as it fits: moving it forward in
 //!   any linearization leaves all other operations where they were.
 //! - *Memo.* A configuration is explored once.
@@ -9,7 +9,9 @@
 //!   can still be done with more of them left includes what can be done with fewer.
 //! - *Looking ahead.* A configuration from which a known result is out of reach is left at once; see
 //!   [`super::look_ahead`].
-//! - *Twins.* Equal pending operations are interchangeable: the earliest goes first.
+//! - *Twins.* Equal operations are interchangeable: the one that returns first goes first. See [`super::cuts`].
+//! - *Commuting operations.* One that commutes with everything up to the next return is not taken before it. See
+//!   [`super::cuts`].
 //!
 //! Where the specification's state is a function of which operations were applied, the memo leaves it out
 //! ([`Keys::WithoutState`]) and states live on the current path only.
@@ -22,7 +24,7 @@ use std::collections::VecDeque;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
-use super::cuts::{Early, EarlySets, Place};
+use super::cuts::{Early, EarlySets, Idle, Place};
 use super::look_ahead::{Linearized, is_dead_end};
 use super::mask::Mask;
 use super::problem::{Decision, Spans, Stepper, Ticker};
@@ -73,6 +75,7 @@ pub(crate) struct DepthFirst<'a, M> {
     keys: Keys,
     memo: HashMap<Key<M>, Known<M>, foldhash::fast::FixedState>,
     early_sets: EarlySets,
+    idle: Idle,
     frames: Vec<Frame<M>>,
     path: Vec<u32>,
     best: usize,
@@ -93,6 +96,7 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
             keys,
             memo: HashMap::default(),
             early_sets: EarlySets::default(),
+            idle: Idle::new(spans),
             frames: Vec::new(),
             path: Vec::new(),
             best: 0,
@@ -194,7 +198,7 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
             if reorders {
                 let waits =
                     next_return.is_some_and(|r| r != operation && stepper.commutes(operation, r));
-                if waits && here.is_for_nobody(operation, stepper) {
+                if waits && here.is_for_nobody(operation, &mut self.idle, stepper) {
                     continue;
                 }
                 early = self.early_sets.followed_by(frame.early, operation, stepper);

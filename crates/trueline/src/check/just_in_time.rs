@@ -13,7 +13,7 @@
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
-use super::cuts::{Early, EarlySets, Place};
+use super::cuts::{Early, EarlySets, Idle, Place};
 use super::depth_first::{Known, remember, table_bytes, take_observers};
 use super::look_ahead::{Linearized, is_dead_end};
 use super::mask::Mask;
@@ -53,6 +53,7 @@ pub(crate) struct JustInTime<'a, M> {
     seen: Memo<M>,
     seen_ready: Memo<M>,
     early_sets: EarlySets,
+    idle: Idle,
     family: Vec<Ancestor>,
     /// Size of the family at which it is pruned next.
     prune_at: usize,
@@ -73,6 +74,7 @@ impl<'a, M: Mask> JustInTime<'a, M> {
             seen: HashMap::default(),
             seen_ready: HashMap::default(),
             early_sets: EarlySets::default(),
+            idle: Idle::new(spans),
             family: Vec::new(),
             prune_at: 1 << 16,
             stop_at: usize::MAX,
@@ -254,8 +256,9 @@ impl<'a, M: Mask> JustInTime<'a, M> {
             }
             let mut early = Early::NONE;
             if reorders {
-                let waits = next_return.is_some_and(|r| r != operation && stepper.commutes(operation, r));
-                if waits && here.is_for_nobody(operation, stepper) {
+                let waits =
+                    next_return.is_some_and(|r| r != operation && stepper.commutes(operation, r));
+                if waits && here.is_for_nobody(operation, &mut self.idle, stepper) {
                     continue;
                 }
                 early = self.early_sets.followed_by(from.early, operation, stepper);

@@ -14,6 +14,7 @@ use super::problem::{Decision, Problem, Ticker, Window};
 use super::replay::{Refused, replay};
 use super::rules::{self, Ruling};
 use super::search::{self, Which};
+use super::wing_gong::Reference;
 use super::words::Found;
 use super::{Algorithm, Outcome, explain, monitored, theories, wing_gong};
 use crate::budget::{Budget, Exhausted};
@@ -323,12 +324,12 @@ impl<S: Spec> Setting<'_, S> {
     fn searched(&self, indices: &[u32], limit: u64) -> PartAnswer {
         let problem = Problem::new(self.spec, self.history, indices, Window::ALL);
         let mut ticker = Ticker::limited(self.budget, limit);
-        let reference = |ticker: &mut Ticker<'_>, memo| {
-            wing_gong::search(&problem.spans, &mut problem.states(), ticker, memo).map(Some)
+        let reference = |ticker: &mut Ticker<'_>, which| {
+            wing_gong::search(&problem.spans, &mut problem.states(), ticker, which).map(Some)
         };
         let (decision, explained, by) = match self.algorithm {
-            Algorithm::Wgl => (reference(&mut ticker, true), 0, "wgl"),
-            Algorithm::WingGong => (reference(&mut ticker, false), 0, "wing-gong"),
+            Algorithm::Wgl => (reference(&mut ticker, Reference::Wgl), 0, "wgl"),
+            Algorithm::WingGong => (reference(&mut ticker, Reference::WingGong), 0, "wing-gong"),
             _ => {
                 let which = match self.algorithm {
                     Algorithm::DepthFirst => Which::DepthFirst,
@@ -490,7 +491,8 @@ fn recheck<S: Spec>(
     for start in starts {
         let problem = Problem::new(spec, history, &core.operations, core.window).starting_in(start);
         let mut ticker = Ticker::limited(budget, limit);
-        match wing_gong::search(&problem.spans, &mut problem.states(), &mut ticker, true) {
+        let reference = Reference::Confirming;
+        match wing_gong::search(&problem.spans, &mut problem.states(), &mut ticker, reference) {
             Ok(Decision::Stuck(_)) => {}
             Ok(Decision::Order(_)) => {
                 return Err("the reference search orders what the search called a violation".into());

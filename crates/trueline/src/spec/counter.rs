@@ -130,14 +130,9 @@ impl Spec for Counter {
     }
 
     /// Additions whose totals nobody was told.
-    fn commutes(
-        &self,
-        a: (&CounterOp, Option<&Value>),
-        b: (&CounterOp, Option<&Value>),
-    ) -> bool {
-        let is_silent = |(op, ret): (&CounterOp, Option<&Value>)| {
-            *op != Read && ret.is_none_or(Value::is_nil)
-        };
+    fn commutes(&self, a: (&CounterOp, Option<&Value>), b: (&CounterOp, Option<&Value>)) -> bool {
+        let is_silent =
+            |(op, ret): (&CounterOp, Option<&Value>)| *op != Read && ret.is_none_or(Value::is_nil);
         is_silent(a) && is_silent(b)
     }
 

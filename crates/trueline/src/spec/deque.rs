@@ -143,8 +143,8 @@ impl Spec for Deque {
     fn origins(&self) -> Option<Origins<DequeOp, Value>> {
         fn brings(op: &DequeOp) -> Option<&Value> {
             match op {
-            PushFront(value) | PushBack(value) => Some(value),
-            _ => None,
+                PushFront(value) | PushBack(value) => Some(value),
+                _ => None,
             }
         }
         let shows = |op: &DequeOp, ret: &Value| match (op, ret) {

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use super::method::{self, Method, found, nothing};
-use super::{
-    Action, Builtin, Canonical, Growing, Growth, Info, Kind, Spec, Touches, key_of,
-};
+use super::{Action, Builtin, Canonical, Growing, Growth, Info, Kind, Spec, Touches, key_of};
 use crate::value::Value;
 
 /// What can be called on a key-value store of texts.

@@ -207,7 +207,8 @@ impl<B: Builtin> Laws<B> {
         let mut key = None;
         for (op, ret) in &steps {
             let own = growing.key.map(|key| key(op).clone());
-            if (growing.growth)(op, ret.as_ref()).is_none() || *key.get_or_insert(own.clone()) != own
+            if (growing.growth)(op, ret.as_ref()).is_none()
+                || *key.get_or_insert(own.clone()) != own
             {
                 continue;
             }

@@ -138,8 +138,8 @@ impl Spec for Map {
     fn origins(&self) -> Option<Origins<MapOp, Value>> {
         fn brings(op: &MapOp) -> Option<&Value> {
             match op {
-            Put(_, value) | Swap(_, value) => Some(value),
-            _ => None,
+                Put(_, value) | Swap(_, value) => Some(value),
+                _ => None,
             }
         }
         let shows = |op: &MapOp, ret: &Value| match op {

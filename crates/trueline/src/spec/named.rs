@@ -10,8 +10,8 @@ use super::method::same;
 use super::params::Params;
 use super::{
     Dynamic, Relaxed, Spec, Turn, bounded_priority_queue, bounded_queue, cas_register, counter,
-    deque, kv, lock, log, map, multiset, mutex, owner_mutex, priority_queue, queue, register, relaxations,
-    relaxed, rmw, semaphore, semiqueue, set, snapshot, snzi, stack, stuttering_queue,
+    deque, kv, lock, log, map, multiset, mutex, owner_mutex, priority_queue, queue, register,
+    relaxations, relaxed, rmw, semaphore, semiqueue, set, snapshot, snzi, stack, stuttering_queue,
     unknown_register,
 };
 use crate::Budget;
@@ -159,7 +159,9 @@ impl Named {
         budget: &Budget,
     ) -> Result<Outcome, Error> {
         self.ensure_nil_is_told(history)?;
-        self.spec.check(&self.with_owners(history), algorithm, budget).map_err(|e| self.in_context(e))
+        self.spec
+            .check(&self.with_owners(history), algorithm, budget)
+            .map_err(|e| self.in_context(e))
     }
 
     /// Decides whether a history is quasi linearizable, or by how much it is not linearizable. An error means that the

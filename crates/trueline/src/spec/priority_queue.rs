@@ -202,8 +202,8 @@ impl Spec for PriorityQueue {
     fn origins(&self) -> Option<Origins<PriorityQueueOp, Value>> {
         fn brings(op: &PriorityQueueOp) -> Option<&Value> {
             match op {
-            Insert(value) => Some(value),
-            Poll | Peek => None,
+                Insert(value) => Some(value),
+                Poll | Peek => None,
             }
         }
         let shows = |op: &PriorityQueueOp, ret: &Value| match (op, ret) {

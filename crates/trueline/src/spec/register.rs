@@ -199,8 +199,8 @@ impl Spec for Register {
     fn origins(&self) -> Option<Origins<RegisterOp, Value>> {
         fn brings(op: &RegisterOp) -> Option<&Value> {
             match op {
-            Write(value) | Cas(_, value) => Some(value),
-            Read => None,
+                Write(value) | Cas(_, value) => Some(value),
+                Read => None,
             }
         }
         let shows = |op: &RegisterOp, ret: &Value| match (op, ret) {

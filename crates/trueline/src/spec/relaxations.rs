@@ -396,8 +396,8 @@ impl Spec for Relaxed {
     fn origins(&self) -> Option<Origins<ContainerOp, Value>> {
         fn brings(op: &ContainerOp) -> Option<&Value> {
             match op {
-            Add(value) => Some(value),
-            Remove => None,
+                Add(value) => Some(value),
+                Remove => None,
             }
         }
         let taken = |op: &ContainerOp, ret: &Value| match (op, ret) {
@@ -409,7 +409,8 @@ impl Spec for Relaxed {
             (Remove, value) => Some(Shown::Seen(value.clone())),
         };
         let stutters = self.relaxation.stutter > 1;
-        let origins = if stutters { Origins::new(brings, seen) } else { Origins::new(brings, taken) };
+        let origins =
+            if stutters { Origins::new(brings, seen) } else { Origins::new(brings, taken) };
         Some(origins.holding(self.init.clone()))
     }
 

@@ -77,8 +77,8 @@ impl Spec for Rmw {
     fn origins(&self) -> Option<Origins<RmwOp, Value>> {
         fn brings(op: &RmwOp) -> Option<&Value> {
             match op {
-            Both(_, value) | Write(value) => Some(value),
-            Read => None,
+                Both(_, value) | Write(value) => Some(value),
+                Read => None,
             }
         }
         let shows = |op: &RmwOp, ret: &Value| match op {

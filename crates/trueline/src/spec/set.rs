@@ -184,14 +184,13 @@ impl Spec for Set {
     fn origins(&self) -> Option<Origins<SetOp, Value>> {
         fn brings(op: &SetOp) -> Option<&Value> {
             match op {
-            SetOp::Add(value) => Some(value),
-            _ => None,
+                SetOp::Add(value) => Some(value),
+                _ => None,
             }
         }
         let shows = |op: &SetOp, ret: &Value| match (op, ret) {
-            (SetOp::Add(value), Value::Bool(false)) | (SetOp::Contains(value), Value::Bool(true)) => {
-                Some(Shown::Seen(value.clone()))
-            }
+            (SetOp::Add(value), Value::Bool(false))
+            | (SetOp::Contains(value), Value::Bool(true)) => Some(Shown::Seen(value.clone())),
             (SetOp::Remove(value), Value::Bool(true)) => Some(Shown::Taken(value.clone())),
             _ => None,
         };
@@ -426,8 +425,8 @@ impl Spec for Multiset {
     fn origins(&self) -> Option<Origins<MultisetOp, Value>> {
         fn brings(op: &MultisetOp) -> Option<&Value> {
             match op {
-            MultisetOp::Add(value) => Some(value),
-            _ => None,
+                MultisetOp::Add(value) => Some(value),
+                _ => None,
             }
         }
         let shows = |op: &MultisetOp, ret: &Value| match (op, ret) {

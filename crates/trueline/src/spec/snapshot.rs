@@ -127,11 +127,7 @@ impl Spec for Snapshot {
     }
 
     /// Updates of different segments, and an update of a segment with a scan that does not show it.
-    fn commutes(
-        &self,
-        a: (&SnapshotOp, Option<&Value>),
-        b: (&SnapshotOp, Option<&Value>),
-    ) -> bool {
+    fn commutes(&self, a: (&SnapshotOp, Option<&Value>), b: (&SnapshotOp, Option<&Value>)) -> bool {
         match (a, b) {
             ((Update(one, _), _), (Update(other, _), _)) => one != other,
             ((Update(segment, _), _), (Scan, Some(Value::List(shown))))

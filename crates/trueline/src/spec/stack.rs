@@ -107,8 +107,8 @@ impl Spec for Stack {
     fn origins(&self) -> Option<Origins<StackOp, Value>> {
         fn brings(op: &StackOp) -> Option<&Value> {
             match op {
-            StackOp::Push(value) => Some(value),
-            StackOp::Pop | StackOp::Peek => None,
+                StackOp::Push(value) => Some(value),
+                StackOp::Pop | StackOp::Peek => None,
             }
         }
         let shows = |op: &StackOp, ret: &Value| match (op, ret) {

@@ -134,10 +134,11 @@ fn spoiled(result: Value, random: &mut Rng) -> Value {
         _ => return result,
     };
     let at = random.index(items.len().max(1));
+    let behind = (at + 1) % items.len().max(1);
     match random.below(4) {
         0 if !items.is_empty() => drop(items.remove(at)),
         1 if !items.is_empty() => items.insert(at, items[at].clone()),
-        2 if items.len() > 1 => items.swap(at, (at + 1) % items.len()),
+        2 if items.len() > 1 => items.swap(at, behind),
         _ => items.push(Value::Int(77)),
     }
     match result {

@@ -211,7 +211,7 @@ fn record(
         | (Kind::Log, "append")
         | (Kind::Container { capacity: Some(_), .. }, "insert")
         | (Kind::Mutex, "acquire" | "try_acquire")
-        | (Kind::Semaphore, _)
+        | (Kind::Semaphore | Kind::OwnerMutex { .. }, _)
             if random.percent(habits.silent) =>
         {
             V::Nil

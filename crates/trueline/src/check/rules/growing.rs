@@ -128,10 +128,7 @@ pub(super) fn decide<Op, Ret>(
 }
 
 impl Part {
-    fn new<Op, Ret>(
-        growing: &Growing<Op, Ret>,
-        seen: &[Seen<'_, Op, Ret>],
-    ) -> Result<Part, Stop> {
+    fn new<Op, Ret>(growing: &Growing<Op, Ret>, seen: &[Seen<'_, Op, Ret>]) -> Result<Part, Stop> {
         let mut growths = Vec::with_capacity(seen.len());
         for (n, o) in seen.iter().enumerate() {
             if o.ret.is_none() && !o.is_pending() {
@@ -158,8 +155,12 @@ impl Part {
             }
         }
         let texts = Texts::new(&numbers);
-        let mut part =
-            Part { entries: Vec::new(), shown: Vec::new(), initial, adds: vec![vec![]; numbers.len()] };
+        let mut part = Part {
+            entries: Vec::new(),
+            shown: Vec::new(),
+            initial,
+            adds: vec![vec![]; numbers.len()],
+        };
         for (n, growth) in &growths {
             let o = &seen[*n as usize];
             let entry = part.entries.len() as u32;
@@ -179,7 +180,9 @@ impl Part {
                     if is_set && !shown.as_list().is_some_and(is_fine) {
                         return Err(Stop::DoesNotFit);
                     }
-                    let Some(list) = list else { return Err(Violation::naming(&[*n], ALIEN).into()) };
+                    let Some(list) = list else {
+                        return Err(Violation::naming(&[*n], ALIEN).into());
+                    };
                     part.shown.push(list);
                     Action::Show(part.shown.len() as u32 - 1)
                 }
@@ -362,9 +365,8 @@ impl Part {
                 }
                 continue;
             };
-            let others_returned = || {
-                self.adds[v].iter().any(|&a| self.entries[a as usize].returned != PENDING)
-            };
+            let others_returned =
+                || self.adds[v].iter().any(|&a| self.entries[a as usize].returned != PENDING);
             match level[v] {
                 UNSEEN if found[v] || others_returned() => base.order.push((end, e)),
                 UNSEEN => {}

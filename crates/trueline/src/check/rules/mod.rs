@@ -115,6 +115,7 @@ pub(super) fn refute<S: Spec>(
     }
     let all = seen(history, indices, PENDING);
     let by_origin = origins.and_then(|o| origins::refute(&o, &all)).map(|v| (v, "origins"));
-    let found = by_origin.or_else(|| sum.and_then(|s| sum::refute(&s, &all)).map(|v| (v, "bounds")));
+    let found =
+        by_origin.or_else(|| sum.and_then(|s| sum::refute(&s, &all)).map(|v| (v, "bounds")));
     found.map(|(violation, by)| (violation.renamed(|n| indices[n as usize]), by))
 }

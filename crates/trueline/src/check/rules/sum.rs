@@ -33,10 +33,7 @@ impl Ranked {
     }
 }
 
-pub(super) fn refute<Op, Ret>(
-    sum: &Sum<Op, Ret>,
-    seen: &[Seen<'_, Op, Ret>],
-) -> Option<Violation> {
+pub(super) fn refute<Op, Ret>(sum: &Sum<Op, Ret>, seen: &[Seen<'_, Op, Ret>]) -> Option<Violation> {
     let amounts: Vec<i128> = seen.iter().map(|o| i128::from((sum.adds)(o.op))).collect();
     let up: i128 = amounts.iter().filter(|&&a| a > 0).sum();
     let down: i128 = amounts.iter().filter(|&&a| a < 0).sum();
@@ -58,7 +55,8 @@ pub(super) fn refute<Op, Ret>(
             Some(Total::After(total)) => i128::from(total) - own,
         };
         // It was called before it returned, but it does not count itself.
-        let most = initial + up_called.before(o.returned) - own.max(0) + down_returned.before(o.call);
+        let most =
+            initial + up_called.before(o.returned) - own.max(0) + down_returned.before(o.call);
         let least =
             initial + down_called.before(o.returned) - own.min(0) + up_returned.before(o.call);
         let (sign, text) = if told > most {
@@ -77,7 +75,8 @@ pub(super) fn refute<Op, Ret>(
             let must = other.returned < o.call;
             m != n && amount != 0 && if amount.signum() == sign || sign == 0 { may } else { must }
         };
-        let mut clash: Vec<u32> = (0..seen.len()).filter(|&m| counts(m)).map(|m| m as u32).collect();
+        let mut clash: Vec<u32> =
+            (0..seen.len()).filter(|&m| counts(m)).map(|m| m as u32).collect();
         clash.push(n as u32);
         return Some(Violation::new(&clash, Some(Blame::naming(&[n as u32], text))));
     }
