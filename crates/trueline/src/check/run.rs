@@ -200,7 +200,13 @@ impl<S: Spec> Setting<'_, S> {
         match monitored {
             Ok(answer) => answer,
             Err(because) if self.algorithm == Algorithm::Monitor => {
-                PartAnswer { kind: PartKind::NotApplicable, by: "monitor", because, steps: 0 }
+                let none = || PartAnswer {
+                    kind: PartKind::NotApplicable,
+                    by: "monitor",
+                    because,
+                    steps: 0,
+                };
+                self.ruled(indices).or_else(|| self.refuted(indices)).unwrap_or_else(none)
             }
             Err(because) => match self.ruled(indices) {
                 Some(answer) => answer,
@@ -309,7 +315,7 @@ impl<S: Spec> Setting<'_, S> {
 
     /// The answer of a rule that needs no search, where one fits that decides either way.
     fn ruled(&self, indices: &[u32]) -> Option<PartAnswer> {
-        if self.algorithm != Algorithm::Auto {
+        if !matches!(self.algorithm, Algorithm::Auto | Algorithm::Monitor) {
             return None;
         }
         let ruling = rules::decide_growing(self.spec, self.history, indices, PENDING)?;
@@ -319,6 +325,13 @@ impl<S: Spec> Setting<'_, S> {
         };
         let because = "it only grows, and it is clear which additions are shown".into();
         Some(PartAnswer { kind, by: "growth-monitor", because, steps: indices.len() as u64 })
+    }
+
+    /// A violation that a rule sees which finds violations only.
+    fn refuted(&self, indices: &[u32]) -> Option<PartAnswer> {
+        let (violation, by) = rules::refute(self.spec, self.history, indices)?;
+        let (kind, steps) = (clash_of(violation), indices.len() as u64);
+        Some(PartAnswer { kind, by, because: String::new(), steps })
     }
 
     fn searched(&self, indices: &[u32], limit: u64) -> PartAnswer {
@@ -339,16 +352,15 @@ impl<S: Spec> Setting<'_, S> {
                 // What takes a search long may be plain to a rule.
                 let mut refuted = None;
                 let mut ask = || {
-                    refuted = rules::refute(self.spec, self.history, indices);
+                    refuted = self.refuted(indices);
                     refuted.is_some()
                 };
                 let mut nobody = || false;
                 let ask: &mut dyn FnMut() -> bool =
                     if self.algorithm == Algorithm::Auto { &mut ask } else { &mut nobody };
                 let found = search::search_or(&problem, &mut ticker, which, u64::MAX, ask);
-                if let Some((violation, by)) = refuted {
-                    let (kind, steps) = (clash_of(violation), ticker.steps());
-                    return PartAnswer { kind, by, because: String::new(), steps };
+                if let Some(answer) = refuted {
+                    return PartAnswer { steps: ticker.steps(), ..answer };
                 }
                 (found.decision, found.explained, found.by)
             }

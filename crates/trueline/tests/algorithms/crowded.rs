@@ -16,6 +16,12 @@ use super::seeds;
 use crate::oracle::compare::compare_those;
 use crate::oracle::random::{Shape, random_history_of};
 
+/// The searches, and what decides without one.
+fn is_compared(algorithm: Algorithm) -> bool {
+    use Algorithm::{Auto, DepthFirst, JustInTime, Monitor};
+    matches!(algorithm, Auto | DepthFirst | JustInTime | Monitor)
+}
+
 /// Holds the searches and what decides without one against the oracle.
 fn compare_crowded<B: Builtin>(
     name: &str,
@@ -36,10 +42,7 @@ fn compare_crowded<B: Builtin>(
         };
         let raw = random_history_of(spec, shape, &mut random, &choose);
         let history = raw.decode(|m, args, result| spec.decode(m, args, result)).unwrap();
-        let counts = |a| {
-            matches!(a, Algorithm::Auto | Algorithm::DepthFirst | Algorithm::JustInTime)
-                || a == Algorithm::Wgl && seed % 8 == 0
-        };
+        let counts = |a| is_compared(a) || a == Algorithm::Wgl && seed % 8 == 0;
         match compare_those(spec, &history, counts) {
             Ok(linearizable) => good += u64::from(linearizable),
             Err(e) => panic!("{name}, seed {seed}: {e}"),
@@ -100,8 +103,7 @@ fn sets_whose_additions_tell_nothing() {
         let mut random = Rng::new(seed ^ 0x5e7);
         let history = silent(&mut random, seed % 4 == 0);
         let history = history.decode(|m, args, result| spec.decode(m, args, result)).unwrap();
-        let counts =
-            |a| matches!(a, Algorithm::Auto | Algorithm::DepthFirst | Algorithm::JustInTime);
+        let counts = |a| is_compared(a);
         if let Err(e) = compare_those(&spec, &history, counts) {
             panic!("seed {seed}: {e}");
         }
@@ -356,4 +358,60 @@ fn the_owner_of_a_lock_is_the_process() {
     };
     assert!(check(1, None) && !check(2, None));
     assert!(check(2, Some(9)));
+}
+
+/// Ten workers add 10,000 numbers, one addition in twenty has an unknown outcome, and at last one reads everything.
+#[test]
+fn jepsens_set_workload_is_decided() {
+    let spec = spec::named("set").unwrap();
+    for lost in [false, true] {
+        let mut random = Rng::new(1);
+        let mut builder = Builder::new();
+        let at = Position::default();
+        let part = builder.part(Default::default());
+        let (add, read) = (builder.method("add"), builder.method("read"));
+        let mut workers: Vec<(i64, Option<i64>)> = (0..10).map(|p| (p, None)).collect();
+        let (mut next, mut called) = (10, 0);
+        let (mut shown, mut returned) = (Vec::new(), Vec::new());
+        while called < 10_000 || workers.iter().any(|(_, open)| open.is_some()) {
+            let worker = random.index(10);
+            let (name, open) = &mut workers[worker];
+            let process = builder.process(&Value::Int(*name));
+            match open.take() {
+                None if called < 10_000 => {
+                    let call = Call { method: add, args: vec![Value::Int(called)].into() };
+                    builder.call(process, part, call, at).unwrap();
+                    *open = Some(called);
+                    called += 1;
+                }
+                None => {}
+                Some(value) if random.percent(5) => {
+                    builder.unknown(process, at).unwrap();
+                    if random.percent(50) {
+                        shown.push(value);
+                    }
+                    *name = next;
+                    next += 1;
+                }
+                Some(value) => {
+                    builder.returns(process, Value::Nil, at).unwrap();
+                    shown.push(value);
+                    returned.push(value);
+                }
+            }
+        }
+        if lost {
+            shown.retain(|&v| v != returned[returned.len() / 2]);
+        }
+        shown.sort_unstable();
+        let process = builder.process(&Value::Int(next));
+        builder.call(process, part, Call { method: read, args: vec![].into() }, at).unwrap();
+        builder.returns(process, Value::list(shown.into_iter().map(Value::Int)), at).unwrap();
+        let history = builder.finish();
+        let budget = trueline::Budget::unlimited();
+        let outcome = spec.check(&history, Algorithm::Auto, &budget).unwrap();
+        assert_eq!(outcome.algorithm, "growth-monitor");
+        assert_eq!(outcome.verdict.is_violation(), lost);
+        assert_eq!(outcome.verdict.is_linearizable(), !lost);
+    }
 }
