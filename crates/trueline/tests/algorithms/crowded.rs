@@ -103,8 +103,7 @@ fn sets_whose_additions_tell_nothing() {
         let mut random = Rng::new(seed ^ 0x5e7);
         let history = silent(&mut random, seed % 4 == 0);
         let history = history.decode(|m, args, result| spec.decode(m, args, result)).unwrap();
-        let counts = |a| is_compared(a);
-        if let Err(e) = compare_those(&spec, &history, counts) {
+        if let Err(e) = compare_those(&spec, &history, is_compared) {
             panic!("seed {seed}: {e}");
         }
     }
