@@ -3,6 +3,7 @@
 #![deny(unsafe_code)]
 
 mod check;
+mod crowds;
 mod differential;
 mod explore;
 mod growth;
@@ -35,6 +36,8 @@ struct Arguments {
 enum Command {
     /// The corpus by group and generated histories: time, memory, and our general search against wgl.
     Check(check::Arguments),
+    /// Many operations at once that commute or are equal, right and with one mistake.
+    Crowds(crowds::Arguments),
     /// Random small histories of every specification: each algorithm against the brute-force oracle.
     Differential(differential::Arguments),
     /// Small programs under trueline, loom and shuttle: executions, their rate, and the outcomes seen.
@@ -64,6 +67,7 @@ enum Command {
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
         Command::Check(arguments) => check::run(&arguments),
+        Command::Crowds(arguments) => crowds::run(&arguments),
         Command::Differential(arguments) => differential::run(&arguments),
         Command::Explore(arguments) => explore::run(&arguments),
         Command::Growth(arguments) => growth::run(&arguments),

@@ -1,7 +1,7 @@
 //! `depth-first`: Wing and Gong's search with a memo on small keys.
 //!
 //! A configuration is (frontier, linearized open operations, used pending operations, state); see
-//! [`super::timeline`]. Five things keep the search small, each exact:
+//! [`super::timeline`]. Six things keep the search small, each exact:
 //! - *Observers at once.* An operation that changes no state is taken as soon as it fits: moving it forward in
 //!   any linearization leaves all other operations where they were.
 //! - *Memo.* A configuration is explored once.
@@ -9,7 +9,9 @@
 //!   can still be done with more of them left includes what can be done with fewer.
 //! - *Looking ahead.* A configuration from which a known result is out of reach is left at once; see
 //!   [`super::look_ahead`].
-//! - *Twins.* Equal pending operations are interchangeable: the earliest goes first.
+//! - *Twins.* Equal operations are interchangeable: the one that returns first goes first. See [`super::cuts`].
+//! - *Commuting operations.* One that commutes with everything up to the next return is not taken before it. See
+//!   [`super::cuts`].
 //!
 //! Where the specification's state is a function of which operations were applied, the memo leaves it out
 //! ([`Keys::WithoutState`]) and states live on the current path only.
@@ -22,6 +24,7 @@ use std::collections::VecDeque;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
+use super::cuts::{Early, EarlySets, Idle, Place};
 use super::look_ahead::{Linearized, is_dead_end};
 use super::mask::Mask;
 use super::problem::{Decision, Spans, Stepper, Ticker};
@@ -46,6 +49,7 @@ struct Key<M> {
 struct Frame<M> {
     key: Key<M>,
     pending: M,
+    early: Early,
     /// The state; the key may leave it out.
     state: u32,
     /// Length of the path and number of states when the choice came up.
@@ -55,9 +59,13 @@ struct Frame<M> {
     candidate: usize,
     /// Next states of the last candidate that were not tried.
     others: SmallVec<[u32; 2]>,
-    /// The last candidate.
+    /// The last candidate, and the operations that are early once it is taken.
     operation: u32,
+    early_after: Early,
 }
+
+/// What is known of a configuration: the sets of used pending and of early operations that it was reached with.
+pub(super) type Known<M> = SmallVec<[(M, Early); 1]>;
 
 /// The search, to be advanced by quanta of steps.
 pub(crate) struct DepthFirst<'a, M> {
@@ -65,12 +73,15 @@ pub(crate) struct DepthFirst<'a, M> {
     slots: &'a Slots,
     timeline: Timeline<'a>,
     keys: Keys,
-    memo: HashMap<Key<M>, SmallVec<[M; 1]>, foldhash::fast::FixedState>,
+    memo: HashMap<Key<M>, Known<M>, foldhash::fast::FixedState>,
+    early_sets: EarlySets,
+    idle: Idle,
     frames: Vec<Frame<M>>,
     path: Vec<u32>,
     best: usize,
     open: M,
     pending: M,
+    early: Early,
     state: u32,
     started: bool,
     next: Vec<u32>,
@@ -84,11 +95,14 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
             timeline: Timeline::new(spans),
             keys,
             memo: HashMap::default(),
+            early_sets: EarlySets::default(),
+            idle: Idle::new(spans),
             frames: Vec::new(),
             path: Vec::new(),
             best: 0,
             open: M::default(),
             pending: M::default(),
+            early: Early::NONE,
             state: 0,
             started: false,
             next: Vec::new(),
@@ -145,6 +159,8 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
         let Some(frame) = self.frames.last_mut() else { return Ok(false) };
         stepper.forget_from(frame.states);
         let open = self.timeline.open();
+        let next_return = self.timeline.next_return();
+        let reorders = stepper.reorders();
         loop {
             let place = frame.candidate;
             let operation = if let Some(&operation) = open.get(place) {
@@ -168,6 +184,28 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
                 // An observer that fits was taken on arrival.
                 continue;
             }
+            let here = Place {
+                spans: self.spans,
+                slots: self.slots,
+                timeline: &self.timeline,
+                open: &frame.key.open,
+                pending: &frame.pending,
+            };
+            if here.has_earlier_twin(operation, place.min(open.len())) {
+                continue;
+            }
+            let mut early = Early::NONE;
+            if reorders {
+                let waits =
+                    next_return.is_some_and(|r| r != operation && stepper.commutes(operation, r));
+                if waits && here.is_for_nobody(operation, &mut self.idle, stepper) {
+                    continue;
+                }
+                early = self.early_sets.followed_by(frame.early, operation, stepper);
+                if waits {
+                    early = self.early_sets.with(early, operation);
+                }
+            }
             ticker.tick(|| bytes + stepper.bytes())?;
             self.next.clear();
             stepper.step(frame.state, operation, &mut self.next);
@@ -176,7 +214,7 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
                 self.next.retain(|&s| s != frame.state);
             }
             if let Some(state) = self.next.pop() {
-                frame.operation = operation;
+                (frame.operation, frame.early_after) = (operation, early);
                 frame.others = self.next.drain(..).collect();
                 self.take(state);
                 return Ok(true);
@@ -192,6 +230,7 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
         self.path.push(frame.operation);
         self.open = frame.key.open.clone();
         self.pending = frame.pending.clone();
+        self.early = frame.early_after;
         self.state = state;
         let slot = self.slots.of[frame.operation as usize];
         if self.spans.is_pending(frame.operation) {
@@ -211,6 +250,10 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
             while let Some(operation) = self.timeline.next_return()
                 && self.open.has(self.slots.of[operation as usize])
             {
+                if self.early != Early::NONE {
+                    self.leave();
+                    return Ok(false);
+                }
                 self.open.remove(self.slots.of[operation as usize]);
                 self.timeline.forward();
             }
@@ -229,6 +272,7 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
                 let Some(&state) = self.next.first() else { return Ok(false) };
                 self.state = state;
                 self.path.push(operation);
+                self.early = self.early_sets.followed_by(self.early, operation, stepper);
                 Ok(true)
             })?;
             if self.path.len() == before {
@@ -239,9 +283,7 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
             let linearized = Linearized { open: &self.open, pending: &self.pending };
             let (spans, slots) = (self.spans, self.slots);
             if is_dead_end(spans, slots, &self.timeline, &linearized, self.state, stepper) {
-                if let Some(frame) = self.frames.last() {
-                    self.timeline.back_to(frame.key.frontier as usize);
-                }
+                self.leave();
                 return Ok(false);
             }
         }
@@ -250,27 +292,36 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
             state: if self.keys == Keys::WithState { self.state } else { 0 },
             open: self.open.clone(),
         };
-        if remember(&mut self.memo, &key, &self.pending) {
+        if remember(&mut self.memo, &key, &self.pending, self.early, &self.early_sets) {
             self.frames.push(Frame {
                 key,
                 pending: self.pending.clone(),
+                early: self.early,
                 state: self.state,
                 path: self.path.len(),
                 states: stepper.known(),
                 candidate: 0,
                 others: SmallVec::new(),
                 operation: 0,
+                early_after: Early::NONE,
             });
-        } else if let Some(frame) = self.frames.last() {
-            self.timeline.back_to(frame.key.frontier as usize);
+        } else {
+            self.leave();
         }
         Ok(false)
     }
 
+    /// Goes back to where the last choice came up.
+    fn leave(&mut self) {
+        if let Some(frame) = self.frames.last() {
+            self.timeline.back_to(frame.key.frontier as usize);
+        }
+    }
+
     pub(crate) fn bytes(&self) -> u64 {
-        let entry = size_of::<Key<M>>() + size_of::<SmallVec<[M; 1]>>() + 1;
+        let entry = size_of::<Key<M>>() + size_of::<Known<M>>() + 1;
         let memo = table_bytes(self.memo.len(), self.memo.capacity(), entry);
-        (memo + self.frames.capacity() * size_of::<Frame<M>>()) as u64
+        (memo + self.frames.capacity() * size_of::<Frame<M>>()) as u64 + self.early_sets.bytes()
     }
 }
 
@@ -297,17 +348,20 @@ pub(super) fn take_observers<M: Mask>(
     Ok(())
 }
 
-/// Adds a set of used pending operations to those known for a configuration; false where a known one is as good.
-pub(crate) fn remember<K: Eq + std::hash::Hash + Clone, M: Mask>(
-    memo: &mut HashMap<K, SmallVec<[M; 1]>, foldhash::fast::FixedState>,
+/// Adds the used pending and the early operations to those known for a configuration; false where known ones are as
+/// good.
+pub(super) fn remember<K: Eq + std::hash::Hash + Clone, M: Mask>(
+    memo: &mut HashMap<K, Known<M>, foldhash::fast::FixedState>,
     key: &K,
     pending: &M,
+    early: Early,
+    sets: &EarlySets,
 ) -> bool {
     let known = memo.entry_ref(key).or_default();
-    if known.iter().any(|k| k.is_subset(pending)) {
+    if known.iter().any(|(p, e)| p.is_subset(pending) && sets.is_subset(*e, early)) {
         return false;
     }
-    known.retain(|k| !pending.is_subset(k));
-    known.push(pending.clone());
+    known.retain(|(p, e)| !(pending.is_subset(p) && sets.is_subset(early, *e)));
+    known.push((pending.clone(), early));
     true
 }

@@ -13,7 +13,8 @@
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
-use super::depth_first::{remember, table_bytes, take_observers};
+use super::cuts::{Early, EarlySets, Idle, Place};
+use super::depth_first::{Known, remember, table_bytes, take_observers};
 use super::look_ahead::{Linearized, is_dead_end};
 use super::mask::Mask;
 use super::problem::{Decision, Spans, Stepper, Ticker};
@@ -32,11 +33,12 @@ struct Ancestor {
 struct Configuration<M> {
     open: M,
     pending: M,
+    early: Early,
     state: u32,
     ancestor: u32,
 }
 
-type Memo<M> = HashMap<(M, u32), SmallVec<[M; 1]>, foldhash::fast::FixedState>;
+type Memo<M> = HashMap<(M, u32), Known<M>, foldhash::fast::FixedState>;
 
 /// The search, to be advanced by quanta of steps.
 pub(crate) struct JustInTime<'a, M> {
@@ -50,6 +52,8 @@ pub(crate) struct JustInTime<'a, M> {
     /// What was seen since the last return, with and without it.
     seen: Memo<M>,
     seen_ready: Memo<M>,
+    early_sets: EarlySets,
+    idle: Idle,
     family: Vec<Ancestor>,
     /// Size of the family at which it is pruned next.
     prune_at: usize,
@@ -69,6 +73,8 @@ impl<'a, M: Mask> JustInTime<'a, M> {
             ready: Vec::new(),
             seen: HashMap::default(),
             seen_ready: HashMap::default(),
+            early_sets: EarlySets::default(),
+            idle: Idle::new(spans),
             family: Vec::new(),
             prune_at: 1 << 16,
             stop_at: usize::MAX,
@@ -119,8 +125,10 @@ impl<'a, M: Mask> JustInTime<'a, M> {
         if !self.started {
             self.started = true;
             let state = stepper.initial();
-            let (open, pending) = (M::default(), M::default());
-            self.admit(Configuration { open, pending, state, ancestor: ROOT }, stepper, ticker)?;
+            let (open, pending, early) = (M::default(), M::default(), Early::NONE);
+            let ancestor = ROOT;
+            let first = Configuration { open, pending, early, state, ancestor };
+            self.admit(first, stepper, ticker)?;
         }
         loop {
             if self.timeline.frontier() == self.stop_at {
@@ -177,9 +185,15 @@ impl<'a, M: Mask> JustInTime<'a, M> {
             let parent = configuration.ancestor;
             configuration.ancestor = self.family.len() as u32;
             self.family.push(Ancestor { parent, operation });
+            let early = configuration.early;
+            configuration.early = self.early_sets.followed_by(early, operation, stepper);
             Ok(true)
         })?;
         let Some(operation) = self.timeline.next_return() else { return Ok(()) };
+        let ready = configuration.open.has(self.slots.of[operation as usize]);
+        if ready && configuration.early != Early::NONE {
+            return Ok(());
+        }
         if stepper.looks_ahead() && self.stop_at == usize::MAX {
             let linearized =
                 Linearized { open: &configuration.open, pending: &configuration.pending };
@@ -188,14 +202,14 @@ impl<'a, M: Mask> JustInTime<'a, M> {
                 return Ok(());
             }
         }
-        let ready = configuration.open.has(self.slots.of[operation as usize]);
         let (seen, list) = if ready {
             (&mut self.seen_ready, &mut self.ready)
         } else {
             (&mut self.seen, &mut self.waiting)
         };
         let key = (configuration.open.clone(), configuration.state);
-        if remember(seen, &key, &configuration.pending) {
+        let Configuration { pending, early, .. } = &configuration;
+        if remember(seen, &key, pending, *early, &self.early_sets) {
             list.push(configuration);
         }
         Ok(())
@@ -209,6 +223,9 @@ impl<'a, M: Mask> JustInTime<'a, M> {
         ticker: &mut Ticker<'_>,
     ) -> Result<(), Exhausted> {
         let returning = self.timeline.open().len();
+        let next_return = self.timeline.next_return();
+        // What was possible once must not depend on what is asked for later.
+        let reorders = stepper.reorders() && self.stop_at == usize::MAX;
         for place in 0..returning + self.timeline.pending() {
             ticker.pass_over(1)?;
             let is_pending = place >= returning;
@@ -226,6 +243,28 @@ impl<'a, M: Mask> JustInTime<'a, M> {
                 }
             } else if from.open.has(slot) || self.spans.observer[operation as usize] {
                 continue;
+            }
+            let here = Place {
+                spans: self.spans,
+                slots: self.slots,
+                timeline: &self.timeline,
+                open: &from.open,
+                pending: &from.pending,
+            };
+            if here.has_earlier_twin(operation, place.min(returning)) {
+                continue;
+            }
+            let mut early = Early::NONE;
+            if reorders {
+                let waits =
+                    next_return.is_some_and(|r| r != operation && stepper.commutes(operation, r));
+                if waits && here.is_for_nobody(operation, &mut self.idle, stepper) {
+                    continue;
+                }
+                early = self.early_sets.followed_by(from.early, operation, stepper);
+                if waits {
+                    early = self.early_sets.with(early, operation);
+                }
             }
             let bytes = self.bytes();
             ticker.tick(|| bytes + stepper.bytes())?;
@@ -246,7 +285,8 @@ impl<'a, M: Mask> JustInTime<'a, M> {
                 }
                 let ancestor = self.family.len() as u32;
                 self.family.push(Ancestor { parent: from.ancestor, operation });
-                self.admit(Configuration { open, pending, state, ancestor }, stepper, ticker)?;
+                let after = Configuration { open, pending, early, state, ancestor };
+                self.admit(after, stepper, ticker)?;
             }
         }
         Ok(())
@@ -296,12 +336,13 @@ impl<'a, M: Mask> JustInTime<'a, M> {
     }
 
     pub(crate) fn bytes(&self) -> u64 {
-        let entry = size_of::<(M, u32)>() + size_of::<SmallVec<[M; 1]>>() + 1;
+        let entry = size_of::<(M, u32)>() + size_of::<Known<M>>() + 1;
         let configurations = self.waiting.capacity() + self.ready.capacity();
         let seen = |memo: &Memo<M>| table_bytes(memo.len(), memo.capacity(), entry);
         (seen(&self.seen)
             + seen(&self.seen_ready)
             + configurations * size_of::<Configuration<M>>()
             + self.family.capacity() * size_of::<Ancestor>()) as u64
+            + self.early_sets.bytes()
     }
 }

@@ -4,6 +4,7 @@
 //! decides each with the chosen [`Algorithm`], and joins the answers: linearizability is local, so the whole is
 //! linearizable iff every part is. Parts run in parallel; the answer does not depend on how.
 
+mod cuts;
 mod depth_first;
 mod direct;
 mod explain;
@@ -15,6 +16,7 @@ mod minimise;
 mod monitored;
 mod problem;
 mod replay;
+mod rules;
 mod run;
 mod search;
 mod theories;

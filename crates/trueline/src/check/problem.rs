@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 
 use crate::budget::{Budget, Exhausted, Footprint};
 use crate::history::{History, PENDING};
@@ -23,6 +24,10 @@ pub(crate) trait Stepper {
     fn bytes(&self) -> u64;
     /// See [`Spec::looks_ahead`].
     fn looks_ahead(&self) -> bool;
+    /// See [`Spec::reorders`].
+    fn reorders(&self) -> bool;
+    /// True where the operations commute in every state: see [`Spec::commutes`].
+    fn commutes(&self, a: u32, b: u32) -> bool;
     /// See [`Spec::in_reach`].
     fn in_reach(&self, state: u32, observer: u32) -> bool;
     /// See [`Spec::may_help`].
@@ -45,8 +50,21 @@ pub(crate) struct Spans {
     /// The operation before it that is pending for ever and equal to it, or itself: equal ones are
     /// interchangeable, the earliest goes first.
     pub(crate) earlier_twin: Vec<u32>,
+    /// The first operation that is equal to it, results included, or [`ALONE`]. Not told of observers.
+    pub(crate) class: Vec<u32>,
     /// The returning operations, sorted by return.
     pub(crate) returns: Vec<u32>,
+}
+
+/// No other operation is equal to it.
+pub(crate) const ALONE: u32 = u32::MAX;
+
+/// Equal operations.
+#[derive(Clone, Copy)]
+struct Equal {
+    first: u32,
+    /// The last one that is pending for ever, or [`ALONE`].
+    last_pending: u32,
 }
 
 impl Spans {
@@ -93,7 +111,13 @@ impl<'a, S: Spec> Problem<'a, S> {
         let all = history.operations();
         let mut operations = Vec::with_capacity(indices.len());
         let mut spans = Spans::default();
-        let mut pending: HashTable<u32> = HashTable::new();
+        let mut equal: HashTable<Equal> = HashTable::new();
+        // What an operation is and what it told, as far as that says something.
+        let content = |index: u32, is_pending: bool| {
+            let o = &all[index as usize];
+            let told = if is_pending { None } else { o.result.as_ref() };
+            (&o.op, told.filter(|ret| !spec.says_nothing(&o.op, ret)))
+        };
         let hasher = FixedState::default();
         for &index in indices {
             let o = &all[index as usize];
@@ -109,18 +133,28 @@ impl<'a, S: Spec> Problem<'a, S> {
                 continue;
             }
             let number = operations.len() as u32;
-            let mut earlier_twin = number;
-            if returned == PENDING {
-                let op_of = |&n: &u32| &all[operations[n as usize] as usize].op;
-                let hash = hasher.hash_one(&o.op);
-                let entry =
-                    pending.entry(hash, |n| op_of(n) == &o.op, |n| hasher.hash_one(op_of(n)));
-                match entry {
-                    hashbrown::hash_table::Entry::Occupied(mut known) => {
-                        earlier_twin = std::mem::replace(known.get_mut(), number);
+            let (mut earlier_twin, mut class) = (number, ALONE);
+            if !observer {
+                let is_pending = returned == PENDING;
+                let own = content(index, is_pending);
+                let of = |e: &Equal| {
+                    let is_pending = spans.returned[e.first as usize] == PENDING;
+                    content(operations[e.first as usize], is_pending)
+                };
+                let hash = hasher.hash_one(own);
+                match equal.entry(hash, |e| of(e) == own, |e| hasher.hash_one(of(e))) {
+                    Entry::Occupied(mut known) => {
+                        let known = known.get_mut();
+                        class = known.first;
+                        spans.class[class as usize] = class;
+                        if is_pending {
+                            let last = std::mem::replace(&mut known.last_pending, number);
+                            earlier_twin = if last == ALONE { number } else { last };
+                        }
                     }
-                    hashbrown::hash_table::Entry::Vacant(new) => {
-                        new.insert(number);
+                    Entry::Vacant(new) => {
+                        let last_pending = if is_pending { number } else { ALONE };
+                        new.insert(Equal { first: number, last_pending });
                     }
                 }
             }
@@ -128,6 +162,7 @@ impl<'a, S: Spec> Problem<'a, S> {
             spans.returned.push(returned);
             spans.observer.push(observer);
             spans.earlier_twin.push(earlier_twin);
+            spans.class.push(class);
             operations.push(index);
         }
         let returning = |&n: &u32| spans.returned[n as usize] != PENDING;
@@ -151,6 +186,14 @@ impl<'a, S: Spec> Problem<'a, S> {
         let o = &self.history.operations()[self.operations[number as usize] as usize];
         let known = !self.spans.is_pending(number);
         (&o.op, if known { o.result.as_ref() } else { None })
+    }
+
+    /// True where the operations commute in every state.
+    fn commutes(&self, a: u32, b: u32) -> bool {
+        let (Spans { observer, class, .. }, one, other) = (&self.spans, a as usize, b as usize);
+        (observer[one] && observer[other])
+            || (class[one] != ALONE && class[one] == class[other])
+            || self.spec.commutes(self.operation(a), self.operation(b))
     }
 
     /// The states of this part, none known yet.
@@ -225,6 +268,14 @@ impl<S: Spec> Stepper for States<'_, '_, S> {
         self.problem.spec.looks_ahead()
     }
 
+    fn reorders(&self) -> bool {
+        self.problem.spec.reorders()
+    }
+
+    fn commutes(&self, a: u32, b: u32) -> bool {
+        self.problem.commutes(a, b)
+    }
+
     fn in_reach(&self, state: u32, observer: u32) -> bool {
         let (op, ret) = self.problem.operation(observer);
         self.problem.spec.in_reach(&self.states[state as usize], op, ret)
@@ -269,6 +320,14 @@ impl<S: Spec> Stepper for PathStates<'_, '_, S> {
 
     fn looks_ahead(&self) -> bool {
         self.problem.spec.looks_ahead()
+    }
+
+    fn reorders(&self) -> bool {
+        self.problem.spec.reorders()
+    }
+
+    fn commutes(&self, a: u32, b: u32) -> bool {
+        self.problem.commutes(a, b)
     }
 
     fn in_reach(&self, state: u32, observer: u32) -> bool {

@@ -12,7 +12,9 @@ use rayon::prelude::*;
 use super::minimise::{Core, minimise, shrink};
 use super::problem::{Decision, Problem, Ticker, Window};
 use super::replay::{Refused, replay};
+use super::rules::{self, Ruling};
 use super::search::{self, Which};
+use super::wing_gong::Reference;
 use super::words::Found;
 use super::{Algorithm, Outcome, explain, monitored, theories, wing_gong};
 use crate::budget::{Budget, Exhausted};
@@ -51,6 +53,8 @@ enum PartKind {
     Clash {
         operations: Vec<u32>,
         reason: Option<Blame>,
+        /// Leaving out some of them would make another violation of it, for another reason.
+        shrinks: bool,
     },
     NotApplicable,
     /// The round is over.
@@ -196,9 +200,18 @@ impl<S: Spec> Setting<'_, S> {
         match monitored {
             Ok(answer) => answer,
             Err(because) if self.algorithm == Algorithm::Monitor => {
-                PartAnswer { kind: PartKind::NotApplicable, by: "monitor", because, steps: 0 }
+                let none = || PartAnswer {
+                    kind: PartKind::NotApplicable,
+                    by: "monitor",
+                    because,
+                    steps: 0,
+                };
+                self.ruled(indices).or_else(|| self.refuted(indices)).unwrap_or_else(none)
             }
-            Err(because) => PartAnswer { because, ..self.searched(indices, limit) },
+            Err(because) => match self.ruled(indices) {
+                Some(answer) => answer,
+                None => PartAnswer { because, ..self.searched(indices, limit) },
+            },
         }
     }
 
@@ -263,7 +276,7 @@ impl<S: Spec> Setting<'_, S> {
                                     < operations[operation as usize].returned
                             };
                             let operations = indices.iter().copied().filter(called).collect();
-                            PartKind::Clash { operations, reason: None }
+                            PartKind::Clash { operations, reason: None, shrinks: true }
                         }
                     }
                 };
@@ -287,7 +300,9 @@ impl<S: Spec> Setting<'_, S> {
         let (returns, explained) = (indices.len(), 0);
         let kind = match found {
             Found::Order(order) => PartKind::Order(order),
-            Found::Violation { operations, reason } => PartKind::Clash { operations, reason },
+            Found::Violation { operations, reason } => {
+                PartKind::Clash { operations, reason, shrinks: true }
+            }
             Found::Exhausted(why) => PartKind::Exhausted { why, explained, returns },
             Found::Wrong(what) => {
                 PartKind::Disagreement(format!("the monitor's order does not replay: {what}"))
@@ -298,22 +313,55 @@ impl<S: Spec> Setting<'_, S> {
         Ok(PartAnswer { kind, by, because, steps: indices.len() as u64 })
     }
 
+    /// The answer of a rule that needs no search, where one fits that decides either way.
+    fn ruled(&self, indices: &[u32]) -> Option<PartAnswer> {
+        if !matches!(self.algorithm, Algorithm::Auto | Algorithm::Monitor) {
+            return None;
+        }
+        let ruling = rules::decide_growing(self.spec, self.history, indices, PENDING)?;
+        let kind = match ruling {
+            Ruling::Order(order) => PartKind::Order(order),
+            Ruling::Violation(v) => clash_of(v),
+        };
+        let because = "it only grows, and it is clear which additions are shown".into();
+        Some(PartAnswer { kind, by: "growth-monitor", because, steps: indices.len() as u64 })
+    }
+
+    /// A violation that a rule sees which finds violations only.
+    fn refuted(&self, indices: &[u32]) -> Option<PartAnswer> {
+        let (violation, by) = rules::refute(self.spec, self.history, indices)?;
+        let (kind, steps) = (clash_of(violation), indices.len() as u64);
+        Some(PartAnswer { kind, by, because: String::new(), steps })
+    }
+
     fn searched(&self, indices: &[u32], limit: u64) -> PartAnswer {
         let problem = Problem::new(self.spec, self.history, indices, Window::ALL);
         let mut ticker = Ticker::limited(self.budget, limit);
-        let reference = |ticker: &mut Ticker<'_>, memo| {
-            wing_gong::search(&problem.spans, &mut problem.states(), ticker, memo).map(Some)
+        let reference = |ticker: &mut Ticker<'_>, which| {
+            wing_gong::search(&problem.spans, &mut problem.states(), ticker, which).map(Some)
         };
         let (decision, explained, by) = match self.algorithm {
-            Algorithm::Wgl => (reference(&mut ticker, true), 0, "wgl"),
-            Algorithm::WingGong => (reference(&mut ticker, false), 0, "wing-gong"),
+            Algorithm::Wgl => (reference(&mut ticker, Reference::Wgl), 0, "wgl"),
+            Algorithm::WingGong => (reference(&mut ticker, Reference::WingGong), 0, "wing-gong"),
             _ => {
                 let which = match self.algorithm {
                     Algorithm::DepthFirst => Which::DepthFirst,
                     Algorithm::JustInTime => Which::JustInTime,
                     _ => Which::Both,
                 };
-                let found = search::search(&problem, &mut ticker, which, u64::MAX);
+                // What takes a search long may be plain to a rule.
+                let mut refuted = None;
+                let mut ask = || {
+                    refuted = self.refuted(indices);
+                    refuted.is_some()
+                };
+                let mut nobody = || false;
+                let ask: &mut dyn FnMut() -> bool =
+                    if self.algorithm == Algorithm::Auto { &mut ask } else { &mut nobody };
+                let found = search::search_or(&problem, &mut ticker, which, u64::MAX, ask);
+                if let Some(answer) = refuted {
+                    return PartAnswer { steps: ticker.steps(), ..answer };
+                }
                 (found.decision, found.explained, found.by)
             }
         };
@@ -347,12 +395,18 @@ impl<S: Spec> Setting<'_, S> {
     fn violation(&self, indices: &[u32], answer: PartAnswer) -> Verdict {
         let (spec, history) = (self.spec, self.history);
         let effort = answer.steps.max(ENOUGH);
+        let by_rule = matches!(answer.kind, PartKind::Clash { shrinks: false, .. });
         let mut ticker = Ticker::new(self.budget);
         let (core, stuck, reason) = match answer.kind {
-            PartKind::Clash { operations, reason } => {
+            PartKind::Clash { operations, reason, shrinks: true } => {
                 let mut core = shrink(spec, history, operations, &mut ticker, ENOUGH);
                 core.first_bad = self.first_bad_return(indices);
                 (core, u32::MAX, reason)
+            }
+            PartKind::Clash { operations, reason, shrinks: false } => {
+                let first_bad = self.first_bad_return(indices);
+                let (window, start, minimal) = (Window::ALL, None, true);
+                (Core { operations, window, start, minimal, first_bad }, u32::MAX, reason)
             }
             PartKind::Stuck(stuck) => {
                 (minimise(spec, history, indices, stuck, &mut ticker, effort), stuck, None)
@@ -361,7 +415,8 @@ impl<S: Spec> Setting<'_, S> {
         };
         let first_bad = core.first_bad.unwrap_or(stuck);
         let sentence = explain::explain(spec, history, &core, first_bad, reason.as_ref());
-        let limit = if core.operations.len() <= SHORT { effort.max(RECHECK) } else { effort };
+        let is_short = core.operations.len() <= SHORT && !by_rule;
+        let limit = if is_short { effort.max(RECHECK) } else { effort };
         let rechecked = match recheck(spec, history, &core, self.budget, limit) {
             Ok(confirmed) => confirmed,
             Err(what) => {
@@ -386,10 +441,21 @@ impl<S: Spec> Setting<'_, S> {
     /// for long histories. (It may come behind all operations of the explanation: in a prefix, the results of
     /// operations that are still open are not known.)
     fn first_bad_return(&self, indices: &[u32]) -> Option<u32> {
-        let canonical = self.canonical.as_ref().ok()?;
         if indices.len() > MANY || !self.whole {
             return None;
         }
+        let (spec, history) = (self.spec, self.history);
+        let violates = |until: u32| match self.canonical {
+            Ok(canonical) => {
+                match monitored::decide(spec, canonical, history, indices, until, self.budget) {
+                    Ok(Found::Violation { .. }) => Some(true),
+                    Ok(Found::Order(_)) => Some(false),
+                    Ok(_) => None,
+                    Err(_) => grows_wrong(spec, history, indices, until),
+                }
+            }
+            Err(_) => grows_wrong(spec, history, indices, until),
+        };
         let returned = |&i: &u32| self.history.operations()[i as usize].returned;
         let mut returns: Vec<u32> =
             indices.iter().copied().filter(|i| returned(i) != PENDING).collect();
@@ -398,15 +464,27 @@ impl<S: Spec> Setting<'_, S> {
         while low < high {
             let middle = (low + high) / 2;
             let until = returned(&returns[middle]) + 1;
-            let (spec, history) = (self.spec, self.history);
-            match monitored::decide(spec, canonical, history, indices, until, self.budget) {
-                Ok(Found::Violation { .. }) => high = middle,
-                Ok(Found::Order(_)) => low = middle + 1,
-                _ => return None,
-            }
+            if violates(until)? { high = middle } else { low = middle + 1 }
         }
         Some(returns[high])
     }
+}
+
+/// Whether the prefix of a collection that only grows is a violation, where the rule fits it.
+fn grows_wrong<S: Spec>(
+    spec: &S,
+    history: &History<S::Op, S::Ret>,
+    indices: &[u32],
+    until: u32,
+) -> Option<bool> {
+    let ruling = rules::decide_growing(spec, history, indices, until)?;
+    Some(matches!(ruling, Ruling::Violation(_)))
+}
+
+/// What a rule found, as it is.
+fn clash_of(violation: rules::Violation) -> PartKind {
+    let rules::Violation { operations, reason } = violation;
+    PartKind::Clash { operations, reason, shrinks: false }
 }
 
 /// True where the reference search finds no order either; false where it did not end in time.
@@ -425,7 +503,8 @@ fn recheck<S: Spec>(
     for start in starts {
         let problem = Problem::new(spec, history, &core.operations, core.window).starting_in(start);
         let mut ticker = Ticker::limited(budget, limit);
-        match wing_gong::search(&problem.spans, &mut problem.states(), &mut ticker, true) {
+        let reference = Reference::Confirming;
+        match wing_gong::search(&problem.spans, &mut problem.states(), &mut ticker, reference) {
             Ok(Decision::Stuck(_)) => {}
             Ok(Decision::Order(_)) => {
                 return Err("the reference search orders what the search called a violation".into());
@@ -454,7 +533,7 @@ pub(crate) fn explain_clash<S: Spec>(
     let algorithm = Algorithm::Monitor;
     let setting = Setting { spec, history, algorithm, canonical: &canonical, budget, whole: false };
     let operations: Vec<u32> = (0..history.len() as u32).collect();
-    let kind = PartKind::Clash { operations: operations.clone(), reason };
+    let kind = PartKind::Clash { operations: operations.clone(), reason, shrinks: true };
     let answer = PartAnswer { kind, by: "", because: String::new(), steps: 0 };
     setting.violation(&operations, answer)
 }

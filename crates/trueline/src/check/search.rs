@@ -63,11 +63,23 @@ pub(crate) fn search<S: Spec>(
     which: Which,
     limit: u64,
 ) -> Found {
+    search_or(problem, ticker, which, limit, &mut || false)
+}
+
+/// The same. Where the first turn of each search decides nothing, `knows` is asked once whether somebody else knows
+/// the answer: if so, the search ends undecided.
+pub(crate) fn search_or<S: Spec>(
+    problem: &Problem<'_, S>,
+    ticker: &mut Ticker<'_>,
+    which: Which,
+    limit: u64,
+    knows: &mut dyn FnMut() -> bool,
+) -> Found {
     let slots = Slots::new(&problem.spans);
     if slots.width <= 64 {
-        run::<S, u64>(problem, &slots, ticker, which, limit)
+        run::<S, u64>(problem, &slots, ticker, which, limit, knows)
     } else {
-        run::<S, Wide>(problem, &slots, ticker, which, limit)
+        run::<S, Wide>(problem, &slots, ticker, which, limit, knows)
     }
 }
 
@@ -77,6 +89,7 @@ fn run<S: Spec, M: Mask>(
     ticker: &mut Ticker<'_>,
     which: Which,
     limit: u64,
+    knows: &mut dyn FnMut() -> bool,
 ) -> Found {
     let end = ticker.steps().saturating_add(limit);
     let spans = &problem.spans;
@@ -90,6 +103,7 @@ fn run<S: Spec, M: Mask>(
     // A good history is often explained without ever going back: depth first gets the first word.
     let mut turn = TURN.max(4 * spans.len() as u64);
     let mut explained = 0;
+    let mut asked = false;
     loop {
         if which != Which::JustInTime {
             let left = end.saturating_sub(ticker.steps());
@@ -117,7 +131,7 @@ fn run<S: Spec, M: Mask>(
                 return Found { decision: found, explained, by: "just-in-time" };
             }
         }
-        if ticker.steps() >= end {
+        if ticker.steps() >= end || (!std::mem::replace(&mut asked, true) && knows()) {
             return Found { decision: Ok(None), explained, by: "search" };
         }
     }

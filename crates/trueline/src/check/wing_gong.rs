@@ -5,12 +5,16 @@
 //! Lowe's memo on the full set of linearized operations and the state, as the popular checkers do. Both are
 //! simple on purpose: they are what our own search is measured and tested against.
 //!
+//! To confirm a violation, `wgl` leaves out what cannot matter, in its own way: of equal operations that could be taken
+//! the one that returns first is, and if the operation that returns first commutes with everything that could be
+//! taken before it, it is taken at once.
+//!
 //! Cost: `wing-gong` O(n!) steps, `wgl` O(2^n) entries of n/8 bytes in the worst case.
 
 use hashbrown::HashSet;
 
 use super::depth_first::table_bytes;
-use super::problem::{Decision, Spans, Stepper, Ticker};
+use super::problem::{ALONE, Decision, Spans, Stepper, Ticker};
 use crate::budget::Exhausted;
 use crate::history::PENDING;
 
@@ -50,6 +54,31 @@ impl Events {
         events
     }
 
+    /// True where another operation that could be taken now goes first.
+    fn can_skip(&self, operation: u32, spans: &Spans, stepper: &dyn Stepper) -> bool {
+        let (mut open, mut returns_first) = (Vec::new(), None);
+        let mut event = self.next[self.head as usize];
+        while event != self.tail && returns_first.is_none() {
+            match event.is_multiple_of(2) {
+                true => open.push(event / 2),
+                false => returns_first = Some(event / 2),
+            }
+            event = self.next[event as usize];
+        }
+        let rank = |o: u32| (spans.returned[o as usize], o);
+        let class = |o: u32| spans.class[o as usize];
+        let is_twin = |&o: &u32| class(o) == class(operation) && rank(o) < rank(operation);
+        if class(operation) != ALONE && open.iter().any(is_twin) {
+            return true;
+        }
+        let goes_first = |first: u32| {
+            first != operation
+                && stepper.reorders()
+                && open.iter().all(|&o| o == first || stepper.commutes(first, o))
+        };
+        returns_first.is_some_and(goes_first)
+    }
+
     fn unlink(&mut self, event: u32) {
         let (before, after) = (self.previous[event as usize], self.next[event as usize]);
         self.next[before as usize] = after;
@@ -72,13 +101,24 @@ struct Step {
     others: Vec<u32>,
 }
 
-/// Decides with the memo (`wgl`) or without it (`wing-gong`).
+/// Which of them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reference {
+    WingGong,
+    Wgl,
+    /// `wgl` without what cannot matter, to confirm a violation.
+    Confirming,
+}
+
+/// Decides.
 pub(crate) fn search(
     spans: &Spans,
     stepper: &mut dyn Stepper,
     ticker: &mut Ticker<'_>,
-    memo: bool,
+    reference: Reference,
 ) -> Result<Decision, Exhausted> {
+    let memo = reference != Reference::WingGong;
+    let confirming = reference == Reference::Confirming;
     let mut events = Events::new(spans);
     let mut seen: HashSet<(Box<[u64]>, u32), foldhash::fast::FixedState> = HashSet::default();
     let mut done = vec![0u64; spans.len().div_ceil(64)];
@@ -91,6 +131,10 @@ pub(crate) fn search(
     while open_returns > 0 {
         let operation = entry / 2;
         if entry != events.tail && entry.is_multiple_of(2) {
+            if confirming && events.can_skip(operation, spans, stepper) {
+                entry = events.next[entry as usize];
+                continue;
+            }
             let entry_bytes = done.len() * 8 + 32;
             ticker.tick(|| {
                 table_bytes(seen.len(), seen.capacity(), entry_bytes) as u64 + stepper.bytes()

@@ -240,6 +240,17 @@ impl<Op: Clone, Ret: Clone> History<Op, Ret> {
 }
 
 impl History {
+    /// The same history where each operation that has no argument, or nil, has its process as one.
+    pub(crate) fn with_owners(&self) -> History {
+        let mut owned = self.clone();
+        for o in &mut owned.operations {
+            if matches!(o.op.args.as_slice(), [] | [Value::Nil]) {
+                o.op.args = Args::One(self.names.processes[o.process as usize].clone());
+            }
+        }
+        owned
+    }
+
     /// Turns calls and results as the file spells them into a specification's own operations. `f` sees the
     /// method, its arguments and the result (`None`: unknown); what it says is wrong becomes an [`Error`] with
     /// the place in the file.

@@ -5,7 +5,7 @@
 //! ([`Builtin::readings`]). Deciding each result on its own would accept two increments that both tell 1.
 
 use super::method::{self, Method, found, number, same};
-use super::{Builtin, Info, Spec};
+use super::{Builtin, Info, Spec, Sum, Total};
 use crate::history::History;
 use crate::value::Value;
 
@@ -125,9 +125,36 @@ impl Spec for Counter {
         matches!(op, Read | Add(0) | FetchAdd(0))
     }
 
+    fn reorders(&self) -> bool {
+        true
+    }
+
+    /// Additions whose totals nobody was told.
+    fn commutes(&self, a: (&CounterOp, Option<&Value>), b: (&CounterOp, Option<&Value>)) -> bool {
+        let is_silent =
+            |(op, ret): (&CounterOp, Option<&Value>)| *op != Read && ret.is_none_or(Value::is_nil);
+        is_silent(a) && is_silent(b)
+    }
+
+    fn says_nothing(&self, op: &CounterOp, ret: &Value) -> bool {
+        *op != Read && ret.is_nil()
+    }
+
     /// The total is the sum of what was added.
     fn order_insensitive(&self) -> bool {
         true
+    }
+
+    fn sum(&self) -> Option<Sum<CounterOp, Value>> {
+        let adds = |op: &CounterOp| match op {
+            Add(n) | FetchAdd(n) => *n,
+            Read => 0,
+        };
+        let tells = |op: &CounterOp, ret: &Value| match op {
+            Add(_) | Read => ret.as_int().map(Total::After),
+            FetchAdd(_) => ret.as_int().map(Total::Before),
+        };
+        Some(Sum::new(self.init, adds, tells))
     }
 
     fn show(&self, op: &CounterOp, ret: Option<&Value>) -> String {

@@ -3,7 +3,7 @@
 use super::items::{Items, or_nil, tells};
 use super::method::{self, Method, item, nothing};
 use super::queue::{inserts, touches_item};
-use super::{Builtin, Info, Spec, Touches};
+use super::{Builtin, Info, Origins, Shown, Spec, Touches};
 use crate::value::Value;
 
 /// What can be called on a deque.
@@ -115,6 +115,44 @@ impl Spec for Deque {
             PopFront | PopBack => ret == Some(&Value::Nil),
             PeekFront | PeekBack => true,
         }
+    }
+
+    fn reorders(&self) -> bool {
+        true
+    }
+
+    /// What is done at one end and what is done at the other, unless the same value may be both the first and the
+    /// last.
+    fn commutes(&self, a: (&DequeOp, Option<&Value>), b: (&DequeOp, Option<&Value>)) -> bool {
+        match (a, b) {
+            ((PushFront(_), _), (PushBack(_), _)) | ((PushBack(_), _), (PushFront(_), _)) => true,
+            ((PushFront(v), _), (PopBack, Some(w)))
+            | ((PopBack, Some(w)), (PushFront(v), _))
+            | ((PushBack(v), _), (PopFront, Some(w)))
+            | ((PopFront, Some(w)), (PushBack(v), _)) => v != w && !w.is_nil(),
+            ((PopFront, Some(v)), (PopBack, Some(w)))
+            | ((PopBack, Some(v)), (PopFront, Some(w))) => !v.is_nil() && !w.is_nil(),
+            _ => false,
+        }
+    }
+
+    fn says_nothing(&self, op: &DequeOp, ret: &Value) -> bool {
+        matches!(op, PushFront(_) | PushBack(_)) && ret.is_nil()
+    }
+
+    fn origins(&self) -> Option<Origins<DequeOp, Value>> {
+        fn brings(op: &DequeOp) -> Option<&Value> {
+            match op {
+                PushFront(value) | PushBack(value) => Some(value),
+                _ => None,
+            }
+        }
+        let shows = |op: &DequeOp, ret: &Value| match (op, ret) {
+            (_, Value::Nil) | (PushFront(_) | PushBack(_), _) => None,
+            (PopFront | PopBack, value) => Some(Shown::Taken(value.clone())),
+            (PeekFront | PeekBack, value) => Some(Shown::Seen(value.clone())),
+        };
+        Some(Origins::new(brings, shows).holding(self.init.to_vec()))
     }
 
     fn touches(&self, op: &DequeOp, ret: Option<&Value>) -> Touches {

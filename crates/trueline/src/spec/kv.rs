@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::method::{self, Method, found, nothing};
-use super::{Action, Builtin, Canonical, Info, Kind, Spec, Touches, key_of};
+use super::{Action, Builtin, Canonical, Growing, Growth, Info, Kind, Spec, Touches, key_of};
 use crate::value::Value;
 
 /// What can be called on a key-value store of texts.
@@ -126,6 +126,10 @@ impl Spec for Kv {
         matches!(op, Get(_))
     }
 
+    fn says_nothing(&self, op: &KvOp, ret: &Value) -> bool {
+        matches!(op, Put(..) | Append(..)) && ret.is_nil()
+    }
+
     fn looks_ahead(&self) -> bool {
         true
     }
@@ -146,6 +150,23 @@ impl Spec for Kv {
             (Append(..) | Get(_), Get(_), _) => false,
             _ => true,
         }
+    }
+
+    /// As long as nothing is put.
+    fn growing(&self) -> Option<Growing<KvOp, Value>> {
+        let growth = |op: &KvOp, ret: Option<&Value>| match (op, ret) {
+            (Append(_, text), None | Some(Value::Nil)) => {
+                Some(Growth::Add(Value::Text(text.clone())))
+            }
+            (Get(_), Some(text @ Value::Text(_))) => Some(Growth::Show(text.clone())),
+            (Get(_), None) => Some(Growth::Nothing),
+            _ => None,
+        };
+        fn key(op: &KvOp) -> &Value {
+            let (Get(key) | Put(key, _) | Append(key, _)) = op;
+            key
+        }
+        Some(Growing::list(growth).by(key))
     }
 
     fn touches(&self, op: &KvOp, ret: Option<&Value>) -> Touches {

@@ -27,6 +27,10 @@ fn laws<B: Builtin>(spec: B, info: Info, free: fn(&B::Op, &Value) -> bool) {
         laws.order();
         laws.dropping();
         laws.looking_ahead();
+        laws.reordering();
+        laws.origins();
+        laws.growing();
+        laws.sum();
     }
 }
 
@@ -130,6 +134,119 @@ impl<B: Builtin> Laws<B> {
                     assert!(!reached, "{} helps {shown}", self.spec.show(&op, None));
                 }
             }
+        }
+    }
+
+    /// Operations that are said to commute do: both orders lead to the same states. A result that is said to say
+    /// nothing allows what an unknown one allows.
+    fn reordering(&mut self) {
+        let length = self.rng.below(6) as usize;
+        let (_, state) = self.legal_history(length, 0.2);
+        let (a, b) = (self.op(), self.op());
+        // Results that are right now, right behind the other one, at another time, or never.
+        let pool = |op: &B::Op, other: &B::Op| {
+            let mut pool = self.pool(&state, op);
+            for after in self.next(&state, other, None) {
+                pool.extend(self.spec.results(&after, op));
+            }
+            pool.into_iter().map(Some).chain([None]).collect::<Vec<Option<Value>>>()
+        };
+        let (of_a, of_b) = (pool(&a, &b), pool(&b, &a));
+        let both = |first: (&B::Op, Option<&Value>), second: (&B::Op, Option<&Value>)| {
+            let between = self.next(&state, first.0, first.1);
+            let after = between.iter().flat_map(|s| self.next(s, second.0, second.1));
+            after.collect::<HashSet<B::State>>()
+        };
+        for ret in of_a.iter().flatten().filter(|ret| self.spec.says_nothing(&a, ret)) {
+            let known: HashSet<_> = self.next(&state, &a, Some(ret)).into_iter().collect();
+            let unknown: HashSet<_> = self.next(&state, &a, None).into_iter().collect();
+            assert_eq!(known, unknown, "{} says something", self.spec.show(&a, Some(ret)));
+        }
+        for (x, y) in of_a.iter().flat_map(|x| of_b.iter().map(move |y| (x, y))) {
+            let (first, second) = ((&a, x.as_ref()), (&b, y.as_ref()));
+            let commute = self.spec.commutes(first, second);
+            assert_eq!(commute, self.spec.commutes(second, first), "{first:?} {second:?}");
+            if commute {
+                assert!(self.spec.reorders(), "{} does not reorder", self.info.name);
+                let (there, back) = (both(first, second), both(second, first));
+                assert_eq!(there, back, "{first:?} {second:?} where the object is {state:?}");
+            }
+        }
+    }
+
+    /// What a result shows was brought before, or was there at first; what is taken was brought for it alone.
+    fn origins(&mut self) {
+        let Some(origins) = self.spec.origins() else { return };
+        let (steps, _) = self.legal_history(8, 0.2);
+        let mut brought: BTreeMap<Value, usize> = BTreeMap::new();
+        for value in &origins.initial {
+            *brought.entry(value.clone()).or_default() += 1;
+        }
+        let mut left = brought.clone();
+        for (op, ret) in &steps {
+            match ret.as_ref().and_then(|ret| (origins.shows)(op, ret)) {
+                Some(Shown::Seen(value)) => assert!(brought.contains_key(&value), "{steps:?}"),
+                Some(Shown::Taken(value)) => {
+                    let left = left.get_mut(&value).filter(|left| **left > 0);
+                    *left.unwrap_or_else(|| panic!("{value} was not brought: {steps:?}")) -= 1;
+                }
+                None => {}
+            }
+            if let Some(value) = (origins.brings)(op) {
+                *brought.entry(value.clone()).or_default() += 1;
+                *left.entry(value.clone()).or_default() += 1;
+            }
+        }
+    }
+
+    /// As long as it has words for everything, a growing collection allows exactly what a list or a set does.
+    fn growing(&mut self) {
+        let Some(growing) = self.spec.growing() else { return };
+        let (steps, _) = self.legal_history(8, 0.0);
+        let (mut states, mut model) = (vec![self.spec.initial()], growing.initial.clone());
+        let mut key = None;
+        for (op, ret) in &steps {
+            let own = growing.key.map(|key| key(op).clone());
+            if (growing.growth)(op, ret.as_ref()).is_none()
+                || *key.get_or_insert(own.clone()) != own
+            {
+                continue;
+            }
+            for ret in self.pool(&states[0], op).into_iter().map(Some).chain([None]) {
+                let Some(growth) = (growing.growth)(op, ret.as_ref()) else { continue };
+                let next = self.next(&states[0], op, ret.as_ref());
+                let after = grown(&model, growing.ordered, &growth);
+                let shown = self.spec.show(op, ret.as_ref());
+                assert_eq!(next.is_empty(), after.is_none(), "{shown} with {model:?}");
+            }
+            let growth = (growing.growth)(op, ret.as_ref());
+            let next = self.next(&states[0], op, ret.as_ref());
+            if let Some(after) = growth.and_then(|g| grown(&model, growing.ordered, &g)) {
+                (states, model) = (next, after);
+            }
+        }
+    }
+
+    /// What results tell is the sum of what was added before.
+    fn sum(&mut self) {
+        let Some(sum) = self.spec.sum() else { return };
+        let (steps, _) = self.legal_history(8, 0.0);
+        let mut total = sum.initial;
+        let mut state = self.spec.initial();
+        for (op, _) in &steps {
+            let after = total + (sum.adds)(op);
+            for ret in self.pool(&state, op).into_iter().chain((0..20).map(Value::Int)) {
+                if self.next(&state, op, Some(&ret)).is_empty() {
+                    continue;
+                }
+                match (sum.tells)(op, &ret) {
+                    None => {}
+                    Some(Total::Before(told)) => assert_eq!(told, total, "{steps:?}"),
+                    Some(Total::After(told)) => assert_eq!(told, after, "{steps:?}"),
+                }
+            }
+            state = self.next(&state, op, None).remove(0);
+            total = after;
         }
     }
 
@@ -237,6 +354,33 @@ impl<B: Builtin> Laws<B> {
     }
 }
 
+/// What a list or a set holds after the operation; nothing where it is wrong.
+fn grown(held: &[Value], ordered: bool, growth: &Growth) -> Option<Vec<Value>> {
+    let with = |value: &Value| {
+        let mut after = held.to_vec();
+        if ordered || !held.contains(value) {
+            after.push(value.clone());
+        }
+        if !ordered {
+            after.sort();
+        }
+        after
+    };
+    match growth {
+        Growth::Add(value) => Some(with(value)),
+        Growth::AddNew(value) if !ordered => (!held.contains(value)).then(|| with(value)),
+        Growth::Found(value) if !ordered => held.contains(value).then(|| held.to_vec()),
+        Growth::AddAt(value, at) => (ordered && *at == held.len() as i64).then(|| with(value)),
+        Growth::Show(Value::List(shown)) => (**shown == held).then(|| held.to_vec()),
+        Growth::Show(Value::Text(text)) => {
+            let made: String = held.iter().filter_map(Value::as_text).collect();
+            (made == **text).then(|| held.to_vec())
+        }
+        Growth::Nothing => Some(held.to_vec()),
+        _ => None,
+    }
+}
+
 /// Some operation other than the one at `i` reads what `key` stands for.
 fn reads(touches: &[Touches], key: u64, i: usize) -> bool {
     let reads = |t: &Touches| matches!(t, Touches::Flow { reads: Some(k), .. } if *k == key);
@@ -321,6 +465,8 @@ fn counters_and_locks() {
         matches!((op, ret), (CounterOp::Add(_) | CounterOp::FetchAdd(_), Value::Int(_)))
     });
     laws(mutex(), lock::MUTEX, strict);
+    laws(owner_mutex(), owner_mutex::OWNER_MUTEX, strict);
+    laws(owner_mutex().reentrant(), owner_mutex::OWNER_MUTEX, strict);
     laws(semaphore(0), lock::SEMAPHORE, strict);
     laws(semaphore(2), lock::SEMAPHORE, strict);
     laws(snzi(0), snzi::SNZI, strict);

@@ -2,7 +2,7 @@
 
 use super::items::Items;
 use super::method::{self, Method, found};
-use super::{Builtin, Info, Spec};
+use super::{Builtin, Growing, Growth, Info, Spec};
 use crate::value::Value;
 
 /// What can be called on a log.
@@ -78,6 +78,37 @@ impl Spec for Log {
 
     fn observes(&self, op: &LogOp, _ret: Option<&Value>) -> bool {
         *op == Read
+    }
+
+    fn says_nothing(&self, op: &LogOp, ret: &Value) -> bool {
+        *op != Read && ret.is_nil()
+    }
+
+    fn looks_ahead(&self) -> bool {
+        true
+    }
+
+    fn in_reach(&self, state: &Items, observer: &LogOp, ret: Option<&Value>) -> bool {
+        match (observer, ret) {
+            (Read, Some(Value::List(shown))) => shown.starts_with(state),
+            _ => true,
+        }
+    }
+
+    /// What is not a beginning does not become one by growing.
+    fn may_help(&self, _op: &LogOp, observer: &LogOp, _ret: Option<&Value>) -> bool {
+        *observer != Read
+    }
+
+    fn growing(&self) -> Option<Growing<LogOp, Value>> {
+        let growth = |op: &LogOp, ret: Option<&Value>| match (op, ret) {
+            (Append(value), None | Some(Value::Nil)) => Some(Growth::Add(value.clone())),
+            (Append(value), Some(Value::Int(at))) => Some(Growth::AddAt(value.clone(), *at)),
+            (Read, Some(shown @ Value::List(_))) => Some(Growth::Show(shown.clone())),
+            (Read, None) => Some(Growth::Nothing),
+            _ => None,
+        };
+        Some(Growing::list(growth).holding(self.init.to_vec()))
     }
 
     fn show(&self, op: &LogOp, ret: Option<&Value>) -> String {

@@ -1,7 +1,7 @@
 //! Values by key: `map`.
 
 use super::method::{self, Method, item, nothing, truth};
-use super::{Action, Builtin, Canonical, Info, Kind, Spec, Touches, key_of};
+use super::{Action, Builtin, Canonical, Info, Kind, Origins, Shown, Spec, Touches, key_of};
 use crate::value::Value;
 
 /// What can be called on a map.
@@ -129,6 +129,24 @@ impl Spec for Map {
             Get(_) | Contains(_) => true,
             Remove(_) => ret == Some(&Value::Bool(false)),
         }
+    }
+
+    fn says_nothing(&self, op: &MapOp, ret: &Value) -> bool {
+        matches!(op, Put(..) | Remove(_)) && ret.is_nil()
+    }
+
+    fn origins(&self) -> Option<Origins<MapOp, Value>> {
+        fn brings(op: &MapOp) -> Option<&Value> {
+            match op {
+                Put(_, value) | Swap(_, value) => Some(value),
+                _ => None,
+            }
+        }
+        let shows = |op: &MapOp, ret: &Value| match op {
+            Get(_) | Swap(..) if !ret.is_nil() => Some(Shown::Seen(ret.clone())),
+            _ => None,
+        };
+        Some(Origins::new(brings, shows))
     }
 
     fn touches(&self, op: &MapOp, ret: Option<&Value>) -> Touches {

@@ -7,6 +7,7 @@ pub(crate) mod canonical;
 mod counter;
 mod deque;
 mod dynamic;
+mod facts;
 mod items;
 mod kv;
 #[cfg(test)]
@@ -16,6 +17,7 @@ mod log;
 mod map;
 mod method;
 mod named;
+mod owner_mutex;
 mod params;
 mod priority_queue;
 mod queue;
@@ -38,12 +40,14 @@ pub use canonical::{Action, Canonical, Kind};
 pub use counter::{Counter, CounterOp, counter};
 pub use deque::{Deque, DequeOp, deque};
 pub use dynamic::{Dynamic, DynamicState, Invocation};
+pub use facts::{Growing, Growth, Origins, Shown, Sum, Total};
 pub use items::Items;
 pub use kv::{Kv, KvOp, KvState, kv};
 pub use lock::{Mutex, MutexOp, Semaphore, SemaphoreOp, mutex, semaphore};
 pub use log::{Log, LogOp, log};
 pub use map::{Map, MapOp, MapState, map};
 pub use named::{Builtin, Info, Named, all, named};
+pub use owner_mutex::{OwnerMutex, OwnerMutexOp, owner_mutex};
 pub use priority_queue::{PriorityQueue, PriorityQueueOp, bounded_priority_queue, priority_queue};
 pub use queue::{Queue, QueueOp, bounded_queue, queue};
 pub use register::{Register, RegisterOp, RegisterState, cas_register, register, unknown_register};
@@ -95,6 +99,11 @@ pub trait Sequential: Data {
     fn canonical(&self) -> Option<Canonical<Self::Op, Self::Ret>> {
         None
     }
+    /// True claims: in every state, both orders of the two operations lead to the same state, give each the same
+    /// result, and block or do not block alike. A search then tries one order instead of two.
+    fn commutes(_a: &Self::Op, _b: &Self::Op) -> bool {
+        false
+    }
 }
 
 /// A sequential object in full: nondeterministic, partial, and with what it knows about itself.
@@ -145,6 +154,28 @@ pub trait Spec: Send + Sync {
         false
     }
 
+    /// True switches reordering on: [`Spec::commutes`] says something.
+    fn reorders(&self) -> bool {
+        false
+    }
+
+    /// True claims: the two operations with these results commute. From every state, one after the other leads to
+    /// the same states in both orders; to none in both orders where a result is wrong. A result is `None` where it
+    /// is unknown.
+    fn commutes(
+        &self,
+        _a: (&Self::Op, Option<&Self::Ret>),
+        _b: (&Self::Op, Option<&Self::Ret>),
+    ) -> bool {
+        false
+    }
+
+    /// True claims: the result says nothing. In every state, the operation with it leads to the same states as with
+    /// an unknown outcome.
+    fn says_nothing(&self, _op: &Self::Op, _ret: &Self::Ret) -> bool {
+        false
+    }
+
     /// True switches looking ahead on: [`Spec::in_reach`] and [`Spec::may_help`] say something.
     fn looks_ahead(&self) -> bool {
         false
@@ -165,6 +196,21 @@ pub trait Spec: Send + Sync {
     /// is out of reach to one in which it is in reach.
     fn may_help(&self, _op: &Self::Op, _observer: &Self::Op, _ret: Option<&Self::Ret>) -> bool {
         true
+    }
+
+    /// Where the values come from that results show: what nobody can have brought is a violation at once.
+    fn origins(&self) -> Option<Origins<Self::Op, Self::Ret>> {
+        None
+    }
+
+    /// 'I only grow', as long as certain operations are not called: such histories are decided without a search.
+    fn growing(&self) -> Option<Growing<Self::Op, Self::Ret>> {
+        None
+    }
+
+    /// 'I am a sum': totals that are too large or too small are a violation at once.
+    fn sum(&self) -> Option<Sum<Self::Op, Self::Ret>> {
+        None
     }
 
     /// What the operation has to do with values, so that an explanation can leave out what does not matter.
@@ -242,5 +288,13 @@ impl<T: Sequential> Spec for T {
 
     fn canonical(&self) -> Option<Canonical<T::Op, T::Ret>> {
         Sequential::canonical(self)
+    }
+
+    fn reorders(&self) -> bool {
+        true
+    }
+
+    fn commutes(&self, a: (&T::Op, Option<&T::Ret>), b: (&T::Op, Option<&T::Ret>)) -> bool {
+        T::commutes(a.0, b.0)
     }
 }

@@ -3,15 +3,16 @@
 //! A [`Builtin`] is a [`Spec`] over [`Value`]s that also knows how formats spell its methods, which results it
 //! would give (for generating histories), and how to read its parameters. [`Named`] hides its type.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use super::method::same;
 use super::params::Params;
 use super::{
     Dynamic, Relaxed, Spec, Turn, bounded_priority_queue, bounded_queue, cas_register, counter,
-    deque, kv, lock, log, map, multiset, mutex, priority_queue, queue, readings, register,
-    relaxations, relaxed, rmw, semaphore, semiqueue, set, snapshot, snzi, stack, stuttering_queue,
-    unknown_register,
+    deque, kv, lock, log, map, multiset, mutex, owner_mutex, priority_queue, queue, readings,
+    register, relaxations, relaxed, rmw, semaphore, semiqueue, set, snapshot, snzi, stack,
+    stuttering_queue, unknown_register,
 };
 use crate::Budget;
 use crate::check::{Algorithm, Check, Outcome, decide_directly};
@@ -50,6 +51,11 @@ pub trait Builtin: Spec<Ret = Value> + Clone + 'static {
 
     /// True where a method that reads takes a key: then `[k v]` in a Jepsen history is a key and a value of one object.
     fn takes_keys(&self) -> bool {
+        false
+    }
+
+    /// True where it matters who calls: an operation without an argument gets its process as one.
+    fn owned(&self) -> bool {
         false
     }
 
@@ -153,7 +159,9 @@ impl Named {
         budget: &Budget,
     ) -> Result<Outcome, Error> {
         self.ensure_nil_is_told(history)?;
-        self.spec.check(history, algorithm, budget).map_err(|e| self.in_context(e))
+        self.spec
+            .check(&self.with_owners(history), algorithm, budget)
+            .map_err(|e| self.in_context(e))
     }
 
     /// Decides whether a history is quasi linearizable, or by how much it is not linearizable. An error means that the
@@ -165,13 +173,13 @@ impl Named {
         budget: &Budget,
     ) -> Result<Finding, Error> {
         self.ensure_nil_is_told(history)?;
-        self.spec.quasi(history, quasi, budget).map_err(|e| self.in_context(e))
+        self.spec.quasi(&self.with_owners(history), quasi, budget).map_err(|e| self.in_context(e))
     }
 
     /// The object that the specification is, what it holds at first, and the events of a history in the words of its
     /// theory. An error means that the history does not fit the specification, or that it has no theory.
     pub fn events(&self, history: &History) -> Result<(Object, Vec<Value>, Vec<Event>), Error> {
-        self.spec.events(history).map_err(|e| self.in_context(e))
+        self.spec.events(&self.with_owners(history)).map_err(|e| self.in_context(e))
     }
 
     /// True where a method that reads takes a key, as in maps: then `[k v]` in a Jepsen history is a key and a value of one
@@ -182,7 +190,7 @@ impl Named {
 
     /// Says whether every call of the history is one of this specification's.
     pub fn fits(&self, history: &History) -> Result<(), Error> {
-        self.spec.fits(history).map_err(|e| self.in_context(e))
+        self.spec.fits(&self.with_owners(history)).map_err(|e| self.in_context(e))
     }
 
     /// An operation in the words of the specification: `pop() -> nil`. Without a result where there is none or it
@@ -190,7 +198,12 @@ impl Named {
     pub fn show(&self, history: &History, index: u32, with_result: bool) -> String {
         let o = &history.operations()[index as usize];
         let method = &history.methods()[o.op.method as usize];
-        let shown = self.spec.shown(method, o.op.args.as_slice(), o.result.as_ref(), with_result);
+        let owner = history.processes().get(o.process as usize).filter(|_| self.spec.owned());
+        let args = match (o.op.args.as_slice(), owner) {
+            ([] | [Value::Nil], Some(owner)) => std::slice::from_ref(owner),
+            (args, _) => args,
+        };
+        let shown = self.spec.shown(method, args, o.result.as_ref(), with_result);
         let shown = shown.unwrap_or_else(|| history.show(index));
         shown.strip_suffix(" -> ?").map_or(shown.clone(), String::from)
     }
@@ -212,6 +225,14 @@ impl Named {
     /// A monitor for streams of this specification; the error says why there is none.
     pub fn watch(&self, algorithm: stream::Algorithm) -> Result<Box<dyn Watch>, String> {
         self.spec.watch(algorithm).map_err(|e| format!("{}: {e}", self.text))
+    }
+
+    /// The history with owners as arguments, where it matters who calls.
+    fn with_owners<'h>(&self, history: &'h History) -> Cow<'h, History> {
+        match self.spec.owned() {
+            true => Cow::Owned(history.with_owners()),
+            false => Cow::Borrowed(history),
+        }
     }
 
     /// An object that holds -1 at first cannot be told from an empty one where the format writes nil as -1.
@@ -246,6 +267,7 @@ trait Erased: Send + Sync {
     fn events(&self, history: &History) -> Result<(Object, Vec<Value>, Vec<Event>), Error>;
     fn fits(&self, history: &History) -> Result<(), Error>;
     fn takes_keys(&self) -> bool;
+    fn owned(&self) -> bool;
     fn shown(
         &self,
         method: &str,
@@ -315,6 +337,10 @@ impl<B: Builtin> Erased for B {
         Builtin::takes_keys(self)
     }
 
+    fn owned(&self) -> bool {
+        Builtin::owned(self)
+    }
+
     fn shown(
         &self,
         method: &str,
@@ -360,7 +386,7 @@ fn check_one<B: Builtin>(
 type Make = fn(&mut Params) -> Result<Box<dyn Erased>, String>;
 
 /// Every built-in specification, and how its parameters make it.
-const BUILTIN: [(Info, Make); 24] = [
+const BUILTIN: [(Info, Make); 25] = [
     (register::REGISTER, |p| {
         Ok(Box::new(match p.unless_unknown("init", Value::Nil)? {
             Some(init) => register(init),
@@ -403,6 +429,10 @@ const BUILTIN: [(Info, Make); 24] = [
     (set::SET, |p| Ok(Box::new(set().with_init(p.list("init")?)))),
     (set::MULTISET, |p| Ok(Box::new(multiset().with_init(p.list("init")?)))),
     (lock::MUTEX, |_| Ok(Box::new(mutex()))),
+    (owner_mutex::OWNER_MUTEX, |p| {
+        let mutex = owner_mutex();
+        Ok(Box::new(if p.truth("reentrant", false)? { mutex.reentrant() } else { mutex }))
+    }),
     (lock::SEMAPHORE, |p| Ok(Box::new(semaphore(p.count("init", 0)? as u64)))),
     (log::LOG, |p| Ok(Box::new(log().with_init(p.list("init")?)))),
     (snapshot::SNAPSHOT, |p| {
@@ -543,6 +573,7 @@ mod tests {
             "relaxed-priority-queue:stutter=2,order=min",
             "priority-queue:order=min",
             "semaphore:init=3",
+            "owner-mutex:reentrant=true",
             "snapshot:segments=?",
             "snapshot:segments=2,init=nil",
         ] {
@@ -565,7 +596,7 @@ mod tests {
             "no specification is called \"priority\": did you mean priority-queue or bounded-priority-queue or relaxed-priority-queue?",
         );
         let all = "expected one of register, cas-register, rmw, counter, kv, map, queue, bounded-queue, stack, deque, \
-            priority-queue, bounded-priority-queue, set, multiset, mutex, semaphore, log, snapshot, snzi, semiqueue, stuttering-queue, \
+            priority-queue, bounded-priority-queue, set, multiset, mutex, owner-mutex, semaphore, log, snapshot, snzi, semiqueue, stuttering-queue, \
             relaxed-queue, relaxed-stack, relaxed-priority-queue";
         wrong("xylophone-42", &format!("no specification is called \"xylophone-42\": {all}"));
         wrong("queue:size=3", "queue has no parameter size: expected init=[]");

@@ -143,6 +143,14 @@ impl Params {
         }
     }
 
+    /// `true` or `false`.
+    pub(super) fn truth(&mut self, key: &str, default: bool) -> Result<bool, String> {
+        match self.value(key, Value::Bool(default))? {
+            Value::Bool(truth) => Ok(truth),
+            other => Err(self.wrong(key, "true or false", Some(&other))),
+        }
+    }
+
     /// `results=before` is true, `results=after` false; `None` where it is not said.
     pub(super) fn before_or_after(&mut self) -> Result<Option<bool>, String> {
         let value = self.value("results", Value::text("either"))?;

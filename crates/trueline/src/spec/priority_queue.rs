@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::items::{Items, or_nil, tells};
 use super::method::{self, INSERT, Method, PEEK, REMOVE, item, nothing, truth};
 use super::queue::{inserted, inserts, touches_item};
-use super::{Action, Builtin, Canonical, Info, Kind, Spec, Touches};
+use super::{Action, Builtin, Canonical, Info, Kind, Origins, Shown, Spec, Touches};
 use crate::value::Value;
 
 /// What can be called on a priority queue. A value is its own priority, by the order of [`Value`].
@@ -172,6 +172,46 @@ impl Spec for PriorityQueue {
     /// The contents are what was inserted without what was polled.
     fn order_insensitive(&self) -> bool {
         true
+    }
+
+    fn reorders(&self) -> bool {
+        self.capacity.is_none()
+    }
+
+    /// Without a bound: insertions, and an insertion with the removal of a value that comes before it.
+    fn commutes(
+        &self,
+        a: (&PriorityQueueOp, Option<&Value>),
+        b: (&PriorityQueueOp, Option<&Value>),
+    ) -> bool {
+        self.capacity.is_none()
+            && match (a, b) {
+                ((Insert(_), _), (Insert(_), _)) => true,
+                ((Insert(low), _), (Poll | Peek, Some(high)))
+                | ((Poll | Peek, Some(high)), (Insert(low), _)) => {
+                    !high.is_nil() && self.compare(low, high) == Ordering::Less
+                }
+                _ => false,
+            }
+    }
+
+    fn says_nothing(&self, op: &PriorityQueueOp, ret: &Value) -> bool {
+        self.capacity.is_none() && matches!(op, Insert(_)) && ret.is_nil()
+    }
+
+    fn origins(&self) -> Option<Origins<PriorityQueueOp, Value>> {
+        fn brings(op: &PriorityQueueOp) -> Option<&Value> {
+            match op {
+                Insert(value) => Some(value),
+                Poll | Peek => None,
+            }
+        }
+        let shows = |op: &PriorityQueueOp, ret: &Value| match (op, ret) {
+            (_, Value::Nil) | (Insert(_), _) => None,
+            (Poll, value) => Some(Shown::Taken(value.clone())),
+            (Peek, value) => Some(Shown::Seen(value.clone())),
+        };
+        Some(Origins::new(brings, shows).holding(self.init.to_vec()))
     }
 
     fn touches(&self, op: &PriorityQueueOp, ret: Option<&Value>) -> Touches {

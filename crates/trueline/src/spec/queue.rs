@@ -2,7 +2,7 @@
 
 use super::items::{Items, or_nil, tells};
 use super::method::{self, INSERT, Method, PEEK, REMOVE, item, nothing, truth};
-use super::{Action, Builtin, Canonical, Info, Kind, Spec, Touches, key_of};
+use super::{Action, Builtin, Canonical, Info, Kind, Origins, Shown, Spec, Touches, key_of};
 use crate::value::Value;
 
 /// What can be called on a queue, and on its relaxed relatives.
@@ -124,6 +124,14 @@ impl Spec for Queue {
         Some(Canonical::new(Kind::Queue, action).holding(self.init.to_vec()))
     }
 
+    fn says_nothing(&self, op: &QueueOp, ret: &Value) -> bool {
+        self.capacity.is_none() && matches!(op, QueueOp::Enq(_)) && ret.is_nil()
+    }
+
+    fn origins(&self) -> Option<Origins<QueueOp, Value>> {
+        Some(origins(&self.init))
+    }
+
     fn touches(&self, op: &QueueOp, ret: Option<&Value>) -> Touches {
         touches(&self.init, op, ret)
     }
@@ -207,6 +215,23 @@ pub(super) fn observes(op: &QueueOp, ret: Option<&Value>) -> bool {
         QueueOp::Enq(_) => ret == Some(&Value::Bool(false)),
         QueueOp::Deq => ret == Some(&Value::Nil),
         QueueOp::Peek => true,
+    }
+}
+
+/// Where the values of a queue come from, whatever the order in which they leave.
+pub(super) fn origins(init: &[Value]) -> Origins<QueueOp, Value> {
+    let shows = |op: &QueueOp, ret: &Value| match (op, ret) {
+        (_, Value::Nil) | (QueueOp::Enq(_), _) => None,
+        (QueueOp::Deq, value) => Some(Shown::Taken(value.clone())),
+        (QueueOp::Peek, value) => Some(Shown::Seen(value.clone())),
+    };
+    Origins::new(brings, shows).holding(init.to_vec())
+}
+
+pub(super) fn brings(op: &QueueOp) -> Option<&Value> {
+    match op {
+        QueueOp::Enq(value) => Some(value),
+        QueueOp::Deq | QueueOp::Peek => None,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::method::{self, Method, found, nothing};
-use super::{Action, Builtin, Canonical, Info, Kind, Spec, Touches, key_of};
+use super::{Action, Builtin, Canonical, Info, Kind, Origins, Shown, Spec, Touches, key_of};
 use crate::value::Value;
 
 /// What can be called on a register.
@@ -190,6 +190,25 @@ impl Spec for Register {
             (Write(new) | Cas(_, new), Read) => ret.is_none_or(|ret| ret == new),
             _ => true,
         }
+    }
+
+    fn says_nothing(&self, op: &RegisterOp, ret: &Value) -> bool {
+        matches!(op, Write(_)) && ret.is_nil()
+    }
+
+    fn origins(&self) -> Option<Origins<RegisterOp, Value>> {
+        fn brings(op: &RegisterOp) -> Option<&Value> {
+            match op {
+                Write(value) | Cas(_, value) => Some(value),
+                Read => None,
+            }
+        }
+        let shows = |op: &RegisterOp, ret: &Value| match (op, ret) {
+            (Read, value) => Some(Shown::Seen(value.clone())),
+            (Cas(old, _), Value::Bool(true)) => Some(Shown::Seen(old.clone())),
+            _ => None,
+        };
+        Some(Origins::new(brings, shows).holding(vec![self.init.clone()?]))
     }
 
     fn touches(&self, op: &RegisterOp, ret: Option<&Value>) -> Touches {

@@ -25,7 +25,7 @@ use super::items::Items;
 use super::method::{self, INSERT, Method, REMOVE, item, nothing};
 use super::params::Params;
 use super::queue::{inserts, touches_item};
-use super::{Builtin, Info, Spec, Touches};
+use super::{Builtin, Info, Origins, Shown, Spec, Touches};
 use crate::value::Value;
 
 /// What can be called on a relaxed container.
@@ -390,6 +390,28 @@ impl Spec for Relaxed {
 
     fn observes(&self, op: &ContainerOp, ret: Option<&Value>) -> bool {
         *op == Remove && ret == Some(&Value::Nil)
+    }
+
+    /// With a stutter, the same value may be told several times.
+    fn origins(&self) -> Option<Origins<ContainerOp, Value>> {
+        fn brings(op: &ContainerOp) -> Option<&Value> {
+            match op {
+                Add(value) => Some(value),
+                Remove => None,
+            }
+        }
+        let taken = |op: &ContainerOp, ret: &Value| match (op, ret) {
+            (_, Value::Nil) | (Add(_), _) => None,
+            (Remove, value) => Some(Shown::Taken(value.clone())),
+        };
+        let seen = |op: &ContainerOp, ret: &Value| match (op, ret) {
+            (_, Value::Nil) | (Add(_), _) => None,
+            (Remove, value) => Some(Shown::Seen(value.clone())),
+        };
+        let stutters = self.relaxation.stutter > 1;
+        let origins =
+            if stutters { Origins::new(brings, seen) } else { Origins::new(brings, taken) };
+        Some(origins.holding(self.init.clone()))
     }
 
     fn touches(&self, op: &ContainerOp, ret: Option<&Value>) -> Touches {

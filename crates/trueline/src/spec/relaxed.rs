@@ -6,7 +6,7 @@
 use super::items::{Items, or_nil};
 use super::method::{self, nothing};
 use super::queue::{self, METHODS, QueueOp};
-use super::{Builtin, Info, Spec, Touches};
+use super::{Builtin, Info, Origins, Shown, Spec, Touches};
 use crate::value::Value;
 
 pub(super) const SEMIQUEUE: Info = Info {
@@ -97,6 +97,10 @@ impl Spec for Semiqueue {
 
     fn observes(&self, op: &QueueOp, ret: Option<&Value>) -> bool {
         queue::observes(op, ret)
+    }
+
+    fn origins(&self) -> Option<Origins<QueueOp, Value>> {
+        Some(queue::origins(&self.init))
     }
 
     fn touches(&self, op: &QueueOp, ret: Option<&Value>) -> Touches {
@@ -225,6 +229,15 @@ impl Spec for StutteringQueue {
 
     fn observes(&self, op: &QueueOp, ret: Option<&Value>) -> bool {
         queue::observes(op, ret)
+    }
+
+    /// The same value may be told several times.
+    fn origins(&self) -> Option<Origins<QueueOp, Value>> {
+        let shows = |op: &QueueOp, ret: &Value| match (op, ret) {
+            (_, Value::Nil) | (QueueOp::Enq(_), _) => None,
+            (QueueOp::Deq | QueueOp::Peek, value) => Some(Shown::Seen(value.clone())),
+        };
+        Some(Origins::new(queue::brings, shows).holding(self.init.to_vec()))
     }
 
     fn touches(&self, op: &QueueOp, ret: Option<&Value>) -> Touches {

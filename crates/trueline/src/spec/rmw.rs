@@ -1,7 +1,7 @@
 //! One value to read and write in one step: `rmw`.
 
 use super::method::{self, Method, nothing};
-use super::{Builtin, Info, Spec, Touches, key_of};
+use super::{Builtin, Info, Origins, Shown, Spec, Touches, key_of};
 use crate::value::Value;
 
 /// What can be called on a read-modify-write register.
@@ -72,6 +72,21 @@ impl Spec for Rmw {
 
     fn observes(&self, op: &RmwOp, _ret: Option<&Value>) -> bool {
         *op == Read
+    }
+
+    fn origins(&self) -> Option<Origins<RmwOp, Value>> {
+        fn brings(op: &RmwOp) -> Option<&Value> {
+            match op {
+                Both(_, value) | Write(value) => Some(value),
+                Read => None,
+            }
+        }
+        let shows = |op: &RmwOp, ret: &Value| match op {
+            Both(old, _) => Some(Shown::Seen(old.clone())),
+            Read => Some(Shown::Seen(ret.clone())),
+            Write(_) => None,
+        };
+        Some(Origins::new(brings, shows).holding(vec![self.init.clone()]))
     }
 
     fn touches(&self, op: &RmwOp, ret: Option<&Value>) -> Touches {

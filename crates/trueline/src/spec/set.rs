@@ -2,7 +2,9 @@
 
 use super::items::Items;
 use super::method::{self, Method, found, nothing, number, truth};
-use super::{Action, Builtin, Canonical, Info, Kind, Spec, key_of};
+use super::{
+    Action, Builtin, Canonical, Growing, Growth, Info, Kind, Origins, Shown, Spec, key_of,
+};
 use crate::value::Value;
 
 /// What can be called on a set.
@@ -128,11 +130,87 @@ impl Spec for Set {
         Some(Canonical::new(Kind::Set, action).holding(self.init.to_vec()))
     }
 
+    fn reorders(&self) -> bool {
+        true
+    }
+
+    /// What is done to different values.
+    fn commutes(&self, a: (&SetOp, Option<&Value>), b: (&SetOp, Option<&Value>)) -> bool {
+        match (a.0, b.0) {
+            (SetOp::Read, _) | (_, SetOp::Read) => false,
+            (
+                SetOp::Add(v) | SetOp::Remove(v) | SetOp::Contains(v),
+                SetOp::Add(w) | SetOp::Remove(w) | SetOp::Contains(w),
+            ) => v != w,
+        }
+    }
+
+    fn says_nothing(&self, op: &SetOp, ret: &Value) -> bool {
+        *op != SetOp::Read && ret.is_nil()
+    }
+
+    fn looks_ahead(&self) -> bool {
+        true
+    }
+
+    /// A read needs every value that it does not show to be gone.
+    fn in_reach(&self, state: &Items, observer: &SetOp, ret: Option<&Value>) -> bool {
+        match (observer, ret) {
+            (SetOp::Read, Some(Value::List(shown))) => {
+                state.len() <= shown.len()
+                    && state.iter().all(|value| shown.binary_search(value).is_ok())
+            }
+            _ => true,
+        }
+    }
+
+    fn may_help(&self, op: &SetOp, observer: &SetOp, ret: Option<&Value>) -> bool {
+        match (op, observer, ret) {
+            (SetOp::Remove(value), SetOp::Read, Some(Value::List(shown))) => {
+                shown.binary_search(value).is_err()
+            }
+            (_, SetOp::Read, Some(Value::List(_))) => false,
+            _ => true,
+        }
+    }
+
     fn observes(&self, op: &SetOp, ret: Option<&Value>) -> bool {
         match op {
             SetOp::Add(_) | SetOp::Remove(_) => ret == Some(&Value::Bool(false)),
             SetOp::Contains(_) | SetOp::Read => true,
         }
+    }
+
+    fn origins(&self) -> Option<Origins<SetOp, Value>> {
+        fn brings(op: &SetOp) -> Option<&Value> {
+            match op {
+                SetOp::Add(value) => Some(value),
+                _ => None,
+            }
+        }
+        let shows = |op: &SetOp, ret: &Value| match (op, ret) {
+            (SetOp::Add(value), Value::Bool(false))
+            | (SetOp::Contains(value), Value::Bool(true)) => Some(Shown::Seen(value.clone())),
+            (SetOp::Remove(value), Value::Bool(true)) => Some(Shown::Taken(value.clone())),
+            _ => None,
+        };
+        Some(Origins::new(brings, shows).holding(self.init.to_vec()))
+    }
+
+    /// As long as nothing is removed or found absent.
+    fn growing(&self) -> Option<Growing<SetOp, Value>> {
+        let growth = |op: &SetOp, ret: Option<&Value>| match (op, ret) {
+            (SetOp::Add(value), None | Some(Value::Nil)) => Some(Growth::Add(value.clone())),
+            (SetOp::Add(value), Some(Value::Bool(true))) => Some(Growth::AddNew(value.clone())),
+            (SetOp::Add(value), Some(Value::Bool(false)))
+            | (SetOp::Contains(value), Some(Value::Bool(true))) => {
+                Some(Growth::Found(value.clone()))
+            }
+            (SetOp::Read, Some(shown @ Value::List(_))) => Some(Growth::Show(shown.clone())),
+            (SetOp::Read | SetOp::Contains(_), None) => Some(Growth::Nothing),
+            _ => None,
+        };
+        Some(Growing::set(growth).holding(self.init.to_vec()))
     }
 
     fn show(&self, op: &SetOp, ret: Option<&Value>) -> String {
@@ -319,9 +397,45 @@ impl Spec for Multiset {
         }
     }
 
+    fn reorders(&self) -> bool {
+        true
+    }
+
+    /// What is done to different values, and additions.
+    fn commutes(&self, a: (&MultisetOp, Option<&Value>), b: (&MultisetOp, Option<&Value>)) -> bool {
+        use MultisetOp::{Add, Contains, Count, Remove};
+        match (a.0, b.0) {
+            (Add(_), Add(_)) => true,
+            (
+                Add(v) | Remove(v) | Contains(v) | Count(v),
+                Add(w) | Remove(w) | Contains(w) | Count(w),
+            ) => v != w,
+        }
+    }
+
+    fn says_nothing(&self, op: &MultisetOp, ret: &Value) -> bool {
+        matches!(op, MultisetOp::Add(_)) && ret.is_nil()
+    }
+
     /// The counts are what was added without what was removed.
     fn order_insensitive(&self) -> bool {
         true
+    }
+
+    fn origins(&self) -> Option<Origins<MultisetOp, Value>> {
+        fn brings(op: &MultisetOp) -> Option<&Value> {
+            match op {
+                MultisetOp::Add(value) => Some(value),
+                _ => None,
+            }
+        }
+        let shows = |op: &MultisetOp, ret: &Value| match (op, ret) {
+            (MultisetOp::Contains(value), Value::Bool(true)) => Some(Shown::Seen(value.clone())),
+            (MultisetOp::Count(value), Value::Int(1..)) => Some(Shown::Seen(value.clone())),
+            (MultisetOp::Remove(value), Value::Bool(true)) => Some(Shown::Taken(value.clone())),
+            _ => None,
+        };
+        Some(Origins::new(brings, shows).holding(self.init.to_vec()))
     }
 
     fn show(&self, op: &MultisetOp, ret: Option<&Value>) -> String {

@@ -122,6 +122,26 @@ impl Spec for Snapshot {
         }
     }
 
+    fn reorders(&self) -> bool {
+        true
+    }
+
+    /// Updates of different segments, and an update of a segment with a scan that does not show it.
+    fn commutes(&self, a: (&SnapshotOp, Option<&Value>), b: (&SnapshotOp, Option<&Value>)) -> bool {
+        match (a, b) {
+            ((Update(one, _), _), (Update(other, _), _)) => one != other,
+            ((Update(segment, _), _), (Scan, Some(Value::List(shown))))
+            | ((Scan, Some(Value::List(shown))), (Update(segment, _), _)) => {
+                shown.len() <= *segment as usize
+            }
+            _ => false,
+        }
+    }
+
+    fn says_nothing(&self, op: &SnapshotOp, ret: &Value) -> bool {
+        *op != Scan && ret.is_nil()
+    }
+
     fn show(&self, op: &SnapshotOp, ret: Option<&Value>) -> String {
         method::show(&METHODS, self.encode(op), ret)
     }

@@ -3,7 +3,7 @@
 use super::items::{Items, or_nil, tells};
 use super::method::{self, INSERT, Method, PEEK, REMOVE, item, nothing};
 use super::queue::{inserts, touches_item};
-use super::{Action, Builtin, Canonical, Info, Kind, Spec, Touches};
+use super::{Action, Builtin, Canonical, Info, Kind, Origins, Shown, Spec, Touches};
 use crate::value::Value;
 
 /// What can be called on a stack.
@@ -98,6 +98,25 @@ impl Spec for Stack {
             StackOp::Pop => ret == Some(&Value::Nil),
             StackOp::Peek => true,
         }
+    }
+
+    fn says_nothing(&self, op: &StackOp, ret: &Value) -> bool {
+        matches!(op, StackOp::Push(_)) && ret.is_nil()
+    }
+
+    fn origins(&self) -> Option<Origins<StackOp, Value>> {
+        fn brings(op: &StackOp) -> Option<&Value> {
+            match op {
+                StackOp::Push(value) => Some(value),
+                StackOp::Pop | StackOp::Peek => None,
+            }
+        }
+        let shows = |op: &StackOp, ret: &Value| match (op, ret) {
+            (_, Value::Nil) | (StackOp::Push(_), _) => None,
+            (StackOp::Pop, value) => Some(Shown::Taken(value.clone())),
+            (StackOp::Peek, value) => Some(Shown::Seen(value.clone())),
+        };
+        Some(Origins::new(brings, shows).holding(self.init.to_vec()))
     }
 
     fn touches(&self, op: &StackOp, ret: Option<&Value>) -> Touches {

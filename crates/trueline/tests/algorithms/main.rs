@@ -6,6 +6,7 @@
 mod oracle;
 
 mod builtin;
+mod crowded;
 mod users_own;
 
 use trueline::rng::{self, Seeds};

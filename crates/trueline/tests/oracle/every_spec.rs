@@ -30,6 +30,8 @@ pub fn every_spec(visitor: &mut impl Visit) {
     visitor.visit("set", spec::set());
     visitor.visit("multiset", spec::multiset());
     visitor.visit("mutex", spec::mutex());
+    visitor.visit("owner-mutex", spec::owner_mutex());
+    visitor.visit("owner-mutex:reentrant=true", spec::owner_mutex().reentrant());
     visitor.visit("semaphore", spec::semaphore(0));
     visitor.visit("snzi", spec::snzi(0));
     visitor.visit("log", spec::log());

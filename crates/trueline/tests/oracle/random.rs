@@ -45,6 +45,21 @@ enum Phase<B: Builtin> {
 
 /// Simulates processes that call, take effect on one sequential object and return; then spoils some results.
 pub fn random_history<B: Builtin>(spec: &B, shape: Shape, random: &mut Rng) -> History {
+    // Types with keys draw them from eight; a small history needs fewer to be interesting.
+    let choose = |state: &B::State, value: i64, random: &mut Rng| {
+        let few = random.percent(70);
+        spec.sample(state, &mut |n| random.below(if few && n == 8 { 2 } else { n }), value)
+    };
+    random_history_of(spec, shape, random, choose)
+}
+
+/// The same with operations that `choose` chooses: it sees the state and a value.
+pub fn random_history_of<B: Builtin>(
+    spec: &B,
+    shape: Shape,
+    random: &mut Rng,
+    choose: impl Fn(&B::State, i64, &mut Rng) -> B::Op,
+) -> History {
     let mut builder = Builder::new();
     let part = builder.part(Default::default());
     let at = Position::default();
@@ -62,10 +77,7 @@ pub fn random_history<B: Builtin>(spec: &B, shape: Shape, random: &mut Rng) -> H
                 fresh += 1;
                 let value =
                     if shape.values == 0 { fresh } else { random.below(shape.values) as i64 };
-                // Types with keys draw them from eight; a small history needs fewer to be interesting.
-                let few = random.percent(70);
-                let mut pick = |n| random.below(if few && n == 8 { 2 } else { n });
-                let op = spec.sample(&state, &mut pick, value);
+                let op = choose(&state, value, random);
                 let (method, args) = spec.encode(&op);
                 let method = builder.method(method);
                 let call = Call { method, args: args.into() };
@@ -101,6 +113,9 @@ pub fn random_history<B: Builtin>(spec: &B, shape: Shape, random: &mut Rng) -> H
                     // What the operation would have returned at another time.
                     let then = pick(random, &states).unwrap_or(&state);
                     result = pick(random, &spec.results(then, &op)).cloned().unwrap_or(result);
+                    if random.percent(30) {
+                        result = spoiled(result, random);
+                    }
                 }
                 builder.returns(process, result, at).expect("processes alternate");
                 Phase::Idle
@@ -108,4 +123,32 @@ pub fn random_history<B: Builtin>(spec: &B, shape: Shape, random: &mut Rng) -> H
         };
     }
     builder.finish()
+}
+
+/// A list or a text that lacks something, has it twice, shows what was never there, or has its neighbours changed. Other
+/// results stay as they are.
+fn spoiled(result: Value, random: &mut Rng) -> Value {
+    let mut items: Vec<Value> = match &result {
+        Value::List(items) => items.to_vec(),
+        Value::Text(text) => text.split_inclusive(';').map(Value::text).collect(),
+        _ => return result,
+    };
+    let at = random.index(items.len().max(1));
+    let behind = (at + 1) % items.len().max(1);
+    match random.below(4) {
+        0 if !items.is_empty() => drop(items.remove(at)),
+        1 if !items.is_empty() => items.insert(at, items[at].clone()),
+        2 if items.len() > 1 => items.swap(at, behind),
+        _ => items.push(Value::Int(77)),
+    }
+    match result {
+        Value::Text(_) => {
+            let texts = items.iter().map(|item| match item.as_text() {
+                Some(text) => text.to_string(),
+                None => item.to_string(),
+            });
+            Value::text(texts.collect::<String>())
+        }
+        _ => Value::list(items),
+    }
 }

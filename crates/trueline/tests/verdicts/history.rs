@@ -230,7 +230,7 @@ fn result(
         | (Kind::Log, "append")
         | (Kind::Container { capacity: Some(_), .. }, "insert")
         | (Kind::Mutex, "acquire" | "try_acquire")
-        | (Kind::Semaphore, _)
+        | (Kind::Semaphore | Kind::OwnerMutex { .. }, _)
             if random.percent(habits.silent) =>
         {
             V::Nil

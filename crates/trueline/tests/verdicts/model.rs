@@ -35,6 +35,10 @@ pub(crate) enum Kind {
     Set,
     Multiset,
     Mutex,
+    /// Who holds it is in it as often as it was taken.
+    OwnerMutex {
+        reentrant: bool,
+    },
     Semaphore,
     Log,
     Snapshot {
@@ -241,6 +245,16 @@ impl Object {
             (Kind::Mutex, "release") if self.number == 0 => vec![],
             (Kind::Mutex, "release") => vec![(V::Nil, self.with_number(0))],
             (Kind::Mutex, _) => vec![(V::Bool(self.number == 0), self.with_number(1))],
+            (Kind::OwnerMutex { .. }, "release") => match self.items.first() == Some(&args[0]) {
+                true => vec![(V::Bool(true), self.without(Some(0)))],
+                false => vec![(V::Bool(false), same())],
+            },
+            (Kind::OwnerMutex { reentrant }, _) => {
+                match self.items.is_empty() || *reentrant && held(&args[0]) {
+                    true => vec![(V::Bool(true), self.with(&args[0]))],
+                    false => vec![(V::Bool(false), same())],
+                }
+            }
             (Kind::Semaphore, "release") => {
                 vec![(V::Bool(true), self.with_number(self.number + 1))]
             }
@@ -418,6 +432,7 @@ impl Object {
             (Kind::Multiset, "remove") | (Kind::Semaphore | Kind::Mutex, _) if is_nil => {
                 matches!(told, V::Bool(true) | V::Nil)
             }
+            (Kind::OwnerMutex { .. }, _) if is_nil => *told == V::Bool(true),
             (Kind::Mutex, "release") => *recorded == V::Bool(true),
             // Nothing is not known.
             (Kind::Set, "add" | "remove" | "contains") if is_nil => true,

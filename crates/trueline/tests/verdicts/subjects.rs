@@ -61,7 +61,7 @@ pub(crate) fn pick(random: &mut Rng) -> Subject {
     let deq: &[&str] = &["deq", "dequeue", "poll", "remove"];
     let pop: &[&str] = &["pop", "poll", "take"];
     // Rare ones are as likely as common ones: each is one of these.
-    let (name, starts, methods) = match random.below(27) {
+    let (name, starts, methods) = match random.below(28) {
         0 | 1 => {
             let name = ["register", "cas-register"][random.index(2)];
             let unknown = random.percent(20);
@@ -243,6 +243,16 @@ pub(crate) fn pick(random: &mut Rng) -> Subject {
             ];
             let start = Object { number: init, ..Object::new(Kind::Snzi) };
             (format!("snzi:init={init}"), vec![start], methods)
+        }
+        26 => {
+            let methods = vec![
+                method("acquire", &["acquire", "lock"], &[Arg::Key]),
+                method("release", &["release", "unlock"], &[Arg::Key]),
+                method("try_acquire", &["try_acquire"], &[Arg::Key]),
+            ];
+            let reentrant = random.percent(50);
+            let name = format!("owner-mutex:reentrant={reentrant}");
+            (name, vec![Object::new(Kind::OwnerMutex { reentrant })], methods)
         }
         25 => match random.below(2) {
             0 => {

@@ -1,0 +1,178 @@
+//! Which of the open operations may come next. Two cuts, both exact; both searches use them.
+//!
+//! A search linearizes, before each return `R`, a sequence of open operations that ends with `R`: a *segment*.
+//! Observers in it are taken as soon as they fit. Of the segments that lead to the same end, a few are enough:
+//!
+//! - **Early only for somebody's sake.** If an operation of a segment commutes with everything behind it, `R`
+//!   included, it can be moved behind `R`: each swap with a neighbour leads to the same states, it has not
+//!   returned yet, and so nothing that it passes must come after it. So every operation of a segment must be followed,
+//!   up to `R`, by one that it does not commute with. An operation that still waits for such a one is *early*. A
+//!   configuration that has `R` and an early operation is dropped.
+//! - **Twins.** Two open operations that are equal, results included, are interchangeable: the one that returns
+//!   first goes first, those that are pending for ever last and by call. If `b` stands before `a` in a
+//!   linearization and `a` returns first, let them change places. The states are the same. Both were open
+//!   where `b` stood, so `a` may stand there; whatever must come after `b` must come after `a`, too, so `b` may stand
+//!   where `a` stood.
+//!
+//! Why both together are exact: call a linearization smaller than another if its first segment has fewer operations
+//! that are no observers, or else observers that come earlier, or else comes first by the order of returns, pending
+//! operations last; then by the next segment. Wherever a cut forbids a segment, the arguments above yield a
+//! smaller linearization. So the smallest one is never cut. The memo of a search keeps for a configuration the sets
+//! of pending operations used and of early operations: having fewer of both wins, because whatever may follow the
+//! configuration that has more may follow the other one as well.
+//!
+//! What commutes is a claim of the specification ([`Spec::commutes`](crate::spec::Spec::commutes)); observers commute
+//! with each other, and equal operations do.
+
+use hashbrown::HashMap;
+use smallvec::SmallVec;
+
+use super::mask::Mask;
+use super::problem::{ALONE, Spans, Stepper};
+use super::timeline::{Slots, Timeline};
+
+/// The number of a set of early operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(super) struct Early(u32);
+
+impl Early {
+    pub(super) const NONE: Early = Early(0);
+}
+
+/// The sets of early operations that a search came across, ascending each. Number 0 is the empty set.
+#[derive(Default)]
+pub(super) struct EarlySets {
+    sets: Vec<Set>,
+    numbers: HashMap<Set, u32, foldhash::fast::FixedState>,
+    /// Bytes of the sets that are long.
+    long: usize,
+}
+
+type Set = SmallVec<[u32; 4]>;
+
+impl EarlySets {
+    fn get(&self, early: Early) -> &[u32] {
+        match early.0.checked_sub(1) {
+            None => &[],
+            Some(place) => &self.sets[place as usize],
+        }
+    }
+
+    fn number(&mut self, set: Set) -> Early {
+        if set.is_empty() {
+            return Early::NONE;
+        }
+        let EarlySets { sets, numbers, long } = self;
+        Early(*numbers.entry(set).or_insert_with_key(|set| {
+            *long += if set.spilled() { 8 * set.len() } else { 0 };
+            sets.push(set.clone());
+            sets.len() as u32
+        }))
+    }
+
+    pub(super) fn is_subset(&self, one: Early, other: Early) -> bool {
+        if one == Early::NONE || one == other {
+            return true;
+        }
+        let (one, mut other) = (self.get(one), self.get(other).iter());
+        one.iter().all(|operation| other.any(|o| o == operation))
+    }
+
+    /// Those that are early still when this operation follows.
+    pub(super) fn followed_by(
+        &mut self,
+        early: Early,
+        operation: u32,
+        stepper: &dyn Stepper,
+    ) -> Early {
+        if early == Early::NONE {
+            return early;
+        }
+        let set = self.get(early);
+        let left = set.iter().copied().filter(|&x| stepper.commutes(x, operation)).collect();
+        self.number(left)
+    }
+
+    /// The same and this operation.
+    pub(super) fn with(&mut self, early: Early, operation: u32) -> Early {
+        let mut set: Set = self.get(early).into();
+        set.insert(set.partition_point(|&x| x < operation), operation);
+        self.number(set)
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        let entries = self.numbers.capacity() + self.sets.capacity();
+        (entries * (size_of::<Set>() + 4) + self.long) as u64
+    }
+}
+
+/// Operations that commute with everything they overlap with, as far as that was looked at. It spares looking at the
+/// same pairs at each return.
+pub(super) struct Idle {
+    /// For each operation a frontier, and a number of operations by call: it commutes with those that were open
+    /// there, and with those that were called since, up to that number.
+    known: Vec<(u32, u32)>,
+}
+
+impl Idle {
+    pub(super) fn new(spans: &Spans) -> Idle {
+        Idle { known: vec![(u32::MAX, 0); spans.len()] }
+    }
+}
+
+/// A configuration, as far as the cuts look at it.
+pub(super) struct Place<'a, M> {
+    pub(super) spans: &'a Spans,
+    pub(super) slots: &'a Slots,
+    pub(super) timeline: &'a Timeline<'a>,
+    pub(super) open: &'a M,
+    pub(super) pending: &'a M,
+}
+
+impl<M: Mask> Place<'_, M> {
+    /// True where an equal operation has to go first. The open ones before `place` return earlier.
+    #[inline]
+    pub(super) fn has_earlier_twin(&self, operation: u32, place: usize) -> bool {
+        let class = self.spans.class[operation as usize];
+        if class == ALONE {
+            return false;
+        }
+        let open = self.timeline.open();
+        open.iter().take(place).any(|&o| {
+            self.spans.class[o as usize] == class && !self.open.has(self.slots.of[o as usize])
+        })
+    }
+
+    /// True where the operation commutes with the next return and with everything that may stand between.
+    pub(super) fn is_for_nobody(
+        &self,
+        operation: u32,
+        idle: &mut Idle,
+        stepper: &dyn Stepper,
+    ) -> bool {
+        let (since, until) = &mut idle.known[operation as usize];
+        let (frontier, called) = (self.timeline.frontier() as u32, self.timeline.called());
+        let is_known = *since <= frontier;
+        if is_known && *until >= called {
+            return true;
+        }
+        let commutes = |&o: &u32| o == operation || stepper.commutes(operation, o);
+        let is_idle = match is_known {
+            true => (*until..called).all(|o| commutes(&o)),
+            false => {
+                let pending = &self.slots.pending[..self.timeline.pending()];
+                self.timeline.open().iter().chain(pending).all(commutes)
+            }
+        };
+        if is_idle {
+            *since = if is_known { *since } else { frontier };
+            *until = called;
+            return true;
+        }
+        let waits = |o: u32, used: &M| o != operation && !used.has(self.slots.of[o as usize]);
+        let open = self.timeline.open().iter().copied().filter(|&o| waits(o, self.open));
+        let pending = &self.slots.pending[..self.timeline.pending()];
+        let pending = pending.iter().copied().filter(|&o| waits(o, self.pending));
+        open.chain(pending).all(|o| stepper.commutes(operation, o))
+    }
+}

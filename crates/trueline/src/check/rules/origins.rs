@@ -1,0 +1,80 @@
+//! A result shows a value that nobody can have brought by then.
+//!
+//! An operation that brings a value counts for a result if it was called before the result was known. So a value
+//! that is shown needs one such operation, and of the removals of a value, sorted by return, the k-th needs k of
+//! them; values that are there at first count, too. Cost: O(n log n).
+
+use std::hash::Hash;
+
+use hashbrown::HashMap;
+
+use super::{Seen, Violation};
+use crate::spec::{Origins, Shown};
+use crate::value::Value;
+
+/// What is known of a value.
+#[derive(Default)]
+struct Trace {
+    initial: usize,
+    /// Operations that bring it, by call.
+    brought: Vec<u32>,
+    /// Operations that take it, by return.
+    taken: Vec<u32>,
+}
+
+pub(super) fn refute<Op: Eq + Hash, Ret>(
+    origins: &Origins<Op, Ret>,
+    seen: &[Seen<'_, Op, Ret>],
+) -> Option<Violation> {
+    let mut traces: HashMap<&Value, Trace, foldhash::fast::FixedState> = HashMap::default();
+    for value in &origins.initial {
+        traces.entry(value).or_default().initial += 1;
+    }
+    for (n, o) in seen.iter().enumerate() {
+        if let Some(value) = (origins.brings)(o.op) {
+            traces.entry(value).or_default().brought.push(n as u32);
+        }
+    }
+    let shown = |o: &Seen<'_, Op, Ret>| o.ret.and_then(|ret| (origins.shows)(o.op, ret));
+    for (n, o) in seen.iter().enumerate() {
+        let (value, is_taken) = match shown(o) {
+            None => continue,
+            Some(Shown::Seen(value)) => (value, false),
+            Some(Shown::Taken(value)) => (value, true),
+        };
+        let Some(trace) = traces.get_mut(&value) else {
+            return Some(Violation::new(&[n as u32], None));
+        };
+        if trace.initial == 0 {
+            // An operation that brings what it shows does not show what it brought.
+            let mut others = trace.brought.iter().copied().filter(|&b| b != n as u32);
+            match others.next() {
+                None => return Some(Violation::new(&[n as u32], None)),
+                Some(first) if seen[first as usize].call > o.returned => {
+                    return Some(Violation::new(&[n as u32, first], None));
+                }
+                Some(_) => {}
+            }
+        }
+        if is_taken {
+            trace.taken.push(n as u32);
+        }
+    }
+    let mut traces: Vec<Trace> = traces.into_values().filter(|t| !t.taken.is_empty()).collect();
+    traces.sort_unstable_by_key(|t| t.taken[0]);
+    traces.iter_mut().find_map(|trace| overdrawn(trace, seen))
+}
+
+/// The removals of a value that are more than there can have been, with what brought it by then.
+fn overdrawn<Op, Ret>(trace: &mut Trace, seen: &[Seen<'_, Op, Ret>]) -> Option<Violation> {
+    trace.taken.sort_unstable_by_key(|&n| seen[n as usize].returned);
+    for (k, &last) in trace.taken.iter().enumerate() {
+        let until = seen[last as usize].returned;
+        let by_then = trace.brought.partition_point(|&b| seen[b as usize].call < until);
+        if trace.initial + by_then <= k {
+            let clash = [&trace.taken[..=k], &trace.brought[..by_then]].concat();
+            return Some(Violation::new(&clash, None));
+        }
+    }
+    None
+}

@@ -1,0 +1,88 @@
+//! A total that lies outside of what must and may have been added by then.
+//!
+//! What returned before the total was asked for is in it. What was called before it was told may be in it. So
+//! the total lies between the sum of the first and the negative ones of the second, and the sum of the first and the
+//! positive ones of the second. And it differs from the initial number by a multiple of the greatest common divisor
+//! of all amounts. Not used where a sum might overflow. Cost: O(n log n).
+
+use super::{Seen, Violation};
+use crate::monitor::Blame;
+use crate::spec::{Sum, Total};
+
+/// Amounts by rank, with their sums up to each.
+struct Ranked {
+    ranks: Vec<u32>,
+    sums: Vec<i128>,
+}
+
+impl Ranked {
+    fn new(mut amounts: Vec<(u32, i128)>) -> Ranked {
+        amounts.sort_unstable();
+        let mut sum = 0;
+        let sums = amounts.iter().map(|&(_, amount)| {
+            sum += amount;
+            sum
+        });
+        Ranked { sums: sums.collect(), ranks: amounts.iter().map(|&(rank, _)| rank).collect() }
+    }
+
+    /// What has a smaller rank.
+    fn before(&self, rank: u32) -> i128 {
+        let count = self.ranks.partition_point(|&r| r < rank);
+        if count == 0 { 0 } else { self.sums[count - 1] }
+    }
+}
+
+pub(super) fn refute<Op, Ret>(sum: &Sum<Op, Ret>, seen: &[Seen<'_, Op, Ret>]) -> Option<Violation> {
+    let amounts: Vec<i128> = seen.iter().map(|o| i128::from((sum.adds)(o.op))).collect();
+    let up: i128 = amounts.iter().filter(|&&a| a > 0).sum();
+    let down: i128 = amounts.iter().filter(|&&a| a < 0).sum();
+    let initial = i128::from(sum.initial);
+    if initial + up > i128::from(i64::MAX) || initial + down < i128::from(i64::MIN) {
+        return None;
+    }
+    let divisor = amounts.iter().fold(0, |divisor, &amount| gcd(divisor, amount.abs()));
+    let of_sign = |sign: i128, rank: fn(&Seen<'_, Op, Ret>) -> u32| {
+        let own = seen.iter().zip(&amounts).filter(|(_, a)| a.signum() == sign);
+        Ranked::new(own.map(|(o, &a)| (rank(o), a)).collect())
+    };
+    let (up_called, up_returned) = (of_sign(1, |o| o.call), of_sign(1, |o| o.returned));
+    let (down_called, down_returned) = (of_sign(-1, |o| o.call), of_sign(-1, |o| o.returned));
+    for (n, (o, &own)) in seen.iter().zip(&amounts).enumerate() {
+        let told = match o.ret.and_then(|ret| (sum.tells)(o.op, ret)) {
+            None => continue,
+            Some(Total::Before(total)) => i128::from(total),
+            Some(Total::After(total)) => i128::from(total) - own,
+        };
+        // It was called before it returned, but it does not count itself.
+        let most =
+            initial + up_called.before(o.returned) - own.max(0) + down_returned.before(o.call);
+        let least =
+            initial + down_called.before(o.returned) - own.min(0) + up_returned.before(o.call);
+        let (sign, text) = if told > most {
+            (1, "tells more than the additions that were called before it returned make")
+        } else if told < least {
+            (-1, "tells less than the additions that returned before it was called make")
+        } else if divisor > 1 && (told - initial) % divisor != 0 {
+            (0, "tells a total that no additions make")
+        } else {
+            continue;
+        };
+        // What pushes the total that way if it may be in it, and what pushes it the other way if it must be.
+        let counts = |m: usize| {
+            let (other, amount) = (&seen[m], amounts[m]);
+            let may = other.call < o.returned;
+            let must = other.returned < o.call;
+            m != n && amount != 0 && if amount.signum() == sign || sign == 0 { may } else { must }
+        };
+        let mut clash: Vec<u32> =
+            (0..seen.len()).filter(|&m| counts(m)).map(|m| m as u32).collect();
+        clash.push(n as u32);
+        return Some(Violation::new(&clash, Some(Blame::naming(&[n as u32], text))));
+    }
+    None
+}
+
+fn gcd(a: i128, b: i128) -> i128 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
