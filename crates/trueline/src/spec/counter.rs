@@ -6,6 +6,7 @@
 
 use super::method::{self, Method, found, number, same};
 use super::{Builtin, Info, Spec};
+use super::vocabulary::{self as words, Family, Vocabulary};
 use crate::history::History;
 use crate::value::Value;
 
@@ -128,6 +129,10 @@ impl Spec for Counter {
     /// The total is the sum of what was added.
     fn order_insensitive(&self) -> bool {
         true
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<CounterOp, Value>> {
+        Some(Vocabulary::new(Family::Counter, [Value::Int(self.init)], words::counter))
     }
 
     fn show(&self, op: &CounterOp, ret: Option<&Value>) -> String {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::method::{self, Method, found, nothing};
 use super::{Action, Builtin, Canonical, Info, Kind, Spec, Touches, key_of};
+use super::vocabulary::{self as words, Family, Vocabulary};
 use crate::value::Value;
 
 /// What can be called on a key-value store of texts.
@@ -158,6 +159,10 @@ impl Spec for Kv {
             (Put(key, text), _) => Touches::Flow { reads: None, writes: flow(key, text) },
             (Append(..), _) => Touches::Everything,
         }
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<KvOp, Value>> {
+        Some(Vocabulary::new(Family::Kv, [Value::text("")], words::kv))
     }
 
     fn show(&self, op: &KvOp, ret: Option<&Value>) -> String {

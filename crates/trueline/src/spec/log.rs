@@ -3,6 +3,7 @@
 use super::items::Items;
 use super::method::{self, Method, found};
 use super::{Builtin, Info, Spec};
+use super::vocabulary::{self as words, Family, Vocabulary};
 use crate::value::Value;
 
 /// What can be called on a log.
@@ -78,6 +79,10 @@ impl Spec for Log {
 
     fn observes(&self, op: &LogOp, _ret: Option<&Value>) -> bool {
         *op == Read
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<LogOp, Value>> {
+        Some(Vocabulary::new(Family::Log, self.init.to_vec(), words::log))
     }
 
     fn show(&self, op: &LogOp, ret: Option<&Value>) -> String {

@@ -2,6 +2,7 @@
 
 use super::method::{self, Method, item, nothing, truth};
 use super::{Action, Builtin, Canonical, Info, Kind, Spec, Touches, key_of};
+use super::vocabulary::{self as words, Family, Vocabulary};
 use crate::value::Value;
 
 /// What can be called on a map.
@@ -145,6 +146,10 @@ impl Spec for Map {
         };
         let number = |value: &Value| key_of(&(key, value));
         Touches::Flow { reads: reads.map(number), writes: writes.map(number) }
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<MapOp, Value>> {
+        Some(Vocabulary::new(Family::Map, [], words::map))
     }
 
     fn show(&self, op: &MapOp, ret: Option<&Value>) -> String {

@@ -6,6 +6,7 @@ use super::items::{Items, or_nil, tells};
 use super::method::{self, INSERT, Method, PEEK, REMOVE, item, nothing, truth};
 use super::queue::{inserted, inserts, touches_item};
 use super::{Action, Builtin, Canonical, Info, Kind, Spec, Touches};
+use super::vocabulary::{self as words, Family, Vocabulary};
 use crate::value::Value;
 
 /// What can be called on a priority queue. A value is its own priority, by the order of [`Value`].
@@ -181,6 +182,12 @@ impl Spec for PriorityQueue {
             (Peek, None) | (_, Some(Value::Nil)) => Touches::NOTHING,
             (_, Some(value)) => touches_item(&self.init, value),
         }
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<PriorityQueueOp, Value>> {
+        let family = Family::PriorityQueue { smallest: self.smallest_first };
+        let words = Vocabulary::new(family, self.init.to_vec(), words::priority_queue);
+        Some(words.with_capacity(self.capacity))
     }
 
     fn show(&self, op: &PriorityQueueOp, ret: Option<&Value>) -> String {

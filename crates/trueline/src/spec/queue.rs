@@ -3,6 +3,7 @@
 use super::items::{Items, or_nil, tells};
 use super::method::{self, INSERT, Method, PEEK, REMOVE, item, nothing, truth};
 use super::{Action, Builtin, Canonical, Info, Kind, Spec, Touches, key_of};
+use super::vocabulary::{self as words, Family, Vocabulary};
 use crate::value::Value;
 
 /// What can be called on a queue, and on its relaxed relatives.
@@ -126,6 +127,12 @@ impl Spec for Queue {
 
     fn touches(&self, op: &QueueOp, ret: Option<&Value>) -> Touches {
         touches(&self.init, op, ret)
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<QueueOp, Value>> {
+        let family = Family::Queue { nearest: 1 };
+        let words = Vocabulary::new(family, self.init.to_vec(), words::queue);
+        Some(words.with_capacity(self.capacity))
     }
 
     fn show(&self, op: &QueueOp, ret: Option<&Value>) -> String {

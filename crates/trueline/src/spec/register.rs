@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::method::{self, Method, found, nothing};
 use super::{Action, Builtin, Canonical, Info, Kind, Spec, Touches, key_of};
+use super::vocabulary::{self as words, Family, Vocabulary};
 use crate::value::Value;
 
 /// What can be called on a register.
@@ -199,6 +200,11 @@ impl Spec for Register {
             Cas(..) if ret == Some(&Value::Bool(false)) => Touches::Everything,
             Cas(old, new) => Touches::Flow { reads: Some(key_of(old)), writes: Some(key_of(new)) },
         }
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<RegisterOp, Value>> {
+        let words = Vocabulary::new(Family::Register, self.init.clone(), words::register);
+        Some(if self.init.is_none() { words.with_unknown_initial() } else { words })
     }
 
     fn show(&self, op: &RegisterOp, ret: Option<&Value>) -> String {

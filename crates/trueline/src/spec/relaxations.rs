@@ -26,6 +26,7 @@ use super::method::{self, INSERT, Method, REMOVE, item, nothing};
 use super::params::Params;
 use super::queue::{inserts, touches_item};
 use super::{Builtin, Info, Spec, Touches};
+use super::vocabulary::{self as words, Family, Vocabulary};
 use crate::value::Value;
 
 /// What can be called on a relaxed container.
@@ -407,6 +408,10 @@ impl Spec for Relaxed {
             (Remove, Some(Value::Nil)) => Touches::NOTHING,
             (Remove, Some(value)) => touches_item(&self.init, value),
         }
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<ContainerOp, Value>> {
+        Some(Vocabulary::new(Family::Container, self.init.to_vec(), words::relaxed))
     }
 
     fn show(&self, op: &ContainerOp, ret: Option<&Value>) -> String {

@@ -7,6 +7,7 @@ use super::items::{Items, or_nil};
 use super::method::{self, nothing};
 use super::queue::{self, METHODS, QueueOp};
 use super::{Builtin, Info, Spec, Touches};
+use super::vocabulary::{self as words, Family, Vocabulary};
 use crate::value::Value;
 
 pub(super) const SEMIQUEUE: Info = Info {
@@ -101,6 +102,11 @@ impl Spec for Semiqueue {
 
     fn touches(&self, op: &QueueOp, ret: Option<&Value>) -> Touches {
         queue::touches(&self.init, op, ret)
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<QueueOp, Value>> {
+        let family = Family::Queue { nearest: self.k };
+        Some(Vocabulary::new(family, self.init.to_vec(), words::queue))
     }
 
     fn show(&self, op: &QueueOp, ret: Option<&Value>) -> String {
@@ -229,6 +235,11 @@ impl Spec for StutteringQueue {
 
     fn touches(&self, op: &QueueOp, ret: Option<&Value>) -> Touches {
         queue::touches(&self.init, op, ret)
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<QueueOp, Value>> {
+        let family = Family::StutteringQueue(self.j);
+        Some(Vocabulary::new(family, self.init.to_vec(), words::queue))
     }
 
     fn show(&self, op: &QueueOp, ret: Option<&Value>) -> String {

@@ -2,6 +2,7 @@
 
 use super::method::{self, Method, nothing};
 use super::{Builtin, Info, Spec, Touches, key_of};
+use super::vocabulary::{self as words, Family, Vocabulary};
 use crate::value::Value;
 
 /// What can be called on a read-modify-write register.
@@ -81,6 +82,10 @@ impl Spec for Rmw {
             Write(value) => (None, Some(value)),
         };
         Touches::Flow { reads: reads.map(key_of), writes: writes.map(key_of) }
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<RmwOp, Value>> {
+        Some(Vocabulary::new(Family::Register, [self.init.clone()], words::rmw))
     }
 
     fn show(&self, op: &RmwOp, ret: Option<&Value>) -> String {

@@ -3,6 +3,7 @@
 use super::items::Items;
 use super::method::{self, Method, found, nothing, number, truth};
 use super::{Action, Builtin, Canonical, Info, Kind, Spec, key_of};
+use super::vocabulary::{self as words, Family, Vocabulary};
 use crate::value::Value;
 
 /// What can be called on a set.
@@ -133,6 +134,10 @@ impl Spec for Set {
             SetOp::Add(_) | SetOp::Remove(_) => ret == Some(&Value::Bool(false)),
             SetOp::Contains(_) | SetOp::Read => true,
         }
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<SetOp, Value>> {
+        Some(Vocabulary::new(Family::Set, self.init.to_vec(), words::set))
     }
 
     fn show(&self, op: &SetOp, ret: Option<&Value>) -> String {
@@ -322,6 +327,10 @@ impl Spec for Multiset {
     /// The counts are what was added without what was removed.
     fn order_insensitive(&self) -> bool {
         true
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<MultisetOp, Value>> {
+        Some(Vocabulary::new(Family::Multiset, self.init.to_vec(), words::multiset))
     }
 
     fn show(&self, op: &MultisetOp, ret: Option<&Value>) -> String {

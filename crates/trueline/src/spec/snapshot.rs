@@ -3,6 +3,7 @@
 use super::items::Items;
 use super::method::{self, Method, found, nothing};
 use super::{Action, Builtin, Canonical, Info, Kind, Spec};
+use super::vocabulary::{self as words, Family, Vocabulary};
 use crate::value::Value;
 
 /// What can be called on a snapshot object.
@@ -120,6 +121,10 @@ impl Spec for Snapshot {
             Scan => true,
             Update(segment, _) => !self.is_seen(*segment),
         }
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<SnapshotOp, Value>> {
+        Some(Vocabulary::new(Family::Snapshot, [self.init.clone()], words::snapshot))
     }
 
     fn show(&self, op: &SnapshotOp, ret: Option<&Value>) -> String {

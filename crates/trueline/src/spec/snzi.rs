@@ -4,6 +4,7 @@
 
 use super::method::{self, Method, nothing, truth};
 use super::{Builtin, Info, Spec};
+use super::vocabulary::{self as words, Family, Vocabulary};
 use crate::value::Value;
 
 /// What can be called on a nonzero indicator.
@@ -77,6 +78,11 @@ impl Spec for Snzi {
     /// Those are there who have arrived and not departed.
     fn order_insensitive(&self) -> bool {
         true
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<SnziOp, Value>> {
+        let init = i64::try_from(self.init).ok().map(Value::Int);
+        Some(Vocabulary::new(Family::Snzi, init, words::snzi))
     }
 
     fn show(&self, op: &SnziOp, ret: Option<&Value>) -> String {

@@ -4,6 +4,7 @@ use super::items::{Items, or_nil, tells};
 use super::method::{self, INSERT, Method, PEEK, REMOVE, item, nothing};
 use super::queue::{inserts, touches_item};
 use super::{Action, Builtin, Canonical, Info, Kind, Spec, Touches};
+use super::vocabulary::{self as words, Family, Vocabulary};
 use crate::value::Value;
 
 /// What can be called on a stack.
@@ -107,6 +108,10 @@ impl Spec for Stack {
             (StackOp::Pop, None) => Touches::Everything,
             (_, Some(value)) => touches_item(&self.init, value),
         }
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<StackOp, Value>> {
+        Some(Vocabulary::new(Family::Stack, self.init.to_vec(), words::stack))
     }
 
     fn show(&self, op: &StackOp, ret: Option<&Value>) -> String {
