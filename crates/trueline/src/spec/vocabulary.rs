@@ -194,6 +194,19 @@ impl<Op: 'static, Ret: 'static> Vocabulary<Op, Ret> {
     pub(crate) fn act(&self, op: &Op, ret: Option<&Ret>) -> Option<Act> {
         (self.act)(op, ret)
     }
+
+    /// The same for operations of another type: `read` says what an operation and its result are in this one's.
+    pub fn translated<O: 'static, R: 'static>(
+        self,
+        read: impl Fn(&O, Option<&R>) -> Option<(Op, Option<Ret>)> + Send + Sync + 'static,
+    ) -> Vocabulary<O, R> {
+        let Vocabulary { family, initial, capacity, act } = self;
+        let act = Box::new(move |op: &O, ret: Option<&R>| {
+            let (op, ret) = read(op, ret)?;
+            act(&op, ret.as_ref())
+        });
+        Vocabulary { family, initial, capacity, act }
+    }
 }
 
 fn plain(action: Action) -> Act {

@@ -78,7 +78,7 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
             break;
         }
         cell.impossible(&mut tales);
-        if tales.is_empty() && !matches!(scene.family, Family::Set | Family::Mutex) {
+        if tales.is_empty() && matches!(scene.family, Family::Register | Family::Map | Family::Kv) {
             cell.two_values(&mut tales);
         }
         if tales.is_empty() && matches!(scene.family, Family::Register | Family::Map | Family::Kv) {
@@ -199,9 +199,8 @@ impl Cell<'_> {
                     self.brought_about(value),
                     self.at_first()
                 ),
-                all => format!(
-                    "{subject}: {}, which alone {}, were called only after it had returned{}",
-                    marks(all),
+                _ => format!(
+                    "{subject}: nothing {} before it returned{}",
                     self.brought_about(value),
                     self.at_first()
                 ),
@@ -221,7 +220,14 @@ impl Cell<'_> {
             }
             None => text += &self.only_at_first(value),
         }
-        Some(Tale::new(text))
+        Some(Tale::new(text).with(self.source(x)))
+    }
+
+    /// The operation that left what this one found, so that it is no riddle by itself.
+    fn source(&self, x: &Touch<'_>) -> Option<usize> {
+        let (None, Needs::Is(seen)) = (x.leaves, &x.needs) else { return None };
+        let writers = self.writers.get(seen)?.iter().map(|&n| &self.touches[n]);
+        writers.filter(|w| w.call < x.returned).map(|w| w.place).next()
     }
 
     /// Why `r` cannot find anything else than this value.
@@ -250,7 +256,7 @@ impl Cell<'_> {
         if let Some(w) = in_time.iter().max_by_key(|w| w.returned) {
             text += &format!(": {} had returned before {} was called", mark(w.place), mark(x.place));
         }
-        Some(Tale::new(text))
+        Some(Tale::new(text).with(self.source(x)))
     }
 
     /// The operation that returned last before `r` was called, was called after `last`, and leaves what excludes `r`: one
@@ -318,6 +324,7 @@ impl Cell<'_> {
             later.take_while(|t| t.returned != PENDING).find(|t| t.call > after && fits(t))
         };
         let (mut others, mut found) = (vec![x.place], Vec::new());
+        let mut sources: Vec<usize> = self.source(x).into_iter().collect();
         let mut end = x.returned;
         loop {
             let r = next(end, &|t| matches!(&t.needs, Needs::Is(seen) if seen == value))?;
@@ -339,10 +346,12 @@ impl Cell<'_> {
                     marks(&found),
                     mark(x.place),
                     marks(&others[1..])
-                )));
+                ))
+                .with(sources));
             }
             let other = next(r.returned, &|t| t.leaves_other(value))?;
             others.push(other.place);
+            sources.extend(self.source(other));
             end = other.returned;
         }
     }
@@ -440,15 +449,11 @@ impl Cell<'_> {
 
     fn only_at_first(&self, value: &Value) -> String {
         let shown = short(value);
+        if self.initial.is_none() {
+            return format!(": {shown} can only be what the {} held at first", self.noun());
+        }
         match self.scene.family {
-            Family::Set => match *value == PRESENT {
-                true => format!(": {} is there only at first", self.name),
-                false => format!(": {} is absent only at first", self.name),
-            },
-            Family::Mutex => match *value == PRESENT {
-                true => ": the lock is held only at first".into(),
-                false => ": the lock is free only at first".into(),
-            },
+            Family::Set | Family::Mutex => String::new(),
             Family::Map => ": the key is absent only at first".into(),
             Family::Snapshot => format!(": segment {} holds {shown} only at first", self.name),
             _ => format!(": the {} holds {shown} only at first", self.noun()),

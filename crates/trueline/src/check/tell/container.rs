@@ -219,7 +219,7 @@ impl<'a> Container<'a> {
                 sources.push(format!("{inserted} only {}, by {}", times(life.inserts.len()), marks(&life.inserts)));
             }
             if !life.initial.is_empty() {
-                sources.push(format!("in the {noun} {} at first", times(life.initial.len())));
+                sources.push(format!("is in the {noun} only {} at first", times(life.initial.len())));
             }
             let out = &life.removals[..each * went_in + 1];
             let mut text = format!(
@@ -486,7 +486,11 @@ impl<'a> Container<'a> {
             }
         }
         clauses.extend(self.absence(&ahead, &takers, &r));
-        let mut text = format!("{r} overtook {}: {}", values(&all), clauses.join(", and "));
+        let how = match self.scene.family {
+            Family::Stack => "came out from under",
+            _ => "overtook",
+        };
+        let mut text = format!("{r} {how} {}: {}", values(&all), clauses.join(", and "));
         if nearest > 1 {
             text += &format!("; a semiqueue with k={nearest} gives out one of its {nearest} oldest values");
         }

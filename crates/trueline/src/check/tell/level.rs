@@ -69,6 +69,9 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
             tales.extend(bounds.too_much(low).or_else(|| bounds.too_little(high)));
         }
     }
+    if tales.is_empty() && scene.family == Family::Counter && scene.cast.len() <= CROWD {
+        same_total(scene, &mut tales);
+    }
     if tales.is_empty() && scene.family != Family::Counter && scene.cast.len() <= CROWD {
         if let Some(start) = start {
             crowds(scene, From::Start, i128::from(start), &mut tales);
@@ -159,7 +162,7 @@ fn crowds(scene: &Scene, from: From, base: i128, tales: &mut Vec<Tale>) {
                 continue;
             }
             if scene.family == Family::Mutex && matches!(from, From::Start) && others.len() > NAMED {
-                tales.extend(lock_counts(scene, &these[..count], others.len(), up));
+                tales.extend(lock_counts(&these[..count], others.len(), up));
                 break;
             }
             let bounds = Bounds { scene, r: these[0], from, base, whom: "they were", must: Vec::new(), may: Vec::new() };
@@ -192,14 +195,39 @@ fn crowds(scene: &Scene, from: From, base: i128, tales: &mut Vec<Tale>) {
     }
 }
 
+/// Two that added to a total that never goes down, and found the same.
+fn same_total(scene: &Scene, tales: &mut Vec<Tale>) {
+    if (0..scene.cast.len()).any(|place| change(scene, place) < 0) {
+        return;
+    }
+    let told: Vec<(usize, i64)> = (0..scene.cast.len())
+        .filter(|&place| scene.cast[place].is_certain() && change(scene, place) > 0)
+        .filter_map(|place| match amount(scene, place) {
+            Amount::Exactly(n) => Some((place, n)),
+            _ => None,
+        })
+        .collect();
+    for (n, &(a, first)) in told.iter().enumerate() {
+        for &(b, second) in &told[n + 1..] {
+            if first == second && tales.len() < 32 {
+                tales.push(Tale::new(format!(
+                    "{} and {} exclude each other: both added to a total of {first}, and nothing ever subtracts from it",
+                    mark(a),
+                    mark(b)
+                )));
+            }
+        }
+    }
+}
+
 /// A lock that was taken too often to have been free, or released too often: told by how often that was.
-fn lock_counts(scene: &Scene, these: &[usize], others: usize, up: bool) -> Option<Tale> {
+fn lock_counts(these: &[usize], others: usize, up: bool) -> Option<Tale> {
     let &last = these.last()?;
     let n = these.len();
     if up {
         let before = these[..n - 1].last()?;
         return Some(Tale::new(format!(
-            "{} got the lock while it was held, most likely by {}: when it returned, the lock had been taken {n} times, and only {others} releases had been called",
+            "{} got the lock while it was held: when it returned, the lock had been taken {n} times, the time before by {}, and only {others} releases had been called",
             mark(last),
             mark(*before)
         )));
@@ -276,6 +304,10 @@ impl<'a> Bounds<'a> {
         let most = self.base + self.sum(&ups);
         let downs = self.enough(self.some(&self.must, false), most, |now| now < low)?;
         let most = most + self.sum(&downs);
+        // Less than nothing is wrong whatever this one needs.
+        if most < 0 && self.scene.family != Family::Counter {
+            return None;
+        }
         let mut text = format!("{} cannot be: {}: {}", mark(self.r), self.bound(most, true), self.base());
         text += &match ups.len() {
             0 => format!(", and nothing can have {added}{}", self.between()),
@@ -297,6 +329,9 @@ impl<'a> Bounds<'a> {
         let least = self.base + self.sum(&downs);
         let ups = self.enough(self.some(&self.must, true), least, |now| now > high)?;
         let least = least + self.sum(&ups);
+        if least > 1 && self.scene.family == Family::Mutex {
+            return None;
+        }
         let mut text = format!("{} cannot be: {}: {}", mark(self.r), self.bound(least, false), self.base());
         text += &match ups.len() {
             0 => String::new(),
@@ -322,6 +357,9 @@ impl<'a> Bounds<'a> {
     fn bound(&self, n: i128, most: bool) -> String {
         let at = if most { "at most" } else { "at least" };
         match self.scene.family {
+            Family::Semaphore if most && n == 0 => "no permit is free then".into(),
+            Family::Snzi if most && n == 0 => "nobody is present then".into(),
+            Family::Multiset if most && n == 0 => "the value is not there then".into(),
             Family::Semaphore => {
                 let permits = if n == 1 { "permit is" } else { "permits are" };
                 format!("{at} {n} {permits} free then")
