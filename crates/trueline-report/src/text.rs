@@ -132,7 +132,8 @@ pub(crate) fn violation(case: &Case, explanation: &Explanation, look: &Look) -> 
     }
     if explanation.minimal && explanation.operations.len() > LISTED {
         document.gap();
-        let note = "None of these operations can be left out without losing the violation or its reason.";
+        let note =
+            "None of these operations can be left out without losing the violation or its reason.";
         document.extend(paragraph(note, look));
     }
     document
@@ -316,7 +317,11 @@ fn prefix(case: &Case, explanation: &Explanation, look: &Look) -> Document {
         } else if !is_told {
             match fine {
                 0 => return document,
-                fine => format!("An order explains the first {} of {}{whose}.", grouped(fine), count(all, "return")),
+                fine => format!(
+                    "An order explains the first {} of {}{whose}.",
+                    grouped(fine),
+                    count(all, "return")
+                ),
             }
         } else {
             format!(

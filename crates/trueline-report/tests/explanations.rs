@@ -113,7 +113,11 @@ fn a_lock_that_is_handed_over_all_the_time_is_counted() {
     events.extend(["5 acquire()", "5 ok"].map(String::from));
     let explanation = explained("mutex", &history(&events.join(" / ")));
     assert_eq!(explanation.operations.len(), 2, "{}", explanation.sentence);
-    assert!(explanation.sentence.starts_with("`acquire()` of process 5 "), "{}", explanation.sentence);
+    assert!(
+        explanation.sentence.starts_with("`acquire()` of process 5 "),
+        "{}",
+        explanation.sentence
+    );
 }
 
 #[test]
@@ -128,7 +132,10 @@ fn a_lost_element_names_its_add_and_the_read_alone() {
     let explanation = explained("set", &history);
     assert_eq!(explanation.operations, [23, 40]);
     let sentence = &explanation.sentence;
-    assert!(sentence.contains("must show 23: `add(23)` had returned before it was called"), "{sentence}");
+    assert!(
+        sentence.contains("must show 23: `add(23)` had returned before it was called"),
+        "{sentence}"
+    );
 }
 
 #[test]
@@ -180,7 +187,12 @@ fn long_values_and_names_are_cut_at_words() {
     let value = "word ".repeat(40_000);
     let events = format!("0 write({value}end) / 0 ok / 1 read() / 1 ok 7");
     let (told, explanation) = report("register", &history(&events));
-    assert!(told.len() < 4_000 && explanation.sentence.len() < 1_000, "{} {}", told.len(), explanation.sentence.len());
+    assert!(
+        told.len() < 4_000 && explanation.sentence.len() < 1_000,
+        "{} {}",
+        told.len(),
+        explanation.sentence.len()
+    );
     let events = format!("0 write(1) / 0 ok / 1 read() / 1 ok {value}end");
     let (told, explanation) = report("register", &history(&events));
     assert!(told.len() < 4_000, "{}", told.len());
@@ -190,10 +202,12 @@ fn long_values_and_names_are_cut_at_words() {
 #[test]
 fn the_note_names_nobody_else_than_the_sentence() {
     // Two reads at once of values that nobody wrote: either is to blame, but one report should not blame both.
-    let events = "4 write(2) / 4 ok / 9 write(0) / 9 ok / 22 read() / 21 read() / 21 ok 5 / 22 ok 3";
+    let events =
+        "4 write(2) / 4 ok / 9 write(0) / 9 ok / 22 read() / 21 read() / 21 ok 5 / 22 ok 3";
     let (told, explanation) = report("register", &history(events));
     assert_eq!(explanation.operations.len(), 1);
-    let blamed = if explanation.sentence.contains("read() -> 5") { "read() -> 5" } else { "read() -> 3" };
+    let blamed =
+        if explanation.sentence.contains("read() -> 5") { "read() -> 5" } else { "read() -> 3" };
     let other = if blamed == "read() -> 5" { "read() -> 3" } else { "read() -> 5" };
     assert!(told.contains(blamed) && !told.contains(other), "{told}");
 }
@@ -201,8 +215,16 @@ fn the_note_names_nobody_else_than_the_sentence() {
 #[test]
 fn initial_values_are_part_of_the_reason() {
     for (specification, events, sentence) in [
-        ("queue:init=[1 2]", "0 deq() / 0 ok 2", "`deq() -> 2` overtook 1: the queue holds [1 2] at first, and 1 was never dequeued"),
-        ("queue:init=[1]", "0 enq(5) / 0 ok / 0 deq() / 0 ok 1 / 0 deq() / 0 ok 7", "`deq() -> 7` cannot be: 7 was never enqueued, and the queue holds [1] at first"),
+        (
+            "queue:init=[1 2]",
+            "0 deq() / 0 ok 2",
+            "`deq() -> 2` overtook 1: the queue holds [1 2] at first, and 1 was never dequeued",
+        ),
+        (
+            "queue:init=[1]",
+            "0 enq(5) / 0 ok / 0 deq() / 0 ok 1 / 0 deq() / 0 ok 7",
+            "`deq() -> 7` cannot be: 7 was never enqueued, and the queue holds [1] at first",
+        ),
     ] {
         let explanation = explained(specification, &history(events));
         assert_eq!(explanation.sentence, sentence);

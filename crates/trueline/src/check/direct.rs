@@ -405,9 +405,8 @@ fn explain<B: Builtin>(
         [] => (operations, Source::Stream),
         scene => (scene, Source::Part),
     };
-    let few = history
-        .select(scene)
-        .decode(|method, args, result| spec.decode(method, args, result))?;
+    let few =
+        history.select(scene).decode(|method, args, result| spec.decode(method, args, result))?;
     let place = |o: u32| scene.binary_search(&o).ok().map(|place| place as u32);
     let reason = reason.and_then(|blame| blame.renamed(place));
     let clash = operations.iter().filter_map(|&o| place(o)).collect();

@@ -133,10 +133,8 @@ pub(super) fn names<O, R>(
     let column = |i: u32| if at(i).column == 0 { u32::MAX } else { at(i).column };
     let name = |n: usize| {
         let text = format!("`{}`", tell::cut(shown[n].clone(), LONG));
-        let alike: Vec<u32> = (0..shown.len())
-            .filter(|&m| shown[m] == shown[n])
-            .map(|m| operations[m])
-            .collect();
+        let alike: Vec<u32> =
+            (0..shown.len()).filter(|&m| shown[m] == shown[n]).map(|m| operations[m]).collect();
         if alike.len() == 1 {
             return text;
         }
@@ -214,7 +212,9 @@ pub(super) fn explain<S: Spec>(
             let shown = story.show(core.operations[culprit as usize]);
             format!("{from}{shown} fits into no legal order of {order}: {}", and(&said))
         }
-        (None, 1) => format!("{from}{}, but every legal order has them the other way round", said[0]),
+        (None, 1) => {
+            format!("{from}{}, but every legal order has them the other way round", said[0])
+        }
         (None, _) => format!("{from}{}: no legal order allows all of this", and(&said)),
     };
     clash.sort_unstable();
@@ -345,7 +345,8 @@ impl<'a, S: Spec> Story<'a, S> {
                 return true;
             }
             for p in (0..n as u32).filter(|&p| done >> p & 1 == 0 && without != Some(p)) {
-                let waits = |&(a, b): &(u32, u32)| b == p && done >> a & 1 == 0 && without != Some(a);
+                let waits =
+                    |&(a, b): &(u32, u32)| b == p && done >> a & 1 == 0 && without != Some(a);
                 if facts.iter().any(waits) {
                     continue;
                 }

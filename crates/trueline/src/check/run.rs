@@ -74,7 +74,14 @@ pub(super) fn run<S: Spec>(
 ) -> Outcome {
     let parts = parts(spec, history);
     let canonical = canonical(spec, history, algorithm, &parts);
-    let setting = Setting { spec, history, algorithm, canonical: &canonical, budget, source: Source::History };
+    let setting = Setting {
+        spec,
+        history,
+        algorithm,
+        canonical: &canonical,
+        budget,
+        source: Source::History,
+    };
     let mut answers: Vec<Option<PartAnswer>> = parts.iter().map(|_| None).collect();
     let mut states = 0;
     let mut round = if parts.len() == 1 { u64::MAX } else { FIRST_ROUND };
@@ -374,7 +381,8 @@ impl<S: Spec> Setting<'_, S> {
                 })
             }
             PartKind::Stuck(stuck) => {
-                let mut shrinking = Shrinking::new(spec, history, indices, stuck, &mut ticker, effort);
+                let mut shrinking =
+                    Shrinking::new(spec, history, indices, stuck, &mut ticker, effort);
                 let first_bad = shrinking.first_bad();
                 let story = self.by_kind(indices, first_bad, shrinking.ticker());
                 story.unwrap_or_else(|| {

@@ -12,8 +12,8 @@ use hashbrown::HashMap;
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
-use super::{gaps, tell};
 use super::problem::Ticker;
+use super::{gaps, tell};
 use crate::budget::{Budget, Exhausted};
 use crate::history::PENDING;
 use crate::monitor::{Answer, Blame, Op, Span, Why, container, mutex, pending, priority_queue};

@@ -5,8 +5,8 @@
 //! ([`Builtin::readings`]). Deciding each result on its own would accept two increments that both tell 1.
 
 use super::method::{self, Method, found, number, same};
-use super::{Builtin, Info, Spec};
 use super::vocabulary::{self as words, Family, Vocabulary};
+use super::{Builtin, Info, Spec};
 use crate::history::History;
 use crate::value::Value;
 

@@ -3,8 +3,8 @@
 use super::items::{Items, or_nil, tells};
 use super::method::{self, Method, item, nothing};
 use super::queue::{inserts, touches_item};
-use super::{Builtin, Info, Spec, Touches};
 use super::vocabulary::{self as words, Family, Vocabulary};
+use super::{Builtin, Info, Spec, Touches};
 use crate::value::Value;
 
 /// What can be called on a deque.

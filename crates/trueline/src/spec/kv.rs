@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::method::{self, Method, found, nothing};
-use super::{Action, Builtin, Canonical, Info, Kind, Spec, Touches, key_of};
 use super::vocabulary::{self as words, Family, Vocabulary};
+use super::{Action, Builtin, Canonical, Info, Kind, Spec, Touches, key_of};
 use crate::value::Value;
 
 /// What can be called on a key-value store of texts.

@@ -3,8 +3,8 @@
 //! Neither knows who calls: any process may release. A specification sees operations, not processes.
 
 use super::method::{self, Method, truth};
-use super::{Action, Builtin, Canonical, Info, Kind, Spec};
 use super::vocabulary::{self as words, Family, Vocabulary};
+use super::{Action, Builtin, Canonical, Info, Kind, Spec};
 use crate::value::Value;
 
 /// What can be called on a mutex.

@@ -2,8 +2,8 @@
 
 use super::items::Items;
 use super::method::{self, Method, found};
-use super::{Builtin, Info, Spec};
 use super::vocabulary::{self as words, Family, Vocabulary};
+use super::{Builtin, Info, Spec};
 use crate::value::Value;
 
 /// What can be called on a log.

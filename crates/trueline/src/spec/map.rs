@@ -1,8 +1,8 @@
 //! Values by key: `map`.
 
 use super::method::{self, Method, item, nothing, truth};
-use super::{Action, Builtin, Canonical, Info, Kind, Spec, Touches, key_of};
 use super::vocabulary::{self as words, Family, Vocabulary};
+use super::{Action, Builtin, Canonical, Info, Kind, Spec, Touches, key_of};
 use crate::value::Value;
 
 /// What can be called on a map.

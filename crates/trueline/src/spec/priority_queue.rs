@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use super::items::{Items, or_nil, tells};
 use super::method::{self, INSERT, Method, PEEK, REMOVE, item, nothing, truth};
 use super::queue::{inserted, inserts, touches_item};
-use super::{Action, Builtin, Canonical, Info, Kind, Spec, Touches};
 use super::vocabulary::{self as words, Family, Vocabulary};
+use super::{Action, Builtin, Canonical, Info, Kind, Spec, Touches};
 use crate::value::Value;
 
 /// What can be called on a priority queue. A value is its own priority, by the order of [`Value`].

@@ -2,8 +2,8 @@
 
 use super::items::{Items, or_nil, tells};
 use super::method::{self, INSERT, Method, PEEK, REMOVE, item, nothing, truth};
-use super::{Action, Builtin, Canonical, Info, Kind, Spec, Touches, key_of};
 use super::vocabulary::{self as words, Family, Vocabulary};
+use super::{Action, Builtin, Canonical, Info, Kind, Spec, Touches, key_of};
 use crate::value::Value;
 
 /// What can be called on a queue, and on its relaxed relatives.

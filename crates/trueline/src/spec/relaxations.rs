@@ -25,8 +25,8 @@ use super::items::Items;
 use super::method::{self, INSERT, Method, REMOVE, item, nothing};
 use super::params::Params;
 use super::queue::{inserts, touches_item};
-use super::{Builtin, Info, Spec, Touches};
 use super::vocabulary::{self as words, Family, Vocabulary};
+use super::{Builtin, Info, Spec, Touches};
 use crate::value::Value;
 
 /// What can be called on a relaxed container.

@@ -6,8 +6,8 @@
 use super::items::{Items, or_nil};
 use super::method::{self, nothing};
 use super::queue::{self, METHODS, QueueOp};
-use super::{Builtin, Info, Spec, Touches};
 use super::vocabulary::{self as words, Family, Vocabulary};
+use super::{Builtin, Info, Spec, Touches};
 use crate::value::Value;
 
 pub(super) const SEMIQUEUE: Info = Info {

@@ -1,8 +1,8 @@
 //! One value to read and write in one step: `rmw`.
 
 use super::method::{self, Method, nothing};
-use super::{Builtin, Info, Spec, Touches, key_of};
 use super::vocabulary::{self as words, Family, Vocabulary};
+use super::{Builtin, Info, Spec, Touches, key_of};
 use crate::value::Value;
 
 /// What can be called on a read-modify-write register.

@@ -2,8 +2,8 @@
 
 use super::items::Items;
 use super::method::{self, Method, found, nothing, number, truth};
-use super::{Action, Builtin, Canonical, Info, Kind, Spec, key_of};
 use super::vocabulary::{self as words, Family, Vocabulary};
+use super::{Action, Builtin, Canonical, Info, Kind, Spec, key_of};
 use crate::value::Value;
 
 /// What can be called on a set.

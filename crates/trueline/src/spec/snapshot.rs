@@ -2,8 +2,8 @@
 
 use super::items::Items;
 use super::method::{self, Method, found, nothing};
-use super::{Action, Builtin, Canonical, Info, Kind, Spec};
 use super::vocabulary::{self as words, Family, Vocabulary};
+use super::{Action, Builtin, Canonical, Info, Kind, Spec};
 use crate::value::Value;
 
 /// What can be called on a snapshot object.

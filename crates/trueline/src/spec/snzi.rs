@@ -3,8 +3,8 @@
 //! It does not know who calls: any process may depart, but not more of them than have arrived.
 
 use super::method::{self, Method, nothing, truth};
-use super::{Builtin, Info, Spec};
 use super::vocabulary::{self as words, Family, Vocabulary};
+use super::{Builtin, Info, Spec};
 use crate::value::Value;
 
 /// What can be called on a nonzero indicator.

@@ -3,8 +3,8 @@
 use super::items::{Items, or_nil, tells};
 use super::method::{self, INSERT, Method, PEEK, REMOVE, item, nothing};
 use super::queue::{inserts, touches_item};
-use super::{Action, Builtin, Canonical, Info, Kind, Spec, Touches};
 use super::vocabulary::{self as words, Family, Vocabulary};
+use super::{Action, Builtin, Canonical, Info, Kind, Spec, Touches};
 use crate::value::Value;
 
 /// What can be called on a stack.

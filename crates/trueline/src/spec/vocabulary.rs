@@ -403,9 +403,7 @@ pub(super) fn counter(op: &CounterOp, ret: Option<&Value>) -> Option<Act> {
     let told = ret.and_then(Value::as_int);
     Some(match (op, told) {
         (CounterOp::Add(n) | CounterOp::FetchAdd(n), None) => Act::Level(Amount::Any, *n),
-        (CounterOp::Add(n), Some(after)) => {
-            Act::Level(Amount::Exactly(after.checked_sub(*n)?), *n)
-        }
+        (CounterOp::Add(n), Some(after)) => Act::Level(Amount::Exactly(after.checked_sub(*n)?), *n),
         (CounterOp::FetchAdd(n), Some(before)) => Act::Level(Amount::Exactly(before), *n),
         (CounterOp::Read, Some(total)) => Act::Level(Amount::Exactly(total), 0),
         (CounterOp::Read, None) => Act::Nothing,

@@ -34,7 +34,8 @@ impl Visit for Truth {
             let shape = Shape::up_to(9, &mut random);
             let raw = random_history(&spec, shape, &mut random);
             let history = raw.decode(|m, args, result| spec.decode(m, args, result)).unwrap();
-            let Verdict::Violation(explanation) = Check::new(spec.clone()).run(&history).verdict else {
+            let Verdict::Violation(explanation) = Check::new(spec.clone()).run(&history).verdict
+            else {
                 continue;
             };
             self.violations += 1;
@@ -48,7 +49,10 @@ impl Visit for Truth {
                     })
                     .collect();
                 let (sentence, all) = (&explanation.sentence, &explanation.operations);
-                format!("{name}, seed {seed}: {what}\n  {sentence}\n  {all:?}\n  {}", shown.join("\n  "))
+                format!(
+                    "{name}, seed {seed}: {what}\n  {sentence}\n  {all:?}\n  {}",
+                    shown.join("\n  ")
+                )
             };
             if let Err(what) = self.check(name, &spec, &history, &explanation) {
                 self.wrong.push(told(&what));

@@ -57,7 +57,8 @@ impl<'a> Scene<'a> {
             let shown = spec.show(&o.op, seen.as_ref());
             let shown = shown.strip_suffix(" -> ?").map_or(shown.clone(), String::from);
             let process = history.processes()[o.process as usize].to_string();
-            let op = Op { call: o.call, returned: o.returned, method, args, result, shown, process };
+            let op =
+                Op { call: o.call, returned: o.returned, method, args, result, shown, process };
             of_part(i).then_some(op)
         });
         let initial = match parameters.strip_prefix("init=[").and_then(|p| p.strip_suffix(']')) {
@@ -66,7 +67,12 @@ impl<'a> Scene<'a> {
         };
         let indices = |places: &[usize]| places.iter().map(|&p| p as u32).collect::<Vec<u32>>();
         let any_order = move |places: &[usize]| {
-            fn search<B: Builtin>(spec: &B, history: &History<B::Op, Value>, left: &[usize], state: &B::State) -> bool {
+            fn search<B: Builtin>(
+                spec: &B,
+                history: &History<B::Op, Value>,
+                left: &[usize],
+                state: &B::State,
+            ) -> bool {
                 let all = history.operations();
                 left.iter().all(|&p| all[p].is_pending())
                     || left.iter().enumerate().any(|(n, &p)| {
@@ -87,7 +93,9 @@ impl<'a> Scene<'a> {
             told: explanation.operations.iter().map(|&i| i as usize).collect(),
             initial,
             any_order: Box::new(any_order),
-            in_time: Box::new(move |places| is_linearizable(spec, &history.select(&indices(places)))),
+            in_time: Box::new(move |places| {
+                is_linearizable(spec, &history.select(&indices(places)))
+            }),
             first_bad: explanation.fine_until,
             starts_late: explanation.start.is_some(),
             segment: RefCell::new(None),
@@ -120,7 +128,8 @@ impl<'a> Scene<'a> {
             let end = rest[at + 1..].find('`').ok_or("a quote without an end")? + at + 1;
             let text = &rest[at + 1..end];
             rest = &rest[end + 1..];
-            let mut fits: Vec<usize> = self.told.iter().copied().filter(|&i| self.op(i).shown == text).collect();
+            let mut fits: Vec<usize> =
+                self.told.iter().copied().filter(|&i| self.op(i).shown == text).collect();
             if let Some(tail) = rest.strip_prefix(" of process ") {
                 let length = tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len());
                 fits.retain(|&i| self.op(i).process == tail[..length]);
@@ -135,7 +144,10 @@ impl<'a> Scene<'a> {
                 rest = tail;
             }
             let [one] = fits[..] else {
-                return Err(format!("{text} means {} of the operations that are shown", fits.len()));
+                return Err(format!(
+                    "{text} means {} of the operations that are shown",
+                    fits.len()
+                ));
             };
             resolved += &format!("<{one}>");
         }
@@ -152,7 +164,8 @@ pub(crate) fn fit<'t>(pattern: &str, text: &'t str) -> Option<Vec<&'t str>> {
     let next = rest.split("{}").next().unwrap_or("");
     for end in (0..=text.len()).filter(|&end| text.is_char_boundary(end)) {
         let is_last = !rest.contains("{}");
-        if (!next.is_empty() && !text[end..].starts_with(next)) || (is_last && text[end..] != *rest) {
+        if (!next.is_empty() && !text[end..].starts_with(next)) || (is_last && text[end..] != *rest)
+        {
             continue;
         }
         if let Some(others) = fit(rest, &text[end..]) {

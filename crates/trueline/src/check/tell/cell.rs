@@ -73,8 +73,8 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
     let mut tales = Vec::new();
     let mut work = 0;
     for cell in &cells {
-        work += cell.touches.len().pow(2);
-        if work > WORK * 8 {
+        work += cell.touches.len();
+        if work > WORK {
             break;
         }
         cell.impossible(&mut tales);
@@ -136,7 +136,13 @@ fn cells(scene: &Scene) -> Vec<Cell<'_>> {
             for (at, row) in rows.iter_mut().enumerate() {
                 let is = if shown_at[at] == n { PRESENT } else { ABSENT };
                 let (call, returned) = (actor.call, actor.returned);
-                row.push(Touch { place: *place, call, returned, needs: Needs::Is(is), leaves: None });
+                row.push(Touch {
+                    place: *place,
+                    call,
+                    returned,
+                    needs: Needs::Is(is),
+                    leaves: None,
+                });
             }
         }
     }
@@ -184,12 +190,14 @@ impl Cell<'_> {
         };
         let may_be_initial = self.initial.as_ref().is_none_or(|initial| initial == value);
         let in_time: Vec<&Touch<'_>> = writers().filter(|w| w.call < r.returned).collect();
-        let subject = self.subject(r, value);
+        let subject = self.property(false) + &self.subject(r, value);
         if in_time.is_empty() && !may_be_initial {
             let later: Vec<usize> = writers().map(|w| w.place).collect();
             if !self.scene.complete && later.is_empty() {
                 let it = self.brought_about(value);
-                return Some(Tale::new(format!("{subject}: nothing that is known {it} before it returned")));
+                return Some(Tale::new(format!(
+                    "{subject}: nothing that is known {it} before it returned"
+                )));
             }
             return Some(Tale::new(match later.as_slice() {
                 [] => format!("{subject}: {}{}", self.never(value), self.at_first()),
@@ -208,6 +216,7 @@ impl Cell<'_> {
         }
         let last = in_time.iter().map(|w| w.returned).max().unwrap_or(0);
         let x = self.last_other(r, last, in_time.is_empty(), |x| x.leaves_other(value))?;
+        let subject = self.property(x.leaves.is_none()) + &self.subject(r, value);
         let mut text = format!(
             "{subject}: {} had returned before it was called, and nothing can have {} after that",
             mark(x.place),
@@ -216,7 +225,11 @@ impl Cell<'_> {
         let latest = in_time.iter().max_by_key(|w| w.returned);
         match latest {
             Some(w) => {
-                text += &format!(": {} had returned before {} was called", mark(w.place), mark(x.place));
+                text += &format!(
+                    ": {} had returned before {} was called",
+                    mark(w.place),
+                    mark(x.place)
+                );
             }
             None => text += &self.only_at_first(value),
         }
@@ -254,7 +267,8 @@ impl Cell<'_> {
             mark(x.place)
         );
         if let Some(w) = in_time.iter().max_by_key(|w| w.returned) {
-            text += &format!(": {} had returned before {} was called", mark(w.place), mark(x.place));
+            text +=
+                &format!(": {} had returned before {} was called", mark(w.place), mark(x.place));
         }
         Some(Tale::new(text).with(self.source(x)))
     }
@@ -403,7 +417,8 @@ impl Cell<'_> {
                 let is_both = |t: &Touch<'_>, a: &Value, b: &Value| {
                     t.leaves == Some(b) && t.needs == Needs::Is(a.clone())
                 };
-                let joined = |t: &Touch<'_>| is_both(t, a.value, b.value) || is_both(t, b.value, a.value);
+                let joined =
+                    |t: &Touch<'_>| is_both(t, a.value, b.value) || is_both(t, b.value, a.value);
                 let crossed = a.first.returned < b.last.call && b.first.returned < a.last.call;
                 if crossed && !self.touches.iter().any(joined) {
                     let text = format!(
@@ -438,7 +453,9 @@ impl Cell<'_> {
                 Value::Bool(true) => "; the lock is held at first".into(),
                 _ => "; the lock is free at first".into(),
             },
-            Family::Snapshot => format!("; segment {} holds {} at first", self.name, short(initial)),
+            Family::Snapshot => {
+                format!("; segment {} holds {} at first", self.name, short(initial))
+            }
             _ => format!("; the {} holds {} at first", self.noun(), short(initial)),
         }
     }
@@ -460,6 +477,15 @@ impl Cell<'_> {
         }
     }
 
+    /// The property of snapshots that is broken by a scan alone, or by two.
+    fn property(&self, two_scans: bool) -> String {
+        match (self.scene.family, two_scans) {
+            (Family::Snapshot, false) => "Appropriateness: ".into(),
+            (Family::Snapshot, true) => "Non-Decreasing: ".into(),
+            _ => String::new(),
+        }
+    }
+
     /// What the operation claims that cannot be.
     fn subject(&self, r: &Touch<'_>, value: &Value) -> String {
         let (shown, name) = (mark(r.place), short(&self.name));
@@ -478,7 +504,9 @@ impl Cell<'_> {
                 format!("{shown} found the lock held while it was free")
             }
             (Family::Mutex, _) => format!("{shown} found the lock free while it was held"),
-            (Family::Snapshot, _) => format!("{shown} cannot show {} in segment {name}", short(value)),
+            (Family::Snapshot, _) => {
+                format!("{shown} cannot show {} in segment {name}", short(value))
+            }
             _ => format!("{shown} cannot be"),
         }
     }

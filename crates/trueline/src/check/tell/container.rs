@@ -110,8 +110,7 @@ impl<'a> Container<'a> {
         }
         let mut seen = std::collections::HashSet::new();
         order.retain(|value| seen.insert(*value));
-        let mut container =
-            Container { scene, initial, lives, order, known: Vec::new(), takes };
+        let mut container = Container { scene, initial, lives, order, known: Vec::new(), takes };
         container.known = container.known();
         container
     }
@@ -125,8 +124,7 @@ impl<'a> Container<'a> {
                 (&[one], 0) if self.scene.cast[one].is_certain() => Some(one),
                 _ => continue,
             };
-            let removal =
-                life.removals.iter().copied().min_by_key(|&r| self.scene.cast[r].call);
+            let removal = life.removals.iter().copied().min_by_key(|&r| self.scene.cast[r].call);
             known.push(Known {
                 value,
                 insert,
@@ -216,10 +214,15 @@ impl<'a> Container<'a> {
             let value = short(value);
             let mut sources = Vec::new();
             if !life.inserts.is_empty() {
-                sources.push(format!("{inserted} only {}, by {}", times(life.inserts.len()), marks(&life.inserts)));
+                sources.push(format!(
+                    "{inserted} only {}, by {}",
+                    times(life.inserts.len()),
+                    marks(&life.inserts)
+                ));
             }
             if !life.initial.is_empty() {
-                sources.push(format!("is in the {noun} only {} at first", times(life.initial.len())));
+                sources
+                    .push(format!("is in the {noun} only {} at first", times(life.initial.len())));
             }
             let out = &life.removals[..each * went_in + 1];
             let mut text = format!(
@@ -229,7 +232,8 @@ impl<'a> Container<'a> {
                 sources.join(", and ")
             );
             if each > 1 {
-                text += &format!(": a {noun} with j={each} gives out a value {} at most", times(each));
+                text +=
+                    &format!(": a {noun} with j={each} gives out a value {} at most", times(each));
             }
             tales.push(Tale::new(text));
         }
@@ -298,7 +302,12 @@ impl<'a> Container<'a> {
     }
 
     /// Values of which one is certainly inside at every moment between two ranks: the fewest.
-    fn cover(&self, from: u32, to: u32, fits: impl Fn(&Known<'_>) -> bool) -> Option<Vec<&Known<'a>>> {
+    fn cover(
+        &self,
+        from: u32,
+        to: u32,
+        fits: impl Fn(&Known<'_>) -> bool,
+    ) -> Option<Vec<&Known<'a>>> {
         let stays = self.takers(to).is_empty();
         let mut slot = from;
         let mut chosen = Vec::new();
@@ -393,7 +402,11 @@ impl<'a> Container<'a> {
                 (in_order(v, x) && came_by(x) == end) || (in_order(x, v) && came_by(v) != end)
             }
             Family::PriorityQueue { smallest } => {
-                if smallest { x.value < v.value } else { x.value > v.value }
+                if smallest {
+                    x.value < v.value
+                } else {
+                    x.value > v.value
+                }
             }
             _ => false,
         }
@@ -492,7 +505,9 @@ impl<'a> Container<'a> {
         };
         let mut text = format!("{r} {how} {}: {}", values(&all), clauses.join(", and "));
         if nearest > 1 {
-            text += &format!("; a semiqueue with k={nearest} gives out one of its {nearest} oldest values");
+            text += &format!(
+                "; a semiqueue with k={nearest} gives out one of its {nearest} oldest values"
+            );
         }
         Some(Tale::new(text))
     }
@@ -585,7 +600,9 @@ impl<'a> Container<'a> {
             true => "nothing else was inside".to_string(),
             false => format!("at most {count} can have been inside: {}", and(&found)),
         };
-        Some(Tale::new(format!("{r} found the {noun} full, but it has room for {capacity} and {inside}")))
+        Some(Tale::new(format!(
+            "{r} found the {noun} full, but it has room for {capacity} and {inside}"
+        )))
     }
 
     /// A value went in although the container was full.
@@ -632,8 +649,10 @@ impl<'a> Container<'a> {
             }
         }
         let all: Vec<&Value> = set.iter().map(|&k| self.known[k].value).collect();
-        let reasons: Vec<String> = set.iter().map(|&x| self.not_lowest(x, &set)).collect::<Option<_>>()?;
-        let stays = set.iter().flat_map(|&k| [self.known[k].insert, self.known[k].removal]).flatten();
+        let reasons: Vec<String> =
+            set.iter().map(|&x| self.not_lowest(x, &set)).collect::<Option<_>>()?;
+        let stays =
+            set.iter().flat_map(|&k| [self.known[k].insert, self.known[k].removal]).flatten();
         Some(
             Tale::new(format!(
                 "{} were in the stack one after the other without a gap, so one of them was pushed first and popped last, but none can be: {}",
@@ -661,7 +680,10 @@ impl<'a> Container<'a> {
                     Some(later) => {
                         format!("not {value}, as {r} returned before {} was called", mark(later))
                     }
-                    None => format!("not {value}, as {r} popped it and {} was never popped", short(y.value)),
+                    None => format!(
+                        "not {value}, as {r} popped it and {} was never popped",
+                        short(y.value)
+                    ),
                 });
             }
         }

@@ -9,7 +9,7 @@ use crate::spec::vocabulary::{Act, Amount, Family, Needs};
 use crate::value::Value;
 
 /// Operations that are looked at, all bounds together.
-const WORK: usize = 1 << 25;
+const WORK: usize = 1 << 22;
 /// Earlier operations that are tried to count from.
 const ANCHORS: usize = 16;
 /// Scenes of more operations than this are not counted through.
@@ -76,7 +76,9 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
         if let Some(start) = start {
             crowds(scene, From::Start, i128::from(start), &mut tales);
         }
-        for a in 0..scene.cast.len() {
+        // Counting through takes the square of the operations, for each that it starts from.
+        let starts = (WORK / scene.cast.len().pow(2).max(1)).min(scene.cast.len());
+        for a in (scene.cast.len() - starts)..scene.cast.len() {
             if let (Amount::Exactly(n), change) = level(scene, a)
                 && scene.cast[a].is_certain()
             {
@@ -136,7 +138,8 @@ fn crowds(scene: &Scene, from: From, base: i128, tales: &mut Vec<Tale>) {
     let bounds = [(false, Some(0)), (true, (scene.family == Family::Mutex).then_some(1))];
     for (up, limit) in bounds {
         let Some(limit) = limit else { continue };
-        let goes = |place: usize, up: bool| (change(scene, place) > 0) == up && change(scene, place) != 0;
+        let goes =
+            |place: usize, up: bool| (change(scene, place) > 0) == up && change(scene, place) != 0;
         let certain = |&place: &usize| {
             let after = match from {
                 From::Start => true,
@@ -161,11 +164,20 @@ fn crowds(scene: &Scene, from: From, base: i128, tales: &mut Vec<Tale>) {
             if (up && level <= limit) || (!up && level >= limit) {
                 continue;
             }
-            if scene.family == Family::Mutex && matches!(from, From::Start) && others.len() > NAMED {
+            if scene.family == Family::Mutex && matches!(from, From::Start) && others.len() > NAMED
+            {
                 tales.extend(lock_counts(&these[..count], others.len(), up));
                 break;
             }
-            let bounds = Bounds { scene, r: these[0], from, base, whom: "they were", must: Vec::new(), may: Vec::new() };
+            let bounds = Bounds {
+                scene,
+                r: these[0],
+                from,
+                base,
+                whom: "they were",
+                must: Vec::new(),
+                may: Vec::new(),
+            };
             let (done, undone) = if up { (added, taken) } else { (taken, added) };
             let mut chosen = these[..count].to_vec();
             // Only so many as are too many.
@@ -188,7 +200,8 @@ fn crowds(scene: &Scene, from: From, base: i128, tales: &mut Vec<Tale>) {
                 _ => (format!("{} cannot all", marks(&chosen)), "all of them had returned"),
             };
             let base = bounds.base();
-            let told = format!("{all} have {done}: {base}, and {only} can have {undone} before {when}");
+            let told =
+                format!("{all} have {done}: {base}, and {only} can have {undone} before {when}");
             tales.push(Tale::new(told).with(chosen).with(others));
             break;
         }
@@ -283,7 +296,12 @@ impl<'a> Bounds<'a> {
     }
 
     /// The largest changes that are enough to reach a bound, starting from `now`.
-    fn enough(&self, mut all: Vec<usize>, mut now: i128, done: impl Fn(i128) -> bool) -> Option<Vec<usize>> {
+    fn enough(
+        &self,
+        mut all: Vec<usize>,
+        mut now: i128,
+        done: impl Fn(i128) -> bool,
+    ) -> Option<Vec<usize>> {
         all.sort_by_key(|&p| (std::cmp::Reverse(change(self.scene, p).abs()), p));
         let mut chosen = Vec::new();
         for place in all {
@@ -308,15 +326,20 @@ impl<'a> Bounds<'a> {
         if most < 0 && self.scene.family != Family::Counter {
             return None;
         }
-        let mut text = format!("{} cannot be: {}: {}", mark(self.r), self.bound(most, true), self.base());
+        let mut text =
+            format!("{} cannot be: {}: {}", mark(self.r), self.bound(most, true), self.base());
         text += &match ups.len() {
             0 => format!(", and nothing can have {added}{}", self.between()),
-            n if n > NAMED => format!(", and only the {n} others shown can have {added}{}", self.between()),
+            n if n > NAMED => {
+                format!(", and only the {n} others shown can have {added}{}", self.between())
+            }
             _ => format!(", and only {} can have {added}{}", marks(&ups), self.between()),
         };
         text += &match downs.len() {
             0 => String::new(),
-            n if n > NAMED => format!(", and {n} of the others shown had certainly {taken} by then"),
+            n if n > NAMED => {
+                format!(", and {n} of the others shown had certainly {taken} by then")
+            }
             _ => format!(", and {} had certainly {taken} by then", marks(&downs)),
         };
         Some(Tale::new(text).with(ups).with(downs))
@@ -332,15 +355,20 @@ impl<'a> Bounds<'a> {
         if least > 1 && self.scene.family == Family::Mutex {
             return None;
         }
-        let mut text = format!("{} cannot be: {}: {}", mark(self.r), self.bound(least, false), self.base());
+        let mut text =
+            format!("{} cannot be: {}: {}", mark(self.r), self.bound(least, false), self.base());
         text += &match ups.len() {
             0 => String::new(),
-            n if n > NAMED => format!(", and {n} of the others shown had certainly {added} by then"),
+            n if n > NAMED => {
+                format!(", and {n} of the others shown had certainly {added} by then")
+            }
             _ => format!(", and {} had certainly {added} by then", marks(&ups)),
         };
         text += &match downs.len() {
             0 => format!(", and nothing can have {taken}{}", self.between()),
-            n if n > NAMED => format!(", and only the {n} others shown can have {taken}{}", self.between()),
+            n if n > NAMED => {
+                format!(", and only the {n} others shown can have {taken}{}", self.between())
+            }
             _ => format!(", and only {} can have {taken}{}", marks(&downs), self.between()),
         };
         Some(Tale::new(text).with(ups).with(downs))
@@ -365,7 +393,10 @@ impl<'a> Bounds<'a> {
                 format!("{at} {n} {permits} free then")
             }
             Family::Snzi => format!("{at} {n} {} present then", if n == 1 { "is" } else { "are" }),
-            Family::Multiset => format!("the value is there {at} {n} {} then", if n == 1 { "time" } else { "times" }),
+            Family::Multiset => format!(
+                "the value is there {at} {n} {} then",
+                if n == 1 { "time" } else { "times" }
+            ),
             Family::Mutex if n > 0 => "the lock is held then".into(),
             Family::Mutex => "the lock is free then".into(),
             _ => format!("the total is {at} {n} then"),
@@ -383,14 +414,20 @@ impl<'a> Bounds<'a> {
                 format!("{n} {} present at first", if n == 1 { "is" } else { "are" })
             }
             (From::Start, Family::Multiset) => "it is not there at first".into(),
-            (From::Start, Family::Mutex) => format!("it is {} at first", if n == 0 { "free" } else { "held" }),
+            (From::Start, Family::Mutex) => {
+                format!("it is {} at first", if n == 0 { "free" } else { "held" })
+            }
             (From::Start, _) => format!("it is {n} at first"),
             (From::After(a), family) => {
                 let a = mark(a);
                 let left = match family {
-                    Family::Semaphore => format!("{n} {} free", if n == 1 { "permit was" } else { "permits were" }),
+                    Family::Semaphore => {
+                        format!("{n} {} free", if n == 1 { "permit was" } else { "permits were" })
+                    }
                     Family::Snzi => format!("{n} {} present", if n == 1 { "was" } else { "were" }),
-                    Family::Multiset => format!("it was there {n} {}", if n == 1 { "time" } else { "times" }),
+                    Family::Multiset => {
+                        format!("it was there {n} {}", if n == 1 { "time" } else { "times" })
+                    }
                     Family::Mutex => format!("it was {}", if n == 0 { "free" } else { "held" }),
                     _ => format!("it was {n}"),
                 };

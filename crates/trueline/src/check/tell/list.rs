@@ -176,9 +176,11 @@ fn wrong_read(
         let is_initial = initial.contains(value);
         let value = short(value);
         let text = match (often, by.as_slice()) {
-            (0, [one, ..]) => {
-                Tale::new(format!("{} must show {value}: {} had returned before it was called", mark(r), mark(*one)))
-            }
+            (0, [one, ..]) => Tale::new(format!(
+                "{} must show {value}: {} had returned before it was called",
+                mark(r),
+                mark(*one)
+            )),
             _ if is_initial => continue,
             _ => Tale::new(format!(
                 "{} must show {value} {}: {} had returned before it was called",
@@ -191,7 +193,9 @@ fn wrong_read(
     }
     // Values that were appended one after the other stand one after the other.
     let places: HashMap<&Value, usize> = shown.iter().enumerate().map(|(n, v)| (v, n)).collect();
-    let once = |value: &Value| appends.iter().filter(|a| a.1 == value).count() == 1 && !initial.contains(value);
+    let once = |value: &Value| {
+        appends.iter().filter(|a| a.1 == value).count() == 1 && !initial.contains(value)
+    };
     if shown.len() > 256 {
         return;
     }
@@ -286,7 +290,9 @@ pub(super) fn texts(scene: &Scene) -> Vec<Tale> {
     }
     // Whether the text may be replaced after the one and before the other.
     let replaced = |from: usize, to: usize| {
-        let may = |&p: &usize| p != from && !cast[p].precedes(&cast[from]) && cast[p].call < cast[to].returned;
+        let may = |&p: &usize| {
+            p != from && !cast[p].precedes(&cast[from]) && cast[p].call < cast[to].returned
+        };
         puts.iter().any(may)
     };
     let mut tales = Vec::new();

@@ -24,7 +24,7 @@ use crate::spec::vocabulary::{Act, Family};
 use crate::value::Value;
 
 /// Scenes of more operations than this are not looked at.
-pub(super) const MOST: usize = 4096;
+pub(super) const MOST: usize = 2048;
 
 /// An operation of a scene.
 pub(super) struct Actor {
