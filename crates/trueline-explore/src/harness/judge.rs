@@ -133,10 +133,7 @@ impl<S: Spec + 'static> Steps for Specified<S> {
 
     /// Words that come from a claim to be of a kind count only where the claim is tested, which numbers do not allow.
     fn vocabulary(self: Arc<Self>) -> Option<Vocabulary<u32, u32>> {
-        if self.spec.canonical().is_some() {
-            return None;
-        }
-        let words = self.spec.vocabulary()?;
+        let words = self.spec.vocabulary().filter(|words| !words.is_claimed())?;
         Some(words.translated(move |&op: &u32, ret: Option<&u32>| {
             Some((self.op(op).clone(), self.ret(ret.copied())))
         }))

@@ -144,6 +144,7 @@ pub struct Vocabulary<Op, Ret> {
     /// What it holds at first; `None` where that is not known.
     pub(crate) initial: Option<Vec<Value>>,
     pub(crate) capacity: Option<usize>,
+    is_claimed: bool,
     act: Box<Says<Op, Ret>>,
 }
 
@@ -156,7 +157,7 @@ impl<Op: 'static, Ret: 'static> Vocabulary<Op, Ret> {
         act: impl Fn(&Op, Option<&Ret>) -> Option<Act> + Send + Sync + 'static,
     ) -> Self {
         let initial = Some(initial.into_iter().collect());
-        Vocabulary { family, initial, capacity: None, act: Box::new(act) }
+        Vocabulary { family, initial, capacity: None, is_claimed: false, act: Box::new(act) }
     }
 
     /// The same for a container with room for so many values.
@@ -187,7 +188,12 @@ impl<Op: 'static, Ret: 'static> Vocabulary<Op, Ret> {
         }
         let action = canonical.action;
         let act = Box::new(move |op: &Op, ret: Option<&Ret>| Some(plain(action(op, ret)?)));
-        Vocabulary { family, initial: Some(initial), capacity: None, act }
+        Vocabulary { family, initial: Some(initial), capacity: None, is_claimed: true, act }
+    }
+
+    /// True where the words rest on the specification's claim to be of a [kind](crate::spec::Kind), which has to be tested.
+    pub fn is_claimed(&self) -> bool {
+        self.is_claimed
     }
 
     /// What an operation with this result does; `None` where there is no word for it.
@@ -200,12 +206,12 @@ impl<Op: 'static, Ret: 'static> Vocabulary<Op, Ret> {
         self,
         read: impl Fn(&O, Option<&R>) -> Option<(Op, Option<Ret>)> + Send + Sync + 'static,
     ) -> Vocabulary<O, R> {
-        let Vocabulary { family, initial, capacity, act } = self;
+        let Vocabulary { family, initial, capacity, is_claimed, act } = self;
         let act = Box::new(move |op: &O, ret: Option<&R>| {
             let (op, ret) = read(op, ret)?;
             act(&op, ret.as_ref())
         });
-        Vocabulary { family, initial, capacity, act }
+        Vocabulary { family, initial, capacity, is_claimed, act }
     }
 }
 

@@ -818,6 +818,40 @@ impl Scene<'_> {
                 hold(self.all().all(|(_, op)| self.change(op) >= 0), "nothing subtracts")
             })());
         }
+        if let Some(p) = fit(
+            "{} got the lock while it was held: when it returned, the lock had been taken {} times, the time before by {}, and only {} releases had been called",
+            text,
+        ) {
+            return Some((|| {
+                let (r, x) = (self.one(p[0])?, self.one(p[2])?);
+                let end = self.op(r).returned;
+                let taken = self.places(|op| self.change(op) > 0 && op.returned <= end);
+                let released = self.places(|op| op.method == "release" && op.call < end);
+                hold(
+                    p[1] == taken.len().to_string() && p[3] == released.len().to_string(),
+                    "the counts",
+                )?;
+                hold(taken.len() > released.len() + 1, "too often")?;
+                let before =
+                    taken.iter().copied().filter(|&i| i != r).max_by_key(|&i| self.op(i).returned);
+                hold(before == Some(x), "the time before")
+            })());
+        }
+        if let Some(p) = fit(
+            "{} released the lock while it was free: when it returned, the lock had been released {} times, and only {} acquires had been called",
+            text,
+        ) {
+            return Some((|| {
+                let end = self.op(self.one(p[0])?).returned;
+                let released = self.places(|op| op.method == "release" && op.returned <= end);
+                let taken = self.places(|op| self.change(op) > 0 && op.call < end);
+                hold(
+                    p[1] == released.len().to_string() && p[2] == taken.len().to_string(),
+                    "the counts",
+                )?;
+                hold(released.len() > taken.len(), "too often")
+            })());
+        }
         let (head, rest) = text.split_once(": ")?;
         let r = fit("{} cannot be", head).and_then(|p| operations(p[0]));
         if let Some(&[r]) = r.as_deref() {
@@ -903,7 +937,21 @@ impl Scene<'_> {
         let mut total = n;
         for clause in rest[at..].trim_start_matches(", and ").split(", and ") {
             if let Some(p) = fit("{} had certainly {} by then", clause) {
-                for i in self.list(p[0])? {
+                let some = match fit("{} of the others shown", p[0]) {
+                    Some(n) => {
+                        let up = raises(p[1]);
+                        let fits = |&&i: &&usize| {
+                            i != r
+                                && (self.change(self.op(i)) > 0) == up
+                                && self.change(self.op(i)) != 0
+                        };
+                        let some: Vec<usize> = self.told.iter().filter(fits).copied().collect();
+                        hold(n[0] == some.len().to_string(), clause)?;
+                        some
+                    }
+                    None => self.list(p[0])?,
+                };
+                for i in some {
                     hold(self.before(i, r) && anchor.is_none_or(|a| self.before(a, i)), clause)?;
                     hold((self.change(self.op(i)) > 0) == raises(p[1]), clause)?;
                     total += self.change(self.op(i));
