@@ -26,8 +26,8 @@ fn a_queue_that_forgets_its_order() {
     examples().run("check queue-violation.jsonl").shows(expect![[r#"
         violation: queue-violation.jsonl: 4 of 6 operations fit no order that queue allows
 
-          `enq(2)` returned before `enq(3)` was called and `deq() -> 3` returned before
-          `deq() -> 2` was called: no legal order allows both
+          `deq() -> 3` overtook 2: `enq(2)` had returned before `enq(3)` was called, and
+          `deq() -> 2` was called only after `deq() -> 3` had returned
 
           process alice  ╞═ enq(2) ═╡ ╞═ enq(3) ═╡
           process bob                                    ╞═ deq() -> 2 ═╡
@@ -82,15 +82,16 @@ fn a_stale_read() {
     examples().run("check --spec register register-violation.edn").shows(expect![[r#"
         violation: register-violation.edn: 4 operations fit no order that register allows
 
-          `write(1)` returned before `write(2)` was called and `read() -> 2` returned
-          before `read() -> 1` was called: no legal order allows both
+          `read() -> 1` cannot be: `read() -> 2` had returned before it was called, and
+          nothing can have written 1 after that: `write(1)` had returned before
+          `read() -> 2` was called
 
-          process 0  ╞═ write(1) ═╡ ╞═ write(2) ══════════════════════════╡
+          process 0  ╞═ write(1) ═╡ ├─ write(2) ──────────────────────────┤
           process 1                                     ╞═ read() -> 1 ═╡
           process 2                   ╞═ read() -> 2 ═╡
 
           ═ write(1)     process 0  line 2
-          ═ write(2)     process 0  line 4
+            write(2)     process 0  line 4
           ═ read() -> 2  process 2  line 5
           ═ read() -> 1  process 1  line 7
 
@@ -108,8 +109,8 @@ fn a_stack_that_claims_to_be_empty() {
     examples().run("check stack-violation.calls --ascii").shows(expect![[r#"
         violation: stack-violation.calls: 2 of 4 operations fit no order that stack allows
 
-          `push(c)` returned before `pop() -> nil` was called, but every legal order has
-          them the other way round
+          `pop() -> nil` found the stack empty, but c was inside: `push(c)` had returned
+          before it was called, and c was never popped
 
           process 0  |= push(c) =| |= pop() -> nil =|
 
@@ -130,8 +131,8 @@ fn one_key_loses_a_write() {
     examples().run("check keys-violation.jsonl").shows(expect![[r#"
         violation: keys-violation.jsonl: 2 of 4 operations fit no order that register:init=0 allows (key x)
 
-          `write(5)` returned before `read() -> 0` was called, but every legal order has
-          them the other way round
+          `read() -> 0` cannot be: `write(5)` had returned before it was called, and
+          nothing can have written 0 after that: the register holds 0 only at first
 
           process 0  ╞═ write(5) ═╡
           process 1                 ╞═ read() -> 0 ═╡

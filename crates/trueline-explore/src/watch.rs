@@ -37,7 +37,7 @@ impl Watch {
         // SAFETY: `new` was promised that the bytes stay readable.
         let now = unsafe { frozen(self.pointer, self.bytes.len()) };
         if now == self.bytes {
-            (Plain::Read, "UnsafeCell::get, read")
+            (Plain::Read, "UnsafeCell::get, read or written with the same bytes")
         } else {
             (Plain::Write, "UnsafeCell::get, written")
         }

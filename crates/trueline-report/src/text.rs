@@ -122,17 +122,23 @@ pub(crate) fn violation(case: &Case, explanation: &Explanation, look: &Look) -> 
     for (told, note) in [
         (
             explanation.minimal,
-            "Fewer operations may do: the limits were reached while leaving some out.",
+            "Fewer operations may do: leaving some out was given up after a number of steps.",
         ),
         (
             explanation.rechecked,
-            "The limits were reached before a second search could confirm this.",
+            "No second search has confirmed this: it was given up after a number of steps.",
         ),
     ] {
         if !told {
             document.gap();
             document.extend(paragraph(note, look));
         }
+    }
+    if explanation.minimal && explanation.operations.len() > LISTED {
+        document.gap();
+        let note =
+            "None of these operations can be left out without losing the violation or its reason.";
+        document.extend(paragraph(note, look));
     }
     document
 }
@@ -308,8 +314,19 @@ fn prefix(case: &Case, explanation: &Explanation, look: &Look) -> Document {
         let fine = of_part().filter(|o| o.returned < last.returned).count() as u64;
         let whose =
             part_of(case.history, explanation).map_or(String::new(), |p| format!(" of {p}"));
-        if fine == 0 {
+        // The sentence may be about operations that return later: then this is no second opinion on who is wrong.
+        let is_told = explanation.operations.contains(&(index as u32));
+        if fine == 0 && is_told {
             format!("Already the first return{whose} fits no order: that of {what}{called}.")
+        } else if !is_told {
+            match fine {
+                0 => return document,
+                fine => format!(
+                    "An order explains the first {} of {}{whose}.",
+                    grouped(fine),
+                    count(all, "return")
+                ),
+            }
         } else {
             format!(
                 "An order explains the first {} of {}{whose}, but not the next: that of {what}{called}.",
@@ -317,6 +334,8 @@ fn prefix(case: &Case, explanation: &Explanation, look: &Look) -> Document {
                 count(all, "return"),
             )
         }
+    } else if !explanation.operations.contains(&(index as u32)) {
+        return document;
     } else {
         format!(
             "Of the operations on its key, an order explains those up to the return of {what}{called}, but not that."

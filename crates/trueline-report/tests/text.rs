@@ -186,6 +186,9 @@ fn many_operations_wrap_and_the_first_are_left_out() {
               ═ deq() -> 1000  process 2  line 121
                 the others stand in lines 46 to 118
 
+              None of these operations can be left out without losing the violation or its
+              reason.
+
               An order explains the first 60 of 61 returns, but not the next: that of
               deq() -> 1000, called in line 121.
               queue, search, 61 operations, 1 partition, 1,234 states, 12.5 ms
@@ -232,6 +235,9 @@ fn a_bar_that_crosses_blocks_says_so() {
 
               ═ read() -> 99  process 0  line 1
                 the others stand in lines 2 to 28
+
+              None of these operations can be left out without
+              losing the violation or its reason.
 
               An order explains the first 14 of 15 returns,
               but not the next: that of read() -> 99, called

@@ -228,7 +228,10 @@ fn a_violation_in_one_of_several_objects_names_its_operations() {
     let Verdict::Violation(explanation) = outcome.verdict else { panic!() };
     assert_eq!(outcome.partitions, 2);
     assert_eq!(explanation.operations, [3]);
-    assert_eq!(explanation.sentence, "No operation explains `read() -> 2`");
+    assert_eq!(
+        explanation.sentence,
+        "`read() -> 2` cannot be: 2 was never written; the register holds nil at first"
+    );
 }
 
 /// Long histories are not decoded into a second copy; the answer is that of the decoded one.

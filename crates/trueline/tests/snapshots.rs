@@ -331,16 +331,18 @@ fn violations_name_the_property_the_scans_and_the_updates() {
         sentence(
             "startUpdate!0,1;startScan!2;endScan!2,1,0;startScan!2;endScan!2,0,0;endUpdate!0,1;"
         ),
-        "Non-Decreasing: `scan() -> [1 0]` shows `update(0, 1)`, and `scan() -> [0 0]` does not, although it was called \
-         after the former had returned"
+        "Non-Decreasing: `scan() -> [0 0]` cannot show 0 in segment 0: `scan() -> [1 0]` had returned before it was called, \
+         and nothing can have written 0 there after that: segment 0 holds 0 only at first"
     );
     assert_eq!(
         sentence("startUpdate!0,1;endUpdate!0,1;startScan!2;endScan!2,0,0;"),
-        "Appropriateness: `scan() -> [0 0]` shows a value that `update(0, 1)` had overwritten before the scan was called"
+        "Appropriateness: `scan() -> [0 0]` cannot show 0 in segment 0: `update(0, 1)` had returned before it was called, \
+         and nothing can have written 0 there after that: segment 0 holds 0 only at first"
     );
     assert_eq!(
         sentence("startScan!2;endScan!2,1,0;startUpdate!0,1;endUpdate!0,1;"),
-        "Appropriateness: `scan() -> [1 0]` shows the value of `update(0, 1)`, which was called after the scan had returned"
+        "Appropriateness: `scan() -> [1 0]` cannot show 1 in segment 0: `update(0, 1)`, which alone wrote 1 there, was \
+         called only after it had returned; segment 0 holds 0 at first"
     );
     assert_eq!(
         sentence(
@@ -351,7 +353,7 @@ fn violations_name_the_property_the_scans_and_the_updates() {
     );
     assert_eq!(
         sentence("startScan!2;endScan!2,0,7;startUpdate!0,1;endUpdate!0,1;"),
-        "Appropriateness: `scan() -> [0 7]` shows a value that nobody wrote"
+        "Appropriateness: `scan() -> [0 7]` cannot show 7 in segment 1: 7 was never written there; segment 1 holds 0 at first"
     );
 }
 

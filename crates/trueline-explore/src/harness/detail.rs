@@ -49,14 +49,16 @@ pub(crate) fn trace(steps: &[Step], labels: &[Option<Label>]) -> Document {
     let widest = rows.iter().map(|row| row.text.chars().count()).max().unwrap_or(0);
     // Side by side if there is room for it; else the margins overlap.
     let most = threads.len().saturating_sub(1).max(1);
-    let step = (room.saturating_sub(widest + 2) / most).clamp(2, 34);
+    // Three and more threads keep margins that can be told apart, and long lines are cut.
+    let least = (room / 2 / most).clamp(4, 12);
+    let step = (room.saturating_sub(widest + 2) / most).clamp(least, 34);
     let margin =
         |thread: usize| 2 + step * threads.iter().position(|&other| other == thread).unwrap_or(0);
     let mut document = Document::default();
     let mut header = Line::default();
     for &thread in &threads {
         header.pad_to(margin(thread));
-        let name = if step < 9 { thread.to_string() } else { name(thread) };
+        let name = if step < 10 { format!("t{thread}") } else { name(thread) };
         header.push(Role::Dim, name);
     }
     document.push(header);
@@ -197,6 +199,9 @@ impl Names {
             (Kind::Read, _) => format!("{method} @{location} = {before}"),
             (Kind::Write, _) => format!("{method} @{location}: {before} -> {after}"),
             (Kind::Update, true) => format!("{method} @{location}: {before} -> {after}"),
+            (Kind::Update, false) if method.starts_with("compare_exchange") => {
+                format!("{method} @{location} fails: finds {before}")
+            }
             (Kind::Update, false) => format!("{method} @{location} leaves {before}"),
         }
     }

@@ -1,10 +1,10 @@
 //! A specification of the user's, with numbers for its operations, results and states.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
-use trueline::spec::{Data, Spec, Touches};
+use trueline::spec::{Data, Spec, Touches, Vocabulary};
 
 use super::numbered::Steps;
 
@@ -75,13 +75,13 @@ impl<S: Spec> Specified<S> {
     }
 }
 
-impl<S: Spec> Judge<S::Ret> for Specified<S> {
+impl<S: Spec + 'static> Judge<S::Ret> for Specified<S> {
     fn number_of(&self, ret: &S::Ret) -> u32 {
         lock(&self.rets).number_of(ret)
     }
 }
 
-impl<S: Spec> Steps for Specified<S> {
+impl<S: Spec + 'static> Steps for Specified<S> {
     fn initial(&self) -> u32 {
         let initial = self.spec.initial();
         lock(&self.states).table.number_of(&initial)
@@ -129,6 +129,14 @@ impl<S: Spec> Steps for Specified<S> {
     fn show_state(&self, state: u32) -> String {
         let state = lock(&self.states).table.value(state);
         self.spec.show_state(&state)
+    }
+
+    /// Words that come from a claim to be of a kind count only where the claim is tested, which numbers do not allow.
+    fn vocabulary(self: Arc<Self>) -> Option<Vocabulary<u32, u32>> {
+        let words = self.spec.vocabulary().filter(|words| !words.is_claimed())?;
+        Some(words.translated(move |&op: &u32, ret: Option<&u32>| {
+            Some((self.op(op).clone(), self.ret(ret.copied())))
+        }))
     }
 }
 

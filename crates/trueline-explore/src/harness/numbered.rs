@@ -12,7 +12,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashSet;
 use trueline::budget::Exhausted;
 use trueline::history::Operation;
-use trueline::spec::{Spec, Touches};
+use trueline::spec::{Spec, Touches, Vocabulary};
 use trueline::{Budget, Check, History, Outcome};
 
 use crate::engine::panics::{Caught, caught};
@@ -27,6 +27,7 @@ pub(crate) trait Steps: Send + Sync {
     fn touches(&self, op: u32, ret: Option<u32>) -> Touches;
     fn show(&self, op: u32, ret: Option<u32>) -> String;
     fn show_state(&self, state: u32) -> String;
+    fn vocabulary(self: Arc<Self>) -> Option<Vocabulary<u32, u32>>;
 }
 
 /// Decides histories of numbers.
@@ -148,6 +149,10 @@ impl Spec for BySteps {
 
     fn show_state(&self, state: &u32) -> String {
         self.0.show_state(*state)
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<u32, u32>> {
+        Arc::clone(&self.0).vocabulary()
     }
 }
 

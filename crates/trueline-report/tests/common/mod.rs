@@ -1,4 +1,5 @@
 //! Hand-made histories and verdicts.
+#![allow(dead_code)] // Not every test needs all of it.
 
 use expect_test::Expect;
 use trueline::history::{Builder, Call, History, Position};
@@ -30,7 +31,11 @@ pub(crate) fn history(events: &str) -> History {
     b.finish()
 }
 
+/// A number, a list of values as in `[1 2]`, or a text.
 fn value(text: &str) -> Value {
+    if let Some(items) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        return Value::list(items.split_whitespace().map(value));
+    }
     text.parse().map_or_else(|_| Value::text(text), Value::Int)
 }
 

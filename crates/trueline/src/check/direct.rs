@@ -12,7 +12,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use rayon::prelude::*;
 
-use super::run::{MANY, explain_clash, merge};
+use super::run::{MANY, Source, explain_clash, merge};
 use super::words::{Found, Word, Words};
 use super::{Algorithm, Outcome, monitored};
 use crate::budget::Budget;
@@ -56,8 +56,8 @@ pub(crate) fn decide_directly<B: Builtin>(
     let stop = stretches.iter_mut().find_map(|stretch| stretch.stop.take());
     let verdict = match stop {
         Some(Stop::DoesNotFit) => return Ok(None),
-        Some(Stop::Found(_, Found::Violation { operations, reason })) => {
-            explain(spec, history, &operations, reason, budget)?
+        Some(Stop::Found(_, Found::Violation { operations, scene, reason })) => {
+            explain(spec, history, &operations, &scene, reason, budget)?
         }
         Some(Stop::Found(part, Found::Exhausted(why))) => {
             let progress = format!("{part} of {partitions} parts decided");
@@ -392,23 +392,28 @@ fn range_of_numbers(history: &History) -> Option<RangeInclusive<i64>> {
     Some(least.saturating_sub(margin)..=most.saturating_add(margin))
 }
 
-/// Decodes and explains the operations that clash.
+/// Decodes and explains the operations that clash, and those that touch the same values.
 fn explain<B: Builtin>(
     spec: &B,
     history: &History,
     operations: &[u32],
+    scene: &[u32],
     reason: Option<Blame>,
     budget: &Budget,
 ) -> Result<Verdict, Error> {
-    let few = history
-        .select(operations)
-        .decode(|method, args, result| spec.decode(method, args, result))?;
-    let place = |o: u32| operations.binary_search(&o).ok().map(|place| place as u32);
+    let (scene, source) = match scene {
+        [] => (operations, Source::Stream),
+        scene => (scene, Source::Part),
+    };
+    let few =
+        history.select(scene).decode(|method, args, result| spec.decode(method, args, result))?;
+    let place = |o: u32| scene.binary_search(&o).ok().map(|place| place as u32);
     let reason = reason.and_then(|blame| blame.renamed(place));
-    let mut verdict = explain_clash(spec, &few, reason, budget);
+    let clash = operations.iter().filter_map(|&o| place(o)).collect();
+    let mut verdict = explain_clash(spec, &few, clash, source, reason, budget);
     if let Verdict::Violation(explanation) = &mut verdict {
         let names = explanation.operations.iter_mut().chain(&mut explanation.clash);
-        names.for_each(|n| *n = operations[*n as usize]);
+        names.for_each(|n| *n = scene[*n as usize]);
     }
     Ok(verdict)
 }

@@ -1,6 +1,6 @@
 //! Says in one sentence why a small violation is one.
 //!
-//! For a few operations, the smallest set of 'returned before' facts that already excludes every legal order is
+//! Where the kind of object is known, a rule of [`super::tell`] finds the words. Else, for a few operations, the smallest set of 'returned before' facts that already excludes every legal order is
 //! found by dropping facts one at a time; those facts are the sentence. It needs to know nothing about the type:
 //! `deq() -> 7` returned before `enq(7)` was called, but every legal order has them the other way round.
 //!
@@ -9,9 +9,14 @@
 use std::collections::HashSet;
 
 use super::minimise::Core;
+use super::problem::{Decision, Problem, Ticker, Window};
+use super::search::{self, Which};
+use super::tell::{self, Actor, Scene, Tale, and};
 use crate::history::{History, PENDING};
 use crate::monitor::Blame;
 use crate::spec::Spec;
+use crate::spec::vocabulary::{Act, Family, Needs};
+use crate::value::Value;
 
 /// A sentence and the operations that it is about.
 pub(super) struct Sentence {
@@ -21,14 +26,141 @@ pub(super) struct Sentence {
 
 /// Violations of more operations than this get the general sentence.
 const FEW: usize = 8;
+/// Tales that are tried, and steps that confirming one may take.
+const TRIED: usize = 12;
+const CONFIRM: u64 = 1 << 16;
+/// Longer operations are cut.
+const LONG: usize = 80;
+/// A tale about more operations than this is no better than the one that the times tell.
+const SHORT: usize = 12;
 
-/// Explains the violation; `stuck` is the operation whose return is the first that cannot be explained. `reason`
-/// is who is wrong and why, where that is known already.
+/// Tells the violation in the words of its kind of object, and by which of the operations. These are a violation in
+/// themselves: that is confirmed here. `complete` says that `operations` leave out nothing that touches their values;
+/// operations that return after `until` count as pending.
+pub(super) fn by_kind<S: Spec>(
+    spec: &S,
+    history: &History<S::Op, S::Ret>,
+    operations: &[u32],
+    complete: bool,
+    first_bad: Option<u32>,
+    ticker: &mut Ticker<'_>,
+) -> Option<(Sentence, Vec<u32>)> {
+    if operations.len() > tell::MOST {
+        return None;
+    }
+    let words = spec.vocabulary()?;
+    let mut cast = Vec::new();
+    let mut indices = Vec::new();
+    for &index in operations {
+        let o = &history.operations()[index as usize];
+        if o.returned == PENDING && spec.observes(&o.op, None) {
+            continue;
+        }
+        let result = o.result.as_ref().filter(|_| o.returned != PENDING);
+        if result.is_none() && o.returned != PENDING {
+            return None;
+        }
+        let act = words.act(&o.op, result)?;
+        cast.push(Actor { call: o.call, returned: o.returned, act });
+        indices.push(index);
+    }
+    let appends = cast.iter().any(|a| matches!(a.act, Act::AppendText(_)));
+    if words.family == Family::Kv && !appends {
+        cast.iter_mut().for_each(|a| a.act = as_cell(&a.act));
+    }
+    let (family, capacity) = (words.family, words.capacity);
+    let scene = Scene { family, initial: words.initial, capacity, cast, complete };
+    let mut tales: Vec<(Tale, Vec<u32>)> = tell::tales(&scene)
+        .into_iter()
+        .map(|tale| {
+            let cast = tale.cast().into_iter().map(|place| indices[place]).collect();
+            (tale, cast)
+        })
+        .collect();
+    // The note on the first return that cannot be explained should be about the same operation.
+    tales.sort_by_key(|(_, cast): &(_, Vec<u32>)| {
+        let is_other = first_bad.is_some_and(|bad| !cast.contains(&bad));
+        (cast.len() > SHORT, is_other, cast.len())
+    });
+    for (tale, cast) in tales.into_iter().take(TRIED) {
+        let problem = Problem::new(spec, history, &cast, Window::ALL);
+        let found = search::search(&problem, ticker, Which::Both, CONFIRM).decision;
+        if !matches!(found, Ok(Some(Decision::Stuck(_)))) {
+            continue;
+        }
+        let name = |index: u32| {
+            let o = &history.operations()[index as usize];
+            spec.show(&o.op, o.result.as_ref().filter(|_| o.returned != PENDING))
+        };
+        let names = names(history, &cast, name);
+        let show = |place: usize| {
+            let at = cast.binary_search(&indices[place]).unwrap_or(0);
+            names[at].clone()
+        };
+        let mut clash: Vec<u32> = tale.named().into_iter().map(|place| indices[place]).collect();
+        clash.sort_unstable();
+        return Some((Sentence { text: tale.told(show), clash }, cast));
+    }
+    None
+}
+
+/// A text that is only put and got is a register.
+fn as_cell(act: &Act) -> Act {
+    match act {
+        Act::Text(text) => Act::Cell(Value::Nil, Needs::Is(Value::Text(text.clone())), None),
+        Act::PutText(text) => Act::Cell(Value::Nil, Needs::Any, Some(Value::Text(text.clone()))),
+        other => other.clone(),
+    }
+}
+
+/// The operations at these indices as people read them. Those that look alike are told apart: by their processes, else by
+/// their lines, else by their order.
+pub(super) fn names<O, R>(
+    history: &History<O, R>,
+    operations: &[u32],
+    show: impl Fn(u32) -> String,
+) -> Vec<String> {
+    let known = |text: String| text.strip_suffix(" -> ?").map_or(text.clone(), String::from);
+    let shown: Vec<String> = operations.iter().map(|&i| known(show(i))).collect();
+    let at = |i: u32| &history.operations()[i as usize];
+    let differ = |alike: &[u32], f: &dyn Fn(u32) -> u32| {
+        let mut keys: Vec<u32> = alike.iter().map(|&i| f(i)).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        keys.len() == alike.len() && !keys.contains(&u32::MAX)
+    };
+    let line = |i: u32| if at(i).line == 0 { u32::MAX } else { at(i).line };
+    let column = |i: u32| if at(i).column == 0 { u32::MAX } else { at(i).column };
+    let name = |n: usize| {
+        let text = format!("`{}`", tell::cut(shown[n].clone(), LONG));
+        let alike: Vec<u32> =
+            (0..shown.len()).filter(|&m| shown[m] == shown[n]).map(|m| operations[m]).collect();
+        if alike.len() == 1 {
+            return text;
+        }
+        let index = operations[n];
+        if differ(&alike, &|i| at(i).process) {
+            let process = &history.processes()[at(index).process as usize];
+            return format!("{text} of process {process}");
+        }
+        if differ(&alike, &line) {
+            return format!("{text} in line {}", at(index).line);
+        }
+        if differ(&alike, &column) {
+            return format!("{text} in column {}", at(index).column);
+        }
+        let number = alike.iter().position(|&i| i == index).map_or(0, |place| place + 1);
+        format!("{text} (number {number} of {})", alike.len())
+    };
+    (0..shown.len()).map(name).collect()
+}
+
+/// Explains the violation by times; `core.first_bad` is the operation whose return is the first that cannot be explained.
+/// `reason` is who is wrong and why, where that is known already.
 pub(super) fn explain<S: Spec>(
     spec: &S,
     history: &History<S::Op, S::Ret>,
     core: &Core<S::State>,
-    stuck: u32,
     reason: Option<&Blame>,
 ) -> Sentence {
     let story = Story::new(spec, history, core);
@@ -40,24 +172,24 @@ pub(super) fn explain<S: Spec>(
         let text = blame.told(|index| story.show(index));
         return Sentence { text, clash: blame.operations().to_vec() };
     }
+    let from = story.starting();
     if core.operations.len() > FEW {
-        let from = story.starting();
         let mut text = format!(
             "{from}no legal order of these {} operations respects their times",
             core.operations.len(),
         );
         let mut clash = Vec::new();
-        if core.operations.contains(&stuck) {
-            text +=
-                &format!("; {} is the first whose return cannot be explained", story.show(stuck));
-            clash.push(stuck);
+        if let Some(first_bad) = core.first_bad
+            && core.operations.contains(&first_bad)
+        {
+            let shown = story.show(first_bad);
+            text += &format!("; {shown} is the first whose return cannot be explained");
+            clash.push(first_bad);
         }
         return Sentence { text: capitalised(text), clash };
     }
     let facts = story.needed_facts();
     let mut clash: Vec<u32> = facts.iter().flat_map(|&(a, b)| [a, b]).collect();
-    clash.sort_unstable();
-    clash.dedup();
     let said: Vec<String> = facts
         .iter()
         .map(|&(a, b)| {
@@ -65,20 +197,28 @@ pub(super) fn explain<S: Spec>(
             format!("{} returned before {} was called", story.show(a), story.show(b))
         })
         .collect();
-    let from = story.starting();
-    let text = match said.len() {
-        0 if core.operations.len() == 1 => {
-            let start = if core.start.is_some() { &from } else { "" };
-            format!("{start}no operation explains {}", story.show(core.operations[0]))
+    let all: Vec<String> = core.operations.iter().map(|&i| story.show(i)).collect();
+    let culprit = story.culprit();
+    let text = match (culprit, said.len()) {
+        (_, 0) if core.operations.len() == 1 => format!("{from}no order allows {}", all[0]),
+        (_, 0) => format!("{from}no order of {} is legal, whatever their times", and(&all)),
+        (Some(culprit), _) => {
+            clash.push(culprit);
+            let others = core.operations.len() - 1;
+            let order = match others {
+                1 => "the other operation".to_string(),
+                n => format!("the other {n} operations"),
+            };
+            let shown = story.show(core.operations[culprit as usize]);
+            format!("{from}{shown} fits into no legal order of {order}: {}", and(&said))
         }
-        0 => {
-            let all: Vec<String> = core.operations.iter().map(|&i| story.show(i)).collect();
-            format!("{from}no order of {} is legal, whatever their times", and(&all))
+        (None, 1) => {
+            format!("{from}{}, but every legal order has them the other way round", said[0])
         }
-        1 => format!("{from}{}, but every legal order has them the other way round", said[0]),
-        2 => format!("{from}{} and {}: no legal order allows both", said[0], said[1]),
-        _ => format!("{from}{}: no legal order allows all of this", and(&said)),
+        (None, _) => format!("{from}{}: no legal order allows all of this", and(&said)),
     };
+    clash.sort_unstable();
+    clash.dedup();
     let clash = if clash.is_empty() {
         core.operations.clone()
     } else {
@@ -93,12 +233,19 @@ struct Story<'a, S: Spec> {
     history: &'a History<S::Op, S::Ret>,
     core: &'a Core<S::State>,
     starts: Vec<S::State>,
+    names: Vec<String>,
 }
 
 impl<'a, S: Spec> Story<'a, S> {
     fn new(spec: &'a S, history: &'a History<S::Op, S::Ret>, core: &'a Core<S::State>) -> Self {
         let starts = core.start.clone().unwrap_or_else(|| vec![spec.initial()]);
-        Story { spec, history, core, starts }
+        let mut story = Story { spec, history, core, starts, names: Vec::new() };
+        let show = |index: u32| {
+            let op = &history.operations()[index as usize].op;
+            spec.show(op, story.result(index))
+        };
+        story.names = names(history, &core.operations, show);
+        story
     }
 
     fn returned(&self, index: u32) -> u32 {
@@ -113,8 +260,27 @@ impl<'a, S: Spec> Story<'a, S> {
     }
 
     fn show(&self, index: u32) -> String {
-        let op = &self.history.operations()[index as usize].op;
-        format!("`{}`", self.spec.show(op, self.result(index)))
+        match self.core.operations.binary_search(&index) {
+            Ok(place) => self.names[place].clone(),
+            Err(_) => {
+                let op = &self.history.operations()[index as usize].op;
+                format!("`{}`", self.spec.show(op, self.result(index)))
+            }
+        }
+    }
+
+    /// An operation without which the others have a legal order: the first whose return cannot be explained, else the one
+    /// that returned last.
+    fn culprit(&self) -> Option<u32> {
+        let operations = &self.core.operations;
+        let mut places: Vec<u32> = (0..operations.len() as u32).collect();
+        places.retain(|&p| self.result(operations[p as usize]).is_some());
+        places.sort_by_key(|&p| {
+            let index = operations[p as usize];
+            (self.core.first_bad == Some(index), self.returned(index))
+        });
+        let facts = self.facts();
+        places.into_iter().rev().find(|&p| self.has_legal_order(&facts, Some(p)))
     }
 
     fn starting_state(&self) -> String {
@@ -122,16 +288,19 @@ impl<'a, S: Spec> Story<'a, S> {
         or(&shown)
     }
 
-    /// `starting from 2 or 3, ` where the story does not start at the beginning.
+    /// What the object is where the story does not start at the beginning.
     fn starting(&self) -> String {
         match self.core.start {
-            Some(_) => format!("starting from {}, ", self.starting_state()),
+            Some(_) => format!(
+                "the operations before these leave the object at {}, whatever their order; then ",
+                self.starting_state()
+            ),
             None => String::new(),
         }
     }
 
-    /// A smallest set of facts 'a returned before b was called' that no legal order respects.
-    fn needed_facts(&self) -> Vec<(u32, u32)> {
+    /// All facts 'a returned before b was called'.
+    fn facts(&self) -> Vec<(u32, u32)> {
         let n = self.core.operations.len() as u32;
         let call =
             |p: u32| self.history.operations()[self.core.operations[p as usize] as usize].call;
@@ -141,11 +310,17 @@ impl<'a, S: Spec> Story<'a, S> {
             .collect();
         // Facts that follow from others through a third operation are the first to go.
         facts.sort_by_key(|&(a, b)| call(b).abs_diff(call(a)));
+        facts
+    }
+
+    /// A smallest set of facts that no legal order respects.
+    fn needed_facts(&self) -> Vec<(u32, u32)> {
+        let mut facts = self.facts();
         let mut i = facts.len();
         while i > 0 {
             i -= 1;
             let fact = facts.remove(i);
-            if self.has_legal_order(&facts) {
+            if self.has_legal_order(&facts, None) {
                 facts.insert(i, fact);
             }
         }
@@ -153,11 +328,12 @@ impl<'a, S: Spec> Story<'a, S> {
         facts
     }
 
-    /// True where some order of all returned and any pending operations is legal and respects the facts.
-    fn has_legal_order(&self, facts: &[(u32, u32)]) -> bool {
+    /// True where some order of all returned and any pending operations, but for `without`, is legal and respects the facts.
+    fn has_legal_order(&self, facts: &[(u32, u32)], without: Option<u32>) -> bool {
         let n = self.core.operations.len();
         let must: u32 = (0..n)
             .filter(|&p| self.returned(self.core.operations[p]) != PENDING)
+            .filter(|&p| without != Some(p as u32))
             .map(|p| 1 << p)
             .sum();
         let mut seen: HashSet<(u32, S::State)> = HashSet::new();
@@ -168,8 +344,10 @@ impl<'a, S: Spec> Story<'a, S> {
             if done & must == must {
                 return true;
             }
-            for p in (0..n as u32).filter(|p| done >> p & 1 == 0) {
-                if facts.iter().any(|&(a, b)| b == p && done >> a & 1 == 0) {
+            for p in (0..n as u32).filter(|&p| done >> p & 1 == 0 && without != Some(p)) {
+                let waits =
+                    |&(a, b): &(u32, u32)| b == p && done >> a & 1 == 0 && without != Some(a);
+                if facts.iter().any(waits) {
                     continue;
                 }
                 let index = self.core.operations[p as usize];
@@ -188,10 +366,6 @@ impl<'a, S: Spec> Story<'a, S> {
 
 fn or(items: &[String]) -> String {
     join(items, "or")
-}
-
-fn and(items: &[String]) -> String {
-    join(items, "and")
 }
 
 fn join(items: &[String], word: &str) -> String {

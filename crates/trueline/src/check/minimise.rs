@@ -56,33 +56,57 @@ struct Minimiser<'m, 'a, 'b, S: Spec> {
     window: Window,
 }
 
-/// Shrinks the part at `indices`, in which no search got past the return of operation `stuck`, in about `effort`
-/// steps.
-pub(super) fn minimise<S: Spec>(
-    spec: &S,
-    history: &History<S::Op, S::Ret>,
-    indices: &[u32],
+/// Shrinks the part at `indices`, in which no search got past the return of operation `stuck`, in about `effort` steps.
+pub(super) struct Shrinking<'m, 'a, 'b, S: Spec> {
+    minimiser: Minimiser<'m, 'a, 'b, S>,
+    indices: &'a [u32],
     stuck: u32,
-    ticker: &mut Ticker<'_>,
-    effort: u64,
-) -> Core<S::State> {
-    let deadline = ticker.steps().saturating_add(effort);
-    let mut minimiser = Minimiser { spec, history, ticker, deadline, window: Window::ALL };
-    let first_bad = minimiser.first_bad_return(indices, stuck);
-    let mut core = minimiser.by_groups(indices, first_bad.unwrap_or(stuck));
-    if let Some(first_bad) = first_bad
-        && core.operations.len() > SHORT
-    {
-        let until = history.operations()[first_bad as usize].returned + 1;
-        minimiser.window = Window { from: 0, until };
-        if let Some(late) = minimiser.by_start(indices, first_bad)
-            && late.operations.len() < core.operations.len()
-        {
-            core = late;
-        }
+    first_bad: Option<u32>,
+}
+
+impl<'m, 'a, 'b, S: Spec> Shrinking<'m, 'a, 'b, S> {
+    pub(super) fn new(
+        spec: &'a S,
+        history: &'a History<S::Op, S::Ret>,
+        indices: &'a [u32],
+        stuck: u32,
+        ticker: &'m mut Ticker<'b>,
+        effort: u64,
+    ) -> Self {
+        let deadline = ticker.steps().saturating_add(effort);
+        let window = Window::ALL;
+        let minimiser = Minimiser { spec, history, ticker, deadline, window };
+        Shrinking { minimiser, indices, stuck, first_bad: None }
     }
-    core.first_bad = first_bad;
-    core
+
+    /// The operation whose return is the first that cannot be explained, where the steps are enough to tell.
+    pub(super) fn first_bad(&mut self) -> Option<u32> {
+        self.first_bad = self.minimiser.first_bad_return(self.indices, self.stuck);
+        self.first_bad
+    }
+
+    pub(super) fn ticker(&mut self) -> &mut Ticker<'b> {
+        self.minimiser.ticker
+    }
+
+    pub(super) fn minimise(mut self) -> Core<S::State> {
+        let (first_bad, indices) = (self.first_bad, self.indices);
+        let minimiser = &mut self.minimiser;
+        let mut core = minimiser.by_groups(indices, first_bad.unwrap_or(self.stuck));
+        if let Some(first_bad) = first_bad
+            && core.operations.len() > SHORT
+        {
+            let until = minimiser.history.operations()[first_bad as usize].returned + 1;
+            minimiser.window = Window { from: 0, until };
+            if let Some(late) = minimiser.by_start(indices, first_bad)
+                && late.operations.len() < core.operations.len()
+            {
+                core = late;
+            }
+        }
+        core.first_bad = first_bad;
+        core
+    }
 }
 
 impl<S: Spec> Minimiser<'_, '_, '_, S> {

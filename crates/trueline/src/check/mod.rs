@@ -19,6 +19,7 @@ mod replay;
 mod rules;
 mod run;
 mod search;
+mod tell;
 mod theories;
 mod timeline;
 mod wing_gong;
@@ -193,7 +194,7 @@ pub struct Outcome {
 pub(crate) use direct::decide_directly;
 pub(crate) use monitored::{name as monitor_name, trust};
 pub(crate) use problem::{Decision, Problem, Ticker, Window};
-pub(crate) use run::{explain_clash, merge};
+pub(crate) use run::{Source, explain_clash, merge};
 pub(crate) use search::{Which, search};
 
 /// A check to be run: a specification, an algorithm and a budget.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use super::minimise::{Core, minimise, shrink};
+use super::minimise::{Core, Shrinking, shrink};
 use super::problem::{Decision, Problem, Ticker, Window};
 use super::replay::{Refused, replay};
 use super::rules::{self, Ruling};
@@ -52,6 +52,8 @@ enum PartKind {
     /// No order: a monitor found these operations, and says which one is to blame.
     Clash {
         operations: Vec<u32>,
+        /// These and everything else that touches their values, where that is not too much.
+        scene: Vec<u32>,
         reason: Option<Blame>,
         /// Leaving out some of them would make another violation of it, for another reason.
         shrinks: bool,
@@ -76,7 +78,14 @@ pub(super) fn run<S: Spec>(
 ) -> Outcome {
     let parts = parts(spec, history);
     let canonical = canonical(spec, history, algorithm, &parts);
-    let setting = Setting { spec, history, algorithm, canonical: &canonical, budget, whole: true };
+    let setting = Setting {
+        spec,
+        history,
+        algorithm,
+        canonical: &canonical,
+        budget,
+        source: Source::History,
+    };
     let mut answers: Vec<Option<PartAnswer>> = parts.iter().map(|_| None).collect();
     let mut states = 0;
     let mut round = if parts.len() == 1 { u64::MAX } else { FIRST_ROUND };
@@ -160,6 +169,17 @@ fn parts<S: Spec>(spec: &S, history: &History<S::Op, S::Ret>) -> Vec<Vec<u32>> {
     parts
 }
 
+/// Where the operations come from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// They are the whole history.
+    History,
+    /// They are a violation, and everything else that touches its values.
+    Part,
+    /// They are a violation, as far as it is remembered.
+    Stream,
+}
+
 /// What all parts have in common.
 struct Setting<'a, S: Spec> {
     spec: &'a S,
@@ -167,8 +187,7 @@ struct Setting<'a, S: Spec> {
     algorithm: Algorithm,
     canonical: &'a Result<Canonical<S::Op, S::Ret>, String>,
     budget: &'a Budget,
-    /// False where `history` is only the part that an explanation is about.
-    whole: bool,
+    source: Source,
 }
 
 impl<S: Spec> Setting<'_, S> {
@@ -276,7 +295,12 @@ impl<S: Spec> Setting<'_, S> {
                                     < operations[operation as usize].returned
                             };
                             let operations = indices.iter().copied().filter(called).collect();
-                            PartKind::Clash { operations, reason: None, shrinks: true }
+                            PartKind::Clash {
+                                operations,
+                                scene: indices.to_vec(),
+                                reason: None,
+                                shrinks: true,
+                            }
                         }
                     }
                 };
@@ -300,8 +324,8 @@ impl<S: Spec> Setting<'_, S> {
         let (returns, explained) = (indices.len(), 0);
         let kind = match found {
             Found::Order(order) => PartKind::Order(order),
-            Found::Violation { operations, reason } => {
-                PartKind::Clash { operations, reason, shrinks: true }
+            Found::Violation { operations, scene, reason } => {
+                PartKind::Clash { operations, scene, reason, shrinks: true }
             }
             Found::Exhausted(why) => PartKind::Exhausted { why, explained, returns },
             Found::Wrong(what) => {
@@ -321,7 +345,7 @@ impl<S: Spec> Setting<'_, S> {
         let ruling = rules::decide_growing(self.spec, self.history, indices, PENDING)?;
         let kind = match ruling {
             Ruling::Order(order) => PartKind::Order(order),
-            Ruling::Violation(v) => clash_of(v),
+            Ruling::Violation(v) => clash_of(v, indices),
         };
         let because = "it only grows, and it is clear which additions are shown".into();
         Some(PartAnswer { kind, by: "growth-monitor", because, steps: indices.len() as u64 })
@@ -330,7 +354,7 @@ impl<S: Spec> Setting<'_, S> {
     /// A violation that a rule sees which finds violations only.
     fn refuted(&self, indices: &[u32]) -> Option<PartAnswer> {
         let (violation, by) = rules::refute(self.spec, self.history, indices)?;
-        let (kind, steps) = (clash_of(violation), indices.len() as u64);
+        let (kind, steps) = (clash_of(violation, indices), indices.len() as u64);
         Some(PartAnswer { kind, by, because: String::new(), steps })
     }
 
@@ -397,24 +421,39 @@ impl<S: Spec> Setting<'_, S> {
         let effort = answer.steps.max(ENOUGH);
         let by_rule = matches!(answer.kind, PartKind::Clash { shrinks: false, .. });
         let mut ticker = Ticker::new(self.budget);
-        let (core, stuck, reason) = match answer.kind {
-            PartKind::Clash { operations, reason, shrinks: true } => {
-                let mut core = shrink(spec, history, operations, &mut ticker, ENOUGH);
-                core.first_bad = self.first_bad_return(indices);
-                (core, u32::MAX, reason)
-            }
-            PartKind::Clash { operations, reason, shrinks: false } => {
+        let (core, sentence) = match answer.kind {
+            PartKind::Clash { operations, scene, reason, shrinks } => {
                 let first_bad = self.first_bad_return(indices);
-                let (window, start, minimal) = (Window::ALL, None, true);
-                (Core { operations, window, start, minimal, first_bad }, u32::MAX, reason)
+                let story = self.by_kind(&scene, first_bad, &mut ticker);
+                story.unwrap_or_else(|| {
+                    let mut core = match shrinks {
+                        true => shrink(spec, history, operations, &mut ticker, ENOUGH),
+                        false => Core {
+                            operations,
+                            window: Window::ALL,
+                            start: None,
+                            minimal: true,
+                            first_bad,
+                        },
+                    };
+                    core.first_bad = first_bad;
+                    let sentence = explain::explain(spec, history, &core, reason.as_ref());
+                    (core, sentence)
+                })
             }
             PartKind::Stuck(stuck) => {
-                (minimise(spec, history, indices, stuck, &mut ticker, effort), stuck, None)
+                let mut shrinking =
+                    Shrinking::new(spec, history, indices, stuck, &mut ticker, effort);
+                let first_bad = shrinking.first_bad();
+                let story = self.by_kind(indices, first_bad, shrinking.ticker());
+                story.unwrap_or_else(|| {
+                    let core = shrinking.minimise();
+                    let sentence = explain::explain(spec, history, &core, None);
+                    (core, sentence)
+                })
             }
             _ => unreachable!("only violations are explained"),
         };
-        let first_bad = core.first_bad.unwrap_or(stuck);
-        let sentence = explain::explain(spec, history, &core, first_bad, reason.as_ref());
         let is_short = core.operations.len() <= SHORT && !by_rule;
         let limit = if is_short { effort.max(RECHECK) } else { effort };
         let rechecked = match recheck(spec, history, &core, self.budget, limit) {
@@ -437,11 +476,34 @@ impl<S: Spec> Setting<'_, S> {
         })
     }
 
+    /// Tells the violation in the words of its kind, where there are such. A claim to be of a kind is tested first.
+    fn by_kind(
+        &self,
+        operations: &[u32],
+        first_bad: Option<u32>,
+        ticker: &mut Ticker<'_>,
+    ) -> Option<(Core<S::State>, explain::Sentence)> {
+        let (spec, history) = (self.spec, self.history);
+        if operations.is_empty() {
+            return None;
+        }
+        if let (Err(_), Some(claim), Source::History) =
+            (self.canonical, spec.canonical(), self.source)
+        {
+            monitored::trust(spec, &claim, history, operations).ok()?;
+        }
+        let complete = self.source != Source::Stream;
+        let (sentence, operations) =
+            explain::by_kind(spec, history, operations, complete, first_bad, ticker)?;
+        let (window, minimal) = (Window::ALL, true);
+        Some((Core { operations, window, start: None, minimal, first_bad }, sentence))
+    }
+
     /// The operation whose return ends the shortest prefix that is a violation, by bisection with the monitor. Not
     /// for long histories. (It may come behind all operations of the explanation: in a prefix, the results of
     /// operations that are still open are not known.)
     fn first_bad_return(&self, indices: &[u32]) -> Option<u32> {
-        if indices.len() > MANY || !self.whole {
+        if indices.len() > MANY || self.source != Source::History {
             return None;
         }
         let (spec, history) = (self.spec, self.history);
@@ -482,9 +544,9 @@ fn grows_wrong<S: Spec>(
 }
 
 /// What a rule found, as it is.
-fn clash_of(violation: rules::Violation) -> PartKind {
+fn clash_of(violation: rules::Violation, scene: &[u32]) -> PartKind {
     let rules::Violation { operations, reason } = violation;
-    PartKind::Clash { operations, reason, shrinks: false }
+    PartKind::Clash { operations, scene: scene.to_vec(), reason, shrinks: false }
 }
 
 /// True where the reference search finds no order either; false where it did not end in time.
@@ -521,21 +583,23 @@ impl PartAnswer {
     }
 }
 
-/// Explains a violation that was found without decoding the history: `history` holds the operations that clash,
-/// and nothing else.
+/// Explains a violation that was found without decoding the history: `operations` of `history`, which holds what there is
+/// to tell and nothing else.
 pub(crate) fn explain_clash<S: Spec>(
     spec: &S,
     history: &History<S::Op, S::Ret>,
+    operations: Vec<u32>,
+    source: Source,
     reason: Option<Blame>,
     budget: &Budget,
 ) -> Verdict {
     let canonical = Err(String::new());
     let algorithm = Algorithm::Monitor;
-    let setting = Setting { spec, history, algorithm, canonical: &canonical, budget, whole: false };
-    let operations: Vec<u32> = (0..history.len() as u32).collect();
-    let kind = PartKind::Clash { operations: operations.clone(), reason, shrinks: true };
+    let setting = Setting { spec, history, algorithm, canonical: &canonical, budget, source };
+    let scene: Vec<u32> = (0..history.len() as u32).collect();
+    let kind = PartKind::Clash { operations, scene: scene.clone(), reason, shrinks: true };
     let answer = PartAnswer { kind, by: "", because: String::new(), steps: 0 };
-    setting.violation(&operations, answer)
+    setting.violation(&scene, answer)
 }
 
 /// Joins the answers of parts of which none is a violation.

@@ -12,8 +12,8 @@ use hashbrown::HashMap;
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
-use super::gaps;
 use super::problem::Ticker;
+use super::{gaps, tell};
 use crate::budget::{Budget, Exhausted};
 use crate::history::PENDING;
 use crate::monitor::{Answer, Blame, Op, Span, Why, container, mutex, pending, priority_queue};
@@ -33,6 +33,8 @@ pub(super) enum Found {
     Order(Vec<u32>),
     Violation {
         operations: Vec<u32>,
+        /// These and everything else that touches their values; nothing where that is too much.
+        scene: Vec<u32>,
         /// Who is wrong and why, for a violation of too many operations to be told by their times.
         reason: Option<Blame>,
     },
@@ -49,10 +51,10 @@ impl Found {
                 order.iter_mut().for_each(|n| *n = name(*n));
                 Found::Order(order)
             }
-            Found::Violation { mut operations, reason } => {
-                operations.iter_mut().for_each(|n| *n = name(*n));
+            Found::Violation { mut operations, mut scene, reason } => {
+                operations.iter_mut().chain(&mut scene).for_each(|n| *n = name(*n));
                 let reason = reason.and_then(|blame| blame.renamed(|n| Some(name(n))));
-                Found::Violation { operations, reason }
+                Found::Violation { operations, scene, reason }
             }
             other => other,
         }
@@ -308,9 +310,12 @@ impl Words {
             latest_call = spans().fold(latest_call, |latest, span| latest.max(span.call));
             match found? {
                 Found::Order(part) => order.extend_from_slice(&part),
-                Found::Violation { mut operations, reason } => {
+                Found::Violation { mut operations, mut scene, reason } => {
                     self.add_initial(words, &mut operations);
-                    return Ok(Found::Violation { operations, reason });
+                    if !scene.is_empty() {
+                        self.add_initial(words, &mut scene);
+                    }
+                    return Ok(Found::Violation { operations, scene, reason });
                 }
                 other => return Ok(other),
             }
@@ -383,7 +388,8 @@ impl Words {
             },
             Answer::Violation { mut operations, why, .. } => {
                 self.add_initial(words, &mut operations);
-                Found::Violation { operations, reason: reason(why) }
+                let scene = self.scene(words, &operations);
+                Found::Violation { operations, scene, reason: reason(why) }
             }
         })
     }
@@ -552,6 +558,29 @@ impl Words {
             Some(n) => wrong(format!("operation {n} returned but is not in the order")),
             None => Ok(()),
         }
+    }
+
+    /// The operations and everything else that touches their values, so that what is told of them is true of the whole
+    /// history; nothing where that is too much.
+    fn scene(&self, words: &[Word], operations: &[u32]) -> Vec<u32> {
+        let mut touched: HashMap<u32, (), FixedState> = HashMap::default();
+        for value in operations.iter().filter_map(|&n| words[n as usize].action.value()) {
+            touched.insert(value, ());
+        }
+        let belongs = |word: &Word| match (self.kind, word.action) {
+            (Kind::Set | Kind::Mutex | Kind::Snapshot, _) => true,
+            (_, Action::Insert(v) | Action::Remove(v) | Action::Write(v)) => {
+                touched.contains_key(&v)
+            }
+            (_, Action::RemoveUnknown) => true,
+            _ => false,
+        };
+        let others = (0..words.len() as u32).filter(|&n| belongs(&words[n as usize]));
+        let mut scene = operations.to_vec();
+        scene.extend(others.take(tell::MOST + 1));
+        scene.sort_unstable();
+        scene.dedup();
+        if scene.len() > tell::MOST { Vec::new() } else { scene }
     }
 
     /// Operations on values that were there from the start belong to every violation of a container: without

@@ -5,6 +5,7 @@
 //! ([`Builtin::readings`]). Deciding each result on its own would accept two increments that both tell 1.
 
 use super::method::{self, Method, found, number, same};
+use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Builtin, Info, Spec, Sum, Total};
 use crate::history::History;
 use crate::value::Value;
@@ -155,6 +156,10 @@ impl Spec for Counter {
             FetchAdd(_) => ret.as_int().map(Total::Before),
         };
         Some(Sum::new(self.init, adds, tells))
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<CounterOp, Value>> {
+        Some(Vocabulary::new(Family::Counter, [Value::Int(self.init)], words::counter))
     }
 
     fn show(&self, op: &CounterOp, ret: Option<&Value>) -> String {

@@ -3,6 +3,7 @@
 use super::items::{Items, or_nil, tells};
 use super::method::{self, Method, item, nothing};
 use super::queue::{inserts, touches_item};
+use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Builtin, Info, Origins, Shown, Spec, Touches};
 use crate::value::Value;
 
@@ -162,6 +163,10 @@ impl Spec for Deque {
             (PopFront | PopBack, None) => Touches::Everything,
             (_, Some(value)) => touches_item(&self.init, value),
         }
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<DequeOp, Value>> {
+        Some(Vocabulary::new(Family::Deque, self.init.to_vec(), words::deque))
     }
 
     fn show(&self, op: &DequeOp, ret: Option<&Value>) -> String {

@@ -9,7 +9,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use super::{Builtin, Spec, Touches};
+use super::{Builtin, Spec, Touches, Vocabulary};
 use crate::history::Args;
 use crate::value::Value;
 
@@ -129,6 +129,7 @@ trait Hidden: Send + Sync {
     fn touched(&self, call: &Invocation, ret: Option<&Value>) -> Touches;
     fn shown(&self, call: &Invocation, ret: Option<&Value>) -> String;
     fn shown_state(&self, state: &DynamicState) -> String;
+    fn words(&self) -> Option<Vocabulary<Invocation, Value>>;
 }
 
 fn state_of<B: Builtin>(state: &DynamicState) -> &B::State {
@@ -185,6 +186,13 @@ impl<B: Builtin> Hidden for B {
     fn shown_state(&self, state: &DynamicState) -> String {
         self.show_state(state_of::<B>(state))
     }
+
+    fn words(&self) -> Option<Vocabulary<Invocation, Value>> {
+        let spec = self.clone();
+        Some(self.vocabulary()?.translated(move |call: &Invocation, ret: Option<&Value>| {
+            spec.decode(&call.method, call.args.as_slice(), ret).ok()
+        }))
+    }
 }
 
 impl Spec for Dynamic {
@@ -216,6 +224,10 @@ impl Spec for Dynamic {
 
     fn touches(&self, op: &Invocation, ret: Option<&Value>) -> Touches {
         self.0.touched(op, ret)
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<Invocation, Value>> {
+        self.0.words()
     }
 
     fn show(&self, op: &Invocation, ret: Option<&Value>) -> String {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::method::{self, Method, found, nothing};
+use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Action, Builtin, Canonical, Growing, Growth, Info, Kind, Spec, Touches, key_of};
 use crate::value::Value;
 
@@ -179,6 +180,10 @@ impl Spec for Kv {
             (Put(key, text), _) => Touches::Flow { reads: None, writes: flow(key, text) },
             (Append(..), _) => Touches::Everything,
         }
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<KvOp, Value>> {
+        Some(Vocabulary::new(Family::Kv, [Value::text("")], words::kv))
     }
 
     fn show(&self, op: &KvOp, ret: Option<&Value>) -> String {

@@ -3,6 +3,7 @@
 //! Neither knows who calls: any process may release. A specification sees operations, not processes.
 
 use super::method::{self, Method, truth};
+use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Action, Builtin, Canonical, Info, Kind, Spec};
 use crate::value::Value;
 
@@ -79,6 +80,10 @@ impl Spec for Mutex {
     /// It is held iff it was acquired once more than released.
     fn order_insensitive(&self) -> bool {
         true
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<MutexOp, Value>> {
+        Some(Vocabulary::new(Family::Mutex, [], words::mutex))
     }
 
     fn show(&self, op: &MutexOp, ret: Option<&Value>) -> String {
@@ -204,6 +209,11 @@ impl Spec for Semaphore {
     /// The permits are those given back without those taken.
     fn order_insensitive(&self) -> bool {
         true
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<SemaphoreOp, Value>> {
+        let init = i64::try_from(self.init).ok().map(Value::Int);
+        Some(Vocabulary::new(Family::Semaphore, init, words::semaphore))
     }
 
     fn show(&self, op: &SemaphoreOp, ret: Option<&Value>) -> String {

@@ -2,6 +2,7 @@
 
 use super::items::Items;
 use super::method::{self, Method, found};
+use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Builtin, Growing, Growth, Info, Spec};
 use crate::value::Value;
 
@@ -109,6 +110,10 @@ impl Spec for Log {
             _ => None,
         };
         Some(Growing::list(growth).holding(self.init.to_vec()))
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<LogOp, Value>> {
+        Some(Vocabulary::new(Family::Log, self.init.to_vec(), words::log))
     }
 
     fn show(&self, op: &LogOp, ret: Option<&Value>) -> String {

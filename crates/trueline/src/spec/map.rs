@@ -1,6 +1,7 @@
 //! Values by key: `map`.
 
 use super::method::{self, Method, item, nothing, truth};
+use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Action, Builtin, Canonical, Info, Kind, Origins, Shown, Spec, Touches, key_of};
 use crate::value::Value;
 
@@ -163,6 +164,10 @@ impl Spec for Map {
         };
         let number = |value: &Value| key_of(&(key, value));
         Touches::Flow { reads: reads.map(number), writes: writes.map(number) }
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<MapOp, Value>> {
+        Some(Vocabulary::new(Family::Map, [], words::map))
     }
 
     fn show(&self, op: &MapOp, ret: Option<&Value>) -> String {

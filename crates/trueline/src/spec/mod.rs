@@ -32,6 +32,7 @@ mod snzi;
 #[cfg(test)]
 mod spellings;
 mod stack;
+pub(crate) mod vocabulary;
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -58,6 +59,7 @@ pub use set::{Multiset, MultisetOp, Set, SetOp, multiset, set};
 pub use snapshot::{Snapshot, SnapshotOp, snapshot};
 pub use snzi::{Snzi, SnziOp, snzi};
 pub use stack::{Stack, StackOp, stack};
+pub use vocabulary::{Act, Amount, End, Family, Needs, Vocabulary};
 
 /// What states, operations and results must be able to do. Implemented for everything that can.
 pub trait Data: Clone + Eq + Hash + Debug + Send + Sync + 'static {}
@@ -140,6 +142,11 @@ pub trait Spec: Send + Sync {
     /// 'I am a queue': names a kind of object for which an exact algorithm is known. Tested before it is trusted.
     fn canonical(&self) -> Option<Canonical<Self::Op, Self::Ret>> {
         None
+    }
+
+    /// The words in which violations are told. By default those of the [kind](Spec::canonical) that it claims to be.
+    fn vocabulary(&self) -> Option<Vocabulary<Self::Op, Self::Ret>> {
+        self.canonical().map(Vocabulary::of)
     }
 
     /// True claims: with this result the operation changes no state in which it is legal. Such an operation is

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use super::items::{Items, or_nil, tells};
 use super::method::{self, INSERT, Method, PEEK, REMOVE, item, nothing, truth};
 use super::queue::{inserted, inserts, touches_item};
+use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Action, Builtin, Canonical, Info, Kind, Origins, Shown, Spec, Touches};
 use crate::value::Value;
 
@@ -221,6 +222,12 @@ impl Spec for PriorityQueue {
             (Peek, None) | (_, Some(Value::Nil)) => Touches::NOTHING,
             (_, Some(value)) => touches_item(&self.init, value),
         }
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<PriorityQueueOp, Value>> {
+        let family = Family::PriorityQueue { smallest: self.smallest_first };
+        let words = Vocabulary::new(family, self.init.to_vec(), words::priority_queue);
+        Some(words.with_capacity(self.capacity))
     }
 
     fn show(&self, op: &PriorityQueueOp, ret: Option<&Value>) -> String {

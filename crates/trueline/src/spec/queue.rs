@@ -2,6 +2,7 @@
 
 use super::items::{Items, or_nil, tells};
 use super::method::{self, INSERT, Method, PEEK, REMOVE, item, nothing, truth};
+use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Action, Builtin, Canonical, Info, Kind, Origins, Shown, Spec, Touches, key_of};
 use crate::value::Value;
 
@@ -134,6 +135,12 @@ impl Spec for Queue {
 
     fn touches(&self, op: &QueueOp, ret: Option<&Value>) -> Touches {
         touches(&self.init, op, ret)
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<QueueOp, Value>> {
+        let family = Family::Queue { nearest: 1 };
+        let words = Vocabulary::new(family, self.init.to_vec(), words::queue);
+        Some(words.with_capacity(self.capacity))
     }
 
     fn show(&self, op: &QueueOp, ret: Option<&Value>) -> String {

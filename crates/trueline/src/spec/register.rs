@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::method::{self, Method, found, nothing};
+use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Action, Builtin, Canonical, Info, Kind, Origins, Shown, Spec, Touches, key_of};
 use crate::value::Value;
 
@@ -218,6 +219,11 @@ impl Spec for Register {
             Cas(..) if ret == Some(&Value::Bool(false)) => Touches::Everything,
             Cas(old, new) => Touches::Flow { reads: Some(key_of(old)), writes: Some(key_of(new)) },
         }
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<RegisterOp, Value>> {
+        let words = Vocabulary::new(Family::Register, self.init.clone(), words::register);
+        Some(if self.init.is_none() { words.with_unknown_initial() } else { words })
     }
 
     fn show(&self, op: &RegisterOp, ret: Option<&Value>) -> String {

@@ -25,6 +25,7 @@ use super::items::Items;
 use super::method::{self, INSERT, Method, REMOVE, item, nothing};
 use super::params::Params;
 use super::queue::{inserts, touches_item};
+use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Builtin, Info, Origins, Shown, Spec, Touches};
 use crate::value::Value;
 
@@ -429,6 +430,10 @@ impl Spec for Relaxed {
             (Remove, Some(Value::Nil)) => Touches::NOTHING,
             (Remove, Some(value)) => touches_item(&self.init, value),
         }
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<ContainerOp, Value>> {
+        Some(Vocabulary::new(Family::Container, self.init.to_vec(), words::relaxed))
     }
 
     fn show(&self, op: &ContainerOp, ret: Option<&Value>) -> String {

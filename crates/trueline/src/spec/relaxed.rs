@@ -6,6 +6,7 @@
 use super::items::{Items, or_nil};
 use super::method::{self, nothing};
 use super::queue::{self, METHODS, QueueOp};
+use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Builtin, Info, Origins, Shown, Spec, Touches};
 use crate::value::Value;
 
@@ -105,6 +106,11 @@ impl Spec for Semiqueue {
 
     fn touches(&self, op: &QueueOp, ret: Option<&Value>) -> Touches {
         queue::touches(&self.init, op, ret)
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<QueueOp, Value>> {
+        let family = Family::Queue { nearest: self.k };
+        Some(Vocabulary::new(family, self.init.to_vec(), words::queue))
     }
 
     fn show(&self, op: &QueueOp, ret: Option<&Value>) -> String {
@@ -242,6 +248,11 @@ impl Spec for StutteringQueue {
 
     fn touches(&self, op: &QueueOp, ret: Option<&Value>) -> Touches {
         queue::touches(&self.init, op, ret)
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<QueueOp, Value>> {
+        let family = Family::StutteringQueue(self.j);
+        Some(Vocabulary::new(family, self.init.to_vec(), words::queue))
     }
 
     fn show(&self, op: &QueueOp, ret: Option<&Value>) -> String {

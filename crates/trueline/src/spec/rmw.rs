@@ -1,6 +1,7 @@
 //! One value to read and write in one step: `rmw`.
 
 use super::method::{self, Method, nothing};
+use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Builtin, Info, Origins, Shown, Spec, Touches, key_of};
 use crate::value::Value;
 
@@ -96,6 +97,10 @@ impl Spec for Rmw {
             Write(value) => (None, Some(value)),
         };
         Touches::Flow { reads: reads.map(key_of), writes: writes.map(key_of) }
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<RmwOp, Value>> {
+        Some(Vocabulary::new(Family::Register, [self.init.clone()], words::rmw))
     }
 
     fn show(&self, op: &RmwOp, ret: Option<&Value>) -> String {

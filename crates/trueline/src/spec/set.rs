@@ -2,6 +2,7 @@
 
 use super::items::Items;
 use super::method::{self, Method, found, nothing, number, truth};
+use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{
     Action, Builtin, Canonical, Growing, Growth, Info, Kind, Origins, Shown, Spec, key_of,
 };
@@ -211,6 +212,10 @@ impl Spec for Set {
             _ => None,
         };
         Some(Growing::set(growth).holding(self.init.to_vec()))
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<SetOp, Value>> {
+        Some(Vocabulary::new(Family::Set, self.init.to_vec(), words::set))
     }
 
     fn show(&self, op: &SetOp, ret: Option<&Value>) -> String {
@@ -436,6 +441,10 @@ impl Spec for Multiset {
             _ => None,
         };
         Some(Origins::new(brings, shows).holding(self.init.to_vec()))
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<MultisetOp, Value>> {
+        Some(Vocabulary::new(Family::Multiset, self.init.to_vec(), words::multiset))
     }
 
     fn show(&self, op: &MultisetOp, ret: Option<&Value>) -> String {

@@ -2,6 +2,7 @@
 
 use super::items::Items;
 use super::method::{self, Method, found, nothing};
+use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Action, Builtin, Canonical, Info, Kind, Spec};
 use crate::value::Value;
 
@@ -140,6 +141,10 @@ impl Spec for Snapshot {
 
     fn says_nothing(&self, op: &SnapshotOp, ret: &Value) -> bool {
         *op != Scan && ret.is_nil()
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<SnapshotOp, Value>> {
+        Some(Vocabulary::new(Family::Snapshot, [self.init.clone()], words::snapshot))
     }
 
     fn show(&self, op: &SnapshotOp, ret: Option<&Value>) -> String {

@@ -3,6 +3,7 @@
 //! It does not know who calls: any process may depart, but not more of them than have arrived.
 
 use super::method::{self, Method, nothing, truth};
+use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Builtin, Info, Spec};
 use crate::value::Value;
 
@@ -77,6 +78,11 @@ impl Spec for Snzi {
     /// Those are there who have arrived and not departed.
     fn order_insensitive(&self) -> bool {
         true
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<SnziOp, Value>> {
+        let init = i64::try_from(self.init).ok().map(Value::Int);
+        Some(Vocabulary::new(Family::Snzi, init, words::snzi))
     }
 
     fn show(&self, op: &SnziOp, ret: Option<&Value>) -> String {

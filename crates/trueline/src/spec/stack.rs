@@ -3,6 +3,7 @@
 use super::items::{Items, or_nil, tells};
 use super::method::{self, INSERT, Method, PEEK, REMOVE, item, nothing};
 use super::queue::{inserts, touches_item};
+use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Action, Builtin, Canonical, Info, Kind, Origins, Shown, Spec, Touches};
 use crate::value::Value;
 
@@ -126,6 +127,10 @@ impl Spec for Stack {
             (StackOp::Pop, None) => Touches::Everything,
             (_, Some(value)) => touches_item(&self.init, value),
         }
+    }
+
+    fn vocabulary(&self) -> Option<Vocabulary<StackOp, Value>> {
+        Some(Vocabulary::new(Family::Stack, self.init.to_vec(), words::stack))
     }
 
     fn show(&self, op: &StackOp, ret: Option<&Value>) -> String {

@@ -11,7 +11,7 @@ use super::{
     Algorithm, Clash, Engine, Forgotten, Id, NEVER, NONE, Stop, Time, engine, forgiving_engine,
 };
 use crate::budget::Budget;
-use crate::check::{Outcome, explain_clash, monitor_name, trust};
+use crate::check::{Outcome, Source, explain_clash, monitor_name, trust};
 use crate::history::{Error, History, Part, Position};
 use crate::monitor::Blame;
 use crate::spec::{Action, Canonical, Kind, Spec};
@@ -510,7 +510,8 @@ impl<S: Spec> Monitor<S> {
         let mut verdict = match starts_full {
             false => {
                 let budget = Budget::unlimited().steps(EXPLAIN);
-                explain_clash(&self.spec, history, reason.clone(), &budget)
+                let all = (0..history.len() as u32).collect();
+                explain_clash(&self.spec, history, all, Source::Stream, reason.clone(), &budget)
             }
             true => Verdict::Unknown(Unknown {
                 reason: Reason::NotApplicable(String::new()),

@@ -1,0 +1,571 @@
+//! What was last left in a register, under a key, in a segment, of a lock.
+//!
+//! **The rule of the last value.** An operation r needs a cell to hold v. Let x have returned before r was called and leave
+//! something else there, or have seen something else. If every operation that may leave v there returned before x was
+//! called, or was called after r returned, then r cannot be.
+//!
+//! **The rule of two values.** If each of two values is left there by one operation only, all operations that leave or see
+//! the one come before all that leave or see the other.
+
+use std::collections::HashMap;
+
+use super::{Scene, Tale, mark, marks, short};
+use crate::history::PENDING;
+use crate::spec::vocabulary::{Act, Family, Needs};
+use crate::value::Value;
+
+/// Touches of cells that are looked at.
+const WORK: usize = 1 << 21;
+
+/// Cells of more touches than this are not looked at for values that come and go.
+const EPISODES: usize = 512;
+
+/// What one operation does to one cell.
+struct Touch<'a> {
+    place: usize,
+    call: u32,
+    returned: u32,
+    needs: Needs,
+    leaves: Option<&'a Value>,
+}
+
+impl Touch<'_> {
+    /// It is certain that afterwards the cell holds something else than this.
+    fn leaves_other(&self, value: &Value) -> bool {
+        match (self.leaves, &self.needs) {
+            (Some(left), _) => left != value,
+            (None, Needs::Is(seen)) => seen != value,
+            (None, Needs::Not(other)) => other == value,
+            (None, Needs::Any) => false,
+        }
+    }
+
+    /// It is certain that afterwards the cell holds this.
+    fn leaves_this(&self, value: &Value) -> bool {
+        match (self.leaves, &self.needs) {
+            (Some(left), _) => left == value,
+            (None, Needs::Is(seen)) => seen == value,
+            (None, _) => false,
+        }
+    }
+}
+
+struct Cell<'a> {
+    scene: &'a Scene,
+    name: Value,
+    /// By call.
+    touches: Vec<Touch<'a>>,
+    initial: Option<Value>,
+    /// Places in `touches` by return, and of those that leave each value, by call.
+    by_return: Vec<usize>,
+    writers: HashMap<&'a Value, Vec<usize>>,
+}
+
+const PRESENT: Value = Value::Bool(true);
+const ABSENT: Value = Value::Bool(false);
+
+pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
+    // What was forgotten may have changed a key or a lock in between.
+    if !scene.complete && scene.family != Family::Register {
+        return Vec::new();
+    }
+    let cells = cells(scene);
+    let mut tales = Vec::new();
+    let mut work = 0;
+    for cell in &cells {
+        work += cell.touches.len();
+        if work > WORK {
+            break;
+        }
+        cell.impossible(&mut tales);
+        if tales.is_empty() && matches!(scene.family, Family::Register | Family::Map | Family::Kv) {
+            cell.two_values(&mut tales);
+        }
+        if tales.is_empty() && matches!(scene.family, Family::Register | Family::Map | Family::Kv) {
+            cell.episodes(&mut tales);
+        }
+    }
+    tales
+}
+
+fn cells(scene: &Scene) -> Vec<Cell<'_>> {
+    let mut names: Vec<Value> = Vec::new();
+    let mut numbers: HashMap<Value, usize> = HashMap::new();
+    let mut number = |name: &Value| {
+        *numbers.entry(name.clone()).or_insert_with(|| {
+            names.push(name.clone());
+            names.len() - 1
+        })
+    };
+    let mut rows: Vec<Vec<Touch<'_>>> = Vec::new();
+    let mut wholes = Vec::new();
+    for (place, actor) in scene.cast.iter().enumerate() {
+        let (call, returned) = (actor.call, actor.returned);
+        let mut push = |at: usize, needs: Needs, leaves| {
+            if rows.len() <= at {
+                rows.resize_with(at + 1, Vec::new);
+            }
+            let needs = if returned == PENDING { Needs::Any } else { needs };
+            rows[at].push(Touch { place, call, returned, needs, leaves });
+        };
+        match &actor.act {
+            Act::Cell(name, needs, leaves) => push(number(name), needs.clone(), leaves.as_ref()),
+            Act::Scan(shown) if returned != PENDING => {
+                for (segment, value) in shown.iter().enumerate() {
+                    let segment = Value::Int(segment as i64);
+                    push(number(&segment), Needs::Is(value.clone()), None);
+                }
+            }
+            Act::Contents(shown) if returned != PENDING => {
+                wholes.push((place, shown));
+                for value in shown.iter() {
+                    number(value);
+                }
+            }
+            _ => {}
+        }
+    }
+    rows.resize_with(names.len(), Vec::new);
+    if wholes.len().saturating_mul(names.len()) <= WORK {
+        let mut shown_at: Vec<usize> = vec![usize::MAX; names.len()];
+        for (n, (place, shown)) in wholes.iter().enumerate() {
+            let actor = &scene.cast[*place];
+            for value in shown.iter() {
+                shown_at[numbers[value]] = n;
+            }
+            for (at, row) in rows.iter_mut().enumerate() {
+                let is = if shown_at[at] == n { PRESENT } else { ABSENT };
+                let (call, returned) = (actor.call, actor.returned);
+                row.push(Touch {
+                    place: *place,
+                    call,
+                    returned,
+                    needs: Needs::Is(is),
+                    leaves: None,
+                });
+            }
+        }
+    }
+    let initial = |name: &Value| match scene.family {
+        Family::Set => scene.initial.as_ref().map(|all| Value::Bool(all.contains(name))),
+        Family::Mutex => scene.initial.as_ref().map(|all| Value::Bool(!all.is_empty())),
+        Family::Map => Some(Value::Nil),
+        _ => scene.initial.as_ref().and_then(|all| all.first().cloned()),
+    };
+    names
+        .into_iter()
+        .zip(rows)
+        .map(|(name, mut touches)| {
+            touches.sort_by_key(|t| t.call);
+            let mut by_return: Vec<usize> = (0..touches.len()).collect();
+            by_return.sort_by_key(|&n| touches[n].returned);
+            let mut writers: HashMap<&Value, Vec<usize>> = HashMap::new();
+            for (n, touch) in touches.iter().enumerate() {
+                if let Some(value) = touch.leaves {
+                    writers.entry(value).or_default().push(n);
+                }
+            }
+            let initial = initial(&name);
+            Cell { scene, initial, name, touches, by_return, writers }
+        })
+        .collect()
+}
+
+impl Cell<'_> {
+    fn impossible(&self, tales: &mut Vec<Tale>) {
+        for r in self.touches.iter().filter(|r| r.returned != PENDING) {
+            match &r.needs {
+                Needs::Is(value) => tales.extend(self.stale(r, value)),
+                Needs::Not(value) => tales.extend(self.unchanged(r, value)),
+                Needs::Any => {}
+            }
+        }
+    }
+
+    /// Why `r` cannot find this value.
+    fn stale(&self, r: &Touch<'_>, value: &Value) -> Option<Tale> {
+        let writers = || {
+            let all = self.writers.get(value).map_or(&[][..], Vec::as_slice);
+            all.iter().map(|&n| &self.touches[n]).filter(|w| w.place != r.place)
+        };
+        let may_be_initial = self.initial.as_ref().is_none_or(|initial| initial == value);
+        let in_time: Vec<&Touch<'_>> = writers().filter(|w| w.call < r.returned).collect();
+        let subject = self.property(false) + &self.subject(r, value);
+        if in_time.is_empty() && !may_be_initial {
+            let later: Vec<usize> = writers().map(|w| w.place).collect();
+            if !self.scene.complete && later.is_empty() {
+                let it = self.brought_about(value);
+                return Some(Tale::new(format!(
+                    "{subject}: nothing that is known {it} before it returned"
+                )));
+            }
+            return Some(Tale::new(match later.as_slice() {
+                [] => format!("{subject}: {}{}", self.never(value), self.at_first()),
+                [one] => format!(
+                    "{subject}: {}, which alone {}, was called only after it had returned{}",
+                    mark(*one),
+                    self.brought_about(value),
+                    self.at_first()
+                ),
+                _ => format!(
+                    "{subject}: nothing {} before it returned{}",
+                    self.brought_about(value),
+                    self.at_first()
+                ),
+            }));
+        }
+        let last = in_time.iter().map(|w| w.returned).max().unwrap_or(0);
+        let x = self.last_other(r, last, in_time.is_empty(), |x| x.leaves_other(value))?;
+        let subject = self.property(x.leaves.is_none()) + &self.subject(r, value);
+        let mut text = format!(
+            "{subject}: {} had returned before it was called, and nothing can have {} after that",
+            mark(x.place),
+            self.done(value)
+        );
+        let latest = in_time.iter().max_by_key(|w| w.returned);
+        match latest {
+            Some(w) => {
+                text += &format!(
+                    ": {} had returned before {} was called",
+                    mark(w.place),
+                    mark(x.place)
+                );
+            }
+            None => text += &self.only_at_first(value),
+        }
+        Some(Tale::new(text).with(self.source(x)))
+    }
+
+    /// The operation that left what this one found, so that it is no riddle by itself.
+    fn source(&self, x: &Touch<'_>) -> Option<usize> {
+        let (None, Needs::Is(seen)) = (x.leaves, &x.needs) else { return None };
+        let writers = self.writers.get(seen)?.iter().map(|&n| &self.touches[n]);
+        writers.filter(|w| w.call < x.returned).map(|w| w.place).next()
+    }
+
+    /// Why `r` cannot find anything else than this value.
+    fn unchanged(&self, r: &Touch<'_>, value: &Value) -> Option<Tale> {
+        let in_time: Vec<&Touch<'_>> = self
+            .touches
+            .iter()
+            .filter(|w| w.place != r.place && w.call < r.returned)
+            .filter(|w| w.leaves.is_some_and(|left| left != value))
+            .collect();
+        let subject = self.subject_of_other(r, value);
+        let last = in_time.iter().map(|w| w.returned).max().unwrap_or(0);
+        let other = self.other_than(value);
+        let is_initial = self.initial.as_ref() == Some(value);
+        if in_time.is_empty() && is_initial {
+            return Some(Tale::new(format!(
+                "{subject}: nothing that was called before it returned can have {other}{}",
+                self.at_first()
+            )));
+        }
+        let x = self.last_other(r, last, in_time.is_empty(), |x| x.leaves_this(value))?;
+        let mut text = format!(
+            "{subject}: {} had returned before it was called, and nothing can have {other} after that",
+            mark(x.place)
+        );
+        if let Some(w) = in_time.iter().max_by_key(|w| w.returned) {
+            text +=
+                &format!(": {} had returned before {} was called", mark(w.place), mark(x.place));
+        }
+        Some(Tale::new(text).with(self.source(x)))
+    }
+
+    /// The operation that returned last before `r` was called, was called after `last`, and leaves what excludes `r`: one
+    /// that changes the cell rather than one that looks at it.
+    fn last_other(
+        &self,
+        r: &Touch<'_>,
+        last: u32,
+        none: bool,
+        excludes: impl Fn(&Touch<'_>) -> bool,
+    ) -> Option<&Touch<'_>> {
+        let end = self.by_return.partition_point(|&n| self.touches[n].returned < r.call);
+        let mut seen = None;
+        for &n in self.by_return[..end].iter().rev() {
+            let x = &self.touches[n];
+            if !none && x.returned < last {
+                break;
+            }
+            if x.place != r.place && (none || x.call > last) && excludes(x) {
+                if x.leaves.is_some() {
+                    return Some(x);
+                }
+                seen = seen.or(Some(x));
+            }
+        }
+        seen
+    }
+
+    /// A value that was found anew more often than it can have been written.
+    ///
+    /// Each of some operations finds it after another that returned before and leaves something else. So it was written
+    /// anew for each of them.
+    fn episodes(&self, tales: &mut Vec<Tale>) {
+        if self.touches.len() > EPISODES {
+            return;
+        }
+        let mut values: Vec<&Value> = Vec::new();
+        for touch in &self.touches {
+            if let Needs::Is(value) = &touch.needs
+                && !values.contains(&value)
+            {
+                values.push(value);
+            }
+        }
+        for value in values {
+            let none = Vec::new();
+            let writers = self.writers.get(value).unwrap_or(&none);
+            for &first in &self.by_return {
+                let x = &self.touches[first];
+                if x.returned == PENDING || !x.leaves_other(value) {
+                    continue;
+                }
+                tales.extend(self.episodes_after(x, value, writers));
+                if tales.len() > 32 {
+                    return;
+                }
+            }
+        }
+    }
+
+    fn episodes_after(&self, x: &Touch<'_>, value: &Value, writers: &[usize]) -> Option<Tale> {
+        let next = |after: u32, fits: &dyn Fn(&Touch<'_>) -> bool| {
+            let from = self.by_return.partition_point(|&n| self.touches[n].returned <= after);
+            let later = self.by_return[from..].iter().map(|&n| &self.touches[n]);
+            later.take_while(|t| t.returned != PENDING).find(|t| t.call > after && fits(t))
+        };
+        let (mut others, mut found) = (vec![x.place], Vec::new());
+        let mut sources: Vec<usize> = self.source(x).into_iter().collect();
+        let mut end = x.returned;
+        loop {
+            let r = next(end, &|t| matches!(&t.needs, Needs::Is(seen) if seen == value))?;
+            found.push(r.place);
+            let may: Vec<usize> = writers
+                .iter()
+                .map(|&n| &self.touches[n])
+                .filter(|w| w.call < r.returned && w.returned > x.call)
+                .map(|w| w.place)
+                .collect();
+            if may.len() < found.len() {
+                let (value, often) = (short(value), super::times(found.len()));
+                let only = match may.as_slice() {
+                    [] => "nothing".into(),
+                    some => format!("only {}", marks(some)),
+                };
+                return Some(Tale::new(format!(
+                    "{} found {value} anew {often}: {} came first and {} in between, but {only} can have written {value} meanwhile",
+                    marks(&found),
+                    mark(x.place),
+                    marks(&others[1..])
+                ))
+                .with(sources));
+            }
+            let other = next(r.returned, &|t| t.leaves_other(value))?;
+            others.push(other.place);
+            sources.extend(self.source(other));
+            end = other.returned;
+        }
+    }
+
+    /// Values each of which is left here by one operation only.
+    fn two_values(&self, tales: &mut Vec<Tale>) {
+        struct Run<'t, 'a> {
+            value: &'t Value,
+            /// What returned first, and what was called last.
+            first: &'t Touch<'a>,
+            last: &'t Touch<'a>,
+            write: &'t Touch<'a>,
+        }
+        let mut writes: HashMap<&Value, Vec<&Touch<'_>>> = HashMap::new();
+        for touch in &self.touches {
+            if let Some(value) = touch.leaves {
+                writes.entry(value).or_default().push(touch);
+            }
+        }
+        let mut runs: Vec<Run<'_, '_>> = Vec::new();
+        for touch in &self.touches {
+            let value = match (&touch.needs, touch.leaves) {
+                (_, Some(value)) => value,
+                (Needs::Is(value), None) => value,
+                _ => continue,
+            };
+            if self.initial.as_ref().is_none_or(|initial| initial == value) {
+                continue;
+            }
+            let Some([write]) = writes.get(value).map(Vec::as_slice) else { continue };
+            match runs.iter_mut().find(|run| run.value == value) {
+                Some(run) => {
+                    if touch.returned < run.first.returned {
+                        run.first = touch;
+                    }
+                    if touch.call > run.last.call && touch.returned != PENDING {
+                        run.last = touch;
+                    }
+                }
+                None => runs.push(Run { value, first: touch, last: touch, write }),
+            }
+            if runs.len() > 512 {
+                return;
+            }
+        }
+        // An operation that read the one and wrote the other would belong to both.
+        for (n, a) in runs.iter().enumerate() {
+            for b in &runs[n + 1..] {
+                let is_both = |t: &Touch<'_>, a: &Value, b: &Value| {
+                    t.leaves == Some(b) && t.needs == Needs::Is(a.clone())
+                };
+                let joined =
+                    |t: &Touch<'_>| is_both(t, a.value, b.value) || is_both(t, b.value, a.value);
+                let crossed = a.first.returned < b.last.call && b.first.returned < a.last.call;
+                if crossed && !self.touches.iter().any(joined) {
+                    let text = format!(
+                        "{} and {} exclude each other: each of {} and {} was written only once, so all that wrote or read the one come before all that wrote or read the other, but {} returned before {} was called and {} returned before {} was called",
+                        mark(a.last.place),
+                        mark(b.last.place),
+                        short(a.value),
+                        short(b.value),
+                        mark(a.first.place),
+                        mark(b.last.place),
+                        mark(b.first.place),
+                        mark(a.last.place)
+                    );
+                    tales.push(Tale::new(text).with([a.write.place, b.write.place]));
+                    if tales.len() > 32 {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// `; the register holds 0 at first`.
+    fn at_first(&self) -> String {
+        let Some(initial) = &self.initial else { return String::new() };
+        match self.scene.family {
+            Family::Set | Family::Map => match initial {
+                Value::Bool(true) => format!("; {} is there at first", self.name),
+                _ => String::new(),
+            },
+            Family::Mutex => match initial {
+                Value::Bool(true) => "; the lock is held at first".into(),
+                _ => "; the lock is free at first".into(),
+            },
+            Family::Snapshot => {
+                format!("; segment {} holds {} at first", self.name, short(initial))
+            }
+            _ => format!("; the {} holds {} at first", self.noun(), short(initial)),
+        }
+    }
+
+    fn noun(&self) -> &'static str {
+        if self.scene.family == Family::Register { "register" } else { "key" }
+    }
+
+    fn only_at_first(&self, value: &Value) -> String {
+        let shown = short(value);
+        if self.initial.is_none() {
+            return format!(": {shown} can only be what the {} held at first", self.noun());
+        }
+        match self.scene.family {
+            Family::Set | Family::Mutex => String::new(),
+            Family::Map => ": the key is absent only at first".into(),
+            Family::Snapshot => format!(": segment {} holds {shown} only at first", self.name),
+            _ => format!(": the {} holds {shown} only at first", self.noun()),
+        }
+    }
+
+    /// The property of snapshots that is broken by a scan alone, or by two.
+    fn property(&self, two_scans: bool) -> String {
+        match (self.scene.family, two_scans) {
+            (Family::Snapshot, false) => "Appropriateness: ".into(),
+            (Family::Snapshot, true) => "Non-Decreasing: ".into(),
+            _ => String::new(),
+        }
+    }
+
+    /// What the operation claims that cannot be.
+    fn subject(&self, r: &Touch<'_>, value: &Value) -> String {
+        let (shown, name) = (mark(r.place), short(&self.name));
+        match (self.scene.family, &self.scene.cast[r.place].act) {
+            (Family::Set, Act::Contents(_)) if *value == PRESENT => {
+                format!("{shown} cannot show {name}")
+            }
+            (Family::Set, Act::Contents(_)) => format!("{shown} must show {name}"),
+            (Family::Mutex, _) if r.leaves == Some(&PRESENT) => {
+                format!("{shown} got the lock while it was held")
+            }
+            (Family::Mutex, _) if r.leaves == Some(&ABSENT) => {
+                format!("{shown} released the lock while it was free")
+            }
+            (Family::Mutex, _) if *value == PRESENT => {
+                format!("{shown} found the lock held while it was free")
+            }
+            (Family::Mutex, _) => format!("{shown} found the lock free while it was held"),
+            (Family::Snapshot, _) => {
+                format!("{shown} cannot show {} in segment {name}", short(value))
+            }
+            _ => format!("{shown} cannot be"),
+        }
+    }
+
+    fn subject_of_other(&self, r: &Touch<'_>, value: &Value) -> String {
+        let shown = mark(r.place);
+        match self.scene.family {
+            Family::Register => format!("{shown} must have found {}", short(value)),
+            _ => format!("{shown} cannot be"),
+        }
+    }
+
+    /// `3 was never written`.
+    fn never(&self, value: &Value) -> String {
+        let (name, shown) = (short(&self.name), short(value));
+        match self.scene.family {
+            Family::Set if *value == PRESENT => format!("{name} was never added"),
+            Family::Set => format!("{name} was never removed"),
+            Family::Mutex if *value == PRESENT => "there was no acquire".into(),
+            Family::Mutex => "there was no release".into(),
+            Family::Map if value.is_nil() => "the key was never removed".into(),
+            Family::Snapshot => format!("{shown} was never written there"),
+            _ => format!("{shown} was never written"),
+        }
+    }
+
+    /// `wrote 3`.
+    fn brought_about(&self, value: &Value) -> String {
+        let (name, shown) = (short(&self.name), short(value));
+        match self.scene.family {
+            Family::Set if *value == PRESENT => format!("added {name}"),
+            Family::Set => format!("removed {name}"),
+            Family::Mutex if *value == PRESENT => "took the lock".into(),
+            Family::Mutex => "released the lock".into(),
+            Family::Map if value.is_nil() => "removed the key".into(),
+            Family::Snapshot => format!("wrote {shown} there"),
+            _ => format!("wrote {shown}"),
+        }
+    }
+
+    /// `written 3`.
+    fn done(&self, value: &Value) -> String {
+        let (name, shown) = (short(&self.name), short(value));
+        match self.scene.family {
+            Family::Set if *value == PRESENT => format!("added {name}"),
+            Family::Set => format!("removed {name}"),
+            Family::Mutex if *value == PRESENT => "taken the lock".into(),
+            Family::Mutex => "released the lock".into(),
+            Family::Map if value.is_nil() => "removed the key".into(),
+            Family::Snapshot => format!("written {shown} there"),
+            _ => format!("written {shown}"),
+        }
+    }
+
+    /// `written anything but 3`.
+    fn other_than(&self, value: &Value) -> String {
+        match self.scene.family {
+            Family::Map if value.is_nil() => "put anything under the key".into(),
+            _ => format!("written anything but {}", short(value)),
+        }
+    }
+}

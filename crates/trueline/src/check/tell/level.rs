@@ -1,0 +1,438 @@
+//! How much there can have been: totals, permits, how many are present, how often a value is there.
+//!
+//! What is certain to come before an operation (it returned before) and what may (it was called before the operation
+//! returned) bound the amount that the operation finds, from the start or from an earlier operation whose amount is known.
+//! An amount outside these bounds cannot be.
+
+use super::{Scene, Tale, mark, marks};
+use crate::spec::vocabulary::{Act, Amount, Family, Needs};
+use crate::value::Value;
+
+/// Operations that are looked at, all bounds together.
+const WORK: usize = 1 << 22;
+/// Earlier operations that are tried to count from.
+const ANCHORS: usize = 16;
+/// Scenes of more operations than this are not counted through.
+const CROWD: usize = 512;
+/// Longer lists are not told one by one.
+const NAMED: usize = 6;
+
+/// Where counting starts.
+#[derive(Clone, Copy)]
+enum From {
+    Start,
+    After(usize),
+}
+
+pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
+    let mut tales = Vec::new();
+    let mut work = 0;
+    let start = match (scene.family, scene.initial.as_deref()) {
+        (Family::Multiset, Some([])) => Some(0),
+        (Family::Multiset, _) => None,
+        (Family::Mutex, Some(held)) => Some(i64::from(!held.is_empty())),
+        (_, Some([Value::Int(n)])) => Some(*n),
+        _ => None,
+    };
+    // A counter wraps around at the ends of its numbers.
+    let most: i128 = (0..scene.cast.len()).map(|p| change(scene, p).abs()).sum();
+    if most + start.map_or(0, |n| i128::from(n).abs()) >= i128::from(i64::MAX / 2) {
+        return tales;
+    }
+    for (r, actor) in scene.cast.iter().enumerate() {
+        let (needs, true) = (amount(scene, r), actor.is_certain()) else { continue };
+        let (low, high) = match needs {
+            Amount::Any => continue,
+            Amount::Some => (1, i128::MAX),
+            Amount::Exactly(n) => (i128::from(n), i128::from(n)),
+        };
+        let mut anchors: Vec<usize> = (0..scene.cast.len())
+            .filter(|&a| matches!(amount(scene, a), Amount::Exactly(_)))
+            .filter(|&a| scene.cast[a].is_certain() && scene.cast[a].precedes(actor))
+            .collect();
+        anchors.sort_by_key(|&a| std::cmp::Reverse(scene.cast[a].returned));
+        anchors.truncate(ANCHORS);
+        let starts = start.map(|n| (From::Start, i128::from(n)));
+        let starts = starts.filter(|_| scene.family != Family::Mutex);
+        let after = anchors.iter().filter_map(|&a| match level(scene, a) {
+            (Amount::Exactly(n), change) => {
+                Some((From::After(a), i128::from(n) + i128::from(change)))
+            }
+            _ => None,
+        });
+        for (from, base) in starts.into_iter().chain(after) {
+            work += scene.cast.len();
+            if work > WORK {
+                return tales;
+            }
+            let bounds = Bounds::new(scene, r, from, base);
+            tales.extend(bounds.too_much(low).or_else(|| bounds.too_little(high)));
+        }
+    }
+    if tales.is_empty() && scene.family == Family::Counter && scene.cast.len() <= CROWD {
+        same_total(scene, &mut tales);
+    }
+    if tales.is_empty() && scene.family != Family::Counter && scene.cast.len() <= CROWD {
+        if let Some(start) = start {
+            crowds(scene, From::Start, i128::from(start), &mut tales);
+        }
+        // Counting through takes the square of the operations, for each that it starts from.
+        let starts = (WORK / scene.cast.len().pow(2).max(1)).min(scene.cast.len());
+        for a in (scene.cast.len() - starts)..scene.cast.len() {
+            if let (Amount::Exactly(n), change) = level(scene, a)
+                && scene.cast[a].is_certain()
+            {
+                crowds(scene, From::After(a), i128::from(n) + i128::from(change), &mut tales);
+            }
+        }
+    }
+    tales
+}
+
+/// A lock is held once at most: taking it adds one.
+fn level(scene: &Scene, place: usize) -> (Amount, i64) {
+    match &scene.cast[place].act {
+        Act::Level(amount, change) => (*amount, *change),
+        Act::Cell(_, needs, leaves) if scene.family == Family::Mutex => {
+            let amount = match needs {
+                Needs::Is(Value::Bool(held)) => Amount::Exactly(i64::from(*held)),
+                _ => Amount::Any,
+            };
+            let change = match leaves {
+                Some(Value::Bool(true)) => 1,
+                Some(_) => -1,
+                None => 0,
+            };
+            (amount, change)
+        }
+        _ => (Amount::Any, 0),
+    }
+}
+
+fn amount(scene: &Scene, place: usize) -> Amount {
+    level(scene, place).0
+}
+
+fn change(scene: &Scene, place: usize) -> i128 {
+    i128::from(level(scene, place).1)
+}
+
+/// What has been added, and what has been taken away: `.. can have <added>`.
+fn words(family: Family) -> (&'static str, &'static str) {
+    match family {
+        Family::Semaphore => ("released a permit", "taken a permit"),
+        Family::Snzi => ("arrived", "departed"),
+        Family::Multiset => ("added it", "removed it"),
+        Family::Mutex => ("taken the lock", "released the lock"),
+        _ => ("added to it", "subtracted from it"),
+    }
+}
+
+/// More was taken than there can have been, or a lock more often than it can have been free: counted up to a return.
+///
+/// Of the operations that certainly came after `from` and returned by then, those in one direction all count; in the other
+/// direction, everything counts that can have come in between.
+fn crowds(scene: &Scene, from: From, base: i128, tales: &mut Vec<Tale>) {
+    let cast = &scene.cast;
+    let (added, taken) = words(scene.family);
+    let bounds = [(false, Some(0)), (true, (scene.family == Family::Mutex).then_some(1))];
+    for (up, limit) in bounds {
+        let Some(limit) = limit else { continue };
+        let goes =
+            |place: usize, up: bool| (change(scene, place) > 0) == up && change(scene, place) != 0;
+        let certain = |&place: &usize| {
+            let after = match from {
+                From::Start => true,
+                From::After(a) => cast[a].precedes(&cast[place]),
+            };
+            goes(place, up) && cast[place].is_certain() && after
+        };
+        let mut these: Vec<usize> = (0..cast.len()).filter(certain).collect();
+        these.sort_by_key(|&place| cast[place].returned);
+        for count in 1..=these.len() {
+            let end = cast[these[count - 1]].returned;
+            let against = |&place: &usize| {
+                let perhaps = match from {
+                    From::Start => true,
+                    From::After(a) => place != a && !cast[place].precedes(&cast[a]),
+                };
+                goes(place, !up) && cast[place].call < end && perhaps
+            };
+            let others: Vec<usize> = (0..cast.len()).filter(against).collect();
+            let sum = |places: &[usize]| places.iter().map(|&p| change(scene, p)).sum::<i128>();
+            let level = base + sum(&these[..count]) + sum(&others);
+            if (up && level <= limit) || (!up && level >= limit) {
+                continue;
+            }
+            if scene.family == Family::Mutex && matches!(from, From::Start) && others.len() > NAMED
+            {
+                tales.extend(lock_counts(&these[..count], others.len(), up));
+                break;
+            }
+            let bounds = Bounds {
+                scene,
+                r: these[0],
+                from,
+                base,
+                whom: "they were",
+                must: Vec::new(),
+                may: Vec::new(),
+            };
+            let (done, undone) = if up { (added, taken) } else { (taken, added) };
+            let mut chosen = these[..count].to_vec();
+            // Only so many as are too many.
+            let mut spare = if up { level - limit } else { limit - level } - 1;
+            chosen.retain(|&p| {
+                let leaves = spare >= change(scene, p).abs();
+                spare -= if leaves { change(scene, p).abs() } else { 0 };
+                !leaves
+            });
+            chosen.sort_unstable();
+            let only = match others.len() {
+                0 => "nothing".into(),
+                n if n > NAMED => format!("only the {n} others shown"),
+                _ => format!("only {}", marks(&others)),
+            };
+            let (all, when) = match chosen.len() {
+                1 => (format!("{} cannot", mark(chosen[0])), "it returned"),
+                2 => (format!("{} cannot both", marks(&chosen)), "both had returned"),
+                n if n > NAMED => (format!("The {n} shown cannot all"), "all of them had returned"),
+                _ => (format!("{} cannot all", marks(&chosen)), "all of them had returned"),
+            };
+            let base = bounds.base();
+            let told =
+                format!("{all} have {done}: {base}, and {only} can have {undone} before {when}");
+            tales.push(Tale::new(told).with(chosen).with(others));
+            break;
+        }
+    }
+}
+
+/// Two that added to a total that never goes down, and found the same.
+fn same_total(scene: &Scene, tales: &mut Vec<Tale>) {
+    if (0..scene.cast.len()).any(|place| change(scene, place) < 0) {
+        return;
+    }
+    let told: Vec<(usize, i64)> = (0..scene.cast.len())
+        .filter(|&place| scene.cast[place].is_certain() && change(scene, place) > 0)
+        .filter_map(|place| match amount(scene, place) {
+            Amount::Exactly(n) => Some((place, n)),
+            _ => None,
+        })
+        .collect();
+    for (n, &(a, first)) in told.iter().enumerate() {
+        for &(b, second) in &told[n + 1..] {
+            if first == second && tales.len() < 32 {
+                tales.push(Tale::new(format!(
+                    "{} and {} exclude each other: both added to a total of {first}, and nothing ever subtracts from it",
+                    mark(a),
+                    mark(b)
+                )));
+            }
+        }
+    }
+}
+
+/// A lock that was taken too often to have been free, or released too often: told by how often that was.
+fn lock_counts(these: &[usize], others: usize, up: bool) -> Option<Tale> {
+    let &last = these.last()?;
+    let n = these.len();
+    if up {
+        let before = these[..n - 1].last()?;
+        return Some(Tale::new(format!(
+            "{} got the lock while it was held: when it returned, the lock had been taken {n} times, the time before by {}, and only {others} releases had been called",
+            mark(last),
+            mark(*before)
+        )));
+    }
+    Some(Tale::new(format!(
+        "{} released the lock while it was free: when it returned, the lock had been released {n} times, and only {others} acquires had been called",
+        mark(last)
+    )))
+}
+
+struct Bounds<'a> {
+    scene: &'a Scene,
+    r: usize,
+    from: From,
+    base: i128,
+    /// Before whose call that is.
+    whom: &'static str,
+    /// Certainly in between, or perhaps.
+    must: Vec<usize>,
+    may: Vec<usize>,
+}
+
+impl<'a> Bounds<'a> {
+    fn new(scene: &'a Scene, r: usize, from: From, base: i128) -> Bounds<'a> {
+        let cast = &scene.cast;
+        let (mut must, mut may) = (Vec::new(), Vec::new());
+        for (place, actor) in cast.iter().enumerate() {
+            if place == r || change(scene, place) == 0 || actor.call > cast[r].returned {
+                continue;
+            }
+            let (after, perhaps_after) = match from {
+                From::Start => (true, true),
+                From::After(a) if a == place => continue,
+                From::After(a) => (cast[a].precedes(actor), !actor.precedes(&cast[a])),
+            };
+            if after && actor.precedes(&cast[r]) {
+                must.push(place);
+            }
+            if perhaps_after {
+                may.push(place);
+            }
+        }
+        Bounds { scene, r, from, base, whom: "it was", must, may }
+    }
+
+    fn sum(&self, places: &[usize]) -> i128 {
+        places.iter().map(|&p| change(self.scene, p)).sum()
+    }
+
+    fn some(&self, places: &[usize], up: bool) -> Vec<usize> {
+        let fits = |&p: &usize| (change(self.scene, p) > 0) == up;
+        places.iter().copied().filter(fits).collect()
+    }
+
+    /// The largest changes that are enough to reach a bound, starting from `now`.
+    fn enough(
+        &self,
+        mut all: Vec<usize>,
+        mut now: i128,
+        done: impl Fn(i128) -> bool,
+    ) -> Option<Vec<usize>> {
+        all.sort_by_key(|&p| (std::cmp::Reverse(change(self.scene, p).abs()), p));
+        let mut chosen = Vec::new();
+        for place in all {
+            if done(now) {
+                break;
+            }
+            now += change(self.scene, place);
+            chosen.push(place);
+        }
+        chosen.sort_unstable();
+        done(now).then_some(chosen)
+    }
+
+    /// It needs at least `low`, and there is less.
+    fn too_much(&self, low: i128) -> Option<Tale> {
+        let (added, taken) = words(self.scene.family);
+        let ups = self.some(&self.may, true);
+        let most = self.base + self.sum(&ups);
+        let downs = self.enough(self.some(&self.must, false), most, |now| now < low)?;
+        let most = most + self.sum(&downs);
+        // Less than nothing is wrong whatever this one needs.
+        if most < 0 && self.scene.family != Family::Counter {
+            return None;
+        }
+        let mut text =
+            format!("{} cannot be: {}: {}", mark(self.r), self.bound(most, true), self.base());
+        text += &match ups.len() {
+            0 => format!(", and nothing can have {added}{}", self.between()),
+            n if n > NAMED => {
+                format!(", and only the {n} others shown can have {added}{}", self.between())
+            }
+            _ => format!(", and only {} can have {added}{}", marks(&ups), self.between()),
+        };
+        text += &match downs.len() {
+            0 => String::new(),
+            n if n > NAMED => {
+                format!(", and {n} of the others shown had certainly {taken} by then")
+            }
+            _ => format!(", and {} had certainly {taken} by then", marks(&downs)),
+        };
+        Some(Tale::new(text).with(ups).with(downs))
+    }
+
+    /// It needs at most `high`, and there is more.
+    fn too_little(&self, high: i128) -> Option<Tale> {
+        let (added, taken) = words(self.scene.family);
+        let downs = self.some(&self.may, false);
+        let least = self.base + self.sum(&downs);
+        let ups = self.enough(self.some(&self.must, true), least, |now| now > high)?;
+        let least = least + self.sum(&ups);
+        if least > 1 && self.scene.family == Family::Mutex {
+            return None;
+        }
+        let mut text =
+            format!("{} cannot be: {}: {}", mark(self.r), self.bound(least, false), self.base());
+        text += &match ups.len() {
+            0 => String::new(),
+            n if n > NAMED => {
+                format!(", and {n} of the others shown had certainly {added} by then")
+            }
+            _ => format!(", and {} had certainly {added} by then", marks(&ups)),
+        };
+        text += &match downs.len() {
+            0 => format!(", and nothing can have {taken}{}", self.between()),
+            n if n > NAMED => {
+                format!(", and only the {n} others shown can have {taken}{}", self.between())
+            }
+            _ => format!(", and only {} can have {taken}{}", marks(&downs), self.between()),
+        };
+        Some(Tale::new(text).with(ups).with(downs))
+    }
+
+    fn between(&self) -> &'static str {
+        match self.from {
+            From::Start => " before it returned",
+            From::After(_) => " in between",
+        }
+    }
+
+    /// What can be at most, or at least.
+    fn bound(&self, n: i128, most: bool) -> String {
+        let at = if most { "at most" } else { "at least" };
+        match self.scene.family {
+            Family::Semaphore if most && n == 0 => "no permit is free then".into(),
+            Family::Snzi if most && n == 0 => "nobody is present then".into(),
+            Family::Multiset if most && n == 0 => "the value is not there then".into(),
+            Family::Semaphore => {
+                let permits = if n == 1 { "permit is" } else { "permits are" };
+                format!("{at} {n} {permits} free then")
+            }
+            Family::Snzi => format!("{at} {n} {} present then", if n == 1 { "is" } else { "are" }),
+            Family::Multiset => format!(
+                "the value is there {at} {n} {} then",
+                if n == 1 { "time" } else { "times" }
+            ),
+            Family::Mutex if n > 0 => "the lock is held then".into(),
+            Family::Mutex => "the lock is free then".into(),
+            _ => format!("the total is {at} {n} then"),
+        }
+    }
+
+    /// Where counting starts.
+    fn base(&self) -> String {
+        let n = self.base;
+        match (self.from, self.scene.family) {
+            (From::Start, Family::Semaphore) => {
+                format!("{n} {} free at first", if n == 1 { "permit is" } else { "permits are" })
+            }
+            (From::Start, Family::Snzi) => {
+                format!("{n} {} present at first", if n == 1 { "is" } else { "are" })
+            }
+            (From::Start, Family::Multiset) => "it is not there at first".into(),
+            (From::Start, Family::Mutex) => {
+                format!("it is {} at first", if n == 0 { "free" } else { "held" })
+            }
+            (From::Start, _) => format!("it is {n} at first"),
+            (From::After(a), family) => {
+                let a = mark(a);
+                let left = match family {
+                    Family::Semaphore => {
+                        format!("{n} {} free", if n == 1 { "permit was" } else { "permits were" })
+                    }
+                    Family::Snzi => format!("{n} {} present", if n == 1 { "was" } else { "were" }),
+                    Family::Multiset => {
+                        format!("it was there {n} {}", if n == 1 { "time" } else { "times" })
+                    }
+                    Family::Mutex => format!("it was {}", if n == 0 { "free" } else { "held" }),
+                    _ => format!("it was {n}"),
+                };
+                format!("{left} after {a}, which had returned before {} called", self.whom)
+            }
+        }
+    }
+}

@@ -1,0 +1,366 @@
+//! Lists and texts that grow: logs, and keys of a store to which texts are appended.
+//!
+//! A log only grows, so of two lists that were read one is a beginning of the other, and what was appended before a read is
+//! in it. A text that may be replaced as a whole grows as long as nothing can have replaced it in between.
+
+use std::collections::HashMap;
+use std::collections::HashSet;
+
+use super::{Scene, Tale, mark, marks, short};
+use crate::spec::vocabulary::Act;
+use crate::value::Value;
+
+/// Characters or entries that are looked at.
+const WORK: usize = 1 << 22;
+/// Tales that are enough.
+const ENOUGH: usize = 64;
+
+fn lists(scene: &Scene) -> Vec<(usize, &[Value])> {
+    let mut lists = Vec::new();
+    for (place, actor) in scene.cast.iter().enumerate() {
+        if let (Act::List(shown), true) = (&actor.act, actor.is_certain()) {
+            lists.push((place, shown.as_slice()));
+        }
+    }
+    lists
+}
+
+/// Logs.
+pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
+    let Some(initial) = scene.initial.as_deref() else { return Vec::new() };
+    let cast = &scene.cast;
+    let reads = lists(scene);
+    let appends: Vec<(usize, &Value, Option<i64>)> = cast
+        .iter()
+        .enumerate()
+        .filter_map(|(place, actor)| match &actor.act {
+            Act::Append(value, index) => Some((place, value, *index)),
+            _ => None,
+        })
+        .collect();
+    let mut tales = Vec::new();
+    let mut work = 0;
+    for &(r, shown) in &reads {
+        work += shown.len() + appends.len();
+        if work > WORK || tales.len() > ENOUGH {
+            return tales;
+        }
+        wrong_read(scene, initial, r, shown, &appends, &mut tales);
+    }
+    for (n, &(a, first)) in reads.iter().enumerate() {
+        for &(b, second) in &reads[n + 1..] {
+            let length = first.len().min(second.len());
+            work += length + 1;
+            if work > WORK || tales.len() > ENOUGH {
+                return tales;
+            }
+            let (x, y) = (mark(a), mark(b));
+            if first[..length] != second[..length] {
+                tales.push(Tale::new(format!(
+                    "{x} and {y} exclude each other: a log only grows, but neither list is a beginning of the other"
+                )));
+            } else {
+                for (earlier, later, shrinks) in
+                    [(a, b, second.len() < first.len()), (b, a, first.len() < second.len())]
+                {
+                    if shrinks && cast[earlier].precedes(&cast[later]) {
+                        tales.push(Tale::new(format!(
+                            "{} must show at least what {} shows, which had returned before it was called: a log only grows",
+                            mark(later),
+                            mark(earlier)
+                        )));
+                    }
+                }
+            }
+        }
+    }
+    for (n, &(a, _, first)) in appends.iter().enumerate() {
+        let Some(first) = first.filter(|_| cast[a].is_certain()) else { continue };
+        wrong_index(scene, initial, a, first, &appends, &mut tales);
+        for &(b, _, second) in &appends[n + 1..] {
+            work += 1;
+            if work > WORK || tales.len() > ENOUGH {
+                return tales;
+            }
+            let Some(second) = second.filter(|_| cast[b].is_certain()) else { continue };
+            if first == second {
+                tales.push(Tale::new(format!(
+                    "{} and {} exclude each other: no two values have the same index",
+                    mark(a),
+                    mark(b)
+                )));
+            } else if cast[a].precedes(&cast[b]) && second < first {
+                tales.push(Tale::new(format!(
+                    "{} must have a larger index than {}, which had returned before it was called",
+                    mark(b),
+                    mark(a)
+                )));
+            }
+        }
+    }
+    tales
+}
+
+/// A list that shows what was not appended, or not what was.
+fn wrong_read(
+    scene: &Scene,
+    initial: &[Value],
+    r: usize,
+    shown: &[Value],
+    appends: &[(usize, &Value, Option<i64>)],
+    tales: &mut Vec<Tale>,
+) {
+    let cast = &scene.cast;
+    let mut counts: HashMap<&Value, i64> = HashMap::new();
+    for value in shown {
+        *counts.entry(value).or_default() += 1;
+    }
+    for value in initial {
+        *counts.entry(value).or_default() -= 1;
+    }
+    if !shown.starts_with(initial) {
+        let text = format!(
+            "{} cannot be: the log begins with {}",
+            mark(r),
+            short(&Value::list(initial.iter().cloned()))
+        );
+        tales.push(Tale::new(text));
+    }
+    let mut may = counts.clone();
+    let mut must = counts;
+    let mut certain: HashMap<&Value, Vec<usize>> = HashMap::new();
+    for &(a, value, _) in appends {
+        if cast[a].call < cast[r].returned {
+            *may.entry(value).or_default() -= 1;
+        }
+        if cast[a].precedes(&cast[r]) {
+            *must.entry(value).or_default() -= 1;
+            certain.entry(value).or_default().push(a);
+        }
+    }
+    for value in unique(shown) {
+        if may[value] > 0 && scene.complete {
+            let of_it: Vec<usize> = appends.iter().filter(|a| a.1 == value).map(|a| a.0).collect();
+            let late: Vec<usize> =
+                of_it.iter().copied().filter(|&a| cast[a].call > cast[r].returned).collect();
+            let often = shown.iter().filter(|v| *v == value).count();
+            let first = initial.iter().filter(|v| *v == value).count();
+            let value = short(value);
+            let text = match (of_it.as_slice(), late.as_slice()) {
+                ([], _) if first == 0 => {
+                    format!("{} cannot show {value}: {value} was never appended", mark(r))
+                }
+                (all, late) if all.len() == late.len() && first == 0 => {
+                    let verb = super::was(all.len());
+                    format!(
+                        "{} cannot show {value}: {}, which alone appended {value}, {verb} called only after it had returned",
+                        mark(r),
+                        marks(all)
+                    )
+                }
+                _ => format!(
+                    "{} cannot show {value} {}: only {} can it have been appended by then",
+                    mark(r),
+                    super::times(often),
+                    super::times((of_it.len() - late.len()) + first)
+                ),
+            };
+            tales.push(Tale::new(text).with(of_it));
+        }
+    }
+    let mut lost: Vec<(&Value, &Vec<usize>)> =
+        certain.iter().filter(|(value, _)| must[*value] < 0).map(|(v, a)| (*v, a)).collect();
+    lost.sort_by_key(|(_, a)| a[0]);
+    for (value, by) in lost {
+        let often = shown.iter().filter(|v| *v == value).count();
+        let is_initial = initial.contains(value);
+        let value = short(value);
+        let text = match (often, by.as_slice()) {
+            (0, [one, ..]) => Tale::new(format!(
+                "{} must show {value}: {} had returned before it was called",
+                mark(r),
+                mark(*one)
+            )),
+            _ if is_initial => continue,
+            _ => Tale::new(format!(
+                "{} must show {value} {}: {} had returned before it was called",
+                mark(r),
+                super::times(by.len()),
+                marks(by)
+            )),
+        };
+        tales.push(text);
+    }
+    // Values that were appended one after the other stand one after the other.
+    let places: HashMap<&Value, usize> = shown.iter().enumerate().map(|(n, v)| (v, n)).collect();
+    let once = |value: &Value| {
+        appends.iter().filter(|a| a.1 == value).count() == 1 && !initial.contains(value)
+    };
+    if shown.len() > 256 {
+        return;
+    }
+    for &(a, x, _) in appends.iter().filter(|a| cast[a.0].is_certain()) {
+        for &(b, y, _) in appends.iter().filter(|b| cast[a].precedes(&cast[b.0])) {
+            let Some(&at) = places.get(y) else { continue };
+            let ordered = places.get(x).is_some_and(|&before| before < at);
+            if !ordered && x != y && once(x) && once(y) && tales.len() < ENOUGH {
+                tales.push(Tale::new(format!(
+                    "{} cannot show {} without {} before it: {} had returned before {} was called",
+                    mark(r),
+                    short(y),
+                    short(x),
+                    mark(a),
+                    mark(b)
+                )));
+            }
+        }
+    }
+}
+
+fn unique(values: &[Value]) -> Vec<&Value> {
+    let mut seen = HashSet::new();
+    values.iter().filter(|value| seen.insert(*value)).collect()
+}
+
+/// An index that is larger or smaller than it can be.
+fn wrong_index(
+    scene: &Scene,
+    initial: &[Value],
+    a: usize,
+    index: i64,
+    appends: &[(usize, &Value, Option<i64>)],
+    tales: &mut Vec<Tale>,
+) {
+    let cast = &scene.cast;
+    let others = || appends.iter().map(|b| b.0).filter(|&b| b != a);
+    let before: Vec<usize> = others().filter(|&b| cast[b].precedes(&cast[a])).collect();
+    let perhaps: Vec<usize> = others().filter(|&b| cast[b].call < cast[a].returned).collect();
+    let least = (initial.len() + before.len()) as i64;
+    let most = (initial.len() + perhaps.len()) as i64;
+    let holds = match initial.len() {
+        0 => "the log is empty at first".into(),
+        n => format!("the log holds {n} at first"),
+    };
+    if index < least {
+        let needed = (index + 1 - initial.len() as i64).max(0) as usize;
+        let before = before[..needed.min(before.len())].to_vec();
+        let text = match before.as_slice() {
+            [] => format!("{} must have an index of at least {}: {holds}", mark(a), initial.len()),
+            some => format!(
+                "{} must have an index of at least {}: {holds}, and {} had returned before it was called",
+                mark(a),
+                initial.len() + some.len(),
+                marks(some)
+            ),
+        };
+        tales.push(Tale::new(text));
+    }
+    if index > most {
+        let text = match perhaps.as_slice() {
+            [] => format!(
+                "{} must have an index of at most {most}: {holds}, and nothing else was appended before it returned",
+                mark(a)
+            ),
+            some => format!(
+                "{} must have an index of at most {most}: {holds}, and only {} can have come before it",
+                mark(a),
+                marks(some)
+            ),
+        };
+        tales.push(Tale::new(text));
+    }
+}
+
+/// Texts of one key.
+pub(super) fn texts(scene: &Scene) -> Vec<Tale> {
+    let cast = &scene.cast;
+    let mut gets: Vec<(usize, &str)> = Vec::new();
+    let mut puts: Vec<usize> = Vec::new();
+    let mut texts: Vec<(usize, &str, bool)> = Vec::new();
+    for (place, actor) in cast.iter().enumerate() {
+        match &actor.act {
+            Act::Text(text) if actor.is_certain() => gets.push((place, text)),
+            Act::PutText(text) => {
+                puts.push(place);
+                texts.push((place, text, true));
+            }
+            Act::AppendText(text) => texts.push((place, text, false)),
+            _ => {}
+        }
+    }
+    // Whether the text may be replaced after the one and before the other.
+    let replaced = |from: usize, to: usize| {
+        let may = |&p: &usize| {
+            p != from && !cast[p].precedes(&cast[from]) && cast[p].call < cast[to].returned
+        };
+        puts.iter().any(may)
+    };
+    let mut tales = Vec::new();
+    let mut work = 0;
+    for &(g, text) in &gets {
+        for &(a, piece, is_put) in &texts {
+            work += 1;
+            if !cast[a].precedes(&cast[g]) || replaced(a, g) {
+                continue;
+            }
+            work += text.len();
+            if work > WORK || tales.len() > ENOUGH {
+                return tales;
+            }
+            let fits = if is_put { text.starts_with(piece) } else { text.contains(piece) };
+            if !fits {
+                let how = if is_put { "begin with" } else { "contain" };
+                tales.push(Tale::new(format!(
+                    "{} must {how} {}: {} had returned before it was called, and nothing can have replaced the text after that",
+                    mark(g),
+                    short(&Value::text(piece)),
+                    mark(a)
+                )));
+            }
+        }
+        for &(h, before) in &gets {
+            work += 1;
+            if work > WORK || tales.len() > ENOUGH {
+                return tales;
+            }
+            if cast[h].precedes(&cast[g]) && !text.starts_with(before) && !replaced(h, g) {
+                work += text.len();
+                tales.push(Tale::new(format!(
+                    "{} must begin with the text that {} found, which had returned before it was called: nothing can have replaced the text in between",
+                    mark(g),
+                    mark(h)
+                )));
+            }
+        }
+        work += text.len() * texts.len();
+        if work > WORK {
+            return tales;
+        }
+        let in_time = texts.iter().filter(|t| cast[t.0].call < cast[g].returned).map(|t| t.1);
+        if scene.complete && !is_made_of(text, in_time) {
+            tales.push(Tale::new(format!(
+                "{} cannot be: its text is not made of texts that were put or appended before it returned",
+                mark(g)
+            )));
+        }
+    }
+    tales
+}
+
+/// True where the text is a sequence of some of these, each as often as it likes.
+fn is_made_of<'a>(text: &str, pieces: impl Iterator<Item = &'a str>) -> bool {
+    let pieces: HashSet<&str> = pieces.filter(|piece| !piece.is_empty()).collect();
+    let mut reached = vec![false; text.len() + 1];
+    reached[0] = true;
+    for at in 0..text.len() {
+        if !reached[at] {
+            continue;
+        }
+        for piece in &pieces {
+            if text.as_bytes()[at..].starts_with(piece.as_bytes()) {
+                reached[at + piece.len()] = true;
+            }
+        }
+    }
+    reached[text.len()]
+}

@@ -1,0 +1,460 @@
+//! What an operation does, in the words in which a report explains a violation.
+//!
+//! A [`Vocabulary`] is to explanations what [`Canonical`] is to monitors: it says what family an object belongs to and what
+//! each operation does. It decides nothing. What is told with its help is checked: the operations that a sentence names
+//! are a violation of the specification in themselves, or the general sentence is told instead.
+
+use std::sync::Arc;
+
+use super::counter::CounterOp;
+use super::deque::DequeOp;
+use super::kv::KvOp;
+use super::lock::{MutexOp, SemaphoreOp};
+use super::log::LogOp;
+use super::map::MapOp;
+use super::priority_queue::PriorityQueueOp;
+use super::queue::QueueOp;
+use super::register::RegisterOp;
+use super::rmw::RmwOp;
+use super::set::{MultisetOp, SetOp};
+use super::snapshot::SnapshotOp;
+use super::snzi::SnziOp;
+use super::stack::StackOp;
+use super::{Action, Canonical, ContainerOp, Kind};
+use crate::value::Value;
+
+/// What kind of object it is, for the words of a sentence and the rules behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// First in, first out; `nearest` of the oldest values may leave.
+    Queue {
+        /// How many of the oldest values may leave.
+        nearest: usize,
+    },
+    /// A queue that may tell each value so many times.
+    StutteringQueue(u32),
+    /// Last in, first out.
+    Stack,
+    /// Two ends.
+    Deque,
+    /// The largest first, or the smallest.
+    PriorityQueue {
+        /// The smallest first.
+        smallest: bool,
+    },
+    /// A container of which only this is known: nothing comes out that was not put in, and 'empty' is told only where it is.
+    Container,
+    /// One value.
+    Register,
+    /// One value for each key.
+    Map,
+    /// One text for each key, to replace or to lengthen.
+    Kv,
+    /// Each value is there or not.
+    Set,
+    /// Held or free.
+    Mutex,
+    /// Segments to update one by one and to scan at once.
+    Snapshot,
+    /// A number to add to.
+    Counter,
+    /// Permits.
+    Semaphore,
+    /// How many are present.
+    Snzi,
+    /// How many times one value is there.
+    Multiset,
+    /// A list that only grows.
+    Log,
+}
+
+/// An end of a container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Where a queue gives out.
+    Front,
+    /// Where a queue takes in.
+    Back,
+}
+
+/// What the state must be for an operation to be legal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// Anything.
+    Any,
+    /// This value.
+    Is(Value),
+    /// Any other value.
+    Not(Value),
+}
+
+/// How large a number must be before the operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// Anything.
+    Any,
+    /// At least one.
+    Some,
+    /// Exactly so much.
+    Exactly(i64),
+}
+
+/// What an operation does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// Puts a value into a container, at this end.
+    Insert(End, Value),
+    /// Finds a container full.
+    Refused,
+    /// Takes this value out of a container.
+    Remove(End, Value),
+    /// Takes out a value, if there is one; which is not known.
+    Take,
+    /// Sees this value at an end of a container.
+    Peek(End, Value),
+    /// Finds a container empty.
+    Empty,
+    /// Needs a cell to hold something, and leaves a value there if it is told.
+    Cell(Value, Needs, Option<Value>),
+    /// Shows all values of a set.
+    Contents(Arc<Vec<Value>>),
+    /// Shows the first segments of a snapshot.
+    Scan(Arc<Vec<Value>>),
+    /// Needs a number to be so large, and adds to it.
+    Level(Amount, i64),
+    /// Adds a value to the end of a list; tells its index where that is known.
+    Append(Value, Option<i64>),
+    /// Shows a list.
+    List(Arc<Vec<Value>>),
+    /// Shows a text.
+    Text(Arc<String>),
+    /// Replaces a text.
+    PutText(Arc<String>),
+    /// Lengthens a text.
+    AppendText(Arc<String>),
+    /// Changes nothing and tells nothing.
+    Nothing,
+}
+
+type Says<Op, Ret> = dyn Fn(&Op, Option<&Ret>) -> Option<Act> + Send + Sync;
+
+/// How violations of a specification are told.
+pub struct Vocabulary<Op, Ret> {
+    pub(crate) family: Family,
+    /// What it holds at first; `None` where that is not known.
+    pub(crate) initial: Option<Vec<Value>>,
+    pub(crate) capacity: Option<usize>,
+    is_claimed: bool,
+    act: Box<Says<Op, Ret>>,
+}
+
+impl<Op: 'static, Ret: 'static> Vocabulary<Op, Ret> {
+    /// The words of an object of this family that holds these values at first. `act` says what an operation with this
+    /// result (`None`: not known) does; `None` where there is no word for it.
+    pub fn new(
+        family: Family,
+        initial: impl IntoIterator<Item = Value>,
+        act: impl Fn(&Op, Option<&Ret>) -> Option<Act> + Send + Sync + 'static,
+    ) -> Self {
+        let initial = Some(initial.into_iter().collect());
+        Vocabulary { family, initial, capacity: None, is_claimed: false, act: Box::new(act) }
+    }
+
+    /// The same for a container with room for so many values.
+    pub fn with_capacity(self, capacity: Option<usize>) -> Self {
+        Vocabulary { capacity, ..self }
+    }
+
+    /// The same for an object of which it is not known what it holds at first.
+    pub fn with_unknown_initial(self) -> Self {
+        Vocabulary { initial: None, ..self }
+    }
+
+    /// The words of a specification that claims to be of a kind.
+    pub(crate) fn of(canonical: Canonical<Op, Ret>) -> Self {
+        let family = match canonical.kind {
+            Kind::Register => Family::Register,
+            Kind::Queue => Family::Queue { nearest: 1 },
+            Kind::Stack => Family::Stack,
+            Kind::PriorityQueue => Family::PriorityQueue { smallest: false },
+            Kind::MinPriorityQueue => Family::PriorityQueue { smallest: true },
+            Kind::Set => Family::Set,
+            Kind::Mutex => Family::Mutex,
+            Kind::Snapshot => Family::Snapshot,
+        };
+        let mut initial = canonical.initial;
+        if matches!(family, Family::Register) && initial.is_empty() {
+            initial.push(Value::Nil);
+        }
+        let action = canonical.action;
+        let act = Box::new(move |op: &Op, ret: Option<&Ret>| Some(plain(action(op, ret)?)));
+        Vocabulary { family, initial: Some(initial), capacity: None, is_claimed: true, act }
+    }
+
+    /// True where the words rest on the specification's claim to be of a [kind](crate::spec::Kind), which has to be tested.
+    pub fn is_claimed(&self) -> bool {
+        self.is_claimed
+    }
+
+    /// What an operation with this result does; `None` where there is no word for it.
+    pub(crate) fn act(&self, op: &Op, ret: Option<&Ret>) -> Option<Act> {
+        (self.act)(op, ret)
+    }
+
+    /// The same for operations of another type: `read` says what an operation and its result are in this one's.
+    pub fn translated<O: 'static, R: 'static>(
+        self,
+        read: impl Fn(&O, Option<&R>) -> Option<(Op, Option<Ret>)> + Send + Sync + 'static,
+    ) -> Vocabulary<O, R> {
+        let Vocabulary { family, initial, capacity, is_claimed, act } = self;
+        let act = Box::new(move |op: &O, ret: Option<&R>| {
+            let (op, ret) = read(op, ret)?;
+            act(&op, ret.as_ref())
+        });
+        Vocabulary { family, initial, capacity, is_claimed, act }
+    }
+}
+
+fn plain(action: Action) -> Act {
+    let truth = Value::Bool;
+    match action {
+        Action::Insert(v) => Act::Insert(End::Back, v),
+        Action::Remove(v) => Act::Remove(End::Front, v),
+        Action::RemoveUnknown => Act::Take,
+        Action::FoundEmpty => Act::Empty,
+        Action::Read(v) => Act::Cell(Value::Nil, Needs::Is(v), None),
+        Action::Write(v) => Act::Cell(Value::Nil, Needs::Any, Some(v)),
+        Action::Add(k) => Act::Cell(k, Needs::Is(truth(false)), Some(truth(true))),
+        Action::Delete(k) => Act::Cell(k, Needs::Is(truth(true)), Some(truth(false))),
+        Action::Present(k) => Act::Cell(k, Needs::Is(truth(true)), None),
+        Action::Absent(k) => Act::Cell(k, Needs::Is(truth(false)), None),
+        Action::Acquire => Act::Cell(Value::Nil, Needs::Is(truth(false)), Some(truth(true))),
+        Action::Release => Act::Cell(Value::Nil, Needs::Is(truth(true)), Some(truth(false))),
+        Action::FoundHeld => Act::Cell(Value::Nil, Needs::Is(truth(true)), None),
+        Action::FoundFree => Act::Cell(Value::Nil, Needs::Is(truth(false)), None),
+        Action::Update(segment, v) => {
+            Act::Cell(Value::Int(i64::from(segment)), Needs::Any, Some(v))
+        }
+        Action::Scan(Value::List(shown)) => Act::Scan(shown),
+        Action::Scan(_) => Act::Nothing,
+    }
+}
+
+fn removal(end: End, ret: Option<&Value>) -> Act {
+    match ret {
+        None => Act::Take,
+        Some(Value::Nil) => Act::Empty,
+        Some(value) => Act::Remove(end, value.clone()),
+    }
+}
+
+fn peek(end: End, ret: Option<&Value>) -> Act {
+    match ret {
+        None => Act::Nothing,
+        Some(Value::Nil) => Act::Empty,
+        Some(value) => Act::Peek(end, value.clone()),
+    }
+}
+
+fn insertion(end: End, value: &Value, ret: Option<&Value>) -> Option<Act> {
+    match ret {
+        _ if value.is_nil() => None,
+        Some(Value::Bool(false)) => Some(Act::Refused),
+        _ => Some(Act::Insert(end, value.clone())),
+    }
+}
+
+pub(super) fn queue(op: &QueueOp, ret: Option<&Value>) -> Option<Act> {
+    match op {
+        QueueOp::Enq(value) => insertion(End::Back, value, ret),
+        QueueOp::Deq => Some(removal(End::Front, ret)),
+        QueueOp::Peek => Some(peek(End::Front, ret)),
+    }
+}
+
+pub(super) fn stack(op: &StackOp, ret: Option<&Value>) -> Option<Act> {
+    match op {
+        StackOp::Push(value) => insertion(End::Front, value, ret),
+        StackOp::Pop => Some(removal(End::Front, ret)),
+        StackOp::Peek => Some(peek(End::Front, ret)),
+    }
+}
+
+pub(super) fn priority_queue(op: &PriorityQueueOp, ret: Option<&Value>) -> Option<Act> {
+    match op {
+        PriorityQueueOp::Insert(value) => insertion(End::Back, value, ret),
+        PriorityQueueOp::Poll => Some(removal(End::Front, ret)),
+        PriorityQueueOp::Peek => Some(peek(End::Front, ret)),
+    }
+}
+
+pub(super) fn deque(op: &DequeOp, ret: Option<&Value>) -> Option<Act> {
+    match op {
+        DequeOp::PushFront(value) => insertion(End::Front, value, ret),
+        DequeOp::PushBack(value) => insertion(End::Back, value, ret),
+        DequeOp::PopFront => Some(removal(End::Front, ret)),
+        DequeOp::PopBack => Some(removal(End::Back, ret)),
+        DequeOp::PeekFront => Some(peek(End::Front, ret)),
+        DequeOp::PeekBack => Some(peek(End::Back, ret)),
+    }
+}
+
+pub(super) fn relaxed(op: &ContainerOp, ret: Option<&Value>) -> Option<Act> {
+    match op {
+        ContainerOp::Add(value) => insertion(End::Back, value, ret),
+        ContainerOp::Remove => Some(removal(End::Front, ret)),
+    }
+}
+
+fn cell(needs: Needs, leaves: Option<&Value>) -> Option<Act> {
+    Some(Act::Cell(Value::Nil, needs, leaves.cloned()))
+}
+
+fn shows(ret: Option<&Value>) -> Needs {
+    ret.map_or(Needs::Any, |value| Needs::Is(value.clone()))
+}
+
+pub(super) fn register(op: &RegisterOp, ret: Option<&Value>) -> Option<Act> {
+    match (op, ret) {
+        (RegisterOp::Read, ret) => cell(shows(ret), None),
+        (RegisterOp::Write(value), _) => cell(Needs::Any, Some(value)),
+        (RegisterOp::Cas(old, new), Some(Value::Bool(true))) => {
+            cell(Needs::Is(old.clone()), Some(new))
+        }
+        (RegisterOp::Cas(old, _), Some(Value::Bool(false))) => cell(Needs::Not(old.clone()), None),
+        (RegisterOp::Cas(_, new), None) => cell(Needs::Any, Some(new)),
+        (RegisterOp::Cas(..), Some(_)) => None,
+    }
+}
+
+pub(super) fn rmw(op: &RmwOp, ret: Option<&Value>) -> Option<Act> {
+    match op {
+        RmwOp::Rmw(old, new) => cell(Needs::Is(old.clone()), Some(new)),
+        RmwOp::Read => cell(shows(ret), None),
+        RmwOp::Write(value) => cell(Needs::Any, Some(value)),
+    }
+}
+
+pub(super) fn map(op: &MapOp, ret: Option<&Value>) -> Option<Act> {
+    let nil = &Value::Nil;
+    let (key, needs, leaves) = match (op, ret) {
+        (MapOp::Put(_, Value::Nil) | MapOp::Swap(_, Value::Nil), _) => return None,
+        (MapOp::Put(key, value), _) => (key, Needs::Any, Some(value)),
+        (MapOp::Get(key), ret) => (key, shows(ret), None),
+        (MapOp::Swap(key, value), ret) => (key, shows(ret), Some(value)),
+        (MapOp::Remove(key), Some(Value::Bool(true))) => (key, Needs::Not(Value::Nil), Some(nil)),
+        (MapOp::Remove(key) | MapOp::Contains(key), Some(Value::Bool(false))) => {
+            (key, Needs::Is(Value::Nil), None)
+        }
+        (MapOp::Remove(key), _) => (key, Needs::Any, Some(nil)),
+        (MapOp::Contains(key), Some(Value::Bool(true))) => (key, Needs::Not(Value::Nil), None),
+        (MapOp::Contains(_), _) => return Some(Act::Nothing),
+    };
+    Some(Act::Cell(key.clone(), needs, leaves.cloned()))
+}
+
+pub(super) fn kv(op: &KvOp, ret: Option<&Value>) -> Option<Act> {
+    Some(match (op, ret) {
+        (KvOp::Get(_), Some(Value::Text(text))) => Act::Text(text.clone()),
+        (KvOp::Get(_), _) => Act::Nothing,
+        (KvOp::Put(_, text), _) => Act::PutText(text.clone()),
+        (KvOp::Append(_, text), _) => Act::AppendText(text.clone()),
+    })
+}
+
+pub(super) fn set(op: &SetOp, ret: Option<&Value>) -> Option<Act> {
+    let told = ret.and_then(Value::as_bool);
+    let is = |present: bool| Needs::Is(Value::Bool(present));
+    let (key, needs, leaves) = match (op, told) {
+        (SetOp::Add(key), Some(true)) => (key, is(false), Some(true)),
+        (SetOp::Add(key), Some(false)) => (key, is(true), None),
+        (SetOp::Add(key), None) => (key, Needs::Any, Some(true)),
+        (SetOp::Remove(key), Some(true)) => (key, is(true), Some(false)),
+        (SetOp::Remove(key), Some(false)) => (key, is(false), None),
+        (SetOp::Remove(key), None) => (key, Needs::Any, Some(false)),
+        (SetOp::Contains(key), Some(present)) => (key, is(present), None),
+        (SetOp::Contains(_), None) => return Some(Act::Nothing),
+        (SetOp::Read, _) => match ret {
+            Some(Value::List(shown)) => return Some(Act::Contents(shown.clone())),
+            _ => return Some(Act::Nothing),
+        },
+    };
+    Some(Act::Cell(key.clone(), needs, leaves.map(Value::Bool)))
+}
+
+pub(super) fn mutex(op: &MutexOp, ret: Option<&Value>) -> Option<Act> {
+    let is = |held: bool| Needs::Is(Value::Bool(held));
+    let (held, free) = (&Value::Bool(true), &Value::Bool(false));
+    match (op, ret) {
+        (MutexOp::Acquire, _) | (MutexOp::TryAcquire, None | Some(Value::Bool(true))) => {
+            cell(is(false), Some(held))
+        }
+        (MutexOp::Release, _) => cell(is(true), Some(free)),
+        (MutexOp::TryAcquire, Some(Value::Bool(false))) => cell(is(true), None),
+        (MutexOp::TryAcquire, _) => None,
+    }
+}
+
+pub(super) fn snapshot(op: &SnapshotOp, ret: Option<&Value>) -> Option<Act> {
+    Some(match (op, ret) {
+        (SnapshotOp::Update(segment, value), _) => {
+            Act::Cell(Value::Int(i64::from(*segment)), Needs::Any, Some(value.clone()))
+        }
+        (SnapshotOp::Scan, Some(Value::List(shown))) => Act::Scan(shown.clone()),
+        (SnapshotOp::Scan, _) => Act::Nothing,
+    })
+}
+
+pub(super) fn counter(op: &CounterOp, ret: Option<&Value>) -> Option<Act> {
+    let told = ret.and_then(Value::as_int);
+    Some(match (op, told) {
+        (CounterOp::Add(n) | CounterOp::FetchAdd(n), None) => Act::Level(Amount::Any, *n),
+        (CounterOp::Add(n), Some(after)) => Act::Level(Amount::Exactly(after.checked_sub(*n)?), *n),
+        (CounterOp::FetchAdd(n), Some(before)) => Act::Level(Amount::Exactly(before), *n),
+        (CounterOp::Read, Some(total)) => Act::Level(Amount::Exactly(total), 0),
+        (CounterOp::Read, None) => Act::Nothing,
+    })
+}
+
+pub(super) fn semaphore(op: &SemaphoreOp, ret: Option<&Value>) -> Option<Act> {
+    Some(match (op, ret) {
+        (SemaphoreOp::Release, None | Some(Value::Bool(true))) => Act::Level(Amount::Any, 1),
+        (SemaphoreOp::Acquire, Some(Value::Bool(false))) => Act::Level(Amount::Exactly(0), 0),
+        (SemaphoreOp::Acquire, None) => Act::Level(Amount::Any, -1),
+        (SemaphoreOp::Acquire, Some(Value::Bool(true))) => Act::Level(Amount::Some, -1),
+        _ => return None,
+    })
+}
+
+pub(super) fn snzi(op: &SnziOp, ret: Option<&Value>) -> Option<Act> {
+    Some(match (op, ret) {
+        (SnziOp::Arrive, _) => Act::Level(Amount::Any, 1),
+        (SnziOp::Depart, _) => Act::Level(Amount::Some, -1),
+        (SnziOp::Query, Some(Value::Bool(true))) => Act::Level(Amount::Some, 0),
+        (SnziOp::Query, Some(Value::Bool(false))) => Act::Level(Amount::Exactly(0), 0),
+        (SnziOp::Query, _) => Act::Nothing,
+    })
+}
+
+pub(super) fn multiset(op: &MultisetOp, ret: Option<&Value>) -> Option<Act> {
+    Some(match (op, ret) {
+        (MultisetOp::Add(_), _) => Act::Level(Amount::Any, 1),
+        (MultisetOp::Remove(_), None) => Act::Level(Amount::Any, -1),
+        (MultisetOp::Remove(_), Some(Value::Bool(true))) => Act::Level(Amount::Some, -1),
+        (MultisetOp::Remove(_) | MultisetOp::Contains(_), Some(Value::Bool(false))) => {
+            Act::Level(Amount::Exactly(0), 0)
+        }
+        (MultisetOp::Contains(_), Some(Value::Bool(true))) => Act::Level(Amount::Some, 0),
+        (MultisetOp::Count(_), Some(Value::Int(n))) => Act::Level(Amount::Exactly(*n), 0),
+        (MultisetOp::Contains(_) | MultisetOp::Count(_), _) => Act::Nothing,
+        (MultisetOp::Remove(_), Some(_)) => return None,
+    })
+}
+
+pub(super) fn log(op: &LogOp, ret: Option<&Value>) -> Option<Act> {
+    Some(match (op, ret) {
+        (LogOp::Append(value), ret) => Act::Append(value.clone(), ret.and_then(Value::as_int)),
+        (LogOp::Read, Some(Value::List(shown))) => Act::List(shown.clone()),
+        (LogOp::Read, _) => Act::Nothing,
+    })
+}

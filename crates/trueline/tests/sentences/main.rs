@@ -1,0 +1,134 @@
+//! Every claim of a sentence holds: on random violations of every specification the sentences are taken apart and each clause
+//! is held against the history, by code that shares nothing with what made them. A sentence that is not understood here
+//! fails. `TRUELINE_CASES` says how many histories of each specification.
+
+#[allow(dead_code, unreachable_pub)]
+#[path = "../oracle/mod.rs"]
+mod oracle;
+
+mod claims;
+mod scene;
+
+use trueline::rng::{self, Rng};
+use trueline::spec::Builtin;
+use trueline::verdict::Explanation;
+use trueline::{Check, History, Value, Verdict};
+
+use oracle::every_spec::{Visit, every_spec};
+use oracle::is_linearizable;
+use oracle::random::{Shape, random_history};
+use scene::Scene;
+
+#[derive(Default)]
+struct Truth {
+    /// Histories are too long for the oracle.
+    long: bool,
+    wrong: Vec<String>,
+    violations: u64,
+    /// Sentences that speak of times alone.
+    general: u64,
+}
+
+impl Visit for Truth {
+    fn visit<B: Builtin>(&mut self, name: &str, spec: B) {
+        for seed in rng::seeds(60) {
+            let mut random = Rng::new(seed);
+            let shape = match self.long {
+                false => Shape::up_to(9, &mut random),
+                true => Shape {
+                    operations: 20 + random.below(40),
+                    processes: 2 + random.below(4),
+                    wrong: 4,
+                    unknown: [0, 3][random.index(2)],
+                    values: [0, 3, 20][random.index(3)],
+                },
+            };
+            let raw = random_history(&spec, shape, &mut random);
+            let history = raw.decode(|m, args, result| spec.decode(m, args, result)).unwrap();
+            let Verdict::Violation(explanation) = Check::new(spec.clone()).run(&history).verdict
+            else {
+                continue;
+            };
+            self.violations += 1;
+            let told = |what: &str| {
+                let shown: Vec<String> = history
+                    .operations()
+                    .iter()
+                    .map(|o| {
+                        let shown = spec.show(&o.op, o.result.as_ref());
+                        format!("{}..{} {shown}", o.call, o.returned)
+                    })
+                    .collect();
+                let (sentence, all) = (&explanation.sentence, &explanation.operations);
+                format!(
+                    "{name}, seed {seed}: {what}\n  {sentence}\n  {all:?}\n  {}",
+                    shown.join("\n  ")
+                )
+            };
+            if let Err(what) = self.check(name, &spec, &history, &explanation) {
+                self.wrong.push(told(&what));
+            }
+        }
+    }
+}
+
+impl Truth {
+    fn check<B: Builtin>(
+        &mut self,
+        name: &str,
+        spec: &B,
+        history: &History<B::Op, Value>,
+        explanation: &Explanation,
+    ) -> Result<(), String> {
+        // What is shown is a violation in itself.
+        let without = |left_out: Option<u32>| {
+            let kept = explanation.operations.iter().copied().filter(|&i| Some(i) != left_out);
+            let kept: Vec<u32> = kept.collect();
+            is_linearizable(spec, &history.select(&kept).prefix(explanation.until))
+        };
+        let is_short = explanation.operations.len() <= 9;
+        if explanation.start.is_none() && is_short && without(None) {
+            return Err("the operations that are shown are no violation".into());
+        }
+        let scene = Scene::new(name, spec, history, explanation);
+        let kind = scene.claims(&explanation.sentence)?;
+        if kind == claims::General::No {
+            return Ok(());
+        }
+        self.general += 1;
+        // What times alone tell is minimal: an operation that only looks is in it only where it is needed.
+        for &i in explanation.operations.iter().filter(|_| is_short && explanation.start.is_none())
+        {
+            let o = &history.operations()[i as usize];
+            let result = o.result.as_ref().filter(|_| !o.is_pending());
+            if explanation.minimal && spec.observes(&o.op, result) && !without(Some(i)) {
+                return Err("an operation that only looks could be left out".into());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_all(long: bool) {
+    let mut truth = Truth { long, ..Truth::default() };
+    every_spec(&mut truth);
+    println!("{} violations, {} of them told by times alone", truth.violations, truth.general);
+    // One of each specification.
+    let mut some: Vec<&str> = truth.wrong.iter().map(String::as_str).collect();
+    some.dedup_by_key(|text| text.split(", seed").next());
+    assert!(truth.wrong.is_empty(), "{} are wrong:\n{}", truth.wrong.len(), some.join("\n\n"));
+    assert!(truth.violations > 100);
+    // Most are told in the words of their kind.
+    assert!(truth.general * 2 < truth.violations, "{} of {}", truth.general, truth.violations);
+}
+
+#[test]
+fn every_claim_of_a_sentence_is_true() {
+    check_all(false);
+}
+
+/// Where much is left out: counts over many operations, values that come and go.
+#[test]
+fn every_claim_about_a_longer_history_is_true() {
+    check_all(true);
+}
