@@ -94,6 +94,8 @@ pub mod snzi;
 pub mod stuttering_queue;
 #[path = "objects/ticket_lock.rs"]
 pub mod ticket_lock;
+#[path = "objects/to_the_end.rs"]
+mod to_the_end;
 #[path = "objects/treiber_stack.rs"]
 pub mod treiber_stack;
 #[path = "objects/vyukov_queue.rs"]

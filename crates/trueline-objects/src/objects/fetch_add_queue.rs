@@ -27,6 +27,7 @@ use super::padded::Padded;
 use super::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use super::sync::cell::UnsafeCell;
 use super::sync::{Backoff, await_a_while, take_number};
+use super::to_the_end::for_each_to_the_end;
 use std::mem::MaybeUninit;
 use std::ptr;
 
@@ -223,12 +224,12 @@ impl<T> Default for FetchAddQueue<T> {
 impl<T> Drop for FetchAddQueue<T> {
     fn drop(&mut self) {
         self.list.drain(|segment| {
-            for cell in &mut segment.cells {
+            for_each_to_the_end(&mut segment.cells, |cell| {
                 if *cell.state.get_mut() == FULL {
                     // SAFETY: a full cell has a value, which nobody has taken.
                     unsafe { cell.value.get_mut().assume_init_drop() };
                 }
-            }
+            });
         });
     }
 }

@@ -24,9 +24,9 @@ use super::padded::Padded;
 use super::sync::atomic::{AtomicUsize, Ordering, fence};
 use super::sync::cell::UnsafeCell;
 use super::sync::{SPARE_NODES, store_and_fence, with_thread_index};
+use super::to_the_end::for_each_to_the_end;
 use std::cell::Cell;
 use std::mem::{self, MaybeUninit};
-use std::ptr;
 
 /// The batch if not told otherwise.
 pub(crate) const BATCH: usize = 64;
@@ -127,12 +127,11 @@ impl<N> Domain<N> {
         };
         let mut freed = Vec::new();
         garbage(&mut |garbage| freed = garbage.unused(self));
-        for node in freed.drain(..) {
-            // SAFETY: the promise of `retire`, and nobody has a pointer to the node: see the module's text. Its memory was a box's.
-            let memory = unsafe {
-                ptr::drop_in_place(node);
-                Box::from_raw(node.cast::<MaybeUninit<N>>())
-            };
+        for_each_to_the_end(freed.drain(..), |node| {
+            // SAFETY: the promise of `retire`: its memory was a box's.
+            let mut memory = unsafe { Box::from_raw(node.cast::<MaybeUninit<N>>()) };
+            // SAFETY: nobody has a pointer to the node: see the module's text. If its destructor panics, the memory goes with the box.
+            unsafe { memory.assume_init_drop() };
             let mut memory = Some(memory);
             garbage(&mut |garbage| {
                 // There are never more: in an exploration, where there are none, `<` would say nothing.
@@ -140,7 +139,7 @@ impl<N> Domain<N> {
                     garbage.spare.extend(memory.take());
                 }
             });
-        }
+        });
         garbage(&mut |garbage| {
             // It has room for as many as come next.
             if garbage.fresh.capacity() == 0 {
@@ -216,13 +215,11 @@ impl<N> Garbage<N> {
 
 impl<N> Drop for Domain<N> {
     fn drop(&mut self) {
-        for record in self.records.iter_mut() {
-            let garbage = record.garbage.get_mut();
-            for node in garbage.fresh.drain(..).chain(garbage.waiting.drain(..)) {
-                // SAFETY: the promise of `retire`; nobody has the domain any more, so no operation is under way.
-                drop(unsafe { Box::from_raw(node) });
-            }
-        }
+        let garbage = self.records.iter_mut().map(|record| record.garbage.get_mut());
+        let nodes =
+            garbage.flat_map(|garbage| garbage.fresh.drain(..).chain(garbage.waiting.drain(..)));
+        // SAFETY: the promise of `retire`; nobody has the domain any more, so no operation is under way.
+        for_each_to_the_end(nodes, |node| drop(unsafe { Box::from_raw(node) }));
     }
 }
 

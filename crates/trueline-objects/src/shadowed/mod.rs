@@ -4,7 +4,7 @@
 pub(crate) mod sync {
     pub(crate) use trueline_explore::std::cell;
     pub(crate) use trueline_explore::std::hint;
-    pub(crate) use trueline_explore::std::sync::{Mutex, MutexGuard, atomic};
+    pub(crate) use trueline_explore::std::sync::{Mutex, atomic};
 
     use trueline_explore::engine::interface;
 
@@ -98,6 +98,8 @@ pub mod snzi;
 pub mod stuttering_queue;
 #[path = "../objects/ticket_lock.rs"]
 pub mod ticket_lock;
+#[path = "../objects/to_the_end.rs"]
+mod to_the_end;
 #[path = "../objects/treiber_stack.rs"]
 pub mod treiber_stack;
 #[path = "../objects/vyukov_queue.rs"]
