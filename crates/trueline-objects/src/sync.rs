@@ -3,7 +3,9 @@
 use std::hint;
 pub(crate) use std::sync::{Mutex, atomic};
 
-pub(crate) use crate::thread_index::with_thread_index;
+pub(crate) use crate::thread_index::{
+    thread_bound, threads_ended, with_ended_thread_index, with_thread_index,
+};
 
 use std::cell::Cell;
 
@@ -70,8 +72,9 @@ pub(crate) fn await_a_while(is_so: impl Fn() -> bool) {
     }
 }
 
-/// Freed nodes of one thread and object whose memory is kept for the next ones.
+/// Freed nodes of one thread and object whose memory is kept for the next ones: at most so many, and so many bytes.
 pub(crate) const SPARE_NODES: usize = 128;
+pub(crate) const SPARE_BYTES: usize = 1 << 16;
 
 /// Stores a value, and lets no later access of this thread come before it: a store with release and a sequentially consistent fence.
 ///

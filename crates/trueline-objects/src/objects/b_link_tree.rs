@@ -106,6 +106,11 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
         BLinkTree { root: AtomicPtr::new(Node::allocate(0, empty)), domain: Domain::new(batch) }
     }
 
+    /// Frees what was removed and can be freed now, by this thread and by threads that have ended, which else happens after some more operations.
+    pub fn flush(&self) {
+        self.domain.flush();
+    }
+
     /// The value of a key.
     pub fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<V>
     where

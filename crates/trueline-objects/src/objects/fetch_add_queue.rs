@@ -142,6 +142,11 @@ impl<T> FetchAddQueue<T> {
         FetchAddQueue { list: LaggingList::new(Segment::new(cells), BATCH), cells }
     }
 
+    /// Frees what was removed and can be freed now, by this thread and by threads that have ended, which else happens after some more operations.
+    pub fn flush(&self) {
+        self.list.flush();
+    }
+
     /// Puts a value at the end.
     pub fn enq(&self, mut value: T) {
         let backoff = Backoff::default();

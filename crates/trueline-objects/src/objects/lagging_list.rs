@@ -57,6 +57,16 @@ impl<C> LaggingList<C> {
         }
     }
 
+    /// The same, whose nodes come from [`LaggingList::allocate`].
+    pub(crate) fn with_spare(first: C, batch: usize) -> LaggingList<C> {
+        LaggingList { domain: Domain::with_spare(batch), ..LaggingList::new(first, batch) }
+    }
+
+    /// See [`Domain::flush`].
+    pub(crate) fn flush(&self) {
+        self.domain.flush();
+    }
+
     /// As [`Node::allocate`], in memory of nodes that were freed.
     #[inline]
     pub(crate) fn allocate(&self, content: C) -> *mut Node<C> {

@@ -93,6 +93,11 @@ impl<E> MarkedList<E> {
         MarkedList { head: AtomicPtr::new(ptr::null_mut()), domain: Domain::new(batch) }
     }
 
+    /// See [`Domain::flush`].
+    pub(crate) fn flush(&self) {
+        self.domain.flush();
+    }
+
     /// Runs an operation.
     #[inline]
     pub(crate) fn enter<R>(&self, operation: impl FnOnce(&Search<'_, E>) -> R) -> R {

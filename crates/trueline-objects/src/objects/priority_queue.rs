@@ -197,6 +197,11 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
         }
     }
 
+    /// Frees what was removed and can be freed now, by this thread and by threads that have ended, which else happens after some more operations.
+    pub fn flush(&self) {
+        self.domain.flush();
+    }
+
     /// Puts a value in. If a comparison panics, the value is dropped and the queue is as it was.
     pub fn push(&self, priority: P, value: T) {
         let height = self.draw_height();

@@ -120,6 +120,11 @@ impl<T> Semiqueue<T> {
         self.k
     }
 
+    /// Frees what was removed and can be freed now, by this thread and by threads that have ended, which else happens after some more operations.
+    pub fn flush(&self) {
+        self.list.flush();
+    }
+
     /// Puts a value at the end.
     pub fn enq(&self, value: T) {
         let value = Box::into_raw(Box::new(value));

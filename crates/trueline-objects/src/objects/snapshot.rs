@@ -55,6 +55,11 @@ impl<T: Copy> Snapshot<T> {
         Snapshot { segments: segments.collect(), domain: Domain::new(grace::BATCH) }
     }
 
+    /// Frees what was removed and can be freed now, by this thread and by threads that have ended, which else happens after some more operations.
+    pub fn flush(&self) {
+        self.domain.flush();
+    }
+
     /// Writes a segment.
     ///
     /// # Panics

@@ -57,7 +57,12 @@ impl<T> TreiberStack<T> {
 
     /// An empty stack in which a thread tries to free nodes after it has popped so many (64 if not told otherwise).
     pub fn with_batch(batch: usize) -> TreiberStack<T> {
-        TreiberStack { head: AtomicPtr::new(ptr::null_mut()), domain: Domain::new(batch) }
+        TreiberStack { head: AtomicPtr::new(ptr::null_mut()), domain: Domain::with_spare(batch) }
+    }
+
+    /// Frees what was removed and can be freed now, by this thread and by threads that have ended, which else happens after some more operations.
+    pub fn flush(&self) {
+        self.domain.flush();
     }
 
     /// Puts a value on top.

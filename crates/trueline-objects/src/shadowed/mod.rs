@@ -35,6 +35,19 @@ pub(crate) mod sync {
 
     /// In an exploration memory that was freed is the allocator's, which knows it then as freed.
     pub(crate) const SPARE_NODES: usize = 0;
+    pub(crate) const SPARE_BYTES: usize = 0;
+
+    /// In an exploration the numbers of threads that have ended are not used again, so that nobody takes over what they left.
+    pub(crate) fn threads_ended() -> usize {
+        0
+    }
+
+    /// In an exploration all records are looked at.
+    pub(crate) fn thread_bound() -> usize {
+        usize::MAX
+    }
+
+    pub(crate) fn with_ended_thread_index(_index: usize, _function: impl FnOnce()) {}
 
     /// As `crate::sync::store_and_fence`, for which it is written.
     #[inline]

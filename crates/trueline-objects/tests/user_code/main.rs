@@ -5,6 +5,7 @@ mod wild;
 
 use std::cell::Cell;
 use std::cmp::Ordering;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread;
 
@@ -126,23 +127,24 @@ fn a_panicking_clone_takes_nothing_from_a_priority_queue() {
 #[track_caller]
 fn check_that_all_are_dropped<O>(what: &str, object: O, fill: impl Fn(&O, PanicsOnce)) {
     const VALUES: usize = 1000;
-    let values = PanicsOnce::make(VALUES);
-    let (alive, values) = values;
+    let (alive, values) = PanicsOnce::make(VALUES);
     values.into_iter().for_each(|value| fill(&object, value));
     let _ = may_panic(|| drop(object));
     assert_eq!(alive.load(SeqCst), 0, "{what}: of {VALUES} values so many are forgotten");
 }
 
 struct PanicsOnce {
-    alive: &'static AtomicUsize,
+    alive: Arc<AtomicUsize>,
     panics: bool,
 }
 
 impl PanicsOnce {
     /// Of so many values one panics.
-    fn make(values: usize) -> (&'static AtomicUsize, Vec<PanicsOnce>) {
-        let alive: &'static AtomicUsize = Box::leak(Box::new(AtomicUsize::new(values)));
-        (alive, (0..values).map(|i| PanicsOnce { alive, panics: i == values / 2 }).collect())
+    fn make(values: usize) -> (Arc<AtomicUsize>, Vec<PanicsOnce>) {
+        let alive = Arc::new(AtomicUsize::new(values));
+        let value = |i| PanicsOnce { alive: Arc::clone(&alive), panics: i == values / 2 };
+        let values = (0..values).map(value).collect();
+        (alive, values)
     }
 }
 
@@ -197,7 +199,7 @@ fn a_panicking_destructor_leaves_nothing_behind() {
     check_that_all_are_dropped("priority queue", PriorityQueue::new(), |o, v| o.push(next(), v));
     let bounded = BoundedPriorityQueue::new(4, 1024);
     check_that_all_are_dropped("bins", bounded, |o, v| full(o.push(next() % 4, v)));
-    let tree = BLinkTree::<usize, std::sync::Arc<PanicsOnce>>::new();
+    let tree = BLinkTree::<usize, Arc<PanicsOnce>>::new();
     check_that_all_are_dropped("tree", tree, |o, v| drop(o.insert(next(), v.into())));
 }
 
