@@ -15,7 +15,7 @@ pub(crate) fn sanitize(quick: bool) -> ExitCode {
     let tests = if quick { &TESTS[..2] } else { &TESTS[..] };
     let mut command = Command::new("cargo");
     command.args(["test", "--profile", "dev", "--package", "trueline-objects", "--target", TARGET]);
-    tests.iter().for_each(|test| drop(command.args(["--test", test])));
+    command.args(tests.iter().flat_map(|test| ["--test", test]));
     command
         .env("RUSTC_BOOTSTRAP", "1")
         .env("RUSTFLAGS", "-Zsanitizer=address")

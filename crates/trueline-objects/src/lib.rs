@@ -47,6 +47,7 @@
 #[global_allocator]
 static ALLOC: trueline_explore::Alloc = trueline_explore::Alloc;
 
+pub mod conventions;
 mod sync;
 mod thread_index;
 
