@@ -1,7 +1,8 @@
-//! Chores of the repository: `cargo xtask ci`, `cargo xtask evidence`, `cargo xtask soak`.
+//! Chores of the repository: `cargo xtask ci`, `cargo xtask evidence`, `cargo xtask sanitize`, `cargo xtask soak`.
 #![forbid(unsafe_code)]
 
 mod licences;
+mod sanitize;
 mod soak;
 
 use std::env;
@@ -15,6 +16,9 @@ cargo xtask evidence [--quick] [OBJECT...]
                     models, explorations, stress and mutants of every object of trueline-objects; writes docs/evidence.md, and fails
                     unless every object is clean and every mutant is found. With --quick, or for some objects alone, it prints the
                     page and writes nothing.
+cargo xtask sanitize [--quick]
+                    the objects of trueline-objects under the address sanitizer: values of all sizes, user's code of all manners, waves of
+                    threads (Linux on x86-64; --quick leaves the longer tests out)
 
 Where cargo-nextest is installed it runs the tests; otherwise cargo test does.";
 
@@ -24,6 +28,7 @@ fn main() -> ExitCode {
         Some("ci") => ci(),
         Some("soak") => soak::soak(&arguments),
         Some("evidence") => evidence(arguments),
+        Some("sanitize") => sanitize::sanitize(arguments == ["--quick"]),
         _ => {
             eprintln!("{HELP}");
             ExitCode::from(2)

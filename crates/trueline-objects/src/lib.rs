@@ -47,6 +47,7 @@
 #[global_allocator]
 static ALLOC: trueline_explore::Alloc = trueline_explore::Alloc;
 
+pub mod conventions;
 mod sync;
 mod thread_index;
 
@@ -94,6 +95,8 @@ pub mod snzi;
 pub mod stuttering_queue;
 #[path = "objects/ticket_lock.rs"]
 pub mod ticket_lock;
+#[path = "objects/to_the_end.rs"]
+mod to_the_end;
 #[path = "objects/treiber_stack.rs"]
 pub mod treiber_stack;
 #[path = "objects/vyukov_queue.rs"]

@@ -1,9 +1,11 @@
 //! What the objects share between threads, over std. `shadowed::sync` is the same over the shadow std.
 
 use std::hint;
-pub(crate) use std::sync::{Mutex, MutexGuard, atomic};
+pub(crate) use std::sync::{Mutex, atomic};
 
-pub(crate) use crate::thread_index::with_thread_index;
+pub(crate) use crate::thread_index::{
+    thread_bound, threads_ended, with_ended_thread_index, with_thread_index,
+};
 
 use std::cell::Cell;
 
@@ -70,14 +72,20 @@ pub(crate) fn await_a_while(is_so: impl Fn() -> bool) {
     }
 }
 
-/// Freed nodes of one thread and object whose memory is kept for the next ones.
+/// Freed nodes of one thread and object whose memory is kept for the next ones: at most so many, and so many bytes.
 pub(crate) const SPARE_NODES: usize = 128;
+pub(crate) const SPARE_BYTES: usize = 1 << 16;
 
 /// Stores a value, and lets no later access of this thread come before it: a store with release and a sequentially consistent fence.
+///
+/// On x86 it is an exchange, which is a full barrier there. In the words of the language it would not be one for accesses that are not sequentially
+/// consistent themselves; so it rests on two facts outside of it: that the compiler moves no access over the exchange (`compiler_fence`), and that the processor moves none
+/// over a locked instruction. Miri knows the language alone, and shows what it allows: there, as everywhere else, it is what the first line says, which
+/// is also what explorations run.
 #[inline]
 pub(crate) fn store_and_fence(place: &atomic::AtomicUsize, value: usize) {
-    if cfg!(any(target_arch = "x86", target_arch = "x86_64")) {
-        // An exchange is a full barrier there, as the instruction that a fence becomes is, and one instruction less.
+    if cfg!(all(any(target_arch = "x86", target_arch = "x86_64"), not(miri))) {
+        // One instruction less than a store and the instruction that a fence becomes.
         place.swap(value, atomic::Ordering::SeqCst);
         atomic::compiler_fence(atomic::Ordering::SeqCst);
     } else {

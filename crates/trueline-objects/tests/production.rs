@@ -1,13 +1,15 @@
 //! The objects as they ship, over std: in sequence, on real threads, and that they free what they hold.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
 
+use trueline_objects::priority_queue::Tuning;
 use trueline_objects::{
-    ArrayQueue, Counter, FetchAddQueue, HerlihyWingQueue, MichaelScottQueue, Semiqueue, Snapshot,
-    Snzi, StutteringQueue, TicketLock, TreiberStack, VyukovQueue, WideRegister,
+    ArrayQueue, BLinkTree, Counter, FetchAddQueue, HerlihyWingQueue, ListSet, MichaelScottQueue,
+    PriorityQueue, Semiqueue, Snapshot, Snzi, StutteringQueue, TicketLock, TreiberStack,
+    VyukovQueue, WideRegister,
 };
 
 /// Counts how many of it there are.
@@ -398,4 +400,71 @@ fn an_indicator_tells_whether_anybody_is_there() {
 #[should_panic(expected = "has arrived at it")]
 fn nobody_departs_who_has_not_arrived() {
     Snzi::new(2).depart_from(1);
+}
+
+/// Values that threads had removed and not freed when they ended stayed until a thread with the same number came.
+#[test]
+fn what_ended_threads_have_removed_is_freed_by_others() {
+    let alive: Arc<AtomicUsize> = Arc::default();
+    let set = ListSet::new();
+    struct Keyed(usize, #[allow(dead_code, reason = "dropped with it")] Counted);
+    impl std::borrow::Borrow<usize> for Keyed {
+        fn borrow(&self) -> &usize {
+            &self.0
+        }
+    }
+    impl PartialEq for Keyed {
+        fn eq(&self, other: &Keyed) -> bool {
+            self.0 == other.0
+        }
+    }
+    impl Eq for Keyed {}
+    impl PartialOrd for Keyed {
+        fn partial_cmp(&self, other: &Keyed) -> Option<std::cmp::Ordering> {
+            Some(self.cmp(other))
+        }
+    }
+    impl Ord for Keyed {
+        fn cmp(&self, other: &Keyed) -> std::cmp::Ordering {
+            self.0.cmp(&other.0)
+        }
+    }
+    let come_and_go = &|key: usize| {
+        assert!(set.insert(Keyed(key, Counted::new(&alive))));
+        assert!(set.remove(&key));
+    };
+    // At once, so that they have different numbers.
+    let barrier = Barrier::new(40);
+    thread::scope(|s| {
+        let run = |t: usize| {
+            (0..50).for_each(|i| come_and_go(50 * t + i));
+            barrier.wait();
+        };
+        let threads: Vec<_> = (0..40).map(|t| s.spawn(move || run(t))).collect();
+        // Joined one by one: a scope does not wait until they have given their numbers back.
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+    (0..1000).for_each(come_and_go);
+    assert!(alive.load(Ordering::SeqCst) < 200, "{alive:?}");
+    set.flush();
+    assert_eq!(alive.load(Ordering::SeqCst), 0);
+}
+
+/// What a thread holds back is freed at once where it is asked for.
+#[test]
+fn a_flush_frees_what_was_removed() {
+    let alive: Arc<AtomicUsize> = Arc::default();
+    let queue = PriorityQueue::with_tuning(Tuning { prefix: 1, ..Tuning::default() });
+    for i in 0..10 {
+        queue.push(i, Counted::new(&alive));
+    }
+    while queue.pop().is_some() {}
+    queue.flush();
+    assert_eq!(alive.load(Ordering::SeqCst), 0);
+    let tree = BLinkTree::<u8, Arc<Counted>>::new();
+    (0..10).for_each(|i| drop(tree.insert(i, Arc::new(Counted::new(&alive)))));
+    (0..10).for_each(|i| drop(tree.remove(&i)));
+    assert!(alive.load(Ordering::SeqCst) > 0);
+    tree.flush();
+    assert_eq!(alive.load(Ordering::SeqCst), 0);
 }

@@ -13,6 +13,8 @@ pub(crate) enum Fault {
     BorrowsEarly,
     /// An update leaves the scan of its thread's update before beside its value.
     LeavesOldView,
+    /// Two threads update under the same number: as if one had given its own back before it was done.
+    SharesNumbers,
 }
 
 /// Two segments, with a fault.
@@ -38,7 +40,10 @@ impl Snapshot {
     }
 
     pub(crate) fn update(&self, segment: usize, value: i64) {
-        let writer = with_thread_index(|index| index);
+        let writer = match self.fault {
+            Fault::SharesNumbers => 0,
+            _ => with_thread_index(|index| index),
+        };
         // SAFETY: cells live as long as the object.
         let former = unsafe { &*self.segments[segment].load(Ordering::SeqCst) };
         let view = if self.fault == Fault::LeavesOldView && former.writer == writer {

@@ -15,6 +15,7 @@
 use super::ring::Ring;
 use super::sync::Backoff;
 use super::sync::atomic::{AtomicUsize, Ordering};
+use super::to_the_end::to_the_end;
 
 /// A bounded queue.
 ///
@@ -112,7 +113,7 @@ fn claim(next: &AtomicUsize, number: usize) -> Result<usize, usize> {
 
 impl<T> Drop for ArrayQueue<T> {
     fn drop(&mut self) {
-        while self.deq().is_some() {}
+        to_the_end(|| self.deq().is_some());
     }
 }
 

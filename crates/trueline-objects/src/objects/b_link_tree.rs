@@ -9,13 +9,18 @@
 //! the node on its right. A node that is full is split: its right half goes into a new node, and one store puts a page in place which has the left half and
 //! the link to the new node. The node above learns of it later. Whoever comes from there too early goes on to the right.
 //!
+//! **Code of the user's runs under no lock.** A writer makes the new page from the one that it reads, which compares, clones and drops keys and values, and then takes
+//! the lock for as long as it takes to see that the page is still the same, and to put the new one in its place; where another writer was quicker it begins again with the new
+//! page. So comparisons, clones and destructors may call the tree (those that change it each time keep their own operation starting over), and one that panics leaves
+//! the tree as it was, but that the level above may never learn of a split, which costs readers a step.
+//!
 //! **Invariants.** (1) A node covers the keys above a bound that never changes, up to the high key of its page, which never becomes larger. (2) The nodes of a level,
 //! from left to right, cover all keys, each once, at every moment; a node that is split loses no key. (3) Nodes are never taken out, so
-//! that a pointer to one is good as long as the tree. (4) A writer changes the page of a node only while it holds its lock. (5) If a node is split, it is the root, and no
+//! that a pointer to one is good as long as the tree. (4) A writer changes the page of a node only while it holds its lock, and only if it is the one from which it made
+//! the new one. (5) If a node is split, it is the root, and no
 //! other is on its level, or there is a level above.
 //!
-//! **Linearization.** `insert` and `remove` where they put the new page of a leaf in place, or, where there is nothing to remove, where they read the page under the
-//! lock. `get` where it reads the page of the leaf that covers the key. It stands on a leaf whose lower bound is below the key, by (1), and if the key is above
+//! **Linearization.** `insert` and `remove` where they put the new page of a leaf in place. `get`, and `remove` where there is nothing to remove, where it reads the page of the leaf that covers the key. It stands on a leaf whose lower bound is below the key, by (1), and if the key is above
 //! the high key, it is on the right, by (2). So what it reads is what the tree holds for the key.
 //!
 //! **Order.** The changes of a key are totally ordered by the locks of the leaves that cover it, one after the other, in the order in which their pages were put in place;
@@ -24,15 +29,15 @@
 //! **Orderings.** Pages are read with acquire and put in place with release; each operation begins with the sequentially consistent fence of `grace.rs`, so that two threads
 //! cannot see changes of two leaves in opposite orders.
 //!
-//! **Progress.** `get` and `contains` take no lock and never start over: each step is down, or right to a node that was split off meanwhile. Writers block each other on a leaf,
-//! and do not block readers. **Cost.** O(log n) comparisons; a change copies a page of up to `CAPACITY` keys and values, so that they should be cheap
-//! to clone. Limit: as in the paper, `remove` neither merges nor frees nodes, so that a tree which was large stays as large. The
-//! comparisons and clones of keys and values must not call the tree: they would wait for a lock that their own thread holds.
+//! **Progress.** `get` and `contains` take no lock and never start over: each step is down, or right to a node that was split off meanwhile. Writers block each other on a leaf
+//! while one puts its page in place, start over only because another one has, and do not block readers. **Cost.** O(log n) comparisons; a change copies a page of up to `CAPACITY` keys and values, so that they should be cheap
+//! to clone. Limit: as in the paper, `remove` neither merges nor frees nodes, so that a tree which was large stays as large.
 
 use super::grace::{self, Domain, Inside};
+use super::sync::Mutex;
 use super::sync::atomic::{AtomicPtr, Ordering};
 use super::sync::cell::UnsafeCell;
-use super::sync::{Mutex, MutexGuard};
+use super::to_the_end::to_the_end;
 use std::borrow::Borrow;
 use std::ptr;
 use std::sync::PoisonError;
@@ -101,6 +106,11 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
         BLinkTree { root: AtomicPtr::new(Node::allocate(0, empty)), domain: Domain::new(batch) }
     }
 
+    /// Frees what was removed and can be freed now, by this thread and by threads that have ended, which else happens after some more operations.
+    pub fn flush(&self) {
+        self.domain.flush();
+    }
+
     /// The value of a key.
     pub fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<V>
     where
@@ -122,21 +132,40 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
 
     /// Gives a key a value; yields the one that it had.
     pub fn insert(&self, key: K, value: V) -> Option<V> {
+        let (mut key, mut value) = (key, value);
         self.domain.enter(|inside| {
             let mut path = Vec::new();
             self.descend(inside, &key, 0, |node| path.push(node));
-            let leaf = self.lock(inside, path.pop(), &key, 0);
-            let Items::Leaf(entries) = &leaf.content.items else { unreachable!("level 0") };
-            let mut entries = entries.clone();
-            let former = match entries.binary_search_by(|(other, _)| other.cmp(&key)) {
-                Ok(at) => Some(std::mem::replace(&mut entries[at].1, value)),
-                Err(at) => {
-                    entries.insert(at, (key, value));
-                    None
-                }
-            };
-            self.replace(inside, leaf, Items::Leaf(entries), path);
-            former
+            let mut from = path.pop();
+            loop {
+                let (leaf, content) = self.cover(inside, from, &key, 0);
+                let Items::Leaf(entries) = &content.items else { unreachable!("level 0") };
+                let at = entries.binary_search_by(|(other, _)| other.cmp(&key));
+                let mut entries = entries.clone();
+                let former = match at {
+                    // The key that is there stays, and this one is kept for the next time.
+                    Ok(at) => Ok((std::mem::replace(&mut entries[at].1, value), key)),
+                    Err(at) => {
+                        entries.insert(at, (key, value));
+                        Err(at)
+                    }
+                };
+                let draft = Draft::new(content, Items::Leaf(entries), CAPACITY);
+                let entries = match self.replace(inside, leaf, content, draft) {
+                    Ok(split) => {
+                        self.tell(inside, split, path);
+                        // Dropped here: what a function returns is forgotten where a destructor panics on its way out.
+                        return former.ok().map(|(value, key)| {
+                            drop(key);
+                            value
+                        });
+                    }
+                    Err(Items::Leaf(entries)) => entries,
+                    Err(Items::Inner(..)) => unreachable!("level 0"),
+                };
+                (key, value) = take_back(entries, at, former);
+                from = Some(leaf);
+            }
         })
     }
 
@@ -148,13 +177,23 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
         self.domain.enter(|inside| {
             let mut path = Vec::new();
             self.descend(inside, key, 0, |node| path.push(node));
-            let leaf = self.lock(inside, path.pop(), key, 0);
-            let Items::Leaf(entries) = &leaf.content.items else { unreachable!("level 0") };
-            let at = entries.binary_search_by(|(other, _)| other.borrow().cmp(key)).ok()?;
-            let mut entries = entries.clone();
-            let (_, value) = entries.remove(at);
-            self.replace(inside, leaf, Items::Leaf(entries), path);
-            Some(value)
+            let mut from = path.pop();
+            loop {
+                let (leaf, content) = self.cover(inside, from, key, 0);
+                let Items::Leaf(entries) = &content.items else { unreachable!("level 0") };
+                let at = entries.binary_search_by(|(other, _)| other.borrow().cmp(key)).ok()?;
+                let mut entries = entries.clone();
+                let removed = entries.remove(at);
+                let draft = Draft::new(content, Items::Leaf(entries), CAPACITY);
+                if let Ok(split) = self.replace(inside, leaf, content, draft) {
+                    self.tell(inside, split, path);
+                    // See `insert`.
+                    let (key, value) = removed;
+                    drop(key);
+                    return Some(value);
+                }
+                from = Some(leaf);
+            }
         })
     }
 
@@ -190,14 +229,14 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
         }
     }
 
-    /// Locks the node of a level that covers a key, looking from a node of that level on if there is one.
-    fn lock<'a, Q: Ord + ?Sized>(
+    /// The node of a level that covers a key, looking from a node of that level on if there is one, and what it holds now.
+    fn cover<'a, Q: Ord + ?Sized>(
         &'a self,
         inside: &'a Inside<'_, Page<K, V>>,
         from: Option<&'a Node<K, V>>,
         key: &Q,
         level: u32,
-    ) -> Locked<'a, K, V>
+    ) -> (&'a Node<K, V>, &'a Content<K, V>)
     where
         K: Borrow<Q>,
     {
@@ -207,74 +246,137 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
             last.expect("a way down goes through the node where it ends")
         });
         loop {
-            // A panic of a comparison or of a clone leaves the node as it was.
-            let guard = node.lock.lock().unwrap_or_else(PoisonError::into_inner);
             let content = node.content(inside);
             if content.covers(key) {
-                return Locked { node, content, guard };
+                return (node, content);
             }
-            drop(guard);
             // SAFETY: nodes live as long as the tree; there is one on the right since there is a high key.
             node = unsafe { &*content.right };
         }
     }
 
-    /// Puts new items into a node that is locked, and splits it if they are too many. Tells the levels above, by the nodes through which the way down went.
-    fn replace<'a>(
+    /// Puts a draft into a node, as two nodes if its items are too many, if the node still has the content that the draft was made from; gives the items back
+    /// where not. Of a split it yields what the level above is to be told.
+    fn replace(
+        &self,
+        inside: &Inside<'_, Page<K, V>>,
+        node: &Node<K, V>,
+        content: &Content<K, V>,
+        draft: Draft<K, V>,
+    ) -> Result<Option<Split<K, V>>, Items<K, V>> {
+        let Draft { items, high, separators } = draft;
+        // Nothing below runs code of the user's while the lock is held: keys are moved, and what is left of them is dropped after it.
+        let guard = node.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        // It is not freed before this operation ends, so that the same address is the same page.
+        if !ptr::eq(node.content(inside), content) {
+            drop(guard);
+            // Dropped before anything is returned: see `insert`.
+            drop((high, separators));
+            return Err(items);
+        }
+        let Some([separator, left_high, root_key]) = separators else {
+            node.put(inside, Content { high, right: content.right, items });
+            drop(guard);
+            return Ok(None);
+        };
+        let mut root_key = Some(root_key);
+        let (left, rest, removed) = items.split();
+        let level = node.level;
+        let right = Node::allocate(level, Content { high, right: content.right, items: rest });
+        let left = Content { high: Some(left_high), right, items: left };
+        let this = ptr::from_ref(node).cast_mut();
+        let is_root = self.root.load(Ordering::Relaxed) == this;
+        if is_root {
+            // Nobody splits the new node before there is a level above it.
+            // SAFETY: nodes live as long as the tree.
+            let right_lock = unsafe { &(*right).lock };
+            let _right = right_lock.lock().unwrap_or_else(PoisonError::into_inner);
+            node.put(inside, left);
+            let items = Items::Inner(root_key.take().into_iter().collect(), vec![this, right]);
+            let root = Content { high: None, right: ptr::null_mut(), items };
+            // Release: who finds the root sees what is in it. It is written by who holds the lock of the former one.
+            self.root.store(Node::allocate(level + 1, root), Ordering::Release);
+        } else {
+            node.put(inside, left);
+        }
+        drop(guard);
+        drop((removed, root_key));
+        Ok((!is_root).then_some(Split { separator, right, level }))
+    }
+
+    /// Tells the levels above of a split, by the nodes through which the way down went.
+    fn tell<'a>(
         &'a self,
         inside: &'a Inside<'_, Page<K, V>>,
-        mut locked: Locked<'a, K, V>,
-        mut items: Items<K, V>,
+        split: Option<Split<K, V>>,
         mut path: Vec<&'a Node<K, V>>,
     ) {
-        loop {
-            let Locked { node, content, guard } = locked;
-            let Content { high, right, .. } = content;
-            let high = high.clone();
-            if items.len() <= CAPACITY {
-                node.put(inside, Content { high, right: *right, items });
-                return;
-            }
-            let (separator, left, rest) = items.split();
-            // Cloned before anything is changed: what follows does not run code of the user's.
-            let (left_high, root_key) = (separator.clone(), separator.clone());
-            let right = Node::allocate(node.level, Content { high, right: *right, items: rest });
-            let left = Content { high: Some(left_high), right, items: left };
-            let this = ptr::from_ref(node).cast_mut();
-            if self.root.load(Ordering::Relaxed) == this {
-                // Nobody splits the new node before there is a level above it.
-                // SAFETY: nodes live as long as the tree.
-                let right_lock = unsafe { &(*right).lock };
-                let _right = right_lock.lock().unwrap_or_else(PoisonError::into_inner);
-                node.put(inside, left);
-                let items = Items::Inner(vec![root_key], vec![this, right]);
-                let root = Content { high: None, right: ptr::null_mut(), items };
-                // Release: who finds the root sees what is in it. It is written by who holds the lock of the former one.
-                self.root.store(Node::allocate(node.level + 1, root), Ordering::Release);
-                return;
-            }
-            node.put(inside, left);
-            drop(guard);
-            let level = node.level + 1;
-            locked = self.lock(inside, path.pop(), &separator, level);
-            let Items::Inner(keys, children) = &locked.content.items else {
-                unreachable!("a level above 0")
+        let mut untold = split;
+        while let Some(Split { mut separator, right, level }) = untold {
+            let mut from = path.pop();
+            untold = loop {
+                let (node, content) = self.cover(inside, from, &separator, level + 1);
+                let Items::Inner(keys, children) = &content.items else {
+                    unreachable!("a level above 0")
+                };
+                let (mut keys, mut children) = (keys.clone(), children.clone());
+                // Nodes may be told of in another order than they were split in: the place depends on the key alone.
+                let at = keys.partition_point(|other| *other < separator);
+                keys.insert(at, separator);
+                children.insert(at + 1, right);
+                let draft = Draft::new(content, Items::Inner(keys, children), CAPACITY);
+                match self.replace(inside, node, content, draft) {
+                    Ok(split) => break split,
+                    Err(Items::Inner(mut keys, _)) => separator = keys.remove(at),
+                    Err(Items::Leaf(_)) => unreachable!("a level above 0"),
+                }
+                from = Some(node);
             };
-            let (mut keys, mut children) = (keys.clone(), children.clone());
-            // Nodes may be told of in another order than they were split in: the place depends on the key alone.
-            let at = keys.partition_point(|other| *other < separator);
-            keys.insert(at, separator);
-            children.insert(at + 1, right);
-            items = Items::Inner(keys, children);
         }
     }
 }
 
-/// A node whose lock is held, and its page, which does not change meanwhile.
-struct Locked<'a, K, V> {
-    node: &'a Node<K, V>,
-    content: &'a Content<K, V>,
-    guard: MutexGuard<'a, ()>,
+/// What is to be put in the place of a page. It is made before the lock is taken, since that runs code of the user's.
+struct Draft<K, V> {
+    items: Items<K, V>,
+    high: Option<K>,
+    /// Where there are too many items the largest key that the left half will cover, as often as a split needs it.
+    separators: Option<[K; 3]>,
+}
+
+impl<K: Clone, V> Draft<K, V> {
+    fn new(content: &Content<K, V>, items: Items<K, V>, most: usize) -> Draft<K, V> {
+        let separators = (items.len() > most).then(|| {
+            let separator = items.separator();
+            [separator.clone(), separator.clone(), separator.clone()]
+        });
+        Draft { items, high: content.high.clone(), separators }
+    }
+}
+
+/// A node that was split, of which the level above is to be told.
+struct Split<K, V> {
+    /// The largest key that it covers now.
+    separator: K,
+    /// The new node on its right.
+    right: *mut Node<K, V>,
+    level: u32,
+}
+
+/// The key and the value that an `insert` put into entries which were not put in place: at the place where its key was found, with the value and the key that it
+/// has taken out, or where it was not.
+fn take_back<K, V>(
+    mut entries: Vec<(K, V)>,
+    at: Result<usize, usize>,
+    former: Result<(V, K), usize>,
+) -> (K, V) {
+    let entry = match (at, former) {
+        (Ok(at), Ok((former, key))) => (key, std::mem::replace(&mut entries[at].1, former)),
+        (Ok(at) | Err(at), _) => entries.remove(at),
+    };
+    // See `insert`.
+    drop(entries);
+    entry
 }
 
 impl<K, V> Node<K, V> {
@@ -325,7 +427,7 @@ impl<K: Ord, V> Content<K, V> {
     }
 }
 
-impl<K: Clone, V> Items<K, V> {
+impl<K, V> Items<K, V> {
     /// The number of keys.
     fn len(&self) -> usize {
         match self {
@@ -334,20 +436,29 @@ impl<K: Clone, V> Items<K, V> {
         }
     }
 
-    /// Two halves, and the largest key that the left one covers. There are three keys or more.
-    fn split(self) -> (K, Items<K, V>, Items<K, V>) {
+    /// The largest key that the left half covers. There are three keys or more.
+    fn separator(&self) -> &K {
+        let middle = self.len() / 2;
+        match self {
+            Items::Leaf(entries) => &entries[middle - 1].0,
+            Items::Inner(keys, _) => &keys[middle],
+        }
+    }
+
+    /// Two halves, and the key between them, which a leaf keeps.
+    fn split(self) -> (Items<K, V>, Items<K, V>, Option<K>) {
         let middle = self.len() / 2;
         match self {
             Items::Leaf(mut left) => {
                 let right = left.split_off(middle);
-                (left[middle - 1].0.clone(), Items::Leaf(left), Items::Leaf(right))
+                (Items::Leaf(left), Items::Leaf(right), None)
             }
             Items::Inner(mut left, mut left_children) => {
                 let right = left.split_off(middle + 1);
-                let separator = left.remove(middle);
+                let between = left.pop();
                 let right_children = left_children.split_off(middle + 1);
                 let right = Items::Inner(right, right_children);
-                (separator, Items::Inner(left, left_children), right)
+                (Items::Inner(left, left_children), right, between)
             }
         }
     }
@@ -361,23 +472,26 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> Default for BLinkTree<K, V
 
 impl<K, V, const CAPACITY: usize> Drop for BLinkTree<K, V, CAPACITY> {
     fn drop(&mut self) {
-        let mut leftmost = *self.root.get_mut();
-        while !leftmost.is_null() {
-            let mut below = ptr::null_mut();
-            let mut next = leftmost;
-            while !next.is_null() {
-                // SAFETY: nobody else has the tree; each node is linked on one level, from one node on its left or as the first one.
-                let mut node = unsafe { Box::from_raw(next) };
-                // SAFETY: each page that was not retired is in one node.
-                let page = unsafe { Box::from_raw(*node.page.get_mut()) };
-                let Content { right, items, .. } = page.0.into_inner();
-                if let (true, Items::Inner(_, children)) = (next == leftmost, &items) {
-                    below = children[0];
-                }
-                next = right;
+        let mut next = *self.root.get_mut();
+        let (mut is_leftmost, mut below) = (true, ptr::null_mut());
+        to_the_end(|| {
+            if next.is_null() {
+                return false;
             }
-            leftmost = below;
-        }
+            // SAFETY: nobody else has the tree; each node is linked on one level, from one node on its left or as the first one.
+            let mut node = unsafe { Box::from_raw(next) };
+            // SAFETY: each page that was not retired is in one node.
+            let page = unsafe { Box::from_raw(*node.page.get_mut()) };
+            let content = page.0.into_inner();
+            if let (true, Items::Inner(_, children)) = (is_leftmost, &content.items) {
+                below = children[0];
+            }
+            (next, is_leftmost) = (content.right, false);
+            if next.is_null() {
+                (next, below, is_leftmost) = (below, ptr::null_mut(), true);
+            }
+            true
+        });
     }
 }
 

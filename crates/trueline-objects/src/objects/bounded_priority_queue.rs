@@ -25,6 +25,7 @@ use super::padded::Padded;
 use super::sync::Backoff;
 use super::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use super::sync::cell::UnsafeCell;
+use super::to_the_end::to_the_end;
 use std::mem::MaybeUninit;
 
 /// A bounded priority queue for a few priorities.
@@ -210,7 +211,7 @@ impl<T> Bin<T> {
 
 impl<T> Drop for BoundedPriorityQueue<T> {
     fn drop(&mut self) {
-        while self.pop().is_some() {}
+        to_the_end(|| self.pop().is_some());
     }
 }
 

@@ -27,6 +27,7 @@ use super::padded::Padded;
 use super::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use super::sync::cell::UnsafeCell;
 use super::sync::{Backoff, await_a_while, take_number};
+use super::to_the_end::for_each_to_the_end;
 use std::mem::MaybeUninit;
 use std::ptr;
 
@@ -141,6 +142,11 @@ impl<T> FetchAddQueue<T> {
         FetchAddQueue { list: LaggingList::new(Segment::new(cells), BATCH), cells }
     }
 
+    /// Frees what was removed and can be freed now, by this thread and by threads that have ended, which else happens after some more operations.
+    pub fn flush(&self) {
+        self.list.flush();
+    }
+
     /// Puts a value at the end.
     pub fn enq(&self, mut value: T) {
         let backoff = Backoff::default();
@@ -223,12 +229,12 @@ impl<T> Default for FetchAddQueue<T> {
 impl<T> Drop for FetchAddQueue<T> {
     fn drop(&mut self) {
         self.list.drain(|segment| {
-            for cell in &mut segment.cells {
+            for_each_to_the_end(&mut segment.cells, |cell| {
                 if *cell.state.get_mut() == FULL {
                     // SAFETY: a full cell has a value, which nobody has taken.
                     unsafe { cell.value.get_mut().assume_init_drop() };
                 }
-            }
+            });
         });
     }
 }

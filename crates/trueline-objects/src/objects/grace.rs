@@ -14,27 +14,48 @@
 //! written with release, the collector comes after all that its thread did with the node.
 //!
 //! Cost: two stores and a fence for each operation, no access that other threads contend for, a look at the numbers of all
-//! threads for each [`Domain::batch`] retired nodes. The memory of some of the nodes that were freed is kept for the next ones of the
-//! same thread ([`Domain::allocate`]): a general allocator has to find out whose memory it is that a thread frees, and to lock it where it
-//! is another's. Limit: while a thread is stopped inside an operation, what is retired is not
-//! freed. It does not keep others from going on: what is lock-free stays so.
+//! threads for each [`Domain::batch`] retired nodes. A look goes up to the largest number of a thread that runs. Where that is large it takes long, so that it is taken
+//! only after as many retired nodes as there were records to look at, or when they are large: it costs O(1) for each node, whatever the number of threads. The memory of some of the
+//! nodes that were freed is kept for the next ones of the same thread, if the object asks for it ([`Domain::allocate`]): a general allocator
+//! has to find out whose memory it is that a thread frees, and to lock it where it is another's. Limit: while a thread is stopped inside an operation, what is
+//! retired is not freed. It does not keep others from going on: what is lock-free stays so.
+//!
+//! What a thread has retired and not freed when it ends is taken over by the next one that looks around. It claims the number of the ended thread for that time, so that it
+//! is the only one with the right to that record; the lock around the numbers orders the two (`thread_index.rs`). What a thread that runs has retired,
+//! less than two batches, stays until it uses the object again. [`Domain::flush`] does what can be done at once.
 
 use super::growing_array::GrowingArray;
 use super::padded::Padded;
 use super::sync::atomic::{AtomicUsize, Ordering, fence};
 use super::sync::cell::UnsafeCell;
-use super::sync::{SPARE_NODES, store_and_fence, with_thread_index};
+use super::sync::{
+    SPARE_BYTES, SPARE_NODES, store_and_fence, thread_bound, threads_ended,
+    with_ended_thread_index, with_thread_index,
+};
+use super::to_the_end::for_each_to_the_end;
 use std::cell::Cell;
 use std::mem::{self, MaybeUninit};
 use std::ptr;
+// Not of `sync`: threads do not speak to each other through these.
+use std::sync::atomic::{AtomicBool, AtomicUsize as Hint};
 
 /// The batch if not told otherwise.
 pub(crate) const BATCH: usize = 64;
+
+/// So many records are looked at after each batch; where there are more, after as many nodes as there are records.
+const FEW_RECORDS: usize = 64;
+
+/// So many bytes of retired nodes are worth a look at any number of records.
+const MANY_BYTES: usize = 1 << 20;
 
 /// Frees the nodes of one object.
 pub(crate) struct Domain<N> {
     records: GrowingArray<Padded<Record<N>>>,
     batch: usize,
+    /// Freed nodes of a thread whose memory is kept, at most.
+    spare: usize,
+    /// How many threads had ended when what they left was last taken over.
+    taken_over: Hint,
 }
 
 /// What one thread says and keeps. A thread that ended leaves it to the next one with its number.
@@ -45,6 +66,8 @@ struct Record<N> {
     own_passes: Cell<usize>,
     /// Whether it is time to look around, once the thread is outside.
     due: Cell<bool>,
+    /// Whether there may be garbage.
+    has_garbage: AtomicBool,
     /// Touched by the thread with the number of this record alone.
     garbage: UnsafeCell<Garbage<N>>,
 }
@@ -57,8 +80,10 @@ struct Garbage<N> {
     waiting: Vec<*mut N>,
     /// Who was inside when the thread looked around: the record and its number.
     guests: Vec<(usize, usize)>,
-    /// Memory for nodes, of nodes that were dropped: at most [`SPARE_NODES`].
+    /// Memory for nodes, of nodes that were dropped: at most [`Domain::spare`].
     spare: Vec<Box<MaybeUninit<N>>>,
+    /// How many records there were when the thread looked around.
+    records: usize,
 }
 
 // SAFETY: the raw pointers are owned nodes, dropped by whoever has the domain or, while it is shared, by any thread that uses
@@ -70,16 +95,26 @@ unsafe impl<N: Send> Sync for Record<N> {}
 impl<N> Default for Record<N> {
     fn default() -> Record<N> {
         let (fresh, waiting, guests, spare) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let garbage = Garbage { fresh, waiting, guests, spare };
+        let garbage = Garbage { fresh, waiting, guests, spare, records: 0 };
         let (passes, own_passes, due) = (AtomicUsize::new(0), Cell::new(0), Cell::new(false));
-        Record { passes, own_passes, due, garbage: UnsafeCell::new(garbage) }
+        let (has_garbage, garbage) = (AtomicBool::new(false), UnsafeCell::new(garbage));
+        Record { passes, own_passes, due, has_garbage, garbage }
     }
 }
 
 impl<N> Domain<N> {
     /// A domain that looks around when a thread has retired so many nodes.
     pub(crate) fn new(batch: usize) -> Domain<N> {
-        Domain { records: GrowingArray::new(), batch: batch.max(1) }
+        let (records, taken_over) = (GrowingArray::new(), Hint::new(threads_ended()));
+        Domain { records, batch: batch.max(1), spare: 0, taken_over }
+    }
+
+    /// The same, of an object whose nodes come from [`Domain::allocate`]: the memory of some that were freed is kept for that.
+    pub(crate) fn with_spare(batch: usize) -> Domain<N> {
+        let spare = SPARE_NODES.min(SPARE_BYTES / size_of::<N>().max(1));
+        let mut domain = Domain::new(batch);
+        domain.spare = spare;
+        domain
     }
 
     /// Runs an operation of the object. The pointers that it reads stay good while it runs.
@@ -119,33 +154,77 @@ impl<N> Domain<N> {
         Box::into_raw(Box::write(memory, node))
     }
 
+    /// Frees what can be freed now, of this thread and of those that have ended, and the memory that is kept. Inside of an operation it does nothing.
+    pub(crate) fn flush(&self) {
+        with_thread_index(|index| {
+            let record = self.records.get(index);
+            if !record.own_passes.get().is_multiple_of(2) {
+                return;
+            }
+            self.take_over(record);
+            // What was retired since the last look waits for those that are inside now: they may have left by the second.
+            self.collect(record);
+            self.collect(record);
+            // SAFETY: the record is this thread's own, and nobody borrows the garbage.
+            record.garbage.with_mut(|garbage| unsafe { (*garbage).spare = Vec::new() });
+        });
+    }
+
+    /// Takes over what threads have left that have ended.
+    fn take_over(&self, own: &Record<N>) {
+        self.taken_over.store(threads_ended(), Ordering::Relaxed);
+        for (index, record) in self.records.iter() {
+            let has_garbage = record.has_garbage.load(Ordering::Relaxed);
+            if !has_garbage || ptr::eq(&raw const **record, own) {
+                continue;
+            }
+            with_ended_thread_index(index, || {
+                record.has_garbage.store(false, Ordering::Relaxed);
+                // SAFETY: no running thread has the number of this record but this one, for now; and it is another record than its own.
+                let theirs = record.garbage.with_mut(|garbage| unsafe {
+                    let Garbage { fresh, waiting, guests, spare, .. } = &mut *garbage;
+                    guests.clear();
+                    *spare = Vec::new();
+                    [mem::take(fresh), mem::take(waiting)]
+                });
+                // SAFETY: the record is this thread's own, and nobody borrows the garbage.
+                own.garbage.with_mut(|garbage| unsafe {
+                    theirs.into_iter().for_each(|mut nodes| (*garbage).fresh.append(&mut nodes));
+                });
+            });
+        }
+    }
+
     #[cold]
     fn collect(&self, record: &Record<N>) {
+        if self.taken_over.load(Ordering::Relaxed) != threads_ended() {
+            self.take_over(record);
+        }
         // SAFETY: the record is this thread's own, and nobody borrows the garbage: what is done with it runs no code of the user's.
         let garbage = |run: &mut dyn FnMut(&mut Garbage<N>)| {
             record.garbage.with_mut(|garbage| run(unsafe { &mut *garbage }));
         };
         let mut freed = Vec::new();
         garbage(&mut |garbage| freed = garbage.unused(self));
-        for node in freed.drain(..) {
-            // SAFETY: the promise of `retire`, and nobody has a pointer to the node: see the module's text. Its memory was a box's.
-            let memory = unsafe {
-                ptr::drop_in_place(node);
-                Box::from_raw(node.cast::<MaybeUninit<N>>())
-            };
+        for_each_to_the_end(freed.drain(..), |node| {
+            // SAFETY: the promise of `retire`: its memory was a box's.
+            let mut memory = unsafe { Box::from_raw(node.cast::<MaybeUninit<N>>()) };
+            // SAFETY: nobody has a pointer to the node: see the module's text. If its destructor panics, the memory goes with the box.
+            unsafe { memory.assume_init_drop() };
             let mut memory = Some(memory);
             garbage(&mut |garbage| {
-                // There are never more: in an exploration, where there are none, `<` would say nothing.
-                if garbage.spare.len() != SPARE_NODES {
+                if garbage.spare.len() < self.spare {
                     garbage.spare.extend(memory.take());
                 }
             });
-        }
+        });
         garbage(&mut |garbage| {
             // It has room for as many as come next.
-            if garbage.fresh.capacity() == 0 {
+            if garbage.fresh.capacity() == 0 && freed.capacity() <= 2 * self.batch {
                 garbage.fresh = mem::take(&mut freed);
             }
+            let has_garbage = !(garbage.fresh.is_empty() && garbage.waiting.is_empty());
+            record.has_garbage.store(has_garbage, Ordering::Relaxed);
         });
     }
 }
@@ -183,8 +262,13 @@ impl<N> Inside<'_, N> {
             // SAFETY: the record is this thread's own while it is inside, and nobody borrows the garbage.
             let garbage = unsafe { &mut *garbage };
             garbage.fresh.push(node);
-            if garbage.fresh.len().is_multiple_of(self.domain.batch) {
-                self.record.due.set(true);
+            self.record.has_garbage.store(true, Ordering::Relaxed);
+            let fresh = garbage.fresh.len();
+            if fresh.is_multiple_of(self.domain.batch) {
+                let is_cheap = garbage.records <= FEW_RECORDS || garbage.records <= fresh;
+                if is_cheap || fresh.saturating_mul(size_of::<N>()) >= MANY_BYTES {
+                    self.record.due.set(true);
+                }
             }
         });
     }
@@ -201,7 +285,11 @@ impl<N> Garbage<N> {
         }
         let mut unused = mem::replace(&mut self.waiting, mem::take(&mut self.fresh));
         fence(Ordering::SeqCst);
-        for (index, record) in domain.records.iter() {
+        self.records = 0;
+        // A thread that is inside has a number below the bound: see `thread_bound`, whose fences are the ones of this file.
+        let bound = thread_bound();
+        for (index, record) in domain.records.iter().take_while(|(index, _)| *index < bound) {
+            self.records += 1;
             let passes = record.passes.load(Ordering::Acquire);
             if !passes.is_multiple_of(2) {
                 self.guests.push((index, passes));
@@ -216,23 +304,21 @@ impl<N> Garbage<N> {
 
 impl<N> Drop for Domain<N> {
     fn drop(&mut self) {
-        for record in self.records.iter_mut() {
-            let garbage = record.garbage.get_mut();
-            for node in garbage.fresh.drain(..).chain(garbage.waiting.drain(..)) {
-                // SAFETY: the promise of `retire`; nobody has the domain any more, so no operation is under way.
-                drop(unsafe { Box::from_raw(node) });
-            }
-        }
+        let garbage = self.records.iter_mut().map(|record| record.garbage.get_mut());
+        let nodes =
+            garbage.flat_map(|garbage| garbage.fresh.drain(..).chain(garbage.waiting.drain(..)));
+        // SAFETY: the promise of `retire`; nobody has the domain any more, so no operation is under way.
+        for_each_to_the_end(nodes, |node| drop(unsafe { Box::from_raw(node) }));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Domain, SPARE_NODES};
+    use super::{Domain, SPARE_BYTES, SPARE_NODES};
 
     #[test]
     fn a_thread_keeps_the_memory_of_some_freed_nodes_and_uses_it_again() {
-        let domain = Domain::<u64>::new(1);
+        let domain = Domain::<u64>::with_spare(1);
         let spare = || {
             let record = domain.records.get(super::with_thread_index(|index| index));
             // SAFETY: nobody else has the domain.
@@ -250,5 +336,33 @@ mod tests {
         assert_eq!(spare(), SPARE_NODES.saturating_sub(1));
         // SAFETY: `allocate` says that it is a box's.
         assert_eq!(*unsafe { Box::from_raw(node) }, 7);
+        domain.flush();
+        assert_eq!(spare(), 0);
+    }
+
+    #[test]
+    fn no_memory_is_kept_that_nobody_asks_for_and_not_much_of_large_nodes() {
+        assert_eq!(Domain::<u64>::new(1).spare, 0);
+        let large = size_of::<[u8; 1 << 18]>();
+        assert_eq!(Domain::<[u8; 1 << 18]>::with_spare(1).spare * large, 0);
+        assert!(Domain::<[u8; 1 << 12]>::with_spare(1).spare << 12 <= SPARE_BYTES);
+    }
+
+    /// After many threads a look at all their records was taken as often as before.
+    #[test]
+    fn the_cost_of_a_look_is_shared_by_as_many_nodes_as_there_are_records() {
+        let domain = Domain::<u64>::new(1);
+        let record = domain.records.get(super::with_thread_index(|index| index));
+        // SAFETY: nobody else has the domain.
+        record.garbage.with_mut(|garbage| unsafe { (*garbage).records = 1 << 14 });
+        let mut looks = 0;
+        for _ in 0..10_000 {
+            domain.enter(|inside| {
+                // SAFETY: nobody else has the node.
+                unsafe { inside.retire(Box::into_raw(Box::new(1))) };
+                looks += usize::from(record.due.get());
+            });
+        }
+        assert_eq!(looks, 0);
     }
 }

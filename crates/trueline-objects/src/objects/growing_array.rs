@@ -6,6 +6,7 @@
 //! Invariant: a pointer to a block, once there, stays the same until the array is dropped.
 
 use super::sync::atomic::{AtomicPtr, Ordering};
+use super::to_the_end::for_each_to_the_end;
 use std::ptr;
 
 /// Number of items that are there from the start; a power of two.
@@ -104,13 +105,13 @@ impl<T> GrowingArray<T> {
 
 impl<T> Drop for GrowingArray<T> {
     fn drop(&mut self) {
-        for (block, start) in self.blocks.iter_mut().enumerate() {
+        for_each_to_the_end(self.blocks.iter_mut().enumerate(), |(block, start)| {
             let start = *start.get_mut();
             if !start.is_null() {
                 // SAFETY: the block was made by `grow` with this length, and nobody has the array any more.
                 drop(unsafe { into_box(start, FIRST << block) });
             }
-        }
+        });
     }
 }
 

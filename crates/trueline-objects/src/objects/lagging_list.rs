@@ -13,6 +13,7 @@ use super::grace::{Domain, Inside};
 use super::padded::Padded;
 use super::sync::Backoff;
 use super::sync::atomic::{AtomicPtr, Ordering};
+use super::to_the_end::to_the_end;
 use std::ptr;
 
 /// A list of nodes, at least one. Who drops it calls [`LaggingList::drain`].
@@ -54,6 +55,16 @@ impl<C> LaggingList<C> {
             tail: Padded(AtomicPtr::new(first)),
             domain: Domain::new(batch),
         }
+    }
+
+    /// The same, whose nodes come from [`LaggingList::allocate`].
+    pub(crate) fn with_spare(first: C, batch: usize) -> LaggingList<C> {
+        LaggingList { domain: Domain::with_spare(batch), ..LaggingList::new(first, batch) }
+    }
+
+    /// See [`Domain::flush`].
+    pub(crate) fn flush(&self) {
+        self.domain.flush();
     }
 
     /// As [`Node::allocate`], in memory of nodes that were freed.
@@ -189,11 +200,15 @@ impl<C> LaggingList<C> {
     /// Frees all nodes, after a last look at each; the list must not be used again.
     pub(crate) fn drain(&mut self, mut look: impl FnMut(&mut C)) {
         let mut head = *self.head.get_mut();
-        while !head.is_null() {
+        to_the_end(|| {
+            if head.is_null() {
+                return false;
+            }
             // SAFETY: nobody else has the list, and each node is in it once.
             let mut node = unsafe { Box::from_raw(head) };
-            look(&mut node.content);
             head = *node.next.get_mut();
-        }
+            look(&mut node.content);
+            true
+        });
     }
 }

@@ -47,6 +47,11 @@ impl<T: Ord> ListSet<T> {
         ListSet { list: MarkedList::new(batch) }
     }
 
+    /// Frees what was removed and can be freed now, by this thread and by threads that have ended, which else happens after some more operations.
+    pub fn flush(&self) {
+        self.list.flush();
+    }
+
     /// Adds a value; tells whether it was absent. If it was there, the one in the set stays.
     pub fn insert(&self, value: T) -> bool {
         let mut node = Node::new(value);

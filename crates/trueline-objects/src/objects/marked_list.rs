@@ -22,6 +22,7 @@ use super::grace::{Domain, Inside};
 use super::mark::{is_marked, marked, unmarked};
 use super::sync::atomic::{AtomicPtr, Ordering};
 use super::sync::cell::UnsafeCell;
+use super::to_the_end::to_the_end;
 use std::cmp;
 use std::ptr;
 
@@ -90,6 +91,11 @@ impl<E> Node<E> {
 impl<E> MarkedList<E> {
     pub(crate) fn new(batch: usize) -> MarkedList<E> {
         MarkedList { head: AtomicPtr::new(ptr::null_mut()), domain: Domain::new(batch) }
+    }
+
+    /// See [`Domain::flush`].
+    pub(crate) fn flush(&self) {
+        self.domain.flush();
     }
 
     /// Runs an operation.
@@ -196,10 +202,14 @@ impl<E> Search<'_, E> {
 impl<E> Drop for MarkedList<E> {
     fn drop(&mut self) {
         let mut next = *self.head.get_mut();
-        while !next.is_null() {
+        to_the_end(|| {
+            if next.is_null() {
+                return false;
+            }
             // SAFETY: nobody else has the list, and each node is in it once; those that were unlinked are the domain's.
             let mut node = unsafe { Box::from_raw(next) };
             next = unmarked(*node.next.get_mut());
-        }
+            true
+        });
     }
 }

@@ -45,7 +45,12 @@ impl<T> MichaelScottQueue<T> {
     /// An empty queue in which a thread tries to free nodes after it has dequeued so many values (64 if not told otherwise).
     pub fn with_batch(batch: usize) -> MichaelScottQueue<T> {
         let dummy = UnsafeCell::new(MaybeUninit::uninit());
-        MichaelScottQueue { list: LaggingList::new(dummy, batch) }
+        MichaelScottQueue { list: LaggingList::with_spare(dummy, batch) }
+    }
+
+    /// Frees what was removed and can be freed now, by this thread and by threads that have ended, which else happens after some more operations.
+    pub fn flush(&self) {
+        self.list.flush();
     }
 
     /// Puts a value at the end.

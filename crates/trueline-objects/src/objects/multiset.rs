@@ -69,6 +69,11 @@ impl<T: Ord> Multiset<T> {
         Multiset { list: MarkedList::new(batch) }
     }
 
+    /// Frees what was removed and can be freed now, by this thread and by threads that have ended, which else happens after some more operations.
+    pub fn flush(&self) {
+        self.list.flush();
+    }
+
     /// Adds a value once more.
     ///
     /// # Panics

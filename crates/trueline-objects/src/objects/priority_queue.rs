@@ -15,9 +15,20 @@
 //! unlinks it there, and so does who pushes it, if it finds the mark after it has linked the node. Where two threads get into each other's way, a tower
 //! just stays lower.
 //!
-//! **When nodes are freed.** A node is *busy* while the thread that pushes it or the one that pops it may still have to do with its upper levels.
-//! A cut ends before the first node that is busy. **Invariant:** a node that was cut off, and so all before it, is not linked on any upper level, and will not be. An
-//! operation that begins after that finds neither the node nor, since cuts are at the front, any other way to it: it is retired (`grace.rs`).
+//! **When nodes are freed.** Each node says in one word on which upper levels it is linked, and whether the thread that pushes it or the one that pops it may still
+//! have to do with them ([`Node::upper`]). A cut ends before the first node whose word is not 0. **Invariant:** a node that was cut off, and so all before it, is
+//! not linked on any upper level, and will not be. An operation that begins after that finds neither the node nor, since cuts are at the front, any other way to
+//! it: it is retired (`grace.rs`).
+//!
+//! **What the user's code can break.** The order in which values come out, and nothing else. `push` compares priorities to find a place; a comparison that lies
+//! leads to another place in the same list, and one that panics leaves the queue as it was: the node is not in it yet, and is dropped with its value. `pop`
+//! compares nothing. It looks for the node that it unlinks by going along each level up to that node, whatever the priorities on the way; since the node was the
+//! first one on the lowest level, and priorities are ordered, it is near the front. It clones the priority before it takes the node, so that a clone
+//! that panics has taken nothing. That no comparison decides what is freed is what keeps memory safe with any `Ord`.
+//!
+//! **Why the way along a level finds the node.** The order of two nodes of a level does not change, since nodes are linked between neighbours and never moved. Who
+//! stands on a node whose link is not marked stands in the list, before the node that it looks for; where the link is marked it begins again. So it comes to the
+//! node, if that was linked before it began; and a node that is linked later is unlinked by the thread that links it, which sees the mark.
 //!
 //! **Linearization.** `push` where it links its node on the lowest level, after the taken ones and before the first one that is worse. `pop` where it
 //! marks a link; if there is nothing, where it reads a link to nothing. `peek` where it reads a link without a mark. Each such link is that of the last taken
@@ -40,6 +51,7 @@ use super::padded::Padded;
 use super::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, fence};
 use super::sync::cell::UnsafeCell;
 use super::sync::with_thread_index;
+use super::to_the_end::to_the_end;
 use std::mem::ManuallyDrop;
 use std::ptr;
 // Not of `sync`: threads do not speak to each other through these.
@@ -87,15 +99,17 @@ impl Default for Tuning {
 /// The most levels that there can be: enough for 4^15 nodes.
 const MOST_LEVELS: usize = 16;
 
+/// A thread that may have to do with the upper levels of a node: see [`Node::upper`].
+const BUSY: usize = 1 << MOST_LEVELS;
+
 struct Node<P, T> {
     /// Written before the node is in the list, and not after.
     priority: UnsafeCell<P>,
     /// Moved out by the thread that takes the node.
     value: UnsafeCell<ManuallyDrop<T>>,
-    /// How many threads may have to do with the upper levels of this node: the one that pushes it, the one that pops it.
-    busy: AtomicUsize,
-    /// On how many upper levels the node is linked, or is about to be, or has just been.
-    linked: AtomicUsize,
+    /// Who may have to do with the upper levels of this node: as often [`BUSY`] as threads may, the one that pushes it and the one that pops it, and a bit for
+    /// each level on which it is linked, or is about to be, or has just been: `1 << level`.
+    upper: AtomicUsize,
     tower: Tower<P, T>,
 }
 
@@ -133,14 +147,27 @@ impl<P, T> Node<P, T> {
         self.priority.with(|priority| unsafe { &*priority })
     }
 
-    /// Says that a thread has no more to do with the upper levels of the node. Where a comparison panics it is not said, and the node stays.
+    /// Says that a thread has no more to do with the upper levels of the node.
     fn is_done_with(&self) {
         // Release: see `pop`.
-        self.busy.fetch_sub(1, Ordering::Release);
+        self.upper.fetch_sub(BUSY, Ordering::Release);
     }
 
     fn height(&self) -> usize {
         self.tower.upper.len() + 1
+    }
+}
+
+/// A node that is not in the list: dropped with its value where a comparison panics.
+struct Unlinked<P, T>(Option<Box<Node<P, T>>>);
+
+impl<P, T> Drop for Unlinked<P, T> {
+    fn drop(&mut self) {
+        if let Some(node) = self.0.take() {
+            // Not in two statements: where the destructor of one panics, the other one is dropped all the same.
+            let Node { priority, value, .. } = *node;
+            drop((priority, ManuallyDrop::into_inner(value.into_inner())));
+        }
     }
 }
 
@@ -170,35 +197,38 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
         }
     }
 
-    /// Puts a value in.
+    /// Frees what was removed and can be freed now, by this thread and by threads that have ended, which else happens after some more operations.
+    pub fn flush(&self) {
+        self.domain.flush();
+    }
+
+    /// Puts a value in. If a comparison panics, the value is dropped and the queue is as it was.
     pub fn push(&self, priority: P, value: T) {
         let height = self.draw_height();
-        let mut node = Box::new(Node {
+        let mut unlinked = Unlinked(Some(Box::new(Node {
             priority: UnsafeCell::new(priority),
             value: UnsafeCell::new(ManuallyDrop::new(value)),
-            busy: AtomicUsize::new(if height > 1 { 2 } else { 0 }),
-            linked: AtomicUsize::new(0),
+            upper: AtomicUsize::new(if height > 1 { 2 * BUSY } else { 0 }),
             tower: Tower::new(height),
-        });
+        })));
         self.domain.enter(|inside| {
-            loop {
-                // If a comparison panics, the value is forgotten with the node: neither is in the queue.
+            while let Some(node) = &mut unlinked.0 {
                 let place = self.locate(inside, node.priority());
                 *node.tower.next.get_mut() = place.nexts[0];
-                let pointer = Box::into_raw(node);
+                let Some(pointer) = unlinked.0.take().map(Box::into_raw) else { return };
                 // Release: who follows the link sees what is in the node.
                 let (yes, no) = (Ordering::Release, Ordering::Relaxed);
                 match place.towers[0].next.compare_exchange(place.nexts[0], pointer, yes, no) {
                     // SAFETY: the node was in the list since this operation began, so it is not freed before it ends.
                     Ok(_) => return self.raise(inside, unsafe { &*pointer }, &place),
                     // SAFETY: the node was made from a box, and nobody else has seen it.
-                    Err(_) => node = unsafe { Box::from_raw(pointer) },
+                    Err(_) => unlinked.0 = Some(unsafe { Box::from_raw(pointer) }),
                 }
             }
         });
     }
 
-    /// Takes the value of the highest priority, with its priority; `None` where there is none.
+    /// Takes the value of the highest priority, with its priority; `None` where there is none. If the clone of a priority panics, nothing is taken.
     pub fn pop(&self) -> Option<(P, T)> {
         self.domain.enter(|inside| {
             let first = self.head.next.load(Ordering::Acquire);
@@ -206,22 +236,24 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
             let mut passed = 0;
             // The node that is to be the first one after a cut.
             let mut stays: *mut Node<P, T> = ptr::null_mut();
-            let taken = loop {
+            let (taken, priority) = loop {
                 // SAFETY: here and below: nodes that are found on the way could be reached since this operation began.
                 let node = unsafe { unmarked(next).as_ref() }?;
                 if is_marked(next) {
                     passed += 1;
-                    // Acquire: what was done while it was busy comes before it is freed.
-                    if stays.is_null() && node.busy.load(Ordering::Acquire) > 0 {
+                    // Acquire: what was done with its upper levels comes before it is freed.
+                    if stays.is_null() && node.upper.load(Ordering::Acquire) > 0 {
                         stays = unmarked(next);
                     }
                     tower = &node.tower;
                     next = tower.next.load(Ordering::Acquire);
                     continue;
                 }
+                // Others may be comparing with it for a while, so it cannot be moved out.
+                let priority = node.priority().clone();
                 let (yes, no) = (Ordering::AcqRel, Ordering::Acquire);
                 match tower.next.compare_exchange(next, marked(next), yes, no) {
-                    Ok(_) => break node,
+                    Ok(_) => break (node, priority),
                     Err(found) => next = found,
                 }
             };
@@ -229,7 +261,6 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
             let value =
                 taken.value.with(|value| ManuallyDrop::into_inner(unsafe { ptr::read(value) }));
             self.take_down(inside, taken);
-            let priority = taken.priority().clone();
             if passed >= self.prefix {
                 if stays.is_null() {
                     stays = ptr::from_ref(taken).cast_mut();
@@ -306,7 +337,8 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
                 let (yes, no) = (Ordering::Release, Ordering::Acquire);
                 match tower.link(level).compare_exchange(next, unmarked(after), yes, no) {
                     Ok(_) => {
-                        node.linked.fetch_sub(1, Ordering::Release);
+                        // Release: the node is unlinked before it is seen to be.
+                        node.upper.fetch_and(!(1 << level), Ordering::Release);
                         next = unmarked(after);
                     }
                     Err(found) => next = found,
@@ -332,9 +364,9 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
             if link.compare_exchange(ptr::null_mut(), next, yes, no).is_err() {
                 break;
             }
-            node.linked.fetch_add(1, Ordering::Relaxed);
+            node.upper.fetch_or(1 << level, Ordering::Relaxed);
             if place.towers[level].link(level).compare_exchange(next, pointer, yes, no).is_err() {
-                node.linked.fetch_sub(1, Ordering::Relaxed);
+                node.upper.fetch_and(!(1 << level), Ordering::Relaxed);
                 break;
             }
             // With the fence of `take_down`: either this thread sees the mark, or who has made it finds the node on this level.
@@ -369,16 +401,19 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
         node.is_done_with();
     }
 
-    /// Unlinks a node that is marked from an upper level, if it is linked there. It is before the first node that is worse.
+    /// Unlinks a node that is marked from an upper level, if it is linked there: goes along the level until the node is seen to be unlinked.
     fn sweep(&self, inside: &Inside<'_, Node<P, T>>, node: &Node<P, T>, level: usize) {
-        let may_be_before = |other: &Node<P, T>| {
-            // Acquire: what was read while it was linked was read before. Where it is not linked there is nothing to look for.
-            node.linked.load(Ordering::Acquire) > 0 && other.priority() >= node.priority()
+        let is_linked = |_: &Node<P, T>| {
+            // Acquire: what was read while it was linked was read before.
+            node.upper.load(Ordering::Acquire) & (1 << level) != 0
         };
-        while self.advance(inside, level, &self.head, may_be_before).is_none() {}
+        if !is_linked(node) {
+            return;
+        }
+        while self.advance(inside, level, &self.head, is_linked).is_none() {}
     }
 
-    /// Cuts off the nodes before `stays`, if `first` is still the first one: all of them are taken, and none is busy.
+    /// Cuts off the nodes before `stays`, if `first` is still the first one: all of them are taken, and none is linked on upper levels.
     fn cut(&self, inside: &Inside<'_, Node<P, T>>, first: *mut Node<P, T>, stays: *mut Node<P, T>) {
         let mut node = unmarked(first);
         if node == stays {
@@ -432,14 +467,19 @@ impl<P: Ord + Clone, T> Default for PriorityQueue<P, T> {
 impl<P, T> Drop for PriorityQueue<P, T> {
     fn drop(&mut self) {
         let mut next = *self.head.next.get_mut();
-        while !unmarked(next).is_null() {
-            // SAFETY: nobody else has the queue, and each node is in the list once; those that were cut off are the domain's.
-            let Node { value, mut tower, .. } = *unsafe { Box::from_raw(unmarked(next)) };
-            if !is_marked(next) {
-                drop(ManuallyDrop::into_inner(value.into_inner()));
+        to_the_end(|| {
+            if unmarked(next).is_null() {
+                return false;
             }
-            next = *tower.next.get_mut();
-        }
+            // SAFETY: nobody else has the queue, and each node is in the list once; those that were cut off are the domain's.
+            let mut node = unsafe { Box::from_raw(unmarked(next)) };
+            let has_value = !is_marked(next);
+            next = *node.tower.next.get_mut();
+            if has_value {
+                drop(Unlinked(Some(node)));
+            }
+            true
+        });
     }
 }
 

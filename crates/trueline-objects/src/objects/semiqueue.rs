@@ -25,6 +25,7 @@ use super::grace;
 use super::lagging_list::{LaggingList, Node};
 use super::sync::atomic::{AtomicPtr, Ordering};
 use super::sync::with_thread_index;
+use super::to_the_end::for_each_to_the_end;
 use std::ptr;
 
 /// A lock-free queue without a bound whose `deq` takes one of the first k values.
@@ -119,6 +120,11 @@ impl<T> Semiqueue<T> {
         self.k
     }
 
+    /// Frees what was removed and can be freed now, by this thread and by threads that have ended, which else happens after some more operations.
+    pub fn flush(&self) {
+        self.list.flush();
+    }
+
     /// Puts a value at the end.
     pub fn enq(&self, value: T) {
         let value = Box::into_raw(Box::new(value));
@@ -175,13 +181,13 @@ impl<T> Semiqueue<T> {
 impl<T> Drop for Semiqueue<T> {
     fn drop(&mut self) {
         self.list.drain(|segment| {
-            for cell in &mut segment.cells {
+            for_each_to_the_end(&mut segment.cells, |cell| {
                 let value = *cell.get_mut();
                 if !value.is_null() && value != taken() {
                     // SAFETY: the value is in this cell alone; it was made by `Box::into_raw`.
                     drop(unsafe { Box::from_raw(value) });
                 }
-            }
+            });
         });
     }
 }

@@ -55,19 +55,28 @@ impl<T: Copy> Snapshot<T> {
         Snapshot { segments: segments.collect(), domain: Domain::new(grace::BATCH) }
     }
 
+    /// Frees what was removed and can be freed now, by this thread and by threads that have ended, which else happens after some more operations.
+    pub fn flush(&self) {
+        self.domain.flush();
+    }
+
     /// Writes a segment.
     ///
     /// # Panics
     /// Where there is no such segment.
     pub fn update(&self, segment: usize, value: T) {
         let segment = &self.segments[segment];
-        let writer = with_thread_index(|index| index);
-        self.domain.enter(|inside| {
-            let view = self.scan_inside(inside).into();
-            let cell = Box::into_raw(Box::new(Cell { value, view, writer }));
-            let former = segment.swap(cell, Ordering::SeqCst);
-            // SAFETY: the swap has taken the cell out of the only place that it was in; each is taken out once.
-            unsafe { inside.retire(former) };
+        // The number is this thread's until the update is over, also where the thread is ending and has borrowed it (`thread_index.rs`). Were it given back before,
+        // another thread could update under the same number meanwhile, and a scan that sees the two would take them for one after the other and borrow the scan of
+        // the first, which may be older than itself: the mutant `-shares-numbers`.
+        with_thread_index(|writer| {
+            self.domain.enter(|inside| {
+                let view = self.scan_inside(inside).into();
+                let cell = Box::into_raw(Box::new(Cell { value, view, writer }));
+                let former = segment.swap(cell, Ordering::SeqCst);
+                // SAFETY: the swap has taken the cell out of the only place that it was in; each is taken out once.
+                unsafe { inside.retire(former) };
+            });
         });
     }
 

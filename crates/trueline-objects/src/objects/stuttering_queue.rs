@@ -81,6 +81,11 @@ impl<T: Copy> StutteringQueue<T> {
         self.j
     }
 
+    /// Frees what was removed and can be freed now, by this thread and by threads that have ended, which else happens after some more operations.
+    pub fn flush(&self) {
+        self.list.flush();
+    }
+
     /// Puts a value at the end.
     pub fn enq(&self, value: T) {
         self.list.append(Node::allocate(Told::new(MaybeUninit::new(value))));

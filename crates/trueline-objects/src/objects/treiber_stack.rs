@@ -6,12 +6,19 @@
 //! a head that is null. A node that was taken off is not used again before every operation that was under way then has ended
 //! (`grace.rs`), so that a head that is the same again has been the same all the time: there is no ABA.
 //!
+//! **`push` is not inside of the domain**, since it follows no pointer. The head that it has read may be a node that is popped, freed, and pushed again by another thread
+//! with memory at the same address before the compare-exchange, which succeeds then: rightly, for that node is on top. But the pointer that was read belongs to the memory
+//! that is gone, though it has the same address. So nodes are linked by addresses alone, with the provenance of the memory that is there when a `pop` follows them:
+//! each node exposes its own before it is in the list, which costs nothing. The orderings suffice: the head is written by read-modify-writes alone, so that who reads
+//! it sees what every `push` before did.
+//!
 //! **Progress.** Lock-free: a compare-exchange fails only because another one succeeded. Cost: O(1) without contention.
 
 use super::grace::{self, Domain};
 use super::sync::Backoff;
 use super::sync::atomic::{AtomicPtr, Ordering};
 use super::sync::cell::UnsafeCell;
+use super::to_the_end::to_the_end;
 use std::mem::ManuallyDrop;
 use std::ptr;
 
@@ -31,8 +38,8 @@ pub struct TreiberStack<T> {
 struct Node<T> {
     /// Moved out by the thread that takes the node off.
     value: UnsafeCell<ManuallyDrop<T>>,
-    /// Written before the node is in the list, and not after.
-    next: UnsafeCell<*mut Node<T>>,
+    /// The address of the node below, 0 where there is none. Written before the node is in the list, and not after.
+    next: UnsafeCell<usize>,
 }
 
 // SAFETY: values move from the thread that pushes to the one that pops or drops; no two threads have one at a time.
@@ -50,19 +57,24 @@ impl<T> TreiberStack<T> {
 
     /// An empty stack in which a thread tries to free nodes after it has popped so many (64 if not told otherwise).
     pub fn with_batch(batch: usize) -> TreiberStack<T> {
-        TreiberStack { head: AtomicPtr::new(ptr::null_mut()), domain: Domain::new(batch) }
+        TreiberStack { head: AtomicPtr::new(ptr::null_mut()), domain: Domain::with_spare(batch) }
+    }
+
+    /// Frees what was removed and can be freed now, by this thread and by threads that have ended, which else happens after some more operations.
+    pub fn flush(&self) {
+        self.domain.flush();
     }
 
     /// Puts a value on top.
     pub fn push(&self, value: T) {
         let value = UnsafeCell::new(ManuallyDrop::new(value));
-        let next = UnsafeCell::new(ptr::null_mut());
-        let node = self.domain.allocate(Node { value, next });
+        let node = self.domain.allocate(Node { value, next: UnsafeCell::new(0) });
+        node.expose_provenance();
         let mut head = self.head.load(Ordering::Relaxed);
         let backoff = Backoff::default();
         loop {
             // SAFETY: the node is this thread's own until it is in the list.
-            unsafe { (*node).next.with_mut(|next| *next = head) };
+            unsafe { (*node).next.with_mut(|next| *next = head.addr()) };
             // Release: who reads the head sees what is in the node. Nodes below are seen too, since each
             // compare-exchange continues the release sequences of those before it.
             let (yes, no) = (Ordering::Release, Ordering::Relaxed);
@@ -85,6 +97,7 @@ impl<T> TreiberStack<T> {
                 }
                 // SAFETY: the node was in the list since this operation began, so it is not freed before it ends.
                 let next = unsafe { (*head).next.with(|next| *next) };
+                let next = ptr::with_exposed_provenance_mut(next);
                 let (yes, no) = (Ordering::Acquire, Ordering::Acquire);
                 match self.head.compare_exchange_weak(head, next, yes, no) {
                     Ok(_) => break,
@@ -110,12 +123,16 @@ impl<T> Default for TreiberStack<T> {
 impl<T> Drop for TreiberStack<T> {
     fn drop(&mut self) {
         let mut head = *self.head.get_mut();
-        while !head.is_null() {
+        to_the_end(|| {
+            if head.is_null() {
+                return false;
+            }
             // SAFETY: nobody else has the stack, and each node is in the list once.
             let Node { value, next } = *unsafe { Box::from_raw(head) };
+            head = ptr::with_exposed_provenance_mut(next.into_inner());
             drop(ManuallyDrop::into_inner(value.into_inner()));
-            head = next.into_inner();
-        }
+            true
+        });
     }
 }
 

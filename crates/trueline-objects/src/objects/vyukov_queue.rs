@@ -23,6 +23,7 @@
 
 use super::ring::Ring;
 use super::sync::atomic::{AtomicUsize, Ordering};
+use super::to_the_end::to_the_end;
 
 /// A bounded queue that may say 'empty' or 'full' when it is not.
 ///
@@ -110,7 +111,7 @@ fn claim(next: &AtomicUsize, number: usize) -> Result<usize, usize> {
 
 impl<T> Drop for VyukovQueue<T> {
     fn drop(&mut self) {
-        while self.deq().is_some() {}
+        to_the_end(|| self.deq().is_some());
     }
 }
 

@@ -51,6 +51,11 @@ impl<T: Copy> WideRegister<T> {
         WideRegister { current: AtomicPtr::new(Words::allocate(value)), domain: Domain::new(batch) }
     }
 
+    /// Frees what was removed and can be freed now, by this thread and by threads that have ended, which else happens after some more operations.
+    pub fn flush(&self) {
+        self.domain.flush();
+    }
+
     /// The value that was written last.
     pub fn read(&self) -> T {
         self.domain.enter(|_| {

@@ -4,7 +4,7 @@
 pub(crate) mod sync {
     pub(crate) use trueline_explore::std::cell;
     pub(crate) use trueline_explore::std::hint;
-    pub(crate) use trueline_explore::std::sync::{Mutex, MutexGuard, atomic};
+    pub(crate) use trueline_explore::std::sync::{Mutex, atomic};
 
     use trueline_explore::engine::interface;
 
@@ -35,6 +35,19 @@ pub(crate) mod sync {
 
     /// In an exploration memory that was freed is the allocator's, which knows it then as freed.
     pub(crate) const SPARE_NODES: usize = 0;
+    pub(crate) const SPARE_BYTES: usize = 0;
+
+    /// In an exploration the numbers of threads that have ended are not used again, so that nobody takes over what they left.
+    pub(crate) fn threads_ended() -> usize {
+        0
+    }
+
+    /// In an exploration all records are looked at.
+    pub(crate) fn thread_bound() -> usize {
+        usize::MAX
+    }
+
+    pub(crate) fn with_ended_thread_index(_index: usize, _function: impl FnOnce()) {}
 
     /// As `crate::sync::store_and_fence`, for which it is written.
     #[inline]
@@ -98,6 +111,8 @@ pub mod snzi;
 pub mod stuttering_queue;
 #[path = "../objects/ticket_lock.rs"]
 pub mod ticket_lock;
+#[path = "../objects/to_the_end.rs"]
+mod to_the_end;
 #[path = "../objects/treiber_stack.rs"]
 pub mod treiber_stack;
 #[path = "../objects/vyukov_queue.rs"]

@@ -27,6 +27,13 @@ pub(super) const ENTRIES: &[Entry] = &[
         "update(0, 1) update(0, 2) update(0, 3) | update(1, 4) scan()",
         || Box::new(Mutant::new(Fault::LeavesOldView)),
     ),
+    mutant(
+        SNAPSHOT,
+        "snapshot-shares-numbers",
+        "two threads update under the same number, so that a scan takes their updates for one after the other",
+        "update(1, 1) | update(1, 2) update(1, 3) | update(0, 4) scan()",
+        || Box::new(Mutant::new(Fault::SharesNumbers)),
+    ),
 ];
 
 const SNAPSHOT: Entry = Entry {

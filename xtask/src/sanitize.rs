@@ -1,0 +1,30 @@
+//! `cargo xtask sanitize`: the objects as they ship, under the address sanitizer.
+//!
+//! The sanitizer is part of the stable compiler, but for the flag, which `RUSTC_BOOTSTRAP` allows. It needs `--target`, so that build scripts
+//! are not built with it, and sees every access of the crate's own code and of what is generic in std.
+
+use std::process::{Command, ExitCode};
+
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+/// The tests that run user's code of all manners, values of all sizes, and real threads.
+const TESTS: [&str; 4] = ["user_code", "values", "production", "ordered"];
+
+/// Runs the tests; `quick` those alone that have user's code and values of all sizes.
+pub(crate) fn sanitize(quick: bool) -> ExitCode {
+    let tests = if quick { &TESTS[..2] } else { &TESTS[..] };
+    let mut command = Command::new("cargo");
+    command.args(["test", "--profile", "dev", "--package", "trueline-objects", "--target", TARGET]);
+    command.args(tests.iter().flat_map(|test| ["--test", test]));
+    command
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("RUSTFLAGS", "-Zsanitizer=address")
+        // Memory goes back to the allocator of the sanitizer: see `tests/user_code/wild.rs`.
+        .env("TRUELINE_SANITIZE", "1");
+    println!("> {command:?}");
+    if command.status().is_ok_and(|status| status.success()) {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
