@@ -69,7 +69,8 @@ pub(super) fn by_kind<S: Spec>(
         cast.iter_mut().for_each(|a| a.act = as_cell(&a.act));
     }
     let (family, capacity) = (words.family, words.capacity);
-    let scene = Scene { family, initial: words.initial, capacity, cast, complete };
+    let first = first_bad.and_then(|bad| indices.binary_search(&bad).ok());
+    let scene = Scene { family, initial: words.initial, capacity, cast, first, complete };
     let mut tales: Vec<(Tale, Vec<u32>)> = tell::tales(&scene)
         .into_iter()
         .map(|tale| {

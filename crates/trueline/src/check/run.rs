@@ -487,8 +487,9 @@ impl<S: Spec> Setting<'_, S> {
         if operations.is_empty() {
             return None;
         }
-        if let (Err(_), Some(claim), Source::History) =
-            (self.canonical, spec.canonical(), self.source)
+        let is_claimed = spec.vocabulary().is_some_and(|words| words.is_claimed());
+        if let (Err(_), Some(claim), Source::History, true) =
+            (self.canonical, spec.canonical(), self.source, is_claimed)
         {
             monitored::trust(spec, &claim, history, operations).ok()?;
         }

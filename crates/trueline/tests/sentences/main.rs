@@ -6,7 +6,11 @@
 #[path = "../oracle/mod.rs"]
 mod oracle;
 
+mod cells;
 mod claims;
+mod containers;
+mod levels;
+mod lists;
 mod scene;
 
 use trueline::rng::{self, Rng};

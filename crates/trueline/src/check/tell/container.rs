@@ -65,19 +65,10 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
     if !tales.is_empty() {
         return tales;
     }
-    for (place, actor) in scene.cast.iter().enumerate() {
-        if !actor.is_certain() {
-            continue;
-        }
-        match &actor.act {
-            Act::Empty => tales.extend(container.not_empty(place)),
-            Act::Remove(end, value) | Act::Peek(end, value) => {
-                tales.extend(container.overtakes(place, *end, value));
-            }
-            Act::Refused => tales.extend(container.not_full(place)),
-            Act::Insert(..) => tales.extend(container.full(place)),
-            _ => {}
-        }
+    // Each takes time in proportion to the values: the others only where the first that is wrong tells nothing.
+    tales.extend(scene.first.and_then(|place| container.impossible(place)));
+    if tales.is_empty() {
+        tales.extend((0..scene.cast.len()).filter_map(|place| container.impossible(place)));
     }
     if tales.is_empty() && scene.family == Family::Stack {
         tales.extend(container.no_bottom());
@@ -143,6 +134,21 @@ impl<'a> Container<'a> {
 
     fn call(&self, place: usize) -> u32 {
         self.scene.cast[place].call
+    }
+
+    /// What is wrong with an operation.
+    fn impossible(&self, place: usize) -> Option<Tale> {
+        let actor = &self.scene.cast[place];
+        if !actor.is_certain() {
+            return None;
+        }
+        match &actor.act {
+            Act::Empty => self.not_empty(place),
+            Act::Remove(end, value) | Act::Peek(end, value) => self.overtakes(place, *end, value),
+            Act::Refused => self.not_full(place),
+            Act::Insert(..) => self.full(place),
+            _ => None,
+        }
     }
 
     fn nouns(&self) -> (&'static str, &'static str, &'static str) {

@@ -9,9 +9,9 @@ use crate::spec::vocabulary::{Act, Amount, Family, Needs};
 use crate::value::Value;
 
 /// Operations that are looked at, all bounds together.
-const WORK: usize = 1 << 22;
+const WORK: usize = 1 << 18;
 /// Earlier operations that are tried to count from.
-const ANCHORS: usize = 16;
+const ANCHORS: usize = 8;
 /// Scenes of more operations than this are not counted through.
 const CROWD: usize = 512;
 /// Longer lists are not told one by one.
@@ -39,13 +39,24 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
     if most + start.map_or(0, |n| i128::from(n).abs()) >= i128::from(i64::MAX / 2) {
         return tales;
     }
-    for (r, actor) in scene.cast.iter().enumerate() {
+    // Those next to the first that is wrong come first: the work is bounded.
+    let mut places: Vec<usize> = (0..scene.cast.len()).collect();
+    if let Some(first) = scene.first {
+        let end = scene.cast[first].returned;
+        places.sort_by_key(|&place| scene.cast[place].returned.abs_diff(end));
+    }
+    for r in places {
+        let actor = &scene.cast[r];
         let (needs, true) = (amount(scene, r), actor.is_certain()) else { continue };
         let (low, high) = match needs {
             Amount::Any => continue,
             Amount::Some => (1, i128::MAX),
             Amount::Exactly(n) => (i128::from(n), i128::from(n)),
         };
+        work += scene.cast.len();
+        if work > WORK || (Some(r) != scene.first && !tales.is_empty()) {
+            break;
+        }
         let mut anchors: Vec<usize> = (0..scene.cast.len())
             .filter(|&a| matches!(amount(scene, a), Amount::Exactly(_)))
             .filter(|&a| scene.cast[a].is_certain() && scene.cast[a].precedes(actor))
@@ -63,7 +74,7 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
         for (from, base) in starts.into_iter().chain(after) {
             work += scene.cast.len();
             if work > WORK {
-                return tales;
+                break;
             }
             let bounds = Bounds::new(scene, r, from, base);
             tales.extend(bounds.too_much(low).or_else(|| bounds.too_little(high)));

@@ -51,6 +51,8 @@ pub(super) struct Scene {
     pub(super) initial: Option<Vec<Value>>,
     pub(super) capacity: Option<usize>,
     pub(super) cast: Vec<Actor>,
+    /// The operation whose return is the first that cannot be explained, where that is known: it is looked at first.
+    pub(super) first: Option<usize>,
     /// True where nothing that touches the values of the scene was left out or forgotten.
     pub(super) complete: bool,
 }

@@ -1,0 +1,244 @@
+//! What is said of registers, keys, locks and segments.
+
+use trueline::Value;
+
+use crate::claims::{Claim, hold, is_false, times};
+use crate::scene::{Op, Scene, fit, operations};
+
+impl Scene<'_> {
+    /// Whether the operation may have done this, where `r` is who suffers from it.
+    fn may(&self, r: usize, done: &str, op: &Op) -> Result<bool, String> {
+        let left = |op: &Op| match (op.method, op.args.as_slice()) {
+            ("write", [v]) | ("put" | "swap", [_, v]) | ("rmw", [_, v]) => Some(v.clone()),
+            ("cas", [_, v]) if !is_false(op) => Some(v.clone()),
+            ("remove", [_]) if self.spec == "map" && !is_false(op) => Some(Value::Nil),
+            _ => None,
+        };
+        let key = |op: &Op, k: &str| op.args.first().is_some_and(|v| v.to_string() == k);
+        if let Some(p) = fit("written {} there", done).or(fit("wrote {} there", done)) {
+            let segment = self.segment_of(r)?;
+            return Ok(op.method == "update"
+                && key(op, &segment)
+                && op.args[1].to_string() == p[0]);
+        }
+        if let Some(p) = fit("written anything but {}", done) {
+            return Ok(left(op).is_some_and(|v| v.to_string() != p[0]));
+        }
+        if let Some(p) = fit("written {}", done).or(fit("wrote {}", done)) {
+            return Ok(left(op).is_some_and(|v| v.to_string() == p[0]));
+        }
+        Ok(match done {
+            "taken the lock" | "took the lock" => op.method.ends_with("acquire") && !is_false(op),
+            "released the lock" => op.method == "release",
+            "removed the key" => left(op) == Some(Value::Nil),
+            "put anything under the key" => left(op).is_some_and(|v| !v.is_nil()),
+            _ => match (fit("added {}", done), fit("removed {}", done)) {
+                (Some(p), _) => op.method == "add" && key(op, p[0]) && !is_false(op),
+                (_, Some(p)) => op.method == "remove" && key(op, p[0]) && !is_false(op),
+                _ => return Err(format!("nothing that is done: {done}")),
+            },
+        })
+    }
+
+    fn segment_of(&self, _: usize) -> Result<String, String> {
+        self.segment.borrow().clone().ok_or_else(|| "no segment".into())
+    }
+
+    pub(crate) fn cell(&self, text: &str) -> Option<Claim> {
+        if let Some(p) = fit(
+            "{} and {} exclude each other: each of {} and {} was written only once, so all that wrote or read the one come before all that wrote or read the other, but {} returned before {} was called and {} returned before {} was called",
+            text,
+        ) {
+            return Some((|| {
+                let ops: Vec<usize> =
+                    [0, 1, 4, 5, 6, 7].iter().map(|&n| self.one(p[n])).collect::<Result<_, _>>()?;
+                hold(self.before(ops[2], ops[3]) && self.before(ops[4], ops[5]), "the times")?;
+                for value in [p[2], p[3]] {
+                    let done = format!("written {value}");
+                    let writers = self
+                        .all()
+                        .filter_map(|(n, op)| self.may(n, &done, op).ok()?.then_some(n))
+                        .count();
+                    hold(writers == 1, "written once")?;
+                }
+                let about = |n: usize, v: &str| {
+                    let op = self.op(n);
+                    op.result.as_ref().is_some_and(|r| r.to_string() == v)
+                        || op.args.last().is_some_and(|a| a.to_string() == v)
+                };
+                hold(
+                    about(ops[2], p[2])
+                        && about(ops[5], p[2])
+                        && about(ops[3], p[3])
+                        && about(ops[4], p[3]),
+                    "their values",
+                )
+            })());
+        }
+        if let Some(p) = fit(
+            "{} found {} anew {}: {} came first and {} in between, but {} can have written {} meanwhile",
+            text,
+        ) {
+            return Some((|| {
+                let (found, first, others) = (self.list(p[0])?, self.one(p[3])?, self.list(p[4])?);
+                hold(times(p[2]) == Some(found.len()) && p[1] == p[6], "how often")?;
+                let mut chain = vec![first];
+                for (n, &r) in found.iter().enumerate() {
+                    chain.push(r);
+                    chain.extend(others.get(n));
+                }
+                hold(
+                    chain.windows(2).all(|pair| self.before(pair[0], pair[1])),
+                    "one after the other",
+                )?;
+                let last = self.op(*found.last().ok_or("none")?).returned;
+                let done = format!("written {}", p[1]);
+                let writers: Vec<usize> = self
+                    .all()
+                    .filter(|(n, op)| {
+                        self.may(*n, &done, op) == Ok(true)
+                            && op.call < last
+                            && op.returned > self.op(first).call
+                    })
+                    .map(|(n, _)| n)
+                    .collect();
+                let told = if p[5] == "nothing" {
+                    Vec::new()
+                } else {
+                    self.list(p[5].strip_prefix("only ").unwrap_or(p[5]))?
+                };
+                hold(told == writers && writers.len() < found.len(), "who can have written it")
+            })());
+        }
+        // Snapshots name the property: one scan is wrong by itself, or is older than one before.
+        let named = text.strip_prefix("Appropriateness: ").map(|text| (text, false));
+        let named = named.or(text.strip_prefix("Non-Decreasing: ").map(|text| (text, true)));
+        let (text, two_scans) = named.unwrap_or((text, false));
+        let (subject, rest) = text.split_once(": ")?;
+        let subjects = [
+            "{} cannot be",
+            "{} must have found {}",
+            "{} cannot show {} in segment {}",
+            "{} cannot show {}",
+            "{} must show {}",
+            "{} got the lock while it was held",
+            "{} released the lock while it was free",
+            "{} found the lock held while it was free",
+            "{} found the lock free while it was held",
+        ];
+        let who = subjects.iter().find_map(|pattern| fit(pattern, subject))?;
+        if let [_, _, segment] = who[..] {
+            *self.segment.borrow_mut() = Some(segment.to_string());
+        }
+        let r = operations(who[0])?.first().copied()?;
+        let may = |done: &str| -> Result<Vec<usize>, String> {
+            let mut all = Vec::new();
+            for (n, op) in self.all().filter(|(n, _)| *n != r) {
+                if self.may(r, done, op)? {
+                    all.push(n);
+                }
+            }
+            Ok(all)
+        };
+        let (rest, at_first) = rest.split_once("; ").unwrap_or((rest, ""));
+        let first = |text: &str| -> Claim {
+            let patterns = [
+                "segment {} holds {} only at first",
+                "the {} holds {} only at first",
+                "segment {} holds {} at first",
+                "the {} holds {} at first",
+            ];
+            if let Some(p) = patterns.iter().find_map(|pattern| fit(pattern, text)) {
+                return hold(p[1] == self.at_first(), text);
+            }
+            if let Some(p) = fit("{} can only be what the register held at first", text) {
+                return hold(self.parameters == "init=?" && !p[0].is_empty(), text);
+            }
+            let known = ["", "the lock is free at first", "the key is absent only at first"];
+            hold(
+                known.contains(&text)
+                    || fit("{} is there at first", text).is_some_and(|p| self.initially(p[0]) == 1),
+                text,
+            )
+        };
+        if let Some(p) =
+            fit("{} had returned before it was called, and nothing can have {} after that{}", rest)
+            && fit("{} must {}", subject).is_none_or(|_| !rest.contains("replaced"))
+        {
+            return Some((|| {
+                let x = self.one(p[0])?;
+                hold(self.before(x, r), "the time")?;
+                hold(
+                    self.spec != "snapshot" || (self.op(x).method == "scan") == two_scans,
+                    "the property",
+                )?;
+                for w in may(p[1])? {
+                    hold(self.before(w, x) || self.before(r, w), "nothing in between")?;
+                }
+                match p[2].strip_prefix(": ") {
+                    None => hold(p[2].is_empty(), "the rest"),
+                    Some(tail) => match fit("{} had returned before {} was called", tail) {
+                        Some(q) => {
+                            hold(self.before(self.one(q[0])?, x) && self.one(q[1])? == x, tail)
+                        }
+                        None => first(tail),
+                    },
+                }
+            })());
+        }
+        for verb in ["was", "were"] {
+            if let Some(p) = fit(
+                &format!("{{}}, which alone {{}}, {verb} called only after it had returned"),
+                rest,
+            ) {
+                return Some((|| {
+                    let all = self.list(p[0])?;
+                    hold(may(p[1])? == all && self.all_before(&[r], &all), rest)?;
+                    first(at_first)
+                })());
+            }
+        }
+        if let Some(p) = fit("nothing {} before it returned", rest) {
+            return Some((|| {
+                let all = may(p[0])?;
+                hold(all.len() > 1 && self.all_before(&[r], &all), rest)?;
+                first(at_first)
+            })());
+        }
+        if let Some(p) = fit("nothing that was called before it returned can have {}", rest) {
+            return Some((|| {
+                let end = self.op(r).returned;
+                hold(may(p[0])?.iter().all(|&w| self.op(w).call > end), rest)?;
+                first(at_first)
+            })());
+        }
+        let done = match rest {
+            "there was no acquire" => "taken the lock".to_string(),
+            "there was no release" => "released the lock".to_string(),
+            "the key was never removed" => "removed the key".to_string(),
+            _ => {
+                let p = fit("{} was never {}", rest)?;
+                match p[1] {
+                    "written" => format!("written {}", p[0]),
+                    "written there" => format!("written {} there", p[0]),
+                    "added" | "removed" if self.spec == "set" => format!("{} {}", p[1], p[0]),
+                    _ => return None,
+                }
+            }
+        };
+        Some((|| {
+            hold(may(&done)?.is_empty(), rest)?;
+            first(at_first)
+        })())
+    }
+
+    /// What a register, a key or a segment holds at first.
+    fn at_first(&self) -> String {
+        match self.spec {
+            "rmw" | "snapshot" => "0".into(),
+            "cas-register" if self.parameters == "init=0" => "0".into(),
+            "kv" => Value::text("").to_string(),
+            _ => "nil".into(),
+        }
+    }
+}
