@@ -29,8 +29,8 @@ use super::padded::Padded;
 use super::sync::atomic::{AtomicUsize, Ordering, fence};
 use super::sync::cell::UnsafeCell;
 use super::sync::{
-    SPARE_BYTES, SPARE_NODES, store_and_fence, thread_bound, threads_ended,
-    with_ended_thread_index, with_thread_index,
+    spare_nodes, store_and_fence, thread_bound, threads_ended, with_ended_thread_index,
+    with_thread_index,
 };
 use super::to_the_end::for_each_to_the_end;
 use std::cell::Cell;
@@ -111,7 +111,7 @@ impl<N> Domain<N> {
 
     /// The same, of an object whose nodes come from [`Domain::allocate`]: the memory of some that were freed is kept for that.
     pub(crate) fn with_spare(batch: usize) -> Domain<N> {
-        let spare = SPARE_NODES.min(SPARE_BYTES / size_of::<N>().max(1));
+        let spare = spare_nodes(size_of::<N>());
         let mut domain = Domain::new(batch);
         domain.spare = spare;
         domain
@@ -314,7 +314,7 @@ impl<N> Drop for Domain<N> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Domain, SPARE_BYTES, SPARE_NODES};
+    use super::Domain;
 
     #[test]
     fn a_thread_keeps_the_memory_of_some_freed_nodes_and_uses_it_again() {
@@ -324,16 +324,16 @@ mod tests {
             // SAFETY: nobody else has the domain.
             record.garbage.with(|garbage| unsafe { (*garbage).spare.len() })
         };
-        for value in 0..2 * SPARE_NODES as u64 + 8 {
+        for value in 0..2 * domain.spare as u64 + 8 {
             domain.enter(|inside| {
                 let node = Box::into_raw(Box::new(value));
                 // SAFETY: nobody else has the node.
                 unsafe { inside.retire(node) };
             });
         }
-        assert_eq!(spare(), SPARE_NODES);
+        assert_eq!(spare(), domain.spare);
         let node = domain.allocate(7);
-        assert_eq!(spare(), SPARE_NODES.saturating_sub(1));
+        assert_eq!(spare(), domain.spare.saturating_sub(1));
         // SAFETY: `allocate` says that it is a box's.
         assert_eq!(*unsafe { Box::from_raw(node) }, 7);
         domain.flush();
@@ -345,7 +345,7 @@ mod tests {
         assert_eq!(Domain::<u64>::new(1).spare, 0);
         let large = size_of::<[u8; 1 << 18]>();
         assert_eq!(Domain::<[u8; 1 << 18]>::with_spare(1).spare * large, 0);
-        assert!(Domain::<[u8; 1 << 12]>::with_spare(1).spare << 12 <= SPARE_BYTES);
+        assert!(Domain::<[u8; 1 << 12]>::with_spare(1).spare << 12 <= 1 << 16);
     }
 
     /// After many threads a look at all their records was taken as often as before.
