@@ -103,10 +103,11 @@ impl<N> Default for Record<N> {
 }
 
 impl<N> Domain<N> {
-    /// A domain that looks around when a thread has retired so many nodes.
+    /// A domain that looks around when a thread has retired so many nodes, or [`MANY_BYTES`] of them.
     pub(crate) fn new(batch: usize) -> Domain<N> {
         let (records, taken_over) = (GrowingArray::new(), Hint::new(threads_ended()));
-        Domain { records, batch: batch.max(1), spare: 0, taken_over }
+        let batch = batch.min(MANY_BYTES / size_of::<N>().max(1)).max(1);
+        Domain { records, batch, spare: 0, taken_over }
     }
 
     /// The same, of an object whose nodes come from [`Domain::allocate`]: the memory of some that were freed is kept for that.
@@ -343,6 +344,7 @@ mod tests {
     #[test]
     fn no_memory_is_kept_that_nobody_asks_for_and_not_much_of_large_nodes() {
         assert_eq!(Domain::<u64>::new(1).spare, 0);
+        assert_eq!((Domain::<u64>::new(64).batch, Domain::<[u8; 1 << 18]>::new(64).batch), (64, 4));
         let large = size_of::<[u8; 1 << 18]>();
         assert_eq!(Domain::<[u8; 1 << 18]>::with_spare(1).spare * large, 0);
         assert!(Domain::<[u8; 1 << 12]>::with_spare(1).spare << 12 <= 1 << 16);
