@@ -46,6 +46,7 @@ const KINDS: &[Kind] = &[
     kind("stack monitor", "trueline", "lib", "monitor::tests::containers::stack_against_the_oracle", 10_000),
     kind("priority queue monitor", "trueline", "lib", "monitor::tests::containers::priority_queue_against_the_oracle", 10_000),
     kind("streams against whole histories", "trueline", "lib", "stream::tests::", 2_000),
+    kind("live monitors of random runs", "trueline", "lib", "live::tests::random::", 2_000),
     kind("snapshots", "trueline", "snapshots", "monitors_agree_with_brute_force", 20_000),
     kind("quasi linearizability", "trueline", "quasi", "random_histories_agree_with_the_definition", 200),
     kind("symbolic monitors and saturation", "trueline", "monitoring", "", 500),

@@ -72,9 +72,12 @@ pub(crate) fn await_a_while(is_so: impl Fn() -> bool) {
     }
 }
 
-/// Freed nodes of one thread and object whose memory is kept for the next ones: at most so many, and so many bytes.
-pub(crate) const SPARE_NODES: usize = 128;
-pub(crate) const SPARE_BYTES: usize = 1 << 16;
+/// Of how many freed nodes of this size a thread keeps the memory for the next ones of an object: not many, and not many bytes.
+pub(crate) fn spare_nodes(size: usize) -> usize {
+    const MOST: usize = 128;
+    const MOST_BYTES: usize = 1 << 16;
+    MOST.min(MOST_BYTES / size.max(1))
+}
 
 /// Stores a value, and lets no later access of this thread come before it: a store with release and a sequentially consistent fence.
 ///

@@ -23,15 +23,24 @@
 //!
 //! # Events on their way
 //!
-//! Each process has a list of its own, behind a lock that only it and the monitor take. A number is taken *under* that
-//! lock. The monitor reads the word, then empties all lists: whoever had taken a smaller number than the one read has
-//! let go of its lock with the event in the list. So all smaller numbers are known, in order, and those that are missing
-//! were lost on purpose.
+//! Each process has a list of its own, behind a lock that only it and the monitor take. Under that lock it says, if it has
+//! not since the monitor came last, that its list is to be looked at, and takes a number *after* that. The monitor reads the word,
+//! then empties the lists of which that was said: whoever had taken a smaller number than the one read has said so before,
+//! and lets go of its lock with the event in the list. So all smaller numbers are known, in order, and those that are missing
+//! were lost on purpose. Larger numbers may have holes and wait for the next time; at the end they are left out, so that
+//! what is decided is always a prefix. A process that has nothing to say costs the monitor nothing, and one that is dropped is forgotten.
 //!
 //! **When it is full.** At most `capacity` events (and one for each process) are on their way. Beyond, [`Full::Block`] lets calls wait
 //! until the monitor has caught up; nothing is lost. [`Full::Drop`] lets the operation run unrecorded: from the first lost
 //! call on nothing can be said, so the monitor skips everything up to a call that starts from rest behind the last lost one
-//! and goes on from there, from a state that is not known (see [`Monitor::restart`]). Each such [`Gap`] is reported.
+//! and goes on from there, from a state that is not known (see [`Monitor::restart`]). Each such [`Gap`] is reported, with what was
+//! lost and what was skipped. Values of which nobody knows whether they were inside are not judged, and counted
+//! ([`Report::unjudged`]), until the object itself tells that they are gone: a queue by the first value that comes out after it went in behind the gap, every
+//! container by an empty result.
+//!
+//! **Operations that never return.** A [`Token`] that is dropped, in a panic or because a task was cancelled, leaves an operation whose outcome is not known:
+//! it may take effect at any later time, or never. It runs no more as far as rest is concerned, since there would be none
+//! ever again; the monitor remembers it instead, and takes removals among them along over a gap. Each costs memory as long as the monitor runs.
 //!
 //! **Windows.** An object as fast as a bare lock-free queue is slowed down by the numbers alone. With [`Live::windows`] the first n
 //! operations are recorded; then calls cost one load until [`Running::next_window`] is called, at rest and in the initial
@@ -43,17 +52,20 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use crate::history::{Part, Position};
-use crate::spec::Spec;
-use crate::stream::{Event, Monitor, Stopped, Tally, Violation};
-use crate::value::Value;
-use crate::verdict::Verdict;
+mod checker;
+#[cfg(test)]
+mod tests;
 
-/// How long the monitor sleeps when there is nothing to do.
-const NAP: Duration = Duration::from_micros(300);
-/// One event, in the shared word; the bits below count operations that run, and those of unknown outcome. So there can be a
-/// million of them at a time, and 17 million million events.
+use crate::history::Part;
+use crate::spec::Spec;
+use crate::stream::{Monitor, Tally, Violation};
+use crate::verdict::Verdict;
+use checker::Checker;
+
+/// One event, in the shared word; the bits below count operations that run. So there can be a million of them at a time, and 17 million million events.
 const EVENT: u64 = 1 << 20;
+/// So many operations at a time are too many: the count must not run over.
+const MOST_RUNNING: u64 = EVENT / 2;
 
 /// What happens to a call when too many events are on their way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -66,17 +78,30 @@ pub enum Full {
 }
 
 /// A monitor to be started.
-pub struct Live<S> {
+pub struct Live<S: Spec> {
     spec: S,
     capacity: u64,
     when_full: Full,
     window: Option<u64>,
+    on_violation: Option<OnViolation<S>>,
 }
+
+/// What is called with a violation.
+type OnViolation<S> = Box<dyn FnOnce(&Violation<<S as Spec>::Op, <S as Spec>::Ret>) + Send>;
 
 impl<S: Spec + 'static> Live<S> {
     /// A monitor with room for 65,536 events that blocks when it is full.
     pub fn new(spec: S) -> Live<S> {
-        Live { spec, capacity: 1 << 16, when_full: Full::Block, window: None }
+        Live { spec, capacity: 1 << 16, when_full: Full::Block, window: None, on_violation: None }
+    }
+
+    /// Calls a function with the violation, on the monitor's thread, as soon as it is found, whether or not anybody asks for the report.
+    pub fn on_violation(
+        mut self,
+        call: impl FnOnce(&Violation<S::Op, S::Ret>) + Send + 'static,
+    ) -> Live<S> {
+        self.on_violation = Some(Box::new(call));
+        self
     }
 
     /// How many events may be on their way.
@@ -99,6 +124,20 @@ impl<S: Spec + 'static> Live<S> {
 
     /// Starts the background thread. The error says why there is no exact monitor for this specification.
     pub fn start(self) -> Result<Running<S>, String> {
+        let (shared, checker) = self.prepare()?;
+        let gone = Gone(shared.clone());
+        let thread = thread::Builder::new()
+            .name("trueline-live".into())
+            .spawn(move || {
+                let _gone = gone;
+                checker.run()
+            })
+            .map_err(|error| format!("no thread can be started: {error}"))?;
+        Ok(Running { shared, thread: Some(thread) })
+    }
+
+    /// What the threads share, and what the background thread does.
+    fn prepare(self) -> Result<(SharedState<S>, Checker<S>), String> {
         let mut monitor = Monitor::new(self.spec)?;
         monitor.object(Part::default())?;
         let shared = Arc::new(Shared {
@@ -111,20 +150,14 @@ impl<S: Spec + 'static> Live<S> {
             capacity: self.capacity,
             when_full: self.when_full,
             window: self.window,
-            lists: Mutex::new(Vec::new()),
+            has_too_many: AtomicBool::new(false),
+            ready: Mutex::new(Vec::new()),
             windows: Mutex::new(Vec::new()),
             caught_up: Condvar::new(),
             gate: Mutex::new(()),
         });
-        let theirs = shared.clone();
-        let thread = thread::Builder::new()
-            .name("trueline-live".into())
-            .spawn(move || {
-                let _gone = Gone(theirs.clone());
-                Checker::new(theirs, monitor).run()
-            })
-            .map_err(|error| format!("no thread can be started: {error}"))?;
-        Ok(Running { shared, thread: Some(thread) })
+        let checker = Checker::new(shared.clone(), monitor, self.on_violation);
+        Ok((shared, checker))
     }
 }
 
@@ -143,23 +176,38 @@ struct Shared<Op, Ret> {
     capacity: u64,
     when_full: Full,
     window: Option<u64>,
-    lists: Mutex<Vec<SharedList<Op, Ret>>>,
+    /// More operations ran at a time than can be counted.
+    has_too_many: AtomicBool,
+    /// Lists that are to be looked at.
+    ready: Mutex<Vec<SharedList<Op, Ret>>>,
     /// Where windows begin.
     windows: Mutex<Vec<u64>>,
     caught_up: Condvar,
     gate: Mutex<()>,
 }
 
+type SharedState<S> = Arc<Shared<<S as Spec>::Op, <S as Spec>::Ret>>;
 type SharedList<Op, Ret> = Arc<Mutex<List<Op, Ret>>>;
-
-/// An event with its number and its process.
-type Numbered<S> = (u64, u32, What<<S as Spec>::Op, <S as Spec>::Ret>);
 
 /// The events of one process on their way to the monitor.
 struct List<Op, Ret> {
     events: Vec<(u64, What<Op, Ret>)>,
     /// The first and the last call that was lost, and how many were.
-    lost: Option<(u64, u64, u64)>,
+    lost: Option<Lost>,
+    /// The list is among those that are to be looked at.
+    is_ready: bool,
+    /// Nothing will come any more.
+    is_over: bool,
+    /// The number that the monitor has given the process.
+    number: Option<u32>,
+}
+
+/// The first and the last call that was lost, and how many were.
+#[derive(Clone, Copy)]
+struct Lost {
+    first: u64,
+    last: u64,
+    calls: u64,
 }
 
 enum What<Op, Ret> {
@@ -170,13 +218,16 @@ enum What<Op, Ret> {
     },
     Return(Ret),
     Unknown,
+    /// The outcome of a call that was not recorded stays unknown.
+    LostUnknown(Op),
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A monitor that runs.
+/// A monitor that runs. Dropped without [`Running::stop`] it ends, and tells nobody but [`Live::on_violation`] what it has found.
+#[must_use = "what the monitor finds is told by `stop`"]
 pub struct Running<S: Spec> {
     shared: Arc<Shared<S::Op, S::Ret>>,
     thread: Option<JoinHandle<Report<S>>>,
@@ -185,9 +236,14 @@ pub struct Running<S: Spec> {
 impl<S: Spec> Running<S> {
     /// Somebody who calls operations, one after the other: a thread or a task.
     pub fn process(&self) -> Process<S> {
-        let list = Arc::new(Mutex::new(List { events: Vec::new(), lost: None }));
-        lock(&self.shared.lists).push(list.clone());
-        Process { shared: self.shared.clone(), list }
+        let list = Arc::new(Mutex::new(List {
+            events: Vec::new(),
+            lost: None,
+            is_ready: false,
+            is_over: false,
+            number: None,
+        }));
+        Process { shared: self.shared.clone(), list, open: None }
     }
 
     /// Records the next window. Call it while no operation runs and the object is as it was at first.
@@ -217,6 +273,7 @@ impl<S: Spec> Running<S> {
             _ => Report {
                 outcome: Outcome::Unknown("the monitor's thread ended by a panic".into()),
                 gaps: Vec::new(),
+                unjudged: 0,
                 windows: 0,
                 tally: Tally::default(),
             },
@@ -230,79 +287,128 @@ impl<S: Spec> Drop for Running<S> {
     }
 }
 
-/// Calls operations, one after the other.
+/// Calls operations, one after the other. It can be dropped at any time, and costs nothing then.
 pub struct Process<S: Spec> {
     shared: Arc<Shared<S::Op, S::Ret>>,
     list: SharedList<S::Op, S::Ret>,
+    /// A call that counts among the operations that run: it has neither returned nor been dropped.
+    open: Option<Open<S::Op>>,
+}
+
+/// What is known of a call that has not returned.
+enum Open<Op> {
+    Recorded,
+    /// It was lost; the operation, in case that its outcome stays unknown.
+    Lost(Op),
+    /// It is behind the end of a window.
+    Outside,
 }
 
 impl<S: Spec> Process<S> {
     /// Records a call, which must be made after this. May wait under [`Full::Block`].
     pub fn call(&mut self, op: S::Op) -> Token<'_, S> {
+        // A token that was forgotten is as good as dropped.
+        self.abandon();
         let shared = &*self.shared;
         if shared.is_paused.load(Ordering::Relaxed) || shared.has_stopped.load(Ordering::Relaxed) {
-            return Token { process: self, is_counted: false, is_recorded: false };
+            return Token { process: self };
         }
         let mut is_full = shared.is_full();
         if is_full && shared.when_full == Full::Block {
             shared.wait();
             is_full = false;
         }
+        if shared.word.load(Ordering::Relaxed) % EVENT >= MOST_RUNNING {
+            shared.has_too_many.store(true, Ordering::SeqCst);
+            return Token { process: self };
+        }
         let mut list = lock(&self.list);
+        shared.announce(&mut list, &self.list);
         let before = shared.word.fetch_add(EVENT + 1, Ordering::SeqCst);
         let (number, from_rest) = (before / EVENT, before.is_multiple_of(EVENT));
-        let is_recorded = if number >= shared.end_of_window.load(Ordering::SeqCst) {
+        let open = if number >= shared.end_of_window.load(Ordering::SeqCst) {
             shared.is_paused.store(true, Ordering::SeqCst);
-            false
+            Open::Outside
         } else if is_full {
-            let (first, _, count) = list.lost.unwrap_or((number, number, 0));
-            list.lost = Some((first, number, count + 1));
-            false
+            let Lost { first, calls, .. } =
+                list.lost.unwrap_or(Lost { first: number, last: number, calls: 0 });
+            list.lost = Some(Lost { first, last: number, calls: calls + 1 });
+            Open::Lost(op)
         } else {
             list.events.push((number, What::Call { op, from_rest }));
-            true
+            Open::Recorded
         };
         drop(list);
-        Token { process: self, is_counted: true, is_recorded }
+        self.open = Some(open);
+        Token { process: self }
+    }
+
+    /// The outcome of the open call stays unknown.
+    fn abandon(&mut self) {
+        match self.open.take() {
+            None => {}
+            Some(Open::Recorded) => self.end(Some(What::Unknown)),
+            Some(Open::Lost(op)) => self.end(Some(What::LostUnknown(op))),
+            Some(Open::Outside) => self.end(None),
+        }
+    }
+
+    /// The open call runs no more: takes a number, and records that if there is something to record.
+    fn end(&mut self, what: Option<What<S::Op, S::Ret>>) {
+        let shared = &*self.shared;
+        let mut list = lock(&self.list);
+        shared.announce(&mut list, &self.list);
+        let number = shared.word.fetch_add(EVENT - 1, Ordering::SeqCst) / EVENT;
+        if number < shared.end_of_window.load(Ordering::SeqCst) {
+            list.events.extend(what.map(|what| (number, what)));
+        }
     }
 }
 
-/// A call that has not returned. Dropped without a return it is pending for ever.
+impl<S: Spec> Drop for Process<S> {
+    fn drop(&mut self) {
+        self.abandon();
+        let mut list = lock(&self.list);
+        list.is_over = true;
+        // Where the monitor has never heard of it, it need not hear that it is over.
+        if list.number.is_some() {
+            self.shared.announce(&mut list, &self.list);
+        }
+    }
+}
+
+/// A call that has not returned. Dropped without a return its outcome is not known: it is pending for ever.
+#[must_use = "a call that is not said to have returned is pending for ever"]
 pub struct Token<'a, S: Spec> {
     process: &'a mut Process<S>,
-    /// It counts among the operations that run.
-    is_counted: bool,
-    is_recorded: bool,
 }
 
 impl<S: Spec> Token<'_, S> {
     /// Records what the call returned; it must have returned before this.
-    pub fn returns(mut self, result: S::Ret) {
-        self.end(What::Return(result), true);
-    }
-
-    fn end(&mut self, what: What<S::Op, S::Ret>, has_returned: bool) {
-        if !std::mem::take(&mut self.is_counted) {
-            return;
-        }
-        let shared = &*self.process.shared;
-        let mut list = lock(&self.process.list);
-        // An operation of unknown outcome may still run: there is no rest any more.
-        let change = if has_returned { EVENT - 1 } else { EVENT };
-        let number = shared.word.fetch_add(change, Ordering::SeqCst) / EVENT;
-        if self.is_recorded && number < shared.end_of_window.load(Ordering::SeqCst) {
-            list.events.push((number, what));
+    pub fn returns(self, result: S::Ret) {
+        match self.process.open.take() {
+            None => {}
+            Some(Open::Recorded) => self.process.end(Some(What::Return(result))),
+            Some(_) => self.process.end(None),
         }
     }
 }
 
 impl<S: Spec> Drop for Token<'_, S> {
     fn drop(&mut self) {
-        self.end(What::Unknown, false);
+        self.process.abandon();
     }
 }
 
 impl<Op, Ret> Shared<Op, Ret> {
+    /// Sees to it that the monitor looks at a list, whose lock is held. To be called before a number is taken.
+    fn announce(&self, list: &mut List<Op, Ret>, shared: &SharedList<Op, Ret>) {
+        if !list.is_ready && !self.has_stopped.load(Ordering::Relaxed) {
+            list.is_ready = true;
+            lock(&self.ready).push(shared.clone());
+        }
+    }
+
     fn is_full(&self) -> bool {
         let taken = self.word.load(Ordering::Relaxed) / EVENT;
         taken.saturating_sub(self.done.load(Ordering::Relaxed)) >= self.capacity
@@ -339,14 +445,19 @@ pub struct Gap {
     pub until: Option<u64>,
     /// Calls that were lost.
     pub lost: u64,
+    /// Calls that were recorded, and not checked.
+    pub skipped: u64,
 }
 
 /// What the monitor found.
+#[must_use = "it may tell of a violation"]
 pub struct Report<S: Spec> {
     /// The answer, about everything but the gaps.
     pub outcome: Outcome<S>,
     /// What was not checked.
     pub gaps: Vec<Gap>,
+    /// Results behind a gap that were not judged: values of which it is not known whether they were inside.
+    pub unjudged: u64,
     /// Windows that were checked to their ends.
     pub windows: u64,
     /// What was seen.
@@ -364,9 +475,9 @@ pub enum Outcome<S: Spec> {
 }
 
 impl<S: Spec> Report<S> {
-    /// True where no violation was found and nothing is unknown. Gaps may have hidden something.
+    /// True where everything that was recorded was checked, and is fine: no violation, no gap, nothing unknown.
     pub fn is_fine(&self) -> bool {
-        matches!(self.outcome, Outcome::Fine)
+        matches!(self.outcome, Outcome::Fine) && self.gaps.is_empty()
     }
 
     /// True where a violation was found.
@@ -377,14 +488,15 @@ impl<S: Spec> Report<S> {
     /// Panics with the explanation unless everything was checked and is fine.
     #[track_caller]
     pub fn assert_linearizable(&self) {
-        assert!(self.is_fine() && self.gaps.is_empty(), "{self}");
+        assert!(self.is_fine(), "{self}");
     }
 }
 
 impl<S: Spec> fmt::Display for Report<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.outcome {
-            Outcome::Fine => write!(f, "no violation")?,
+            Outcome::Fine if self.gaps.is_empty() => write!(f, "no violation")?,
+            Outcome::Fine => write!(f, "no violation in what was checked")?,
             Outcome::Unknown(why) => write!(f, "unknown: {why}")?,
             Outcome::Violation(violation) => match &violation.outcome.verdict {
                 Verdict::Violation(explanation) => {
@@ -395,183 +507,16 @@ impl<S: Spec> fmt::Display for Report<S> {
         }
         write!(f, ", {} operations", self.tally.operations)?;
         for gap in &self.gaps {
-            write!(f, "; {} calls were lost from event {} on", gap.lost, gap.from)?;
+            let Gap { from, lost, skipped, .. } = gap;
+            write!(f, "; from event {from} on {lost} calls were lost and {skipped} not checked")?;
+            match gap.until {
+                Some(until) => write!(f, ", up to event {until}")?,
+                None => write!(f, ", up to the end")?,
+            }
+        }
+        if self.unjudged > 0 {
+            write!(f, "; {} results behind gaps were not judged", self.unjudged)?;
         }
         Ok(())
-    }
-}
-
-/// The background thread.
-struct Checker<S: Spec> {
-    shared: Arc<Shared<S::Op, S::Ret>>,
-    monitor: Monitor<S>,
-    /// The lists that are known, by the number of their process.
-    lists: Vec<SharedList<S::Op, S::Ret>>,
-    outcome: Option<Outcome<S>>,
-    gaps: Vec<Gap>,
-    windows: u64,
-    /// In a gap: nothing is checked before a call from rest behind this number.
-    skip_until: Option<u64>,
-    /// Where windows begin that have not begun yet.
-    starts: Vec<u64>,
-}
-
-impl<S: Spec> Checker<S> {
-    fn new(shared: Arc<Shared<S::Op, S::Ret>>, monitor: Monitor<S>) -> Checker<S> {
-        let (lists, gaps, starts) = (Vec::new(), Vec::new(), Vec::new());
-        Checker {
-            shared,
-            monitor,
-            lists,
-            outcome: None,
-            gaps,
-            windows: 0,
-            skip_until: None,
-            starts,
-        }
-    }
-
-    fn run(mut self) -> Report<S> {
-        let mut events = Vec::new();
-        loop {
-            // Whether to stop is asked before the last look, so that nothing is left behind.
-            let is_last = self.shared.is_stopping.load(Ordering::SeqCst);
-            let until = self.shared.word.load(Ordering::SeqCst) / EVENT;
-            let lost = self.collect(&mut events);
-            let is_idle = events.is_empty();
-            events.sort_unstable_by_key(|event: &Numbered<S>| event.0);
-            // What came in while the lists were being emptied may have holes: it stays for the next time.
-            let known = events.partition_point(|event| event.0 < until);
-            self.check(events.drain(..if is_last { events.len() } else { known }), lost);
-            self.shared.done.fetch_max(until, Ordering::SeqCst);
-            self.shared.caught_up.notify_all();
-            if is_last {
-                return self.finish();
-            }
-            if is_idle {
-                if self.outcome.is_none()
-                    && let Err(stopped) = self.monitor.settle()
-                {
-                    self.stopped(stopped);
-                }
-                thread::sleep(NAP);
-            }
-        }
-    }
-
-    /// Empties all lists; what was lost since the last time.
-    fn collect(&mut self, events: &mut Vec<Numbered<S>>) -> Option<(u64, u64, u64)> {
-        {
-            let all = lock(&self.shared.lists);
-            for list in &all[self.lists.len()..] {
-                self.monitor.process(Value::Int(self.lists.len() as i64));
-                self.lists.push(list.clone());
-            }
-        }
-        self.starts.append(&mut lock(&self.shared.windows));
-        let mut lost: Option<(u64, u64, u64)> = None;
-        for (process, list) in (0..).zip(&self.lists) {
-            let mut list = lock(list);
-            events.extend(list.events.drain(..).map(|(number, what)| (number, process, what)));
-            if let Some((first, last, count)) = list.lost.take() {
-                let (a, b, n) = lost.unwrap_or((first, last, 0));
-                lost = Some((a.min(first), b.max(last), n + count));
-            }
-        }
-        lost
-    }
-
-    fn check(&mut self, events: impl Iterator<Item = Numbered<S>>, lost: Option<(u64, u64, u64)>) {
-        // What is lost may lie behind what is looked at now, but never before.
-        let mut lost = lost;
-        for (number, process, what) in events {
-            if self.outcome.is_some() {
-                continue;
-            }
-            if lost.is_some_and(|(first, ..)| first <= number) {
-                self.begin_gap(lost.take());
-            }
-            if self.starts.first().is_some_and(|&start| start <= number) {
-                self.begin_window();
-            }
-            if let Some(last) = self.skip_until {
-                if number <= last || !matches!(what, What::Call { from_rest: true, .. }) {
-                    continue;
-                }
-                self.end_gap(number);
-                if self.outcome.is_some() {
-                    continue;
-                }
-            }
-            let event = match what {
-                What::Call { op, .. } => Event::Call(0, op),
-                What::Return(result) => Event::Return(result),
-                What::Unknown => Event::Unknown,
-            };
-            if let Err(stopped) = self.monitor.event(process, event, Position::default()) {
-                self.stopped(stopped);
-            }
-        }
-        self.begin_gap(lost);
-    }
-
-    fn begin_gap(&mut self, lost: Option<(u64, u64, u64)>) {
-        let Some((first, last, count)) = lost else { return };
-        match (self.skip_until, self.gaps.last_mut()) {
-            // The gap goes on.
-            (Some(until), Some(gap)) => {
-                gap.lost += count;
-                self.skip_until = Some(until.max(last));
-            }
-            _ => {
-                self.gaps.push(Gap { from: first, until: None, lost: count });
-                self.skip_until = Some(last);
-            }
-        }
-    }
-
-    fn end_gap(&mut self, number: u64) {
-        self.skip_until = None;
-        if let Some(gap) = self.gaps.last_mut() {
-            gap.until = Some(number);
-        }
-        if let Err(why) = self.monitor.restart(false) {
-            self.stopped(Stopped::Unknown(why));
-        }
-    }
-
-    /// The window before is over: what runs at its end is pending.
-    fn begin_window(&mut self) {
-        self.starts.remove(0);
-        if self.skip_until.take().is_none() {
-            self.windows += 1;
-            if let Err(stopped) = self.monitor.finish() {
-                return self.stopped(stopped);
-            }
-        }
-        if let Err(why) = self.monitor.restart(true) {
-            self.stopped(Stopped::Unknown(why));
-        }
-    }
-
-    fn stopped(&mut self, stopped: Stopped<S::Op, S::Ret>) {
-        self.shared.has_stopped.store(true, Ordering::SeqCst);
-        self.outcome = Some(match stopped {
-            Stopped::Violation(violation) => Outcome::Violation(violation),
-            Stopped::Unknown(why) => Outcome::Unknown(why),
-            Stopped::Input(error) => Outcome::Unknown(error.message().to_string()),
-        });
-    }
-
-    fn finish(mut self) -> Report<S> {
-        let tally = self.monitor.tally();
-        if self.outcome.is_none() && self.skip_until.is_none() {
-            match self.monitor.finish() {
-                Ok(()) => self.windows += u64::from(self.shared.window.is_some()),
-                Err(stopped) => self.stopped(stopped),
-            }
-        }
-        let outcome = self.outcome.unwrap_or(Outcome::Fine);
-        Report { outcome, gaps: self.gaps, windows: self.windows, tally }
     }
 }

@@ -29,8 +29,8 @@ use super::padded::Padded;
 use super::sync::atomic::{AtomicUsize, Ordering, fence};
 use super::sync::cell::UnsafeCell;
 use super::sync::{
-    SPARE_BYTES, SPARE_NODES, store_and_fence, thread_bound, threads_ended,
-    with_ended_thread_index, with_thread_index,
+    spare_nodes, store_and_fence, thread_bound, threads_ended, with_ended_thread_index,
+    with_thread_index,
 };
 use super::to_the_end::for_each_to_the_end;
 use std::cell::Cell;
@@ -103,15 +103,16 @@ impl<N> Default for Record<N> {
 }
 
 impl<N> Domain<N> {
-    /// A domain that looks around when a thread has retired so many nodes.
+    /// A domain that looks around when a thread has retired so many nodes, or [`MANY_BYTES`] of them.
     pub(crate) fn new(batch: usize) -> Domain<N> {
         let (records, taken_over) = (GrowingArray::new(), Hint::new(threads_ended()));
-        Domain { records, batch: batch.max(1), spare: 0, taken_over }
+        let batch = batch.min(MANY_BYTES / size_of::<N>().max(1)).max(1);
+        Domain { records, batch, spare: 0, taken_over }
     }
 
     /// The same, of an object whose nodes come from [`Domain::allocate`]: the memory of some that were freed is kept for that.
     pub(crate) fn with_spare(batch: usize) -> Domain<N> {
-        let spare = SPARE_NODES.min(SPARE_BYTES / size_of::<N>().max(1));
+        let spare = spare_nodes(size_of::<N>());
         let mut domain = Domain::new(batch);
         domain.spare = spare;
         domain
@@ -314,7 +315,7 @@ impl<N> Drop for Domain<N> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Domain, SPARE_BYTES, SPARE_NODES};
+    use super::Domain;
 
     #[test]
     fn a_thread_keeps_the_memory_of_some_freed_nodes_and_uses_it_again() {
@@ -324,16 +325,16 @@ mod tests {
             // SAFETY: nobody else has the domain.
             record.garbage.with(|garbage| unsafe { (*garbage).spare.len() })
         };
-        for value in 0..2 * SPARE_NODES as u64 + 8 {
+        for value in 0..2 * domain.spare as u64 + 8 {
             domain.enter(|inside| {
                 let node = Box::into_raw(Box::new(value));
                 // SAFETY: nobody else has the node.
                 unsafe { inside.retire(node) };
             });
         }
-        assert_eq!(spare(), SPARE_NODES);
+        assert_eq!(spare(), domain.spare);
         let node = domain.allocate(7);
-        assert_eq!(spare(), SPARE_NODES.saturating_sub(1));
+        assert_eq!(spare(), domain.spare.saturating_sub(1));
         // SAFETY: `allocate` says that it is a box's.
         assert_eq!(*unsafe { Box::from_raw(node) }, 7);
         domain.flush();
@@ -343,9 +344,10 @@ mod tests {
     #[test]
     fn no_memory_is_kept_that_nobody_asks_for_and_not_much_of_large_nodes() {
         assert_eq!(Domain::<u64>::new(1).spare, 0);
+        assert_eq!((Domain::<u64>::new(64).batch, Domain::<[u8; 1 << 18]>::new(64).batch), (64, 4));
         let large = size_of::<[u8; 1 << 18]>();
         assert_eq!(Domain::<[u8; 1 << 18]>::with_spare(1).spare * large, 0);
-        assert!(Domain::<[u8; 1 << 12]>::with_spare(1).spare << 12 <= SPARE_BYTES);
+        assert!(Domain::<[u8; 1 << 12]>::with_spare(1).spare << 12 <= 1 << 16);
     }
 
     /// After many threads a look at all their records was taken as often as before.

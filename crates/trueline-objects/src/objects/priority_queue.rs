@@ -16,7 +16,7 @@
 //! just stays lower.
 //!
 //! **When nodes are freed.** Each node says in one word on which upper levels it is linked, and whether the thread that pushes it or the one that pops it may still
-//! have to do with them ([`Node::upper`]). A cut ends before the first node whose word is not 0. **Invariant:** a node that was cut off, and so all before it, is
+//! have to do with them (`Node::upper`). A cut ends before the first node whose word is not 0. **Invariant:** a node that was cut off, and so all before it, is
 //! not linked on any upper level, and will not be. An operation that begins after that finds neither the node nor, since cuts are at the front, any other way to
 //! it: it is retired (`grace.rs`).
 //!

@@ -34,8 +34,9 @@ pub(crate) mod sync {
     pub(crate) fn await_a_while(_is_so: impl Fn() -> bool) {}
 
     /// In an exploration memory that was freed is the allocator's, which knows it then as freed.
-    pub(crate) const SPARE_NODES: usize = 0;
-    pub(crate) const SPARE_BYTES: usize = 0;
+    pub(crate) fn spare_nodes(_size: usize) -> usize {
+        0
+    }
 
     /// In an exploration the numbers of threads that have ended are not used again, so that nobody takes over what they left.
     pub(crate) fn threads_ended() -> usize {

@@ -31,7 +31,7 @@ mod engine;
 pub(super) use engine::Contained;
 
 use super::recent::Recent;
-use super::{Action, Clash, Id, NEVER, NONE, Stop, Time, ambiguous};
+use super::{Action, Clash, Id, NEVER, NONE, Stop, Time, Unknown, ambiguous};
 use crate::value::Value;
 
 /// Values that have left and are remembered to tell 'twice' from 'never'.
@@ -65,8 +65,6 @@ pub(super) struct Entry {
 pub(super) struct Open {
     pub(super) call: Time,
     pub(super) id: Id,
-    /// It never will.
-    unknown: bool,
     /// It takes a value, if it finds one; false for what only looks.
     takes: bool,
 }
@@ -112,8 +110,8 @@ pub(super) struct Container {
     tail: u32,
     /// Open removals, by call.
     pub(super) open: Vec<Open>,
-    /// How many of them will never return.
-    unknown: usize,
+    /// Removals that will never return, by call.
+    never: Vec<Open>,
     covers: VecDeque<Cover>,
     waiting: Vec<Promise>,
     recent: Recent,
@@ -121,8 +119,8 @@ pub(super) struct Container {
     latest: Time,
     /// The values inside with a deadline, by that and the call of their insert.
     late: BTreeMap<(Time, Time), u32>,
-    /// Something that nobody knows was inside at first.
-    forgiving: bool,
+    /// What was inside at first.
+    at_first: Unknown,
 }
 
 impl Container {
@@ -140,13 +138,13 @@ impl Container {
             head: NIL,
             tail: NIL,
             open: Vec::new(),
-            unknown: 0,
+            never: Vec::new(),
             covers: VecDeque::new(),
             waiting: Vec::new(),
             recent: Recent::new(RECENT),
             latest: 0,
             late: BTreeMap::new(),
-            forgiving: false,
+            at_first: Unknown::NONE,
         };
         // The stream starts behind them: see `first_time`.
         for (i, value) in initial.iter().enumerate() {
@@ -157,8 +155,17 @@ impl Container {
     }
 
     /// The contents at first are not known: a value that was not inserted may have been there.
-    pub(super) fn forgive(&mut self) {
-        self.forgiving = true;
+    pub(super) fn forgive(&mut self, lasts: bool) {
+        self.at_first = Unknown::new(lasts);
+    }
+
+    /// An operation returned now that tells that nothing is left of what was inside at first.
+    pub(super) fn unknown_is_gone(&mut self, at: Time) {
+        self.at_first.is_gone(at);
+    }
+
+    pub(super) fn unjudged(&self) -> u64 {
+        self.at_first.unjudged
     }
 
     pub(super) fn entry(&self, place: u32) -> &Entry {
@@ -235,12 +242,23 @@ impl Container {
 
     /// `takes`: false for what only looks. It can find nothing, so it may promise something, but it takes nothing.
     pub(super) fn removal_called(&mut self, id: Id, at: Time, takes: bool) {
-        self.open.push(Open { call: at, id, unknown: false, takes });
+        self.open.push(Open { call: at, id, takes });
     }
 
     /// The open operations that may have taken something, by call.
     fn takers(&self) -> impl Iterator<Item = &Open> {
-        self.open.iter().filter(|open| open.takes)
+        let (mut open, mut never) = (self.open.iter().peekable(), self.never.iter().peekable());
+        let both = std::iter::from_fn(move || match (open.peek(), never.peek()) {
+            (Some(a), Some(b)) if a.call < b.call => open.next(),
+            (Some(_), None) => open.next(),
+            _ => never.next(),
+        });
+        both.filter(|open| open.takes)
+    }
+
+    /// The operations that have not returned and may have taken something.
+    fn taker_ids(&self) -> impl Iterator<Item = Id> {
+        self.open.iter().chain(&self.never).map(|open| open.id)
     }
 
     /// A removal returned, or did not happen: its call.
@@ -260,7 +278,7 @@ impl Container {
         value: &Value,
     ) -> Result<Option<Taken>, Clash> {
         let Some(&place) = self.by_value.get(value) else {
-            if self.forgiving {
+            if self.at_first.explains(call) {
                 return Ok(None);
             }
             return Err(self.recent.clash(id, value));
@@ -300,7 +318,7 @@ impl Container {
             let value = value.clone();
             let cover = Cover { from, to: call, returned: at, value, insert, remove: id };
             self.break_by(&cover)?;
-            if self.open.len() > self.unknown {
+            if !self.open.is_empty() {
                 self.covers.push_back(cover);
             }
         }
@@ -312,7 +330,7 @@ impl Container {
 
     /// What ended before every open removal was called, and before `needed`, is of no use any more.
     fn forget_covers(&mut self, needed: Time) {
-        let first = self.open.iter().find(|open| !open.unknown).map_or(NEVER, |open| open.call);
+        let first = self.open.first().map_or(NEVER, |open| open.call);
         let first = first.min(needed);
         while self.covers.front().is_some_and(|cover| cover.returned < first) {
             self.covers.pop_front();
@@ -452,7 +470,7 @@ impl Container {
     /// Looks at the promises that wait again: something has left, or a removal returned.
     pub(super) fn look_again(&mut self) -> Result<(), Clash> {
         if !self.late.is_empty() && !self.can_meet(self.late.keys().map(|late| late.0)) {
-            let mut ids: Vec<Id> = self.open.iter().map(|open| open.id).collect();
+            let mut ids: Vec<Id> = self.taker_ids().collect();
             for &place in self.late.values() {
                 let entry = self.entry(place);
                 ids.extend(entry.because.iter().copied().chain([entry.insert]));
@@ -483,9 +501,11 @@ impl Container {
         match may {
             Some(Action::Insert(value)) => self.insert_lost(value, true),
             Some(_) => {
-                if let Some(open) = self.open.iter_mut().find(|open| open.id == id) {
-                    open.unknown = true;
-                    self.unknown += 1;
+                // From the end: those that will never return are mostly before.
+                if let Some(at) = self.open.iter().rposition(|open| open.id == id) {
+                    let open = self.open.remove(at);
+                    let place = self.never.partition_point(|other| other.call < open.call);
+                    self.never.insert(place, open);
                 }
                 Ok(())
             }
@@ -506,7 +526,10 @@ impl Container {
 
     /// True where nothing is inside, open or promised, as in a new container.
     pub(super) fn is_bare(&self) -> bool {
-        self.by_value.is_empty() && self.open.is_empty() && self.waiting.is_empty()
+        self.by_value.is_empty()
+            && self.open.is_empty()
+            && self.never.is_empty()
+            && self.waiting.is_empty()
     }
 
     pub(super) fn mark(&self, keep: &mut dyn FnMut(Id)) {
@@ -515,7 +538,7 @@ impl Container {
             let ids = entry.because.iter().copied().chain(entry.removed).chain([entry.insert]);
             ids.for_each(&mut *keep);
         }
-        self.open.iter().for_each(|open| keep(open.id));
+        self.taker_ids().for_each(&mut *keep);
         self.covers.iter().flat_map(|c| [c.insert, c.remove]).for_each(&mut *keep);
         for promise in &self.waiting {
             keep(promise.id);

@@ -143,6 +143,11 @@ trait Engine: Send {
         Ok(())
     }
 
+    /// How many results were not judged since the contents at first were not known: see [`forgiving_engine`].
+    fn unjudged(&self) -> u64 {
+        0
+    }
+
     /// Tells every operation that may still be named in a [`Clash`].
     fn mark(&self, keep: &mut dyn FnMut(Id));
 }
@@ -177,17 +182,56 @@ fn engine(algorithm: Algorithm, kind: Kind, initial: &[Value]) -> Result<Box<dyn
 /// The engine of a kind for an object at rest whose state is not known. What was inside is ignored where it shows up:
 /// leaving out all operations of a value makes no violation. So such an engine reports nothing that is none, but may miss
 /// a value that comes out twice or from nowhere. Keys and locks have no such rule: there is no engine for them.
-fn forgiving_engine(kind: Kind) -> Result<Box<dyn Engine>, Stop> {
+///
+/// A container tells when what was inside is gone ([`Unknown`]): then all is judged as ever. Where inserts from before may still take effect
+/// (`lasts`) it never does.
+fn forgiving_engine(kind: Kind, lasts: bool) -> Result<Box<dyn Engine>, Stop> {
     Ok(match kind {
-        Kind::Queue => Box::new(queue::Queue::forgiving()?),
-        Kind::Stack => Box::new(stack::Stack::forgiving()?),
-        Kind::PriorityQueue => Box::new(priority_queue::PriorityQueue::forgiving(false)?),
-        Kind::MinPriorityQueue => Box::new(priority_queue::PriorityQueue::forgiving(true)?),
+        Kind::Queue => Box::new(queue::Queue::forgiving(lasts)?),
+        Kind::Stack => Box::new(stack::Stack::forgiving(lasts)?),
+        Kind::PriorityQueue => Box::new(priority_queue::PriorityQueue::forgiving(false, lasts)?),
+        Kind::MinPriorityQueue => Box::new(priority_queue::PriorityQueue::forgiving(true, lasts)?),
         Kind::Register => Box::new(register::Register::forgiving()),
         Kind::Set | Kind::Mutex | Kind::Snapshot => {
             return Err(Stop::Unfit("events were lost, and the state is not known".into()));
         }
     })
+}
+
+/// Contents that nobody knows, of an object that was not watched from the beginning.
+///
+/// **When they are gone.** At some moment of the interval of an empty result nothing was inside, so whatever was there at first had left. In a
+/// queue whatever was there at first leaves before a value that came in later. So a removal that is called after the return of such an operation took
+/// nothing of it. One that was called before may have.
+struct Unknown {
+    /// A removal that was called before this may have taken something of it.
+    gone: Time,
+    /// Something may come in of which nobody knows.
+    lasts: bool,
+    unjudged: u64,
+}
+
+impl Unknown {
+    /// There is none.
+    const NONE: Unknown = Unknown { gone: 0, lasts: false, unjudged: 0 };
+
+    fn new(lasts: bool) -> Unknown {
+        Unknown { gone: NEVER, lasts, unjudged: 0 }
+    }
+
+    /// An operation returned now that tells that it is gone.
+    fn is_gone(&mut self, at: Time) {
+        if !self.lasts {
+            self.gone = self.gone.min(at);
+        }
+    }
+
+    /// Whether a removal that was called then may have taken something of it: it is not judged then.
+    fn explains(&mut self, call: Time) -> bool {
+        let explains = call < self.gone;
+        self.unjudged += u64::from(explains);
+        explains
+    }
 }
 
 /// In the place of an engine that was forgotten. It takes no memory, and no event reaches it.

@@ -92,6 +92,8 @@ pub struct Monitor<S: Spec> {
     tally: Tally,
     /// Started from a state that is not known.
     is_forgiving: bool,
+    /// Inserts from before may still take effect.
+    forgives_for_ever: bool,
     /// The first operations, until the claim has been tested.
     trial: Option<Vec<Id>>,
 }
@@ -119,6 +121,7 @@ impl<S: Spec> Monitor<S> {
             at,
             tally: Tally::default(),
             is_forgiving: false,
+            forgives_for_ever: false,
             trial: Some(Vec::new()),
         })
     }
@@ -148,7 +151,7 @@ impl<S: Spec> Monitor<S> {
     /// An engine for an object, or for a key of it, of which nothing was seen.
     fn fresh_engine(&self) -> Result<Box<dyn Engine>, String> {
         let engine = match self.is_forgiving {
-            true => forgiving_engine(self.canonical.kind),
+            true => forgiving_engine(self.canonical.kind, self.forgives_for_ever),
             false => engine(self.algorithm, self.canonical.kind, &self.canonical.initial),
         };
         engine.map_err(|stop| match stop {
@@ -319,6 +322,37 @@ impl<S: Spec> Monitor<S> {
         self.idle = Idle::default();
         self.are_split.fill(None);
         if self.parts.is_empty() { Ok(()) } else { self.fresh_engine().map(drop) }
+    }
+
+    /// True where an operation only looks, whatever it finds.
+    pub fn observes(&self, op: &S::Op) -> bool {
+        self.spec.observes(op, None)
+    }
+
+    /// How many results were not judged since the start, where that was from a state that is not known.
+    pub fn unjudged(&self) -> u64 {
+        self.engines.iter().map(|engine| engine.unjudged()).sum()
+    }
+
+    /// As [`Monitor::restart`] from a state that is not known, while operations whose outcome stays unknown may still take effect: removals may take what comes
+    /// in later, so that a process of their own calls them again; what inserts bring in nobody knows.
+    pub fn restart_behind(
+        &mut self,
+        process: u32,
+        abandoned: &[S::Op],
+    ) -> Result<(), Stopped<S::Op, S::Ret>> {
+        let is_removal = |op: &&S::Op| {
+            let may = may(&self.spec, &self.canonical, op);
+            matches!(may, Ok(Some(Action::RemoveUnknown)))
+        };
+        let (removals, others): (Vec<&S::Op>, Vec<&S::Op>) = abandoned.iter().partition(is_removal);
+        self.forgives_for_ever = others.iter().any(|op| !self.observes(op));
+        self.restart(false).map_err(Stopped::Unknown)?;
+        for op in removals {
+            self.event(process, Event::Call(0, op.clone()), Position::default())?;
+            self.event(process, Event::Unknown, Position::default())?;
+        }
+        Ok(())
     }
 
     fn calls(

@@ -27,9 +27,9 @@ impl PriorityQueue {
     }
 
     /// See [`super::forgiving_engine`].
-    pub(super) fn forgiving(smallest_first: bool) -> Result<PriorityQueue, Stop> {
+    pub(super) fn forgiving(smallest_first: bool, lasts: bool) -> Result<PriorityQueue, Stop> {
         let mut queue = PriorityQueue::new(&[], smallest_first)?;
-        queue.container.forgive();
+        queue.container.forgive(lasts);
         Ok(queue)
     }
 }

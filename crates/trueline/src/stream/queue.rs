@@ -34,9 +34,9 @@ impl Queue {
     }
 
     /// See [`super::forgiving_engine`].
-    pub(super) fn forgiving() -> Result<Queue, Stop> {
+    pub(super) fn forgiving(lasts: bool) -> Result<Queue, Stop> {
         let mut queue = Queue::new(&[])?;
-        queue.container.forgive();
+        queue.container.forgive(lasts);
         Ok(queue)
     }
 }
@@ -62,6 +62,8 @@ impl Contained for Queue {
             fresh => self.container.entry(fresh).next,
         };
         let Some(taken) = self.container.take(id, call, at, value)? else { return Ok(()) };
+        // What was inside at first was in before this value, and left before it.
+        self.container.unknown_is_gone(at);
         if self.fresh == taken.place && taken.entry.returned != NEVER {
             self.fresh = fresh_next;
         }

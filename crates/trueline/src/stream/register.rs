@@ -69,6 +69,7 @@ pub(super) struct Register {
     recent: VecDeque<(Value, [Id; 2], [Id; 3])>,
     /// What it held at first is not known.
     forgiving: bool,
+    unjudged: u64,
 }
 
 impl Register {
@@ -89,6 +90,7 @@ impl Register {
             sweep_at: FEW,
             recent: VecDeque::new(),
             forgiving: false,
+            unjudged: 0,
         }
     }
 
@@ -101,6 +103,7 @@ impl Register {
             sweep_at: FEW,
             recent: VecDeque::new(),
             forgiving: true,
+            unjudged: 0,
         }
     }
 
@@ -108,6 +111,7 @@ impl Register {
     fn seen(&mut self, value: &Value, id: Id, call: Time, at: Time) -> Result<(), Clash> {
         let Some(cluster) = self.clusters.get_mut(value) else {
             if self.forgiving {
+                self.unjudged += 1;
                 return Ok(());
             }
             let over = self.recent.iter().rev().find(|recent| recent.0 == *value);
@@ -291,6 +295,10 @@ impl Engine for Register {
 
     fn finish(&mut self) -> Result<(), Stop> {
         Ok(())
+    }
+
+    fn unjudged(&self) -> u64 {
+        self.unjudged
     }
 
     fn mark(&self, keep: &mut dyn FnMut(Id)) {

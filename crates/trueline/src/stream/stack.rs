@@ -30,7 +30,7 @@ use hashbrown::hash_map::Entry;
 use smallvec::SmallVec;
 
 use super::recent::Recent;
-use super::{Clash, Engine, Id, NEVER, NONE, Stop, Time, ambiguous, strange};
+use super::{Clash, Engine, Id, NEVER, NONE, Stop, Time, Unknown, ambiguous, strange};
 use crate::monitor::container::Action as Word;
 use crate::monitor::{self, Answer, Op, Span, pending, stack};
 use crate::spec::Action;
@@ -88,8 +88,8 @@ pub(super) struct Stack {
     is_settled: bool,
     /// The last values that left, to tell 'twice' from 'never'.
     recent: Recent,
-    /// Something that nobody knows was inside at first.
-    forgiving: bool,
+    /// What was inside at first.
+    at_first: Unknown,
 }
 
 impl Stack {
@@ -104,7 +104,7 @@ impl Stack {
             look_at: BATCH,
             is_settled: true,
             recent: Recent::new(RECENT),
-            forgiving: false,
+            at_first: Unknown::NONE,
         };
         for (i, value) in initial.iter().enumerate() {
             stack.pushes(NONE, 2 * i as Time, value)?;
@@ -114,8 +114,8 @@ impl Stack {
     }
 
     /// See [`super::forgiving_engine`].
-    pub(super) fn forgiving() -> Result<Stack, Stop> {
-        Ok(Stack { forgiving: true, ..Stack::new(&[])? })
+    pub(super) fn forgiving(lasts: bool) -> Result<Stack, Stop> {
+        Ok(Stack { at_first: Unknown::new(lasts), ..Stack::new(&[])? })
     }
 
     fn pushes(&mut self, id: Id, at: Time, value: &Value) -> Result<(), Stop> {
@@ -150,7 +150,7 @@ impl Stack {
 
     fn popped(&mut self, id: Id, call: Time, at: Time, value: &Value) -> Result<(), Clash> {
         let Some(held) = self.inside.get_mut(value) else {
-            if self.forgiving {
+            if self.at_first.explains(call) {
                 return Ok(());
             }
             return Err(self.recent.clash(id, value));
@@ -440,7 +440,10 @@ impl Engine for Stack {
         let call = self.close(id).unwrap_or(at);
         match action {
             Action::Remove(value) => self.popped(id, call, at, value)?,
-            Action::FoundEmpty => self.empties.push((call, at, id)),
+            Action::FoundEmpty => {
+                self.empties.push((call, at, id));
+                self.at_first.is_gone(at);
+            }
             other => return Err(strange(other)),
         }
         self.look_in_time()
@@ -508,6 +511,10 @@ impl Engine for Stack {
         self.look()?;
         self.forget();
         Ok(())
+    }
+
+    fn unjudged(&self) -> u64 {
+        self.at_first.unjudged
     }
 
     fn mark(&self, keep: &mut dyn FnMut(Id)) {

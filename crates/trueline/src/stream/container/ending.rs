@@ -27,7 +27,7 @@ impl Container {
         match self.deal(0, &mut deadlines, &mut steps) {
             Some(true) => Ok(()),
             Some(false) => {
-                let mut ids: Vec<Id> = self.open.iter().map(|open| open.id).collect();
+                let mut ids: Vec<Id> = self.taker_ids().collect();
                 let waiting = || self.waiting.iter();
                 ids.extend(waiting().flat_map(|p| [p.id, p.insert]));
                 ids.extend(waiting().flat_map(|p| p.covers.iter().copied()));

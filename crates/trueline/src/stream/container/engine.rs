@@ -47,6 +47,7 @@ impl<C: Contained> Engine for C {
             Action::FoundEmpty => {
                 let call = self.container_mut().removal_closed(id);
                 self.container_mut().promise(id, NONE, None, call, at)?;
+                self.container_mut().unknown_is_gone(at);
                 self.found_empty();
             }
             other => return Err(strange(other)),
@@ -68,6 +69,10 @@ impl<C: Contained> Engine for C {
 
     fn is_bare(&self) -> bool {
         self.container().is_bare()
+    }
+
+    fn unjudged(&self) -> u64 {
+        self.container().unjudged()
     }
 
     fn mark(&self, keep: &mut dyn FnMut(Id)) {

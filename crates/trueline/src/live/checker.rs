@@ -1,0 +1,313 @@
+//! The background thread of a live monitor: collects events, puts them in order, and hands them to the monitor of streams.
+
+use std::collections::HashMap;
+use std::mem;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::Duration;
+
+use super::{EVENT, Gap, Lost, OnViolation, Outcome, Report, Shared, What, lock};
+use crate::history::Position;
+use crate::spec::Spec;
+use crate::stream::{Event, Monitor, Stopped};
+use crate::value::Value;
+
+/// How long the monitor sleeps when there is nothing to do.
+const NAP: Duration = Duration::from_micros(300);
+/// So many operations of unknown outcome are taken along over a gap.
+const MOST_ABANDONED: usize = 1 << 16;
+
+/// An event with its number and its process.
+type Numbered<S> = (u64, u32, What<<S as Spec>::Op, <S as Spec>::Ret>);
+
+pub(super) struct Checker<S: Spec> {
+    shared: Arc<Shared<S::Op, S::Ret>>,
+    monitor: Monitor<S>,
+    on_violation: Option<OnViolation<S>>,
+    /// Events that may have holes before them.
+    events: Vec<Numbered<S>>,
+    /// Calls that were lost, of which nothing was made yet.
+    lost: Option<Lost>,
+    /// How many processes the monitor has a number for.
+    processes: i64,
+    /// Numbers of processes that are over.
+    free: Vec<u32>,
+    /// Those of which events may be on their way, all of them below a number.
+    over: Vec<(u64, u32)>,
+    outcome: Option<Outcome<S>>,
+    gaps: Vec<Gap>,
+    unjudged: u64,
+    windows: u64,
+    /// In a gap: nothing is checked before a call from rest behind this number.
+    skip_until: Option<u64>,
+    /// In a gap: what processes have called since it began, and not returned from.
+    called: HashMap<u32, S::Op>,
+    /// Operations whose outcome stays unknown; only where there may be gaps.
+    abandoned: Vec<S::Op>,
+    /// The process that calls them again behind a gap.
+    ghost: u32,
+    /// Where windows begin that have not begun yet.
+    starts: Vec<u64>,
+}
+
+impl<S: Spec> Checker<S> {
+    pub(super) fn new(
+        shared: Arc<Shared<S::Op, S::Ret>>,
+        mut monitor: Monitor<S>,
+        on_violation: Option<OnViolation<S>>,
+    ) -> Checker<S> {
+        let ghost = monitor.process(Value::from("abandoned"));
+        Checker {
+            shared,
+            monitor,
+            on_violation,
+            events: Vec::new(),
+            lost: None,
+            processes: 0,
+            free: Vec::new(),
+            over: Vec::new(),
+            outcome: None,
+            gaps: Vec::new(),
+            unjudged: 0,
+            windows: 0,
+            skip_until: None,
+            called: HashMap::new(),
+            abandoned: Vec::new(),
+            ghost,
+            starts: Vec::new(),
+        }
+    }
+
+    pub(super) fn run(mut self) -> Report<S> {
+        loop {
+            // Whether to stop is asked before the last look, so that nothing is left behind.
+            let is_last = self.shared.is_stopping.load(Ordering::SeqCst);
+            let is_idle = self.round();
+            if is_last {
+                return self.finish();
+            }
+            if is_idle {
+                if self.outcome.is_none()
+                    && let Err(stopped) = self.monitor.settle()
+                {
+                    self.stopped(stopped);
+                }
+                thread::sleep(NAP);
+            }
+        }
+    }
+
+    /// Checks what is known by now; true where nothing had come.
+    pub(super) fn round(&mut self) -> bool {
+        let until = self.shared.word.load(Ordering::SeqCst) / EVENT;
+        self.collect();
+        let is_idle = self.events.is_empty();
+        self.events.sort_unstable_by_key(|event| event.0);
+        self.check(until);
+        self.shared.done.fetch_max(until, Ordering::SeqCst);
+        self.shared.caught_up.notify_all();
+        is_idle
+    }
+
+    #[cfg(test)]
+    pub(super) fn processes(&self) -> i64 {
+        self.processes
+    }
+
+    /// Empties the lists that are to be looked at.
+    pub(super) fn collect(&mut self) {
+        let ready = mem::take(&mut *lock(&self.shared.ready));
+        self.starts.append(&mut lock(&self.shared.windows));
+        for list in ready {
+            let mut list = lock(&list);
+            list.is_ready = false;
+            let process = *list.number.get_or_insert_with(|| {
+                self.free.pop().unwrap_or_else(|| {
+                    self.processes += 1;
+                    self.monitor.process(Value::Int(self.processes - 1))
+                })
+            });
+            self.events.extend(list.events.drain(..).map(|(number, what)| (number, process, what)));
+            self.lost = match (self.lost, list.lost.take()) {
+                (Some(a), Some(b)) => Some(Lost {
+                    first: a.first.min(b.first),
+                    last: a.last.max(b.last),
+                    calls: a.calls + b.calls,
+                }),
+                (a, b) => a.or(b),
+            };
+            if list.is_over {
+                list.number = None;
+                let above = self.shared.word.load(Ordering::SeqCst) / EVENT;
+                self.over.push((above, process));
+            }
+        }
+        if self.shared.has_too_many.load(Ordering::SeqCst) && self.outcome.is_none() {
+            let why = "more operations ran at a time than can be counted".to_string();
+            self.stopped(Stopped::Unknown(why));
+        }
+    }
+
+    /// Checks the events before this number: all of them are known.
+    pub(super) fn check(&mut self, until: u64) {
+        let mut events = mem::take(&mut self.events);
+        let known = events.partition_point(|event| event.0 < until);
+        for (number, process, what) in events.drain(..known) {
+            if self.lost.is_some_and(|lost| lost.first <= number) {
+                self.begin_gap();
+            }
+            if self.starts.first().is_some_and(|&start| start <= number) {
+                self.begin_window();
+            }
+            if self.outcome.is_none() {
+                self.event(number, process, what);
+            }
+        }
+        self.events = events;
+        let free = &mut self.free;
+        self.over.retain(|&(above, process)| {
+            let is_free = above <= until;
+            free.extend(is_free.then_some(process));
+            !is_free
+        });
+        if self.lost.is_some_and(|lost| lost.first < until) {
+            self.begin_gap();
+        }
+    }
+
+    fn event(&mut self, number: u64, process: u32, what: What<S::Op, S::Ret>) {
+        if let Some(last) = self.skip_until {
+            if number <= last || !matches!(what, What::Call { from_rest: true, .. }) {
+                return self.skip(process, what);
+            }
+            self.end_gap(number);
+            if self.outcome.is_some() {
+                return;
+            }
+        }
+        let event = match what {
+            What::Call { op, .. } => Event::Call(0, op),
+            What::Return(result) => Event::Return(result),
+            What::Unknown => {
+                let op = self.monitor.open_operation(process).cloned();
+                self.abandon(op);
+                Event::Unknown
+            }
+            // It was lost in a gap that is over: then something ran, and the gap is not.
+            What::LostUnknown(op) => return self.abandon(Some(op)),
+        };
+        if let Err(stopped) = self.monitor.event(process, event, Position::default()) {
+            self.stopped(stopped);
+        }
+    }
+
+    /// An event in a gap.
+    fn skip(&mut self, process: u32, what: What<S::Op, S::Ret>) {
+        match what {
+            What::Call { op, .. } => {
+                self.called.insert(process, op);
+                if let Some(gap) = self.gaps.last_mut() {
+                    gap.skipped += 1;
+                }
+            }
+            What::Return(_) => {
+                self.called.remove(&process);
+            }
+            What::Unknown => {
+                let before = self.monitor.open_operation(process).cloned();
+                let op = self.called.remove(&process).or(before);
+                self.abandon(op);
+            }
+            What::LostUnknown(op) => self.abandon(Some(op)),
+        }
+    }
+
+    /// The outcome of an operation stays unknown: behind a gap it may still take effect.
+    fn abandon(&mut self, op: Option<S::Op>) {
+        let may_lose = self.shared.when_full == super::Full::Drop;
+        if may_lose && self.abandoned.len() <= MOST_ABANDONED {
+            self.abandoned.extend(op.filter(|op| !self.monitor.observes(op)));
+        }
+    }
+
+    fn begin_gap(&mut self) {
+        let Some(Lost { first, last, calls }) = self.lost.take() else { return };
+        match (self.skip_until, self.gaps.last_mut()) {
+            // The gap goes on.
+            (Some(until), Some(gap)) => {
+                gap.lost += calls;
+                self.skip_until = Some(until.max(last));
+            }
+            _ => {
+                self.gaps.push(Gap { from: first, until: None, lost: calls, skipped: 0 });
+                self.skip_until = Some(last);
+            }
+        }
+    }
+
+    fn end_gap(&mut self, number: u64) {
+        self.leave_gap(number);
+        if self.abandoned.len() > MOST_ABANDONED {
+            let why = "events were lost, and too many operations before that never returned".into();
+            return self.stopped(Stopped::Unknown(why));
+        }
+        let restarted = self.monitor.restart_behind(self.ghost, &self.abandoned);
+        restarted.unwrap_or_else(|stopped| self.stopped(stopped));
+    }
+
+    fn leave_gap(&mut self, number: u64) {
+        self.skip_until = None;
+        self.called.clear();
+        self.unjudged += self.monitor.unjudged();
+        if let Some(gap) = self.gaps.last_mut() {
+            gap.until = Some(number);
+        }
+    }
+
+    /// The window before is over: what runs at its end is pending.
+    fn begin_window(&mut self) {
+        let start = self.starts.remove(0);
+        if self.skip_until.is_some() {
+            self.leave_gap(start);
+        } else {
+            self.windows += 1;
+            if self.outcome.is_none()
+                && let Err(stopped) = self.monitor.finish()
+            {
+                return self.stopped(stopped);
+            }
+            self.unjudged += self.monitor.unjudged();
+        }
+        if let Err(why) = self.monitor.restart(true) {
+            self.stopped(Stopped::Unknown(why));
+        }
+    }
+
+    fn stopped(&mut self, stopped: Stopped<S::Op, S::Ret>) {
+        self.shared.has_stopped.store(true, Ordering::SeqCst);
+        self.outcome = Some(match stopped {
+            Stopped::Violation(violation) => {
+                if let Some(call) = self.on_violation.take() {
+                    call(&violation);
+                }
+                Outcome::Violation(violation)
+            }
+            Stopped::Unknown(why) => Outcome::Unknown(why),
+            Stopped::Input(error) => Outcome::Unknown(error.message().to_string()),
+        });
+    }
+
+    pub(super) fn finish(mut self) -> Report<S> {
+        let tally = self.monitor.tally();
+        if self.outcome.is_none() && self.skip_until.is_none() {
+            match self.monitor.finish() {
+                Ok(()) => self.windows += u64::from(self.shared.window.is_some()),
+                Err(stopped) => self.stopped(stopped),
+            }
+        }
+        let unjudged = self.unjudged + self.monitor.unjudged();
+        let outcome = self.outcome.unwrap_or(Outcome::Fine);
+        Report { outcome, gaps: self.gaps, unjudged, windows: self.windows, tally }
+    }
+}

@@ -1,0 +1,250 @@
+//! The monitor's rounds run when the test says so: what comes between two rounds is on its way together.
+
+mod random;
+
+use super::checker::Checker;
+use super::{Full, Live, Outcome, Report, Running};
+use crate::spec::{self, Queue, QueueOp};
+use crate::value::Value;
+
+/// A monitor without a thread.
+struct Manual {
+    running: Running<Queue>,
+    checker: Checker<Queue>,
+}
+
+fn manual(capacity: usize, when_full: Full) -> Manual {
+    manual_of(Live::new(spec::queue()).capacity(capacity).when_full(when_full))
+}
+
+fn manual_of(live: Live<Queue>) -> Manual {
+    let (shared, checker) = live.prepare().unwrap();
+    Manual { running: Running { shared, thread: None }, checker }
+}
+
+impl Manual {
+    fn report(mut self) -> Report<Queue> {
+        self.checker.round();
+        self.checker.finish()
+    }
+
+    /// Operations of a process, one after the other, with a round after each.
+    fn operations(&mut self, operations: &[(QueueOp, Value)]) {
+        let mut me = self.running.process();
+        for (op, result) in operations {
+            me.call(op.clone()).returns(result.clone());
+            self.checker.round();
+        }
+    }
+
+    /// More events at once than there is room for, on an object that is empty before and after.
+    fn overflow(&mut self) {
+        let mut me = self.running.process();
+        for value in 1000..1100 {
+            me.call(QueueOp::Enq(Value::Int(value))).returns(Value::Nil);
+            me.call(QueueOp::Deq).returns(Value::Int(value));
+        }
+        self.checker.round();
+    }
+}
+
+fn enq(value: i64) -> (QueueOp, Value) {
+    (QueueOp::Enq(Value::Int(value)), Value::Nil)
+}
+
+fn deq(value: i64) -> (QueueOp, Value) {
+    (QueueOp::Deq, Value::Int(value))
+}
+
+fn nothing() -> (QueueOp, Value) {
+    (QueueOp::Deq, Value::Nil)
+}
+
+/// Violations of operations that lie behind a gap; before them the queue shows that it is empty, or lets a value through.
+#[test]
+fn violations_behind_a_gap_are_found() {
+    let shown: [&[(QueueOp, Value)]; 2] = [&[nothing()], &[enq(1), deq(1)]];
+    let planted: [(&str, &[(QueueOp, Value)]); 4] = [
+        ("twice", &[enq(5), deq(5), deq(5)]),
+        ("invented", &[enq(5), deq(5), deq(777)]),
+        ("lost", &[enq(5), nothing()]),
+        ("order", &[enq(5), enq(6), deq(6), deq(5)]),
+    ];
+    for (what, operations) in planted {
+        for known in shown {
+            for gaps in 0..3 {
+                for cancelled in [false, true] {
+                    let mut live = manual(16, Full::Drop);
+                    if cancelled {
+                        // A peek that never returned: it changes nothing, but it was counted as running for ever.
+                        drop(live.running.process().call(QueueOp::Peek));
+                    }
+                    (0..gaps).for_each(|_| live.overflow());
+                    live.operations(known);
+                    live.operations(operations);
+                    let report = live.report();
+                    assert!(report.is_violation(), "{what} behind {gaps} gaps: {report}");
+                    assert!(report.gaps.iter().all(|gap| gap.until.is_some() && gap.lost > 0));
+                }
+            }
+        }
+    }
+}
+
+/// A dequeue that never returned may take what comes in behind the gap, and it alone.
+#[test]
+fn a_removal_that_never_returned_counts_behind_a_gap() {
+    for cancelled in 0..3 {
+        for in_gap in [false, true] {
+            let mut live = manual(16, Full::Drop);
+            let mut other = live.running.process();
+            let cancel = |other: &mut super::Process<Queue>| {
+                (0..cancelled).for_each(|_| drop(other.call(QueueOp::Deq)));
+            };
+            if !in_gap {
+                cancel(&mut other);
+                live.checker.round();
+            }
+            live.overflow();
+            if in_gap {
+                let mut me = live.running.process();
+                (0..40).for_each(|_| me.call(QueueOp::Deq).returns(Value::Nil));
+                cancel(&mut other);
+                live.checker.round();
+            }
+            live.operations(&[nothing(), enq(5), enq(6), nothing()]);
+            let report = live.report();
+            assert_eq!(report.is_violation(), cancelled < 2, "{cancelled} {in_gap}: {report}");
+            assert!(!report.is_fine());
+        }
+    }
+}
+
+/// What came in by an enqueue that never returned is not judged, and no violation.
+#[test]
+fn an_insert_that_never_returned_counts_behind_a_gap() {
+    let mut live = manual(16, Full::Drop);
+    drop(live.running.process().call(QueueOp::Enq(Value::Int(9))));
+    live.overflow();
+    live.operations(&[nothing(), enq(5), deq(9), deq(5)]);
+    let report = live.report();
+    assert!(!report.is_violation() && !report.is_fine() && report.unjudged == 1, "{report}");
+}
+
+/// Gaps hid operations while `is_fine` said true.
+#[test]
+fn a_gap_is_said_and_counted_and_not_fine() {
+    let mut live = manual(16, Full::Drop);
+    live.operations(&[enq(1), deq(1)]);
+    // While this runs there is no rest.
+    let mut other = live.running.process();
+    let _running = other.call(QueueOp::Peek);
+    live.overflow();
+    live.overflow();
+    let report = live.report();
+    assert!(matches!(report.outcome, Outcome::Fine) && !report.is_fine());
+    let [gap] = report.gaps[..] else { panic!("{report}") };
+    let checked = report.tally.operations - 3;
+    assert_eq!((gap.until, gap.lost + gap.skipped + checked), (None, 400), "{report}");
+    assert!(gap.lost > 300 && gap.skipped > 0 && checked > 0, "{report}");
+}
+
+/// Events that were on their way when the monitor looked last may have holes: they are left out.
+#[test]
+fn what_may_have_holes_is_left_out_at_the_end() {
+    let mut live = manual(1 << 10, Full::Block);
+    let (mut a, mut b) = (live.running.process(), live.running.process());
+    a.call(QueueOp::Enq(Value::Int(1))).returns(Value::Nil);
+    // The monitor has read the word, and then a's list; b's comes after that, with events that follow from others which a has made since.
+    let until = live.running.shared.word.load(super::Ordering::SeqCst) / super::EVENT;
+    live.checker.collect();
+    a.call(QueueOp::Enq(Value::Int(2))).returns(Value::Nil);
+    b.call(QueueOp::Deq).returns(Value::Int(1));
+    b.call(QueueOp::Deq).returns(Value::Int(2));
+    let hidden = std::mem::take(&mut *super::lock(&live.running.shared.ready));
+    super::lock(&live.running.shared.ready).push(hidden[1].clone());
+    live.checker.collect();
+    live.checker.check(until);
+    let report = live.checker.finish();
+    assert!(report.is_fine(), "{report}");
+    assert_eq!(report.tally.operations, 1);
+}
+
+/// Dropped tokens stayed among the operations that run, until their count ran over into the numbers of events.
+#[test]
+fn a_million_cancelled_calls_are_no_violation() {
+    let mut live = manual(1 << 16, Full::Block);
+    let mut me = live.running.process();
+    for round in 0..40 {
+        for _ in 0..30_000 {
+            drop(me.call(QueueOp::Peek));
+        }
+        live.checker.round();
+        live.operations(&[enq(round), deq(round)]);
+    }
+    live.operations(&[enq(3), deq(3), nothing()]);
+    live.report().assert_linearizable();
+}
+
+/// Each cancelled dequeue cost time for all before it.
+#[test]
+fn cancelled_dequeues_cost_the_same_each() {
+    let mut live = manual(1 << 16, Full::Block);
+    let mut me = live.running.process();
+    for round in 0..30 {
+        for _ in 0..10_000 {
+            drop(me.call(QueueOp::Deq));
+        }
+        live.checker.round();
+        live.operations(&[enq(round), deq(round)]);
+    }
+    live.report().assert_linearizable();
+}
+
+/// Processes that come and go leave nothing behind: neither a list to look at nor a number.
+#[test]
+fn processes_that_are_gone_cost_nothing() {
+    let mut live = manual(1 << 16, Full::Block);
+    for value in 0..50_000 {
+        let mut me = live.running.process();
+        me.call(QueueOp::Enq(Value::Int(value))).returns(Value::Nil);
+        me.call(QueueOp::Deq).returns(Value::Int(value));
+        drop(me);
+        if value % 16 == 0 {
+            live.checker.round();
+        }
+    }
+    assert!(live.checker.processes() < 200, "{}", live.checker.processes());
+    // Nothing is to be looked at, whoever is there.
+    let _idle: Vec<_> = (0..1000).map(|_| live.running.process()).collect();
+    live.checker.round();
+    assert!(super::lock(&live.running.shared.ready).is_empty());
+    live.report().assert_linearizable();
+}
+
+/// A token that is forgotten is as good as dropped.
+#[test]
+fn a_forgotten_token_is_a_cancelled_call() {
+    let mut live = manual(1 << 16, Full::Block);
+    let mut me = live.running.process();
+    std::mem::forget(me.call(QueueOp::Deq));
+    std::mem::forget(me.call(QueueOp::Enq(Value::Int(4))));
+    drop(me);
+    live.operations(&[enq(1), deq(1), deq(4), nothing()]);
+    live.report().assert_linearizable();
+}
+
+/// A monitor that is dropped tells what it has found all the same.
+#[test]
+fn a_violation_is_told_to_a_callback() {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let tell = move |violation: &crate::stream::Violation<QueueOp, Value>| {
+        let _ = sender.send(violation.history.len());
+    };
+    let live = Live::new(spec::queue()).on_violation(tell).start().unwrap();
+    let mut me = live.process();
+    me.call(QueueOp::Deq).returns(Value::Int(1));
+    drop(live);
+    // Whoever waits here waits for a monitor that has a violation before it.
+    assert_eq!(receiver.recv().ok(), Some(1));
+}
