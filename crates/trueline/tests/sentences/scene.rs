@@ -19,6 +19,9 @@ pub(crate) struct Op {
     process: String,
 }
 
+/// A question about the operations at these indices.
+type Asks<'a> = dyn Fn(&[usize]) -> bool + 'a;
+
 pub(crate) struct Scene<'a> {
     /// The name of the specification without parameters, and these.
     pub(crate) spec: &'a str,
@@ -28,8 +31,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) told: Vec<usize>,
     pub(crate) initial: Vec<Value>,
     /// Whether the operations at these indices, in any order, can be legal; and in an order that respects time.
-    pub(crate) any_order: Box<dyn Fn(&[usize]) -> bool + 'a>,
-    pub(crate) in_time: Box<dyn Fn(&[usize]) -> bool + 'a>,
+    pub(crate) any_order: Box<Asks<'a>>,
+    pub(crate) in_time: Box<Asks<'a>>,
     pub(crate) first_bad: Option<u32>,
     pub(crate) starts_late: bool,
     /// The segment that the sentence is about.

@@ -60,7 +60,7 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
     let Some(initial) = scene.initial.as_deref() else { return Vec::new() };
     let container = Container::new(scene, initial);
     let mut tales = Vec::new();
-    container.from_nowhere(&mut tales);
+    container.never_inserted(&mut tales);
     container.too_often(&mut tales);
     if !tales.is_empty() {
         return tales;
@@ -161,7 +161,7 @@ impl<'a> Container<'a> {
     }
 
     /// Something came out that was not put in before.
-    fn from_nowhere(&self, tales: &mut Vec<Tale>) {
+    fn never_inserted(&self, tales: &mut Vec<Tale>) {
         let (noun, inserted, _) = self.nouns();
         for &value in &self.order {
             let life = &self.lives[value];
