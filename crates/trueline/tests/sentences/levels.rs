@@ -170,7 +170,14 @@ impl Scene<'_> {
             let p = fit("{} can have {} before {} returned", only).ok_or("no end")?;
             let told = match p[0] {
                 "nothing" => Vec::new(),
-                some => self.list(some.strip_prefix("only ").unwrap_or(some))?,
+                some => match fit("only the {} others shown", some) {
+                    Some(n) => {
+                        hold(n[0] == against.len().to_string(), "how many others")?;
+                        hold(against.iter().all(|i| self.told.contains(i)), "they are shown")?;
+                        against.clone()
+                    }
+                    None => self.list(some.strip_prefix("only ").unwrap_or(some))?,
+                },
             };
             hold(told == against, "who can have undone it")?;
             let sum: i64 = all.iter().chain(&against).map(|&i| self.change(self.op(i))).sum();

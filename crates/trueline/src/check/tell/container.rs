@@ -65,11 +65,15 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
     if !tales.is_empty() {
         return tales;
     }
-    // Each takes time in proportion to the values: the others only where the first that is wrong tells nothing.
-    tales.extend(scene.first.and_then(|place| container.impossible(place)));
-    if tales.is_empty() {
-        tales.extend((0..scene.cast.len()).filter_map(|place| container.impossible(place)));
+    // Each takes time in proportion to the values: those next to the first that is wrong come first, and a few are enough.
+    let mut places: Vec<usize> = (0..scene.cast.len()).collect();
+    let mut enough = usize::MAX;
+    if let Some(first) = scene.first {
+        let end = scene.cast[first].returned;
+        places.sort_by_key(|&place| scene.cast[place].returned.abs_diff(end));
+        enough = 3;
     }
+    tales.extend(places.into_iter().filter_map(|place| container.impossible(place)).take(enough));
     if tales.is_empty() && scene.family == Family::Stack {
         tales.extend(container.no_bottom());
     }

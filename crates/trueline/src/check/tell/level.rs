@@ -12,6 +12,8 @@ use crate::value::Value;
 const WORK: usize = 1 << 18;
 /// Earlier operations that are tried to count from.
 const ANCHORS: usize = 8;
+/// Tales of so few operations need no better one.
+const SHORT: usize = 12;
 /// Scenes of more operations than this are not counted through.
 const CROWD: usize = 512;
 /// Longer lists are not told one by one.
@@ -54,7 +56,8 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
             Amount::Exactly(n) => (i128::from(n), i128::from(n)),
         };
         work += scene.cast.len();
-        if work > WORK || (Some(r) != scene.first && !tales.is_empty()) {
+        let is_told = tales.iter().any(|tale| tale.cast().len() <= SHORT);
+        if work > WORK || (Some(r) != scene.first && is_told) {
             break;
         }
         let mut anchors: Vec<usize> = (0..scene.cast.len())
@@ -83,7 +86,8 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
     if tales.is_empty() && scene.family == Family::Counter && scene.cast.len() <= CROWD {
         same_total(scene, &mut tales);
     }
-    if tales.is_empty() && scene.family != Family::Counter && scene.cast.len() <= CROWD {
+    let is_told = tales.iter().any(|tale| tale.cast().len() <= SHORT);
+    if !is_told && scene.family != Family::Counter && scene.cast.len() <= CROWD {
         if let Some(start) = start {
             crowds(scene, From::Start, i128::from(start), &mut tales);
         }
