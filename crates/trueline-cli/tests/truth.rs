@@ -101,9 +101,11 @@ fn increments_that_tell_the_total_before() {
     check("counter", &[("fetch_add", "[5]", "0"), ("add_and_get", "[2]", "7")], 0);
     // Before for one and after for another is neither.
     let said = check("counter", &[inc("1"), inc("1")], 1);
-    let words: Vec<&str> = said.split_whitespace().collect();
-    let meanings = "(read as totals after the additions or as totals before the additions)";
-    assert!(words.join(" ").contains(meanings), "{said}");
+    let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    for meaning in ["Read as totals after the additions: ", "Read as totals before the additions: "]
+    {
+        assert!(words.contains(meaning), "{said}");
+    }
     // Which of the two a name means is shown as it is read.
     let said = check("counter:results=before", &[("add_and_get", "[5]", "4")], 1);
     assert!(said.contains("add_and_get(5) -> 4"), "{said}");
