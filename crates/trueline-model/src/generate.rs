@@ -163,6 +163,8 @@ enum Statement {
     Exchange(&'static str),
     /// Declares an array in a loop, which is a new one in every round.
     Redeclare(&'static str),
+    /// Counts a local up, and waits in each round for what the process knows.
+    CountGuarded(&'static str, &'static str, u64),
     /// Waits for what the process knows and, if there is one, a shared variable.
     Guard(&'static str, u64, Option<&'static str>),
     /// Expects what may not be so.
@@ -225,6 +227,9 @@ fn statement(dice: &mut Rng, shape: &Shape, depth: u32) -> Statement {
             3 => Statement::Follow(pick(dice, &locals)),
             _ => Statement::Beyond(pick(dice, &locals)),
         };
+    }
+    if shape.guards && shape.loops && depth > 0 && dice.below(8) == 0 {
+        return Statement::CountGuarded(pick(dice, &locals), pick(dice, &locals), dice.below(3));
     }
     if shape.guards && depth > 0 && dice.below(5) == 0 {
         let shared = [None, Some(pick(dice, &shared))];
@@ -400,6 +405,9 @@ fn write_statement(out: &mut String, statement: &Statement, depth: usize, arg: b
                 format!("for i in 0..1 {{ local z: [0..2; 2]; {add}; z[1] = 1 }}")
             }
         }),
+        Statement::CountGuarded(local, other, value) => {
+            line(format!("while {local} < 2 {{ {local} = {local} + 1; await {other} != {value} }}"))
+        }
         Statement::Guard(local, value, None) => line(format!("await {local} != {value}")),
         Statement::Guard(local, value, Some(shared)) => {
             line(format!("await {local} != {value} || {shared} == {value}"));

@@ -12,7 +12,7 @@ use super::judge::{Judge, Specified};
 use super::outcome::Outcome;
 use super::scenario::{Lane, Scenario};
 use super::serial::Serial;
-use super::setting::{Acts, Watch};
+use super::setting::{Acts, Rule, Watch};
 use super::stressed::{self, Owned};
 use super::two_phase::{Act, TwoPhase};
 use super::{Invariant, Make, Operate, driver, explored, regressions};
@@ -34,6 +34,7 @@ pub struct Harness<T, O: Operate<T>, M = Explore> {
     pub(crate) roles: Vec<(usize, Vec<O>)>,
     pub(crate) random: Option<(u64, u64)>,
     pub(crate) well_formed: Option<(Box<Inserts<O>>, O)>,
+    pub(crate) rule: Option<Box<Rule<O>>>,
     pub(crate) invariant: Option<Arc<Invariant<T>>>,
     pub(crate) watch: Option<Box<Watch<O, O::Ret>>>,
     pub(crate) two_phase: Option<Phased<O, O::Ret>>,
@@ -130,6 +131,7 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
             roles: Vec::new(),
             random: None,
             well_formed: None,
+            rule: None,
             invariant: None,
             watch: None,
             two_phase: None,
@@ -215,6 +217,14 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
         removal: O,
     ) -> Self {
         self.well_formed = Some((Box::new(inserts), removal));
+        self
+    }
+
+    /// Only scenarios in which each thread keeps to this rule: it is given the calls of one thread in their order. Use it for an object
+    /// that demands something of its callers, such as that a thread unlocks only what it has locked. The calls before and after the
+    /// threads are made by one thread, and are given to the rule together. A failure is made smaller within the rule, too.
+    pub fn rule(mut self, rule: impl Fn(&[&O]) -> bool + Send + Sync + 'static) -> Self {
+        self.rule = Some(Box::new(rule));
         self
     }
 
@@ -339,7 +349,8 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
         };
         let which =
             if self.random.is_some() { "random scenarios of" } else { "all scenarios up to" };
-        format!("{which} {threads} threads x {} operations", self.length)
+        let rule = if self.rule.is_some() { " that keep to the rule" } else { "" };
+        format!("{which} {threads} threads x {} operations{rule}", self.length)
     }
 
     /// All operations that are mentioned, each once.

@@ -52,6 +52,7 @@ where
         judge: &**judge,
         numbered: &numbered,
         budget: &budget,
+        rule: harness.rule.as_deref(),
         watch: harness.watch.as_deref(),
         survey: harness.survey,
         two_phase: harness.two_phase.as_ref().map(|(how, acts)| (*how, &**acts)),
@@ -86,12 +87,24 @@ where
     }
     let mut plan = Plan::default();
     for scenario in kept.into_iter().chain(harness.scenarios(alphabet, &mut plan)) {
+        if !run.setting.allows(&scenario) {
+            if harness.programs.is_empty() {
+                continue;
+            }
+            let program = scenario.show(alphabet);
+            return run.error(format!("the program {program} does not keep to .rule(..)"));
+        }
         if let Some(outcome) = run.scenario(&scenario, &Effort::Full, name.as_deref()) {
             return outcome;
         }
     }
     if run.counts.scenarios == 0 {
-        let what = "there is nothing to run: give .operations([..]), .role(..) or .program([..])";
+        let what = match harness.rule {
+            Some(_) if !alphabet.is_empty() => {
+                "there is nothing to run: .rule(..) allows no scenario"
+            }
+            _ => "there is nothing to run: give .operations([..]), .role(..) or .program([..])",
+        };
         return run.error(String::from(what));
     }
     run.passed(&harness.size())

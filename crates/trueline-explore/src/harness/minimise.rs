@@ -1,7 +1,8 @@
 //! Makes a failing scenario smaller as long as it fails in the same way.
 //!
 //! In turn, until nothing helps any more: a thread is left out, or called before or after the others instead; an operation is left out; an
-//! operation becomes an earlier one of the list that has the same name (another argument). Then the failure with the fewest
+//! operation becomes an earlier one of the list that has the same name (another argument) and is not called anywhere yet, so that calls
+//! that could be told apart still can. A smaller scenario keeps to the rule of the test. Then the failure with the fewest
 //! preemptions is looked for. What is tried, and how far, depends on counts of executions, so that the same failure gives the same report;
 //! the budget of the test alone can end it early, and then the report says so.
 
@@ -51,6 +52,7 @@ pub(crate) fn minimise<T, O: Operate<T>>(
         let candidates = smaller(&best.scenario, &names);
         let found = candidates
             .iter()
+            .filter(|scenario| setting.allows(scenario))
             .find_map(|scenario| fails(scenario, Effort::Shrinking(ONE), best.kind));
         match found {
             Some(smaller) => best = smaller,
@@ -114,7 +116,11 @@ fn smaller(scenario: &Scenario, names: &[String]) -> Vec<Scenario> {
             });
         }
     }
-    let plainer = |call: usize| (0..call).filter(move |&other| names[other] == names[call]);
+    let called: Vec<usize> = scenario.calls().into_iter().map(|(_, call)| call).collect();
+    let plainer = |call: usize| {
+        let called = &called;
+        (0..call).filter(move |other| names[*other] == names[call] && !called.contains(other))
+    };
     for (i, &call) in scenario.before.iter().enumerate() {
         plainer(call).for_each(|other| add(&|s| s.before[i] = other));
     }

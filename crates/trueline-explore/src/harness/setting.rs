@@ -22,6 +22,8 @@ pub(crate) struct Setting<'a, T, O: Operate<T>> {
     pub(crate) numbered: &'a Numbered<'a>,
     /// What all scenarios, and making a failure smaller, may cost together.
     pub(crate) budget: &'a Arc<Budget>,
+    /// What each thread must keep to.
+    pub(crate) rule: Option<&'a Rule<O>>,
     /// Shown each history that is checked.
     pub(crate) watch: Option<&'a Watch<O, O::Ret>>,
     /// Whether histories are only shown, and none is judged.
@@ -32,6 +34,22 @@ pub(crate) struct Setting<'a, T, O: Operate<T>> {
 
 /// What an operation did.
 pub(crate) type Acts<O, R> = dyn Fn(&O, &R) -> Act + Send + Sync;
+
+/// Whether a thread may make these calls.
+pub(crate) type Rule<O> = dyn Fn(&[&O]) -> bool + Send + Sync;
+
+impl<T, O: Operate<T>> Setting<'_, T, O> {
+    /// Whether all threads of the scenario keep to the rule of the test.
+    pub(crate) fn allows(&self, scenario: &Scenario) -> bool {
+        let Some(rule) = self.rule else { return true };
+        let main = scenario.before.iter().chain(&scenario.after).copied().collect();
+        let lanes = scenario.lanes.iter().map(|lane| lane.calls.clone());
+        std::iter::once(main).chain(lanes).all(|calls: Vec<usize>| {
+            let calls: Vec<&O> = calls.into_iter().map(|call| &self.alphabet[call]).collect();
+            rule(&calls)
+        })
+    }
+}
 
 /// Sees each history that is checked.
 pub(crate) type Watch<O, R> = dyn Fn(&History<O, R>) + Send + Sync;

@@ -5,6 +5,7 @@ mod blocking;
 mod failures;
 mod papers;
 mod roles;
+mod rules;
 mod stress;
 mod two_phase;
 mod vyukov;

@@ -373,6 +373,12 @@ impl Entry {
         budget: &Arc<Budget>,
     ) -> Harness<Subject, Invocation, M> {
         harness = harness.budget(Arc::clone(budget));
+        if let Some(rule) = self.rule {
+            harness = harness.rule(move |calls| {
+                let methods: Vec<&str> = calls.iter().map(|call| &*call.method).collect();
+                rule(&methods).is_ok()
+            });
+        }
         if let Some(replay) = &request.replay {
             harness = harness.replay(replay);
         }
