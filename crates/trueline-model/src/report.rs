@@ -239,8 +239,11 @@ fn progress(
         Progress::Unknown(reason) => {
             document.push(Line::of(Role::Doubt, clean(&format!("  {name}: unknown: {reason}"))));
         }
-        Progress::Fails(Lasso { stem, cycle, waits }) => {
+        Progress::Fails(Lasso { stem, cycle, waits, for_ever }) => {
             let end = match waits {
+                Some(process) if *for_ever => {
+                    format!("ends where P{process} waits for ever, whatever the others do")
+                }
                 Some(process) => {
                     format!("ends where P{process} can only wait for others, who may have stopped")
                 }

@@ -14,7 +14,13 @@ fn progress_agrees_with_a_naive_check() {
     let seeds = rng::seeds(150);
     let cases = seeds.cases();
     for seed in seeds {
-        let source = generate::varied(seed ^ 0x9e37);
+        let mut source = generate::varied(seed ^ 0x9e37);
+        // Some processes may wait for ever while others go on.
+        if seed % 3 == 0 {
+            for bound in ["ops 1", "ops 2"] {
+                source = source.replace(bound, "ops unbounded");
+            }
+        }
         let model = Model::parse(&source)
             .unwrap_or_else(|error| panic!("seed {seed}: {}", error.render("random.tl", &source)));
         let semantics = if seed % 4 == 0 { Semantics::Pat } else { Semantics::Default };
@@ -23,7 +29,7 @@ fn progress_agrees_with_a_naive_check() {
             continue;
         };
         let mut wanted = vec![
-            ("deadlock-free", Property::DeadlockFree, naive.stuck.is_empty()),
+            ("deadlock-free", Property::DeadlockFree, naive.deadlock_free),
             ("lock-free", Property::LockFree, naive.lock_free),
         ];
         for operation in 0..2 {

@@ -6,7 +6,7 @@ use trueline::Budget;
 use trueline_model::engine::{
     Options, Progress, Property, Reason, SHORTENING, Verdict, progress, verify,
 };
-use trueline_model::interpret::{Naive, explain, replay, search_naively};
+use trueline_model::interpret::{Naive, explain, follow, progress_naively, replay, search_naively};
 use trueline_model::program::Program;
 use trueline_model::{Model, Semantics, library};
 
@@ -442,4 +442,103 @@ fn a_step_tells_its_own_statement_of_the_line_and_the_cell_that_it_wrote() {
     let told: Vec<&str> = notes.iter().map(|note| &*note.text).collect();
     assert_eq!(told[..3], ["i = 1", "i = 1", "lock(L)"]);
     assert_eq!((notes[0].arrives, notes[1].arrives), (true, false));
+}
+
+/// The error of a model that does not compile.
+#[track_caller]
+fn refused(source: &str) -> String {
+    let compiled = Model::parse(source).and_then(|model| model.compile(Semantics::Default, false));
+    compiled.expect_err(source).render("model.tl", source)
+}
+
+fn named(ops: &str, spec: &str, count: u32) -> String {
+    format!("object Q\nshared X: 0..9\n{ops}\nspec {spec}\nclient {{ procs 1; ops {count} }}")
+}
+
+#[test]
+fn a_counter_in_a_model_returns_totals() {
+    let op = "op fetch_add(a: 1..2) -> 0..9 { return fetch_add(X, a) }";
+    expect(&named(op, "counter", 2), None);
+    let op = "op inc_and_get() -> 0..9 { local x: 0..9; x = fetch_add(X, 1); return x + 1 }";
+    expect(&named(op, "counter", 2), None);
+    let op = "op fetch_inc() -> 0..9 { X = 1; return 1 }";
+    expect(&named(op, "counter", 1), Some("not linearizable"));
+    let op = "op inc() -> 0..9 { return fetch_add(X, 1) }";
+    let message = refused(&named(op, "counter", 1));
+    assert!(message.contains("`inc` does not say which total it returns"), "{message}");
+}
+
+#[test]
+fn an_operation_whose_result_nobody_knows_is_no_reason_to_wait() {
+    let op = "op fetch_inc() -> 0..9 { await X == 5; return 0 }";
+    expect(&named(op, "counter", 1), Some("deadlock"));
+    let op = "op write(a: 1..2) -> bool { await X == 5; return true }";
+    expect(&named(op, "register", 1), Some("deadlock"));
+    let message = refused(&named("op release() -> 5..6 { return 5 }", "semaphore", 1));
+    assert!(message.contains("for the specification semaphore"), "{message}");
+}
+
+#[test]
+fn a_parameter_that_a_specification_does_not_have_is_refused() {
+    let deq = "op deq() -> 1..2? { X = 1; return none }";
+    let message = refused(&named(deq, "queue(init: 1)", 1));
+    assert!(message.contains("no parameter `init`"), "{message}");
+    let message = refused(&named("op acquire() -> bool { return true }", "semaphore(init: -5)", 1));
+    assert!(message.contains("`init` is -5: expected 0 or more"), "{message}");
+}
+
+#[test]
+fn an_operation_without_a_result_means_what_it_means_in_a_history() {
+    let two = |op: &str, spec: &str| named(op, spec, 2);
+    expect(&two("op acquire() { X = 1 }", "semaphore(init: 2)"), None);
+    expect(&two("op acquire() { X = 1 }", "semaphore(init: 1)"), Some("not linearizable"));
+    let cas = "op cas(a: 1..2, b: 1..2) { X = 1 }";
+    expect(&named(cas, "cas-register(init: 1)", 1), Some("not linearizable"));
+    expect(&named("op remove(a: 1..2) { X = 1 }", "multiset", 1), Some("not linearizable"));
+    let enq = "op enq(a: 1..2) { X = 1 }";
+    expect(&two(enq, "bounded-queue(capacity: 1)"), Some("not linearizable"));
+    expect(&two(enq, "bounded-queue(capacity: 2)"), None);
+}
+
+/// Two processes wait for each other, or one for what never comes, while another goes on without end.
+#[test]
+fn who_waits_for_ever_while_others_go_on_is_deadlocked() {
+    let deadlock_free = |source: &str, semantics: Semantics| {
+        let model = parse(source);
+        let program = compile(&model, semantics);
+        let naive = progress_naively(&model, semantics, &program, 10_000).unwrap().unwrap();
+        let found = match progress(&program, &Property::DeadlockFree, &Budget::unlimited()).progress
+        {
+            Progress::Holds => true,
+            Progress::Fails(lasso) => {
+                assert!(lasso.waits.is_some() && lasso.for_ever, "{lasso:?}");
+                follow(&model, semantics, &program, &lasso.stem, &Budget::unlimited()).unwrap();
+                false
+            }
+            Progress::Unknown(why) => panic!("{why}"),
+        };
+        assert_eq!(found, naive.deadlock_free, "{source}");
+        found
+    };
+    let two = |second: &str| {
+        format!(
+            "object D\nshared l: lock, m: lock, Y: 0..1\n\
+             op f() {{ lock(l); lock(m); unlock(m); unlock(l) }}\nop h() {{ {second} }}\nop g() {{ Y = 1 - Y }}\n\
+             spec {{ state n: 0..1\nf() {{ return }}\nh() {{ return }}\ng() {{ return }} }}\n\
+             client {{ role a 1 {{ f }} role c 1 {{ h }} role b 1 {{ g }}; ops unbounded }}"
+        )
+    };
+    let one = |set: &str| {
+        format!(
+            "object D\nshared X: 0..1, Y: 0..1\nop f() {{ await X == 1 }}\nop g() {{ Y = 1 - Y; {set} }}\n\
+             spec {{ f() {{ return }}\ng() {{ return }} }}\n\
+             client {{ role a 1 {{ f }} role b 1 {{ g }}; ops unbounded }}"
+        )
+    };
+    for semantics in BOTH {
+        assert!(!deadlock_free(&two("lock(m); lock(l); unlock(l); unlock(m)"), semantics));
+        assert!(deadlock_free(&two("lock(l); lock(m); unlock(l); unlock(m)"), semantics));
+        assert!(!deadlock_free(&one("skip"), semantics));
+        assert!(deadlock_free(&one("X = 1"), semantics));
+    }
 }

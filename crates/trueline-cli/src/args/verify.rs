@@ -45,7 +45,7 @@ pub(crate) struct VerifyArgs {
     #[arg(long, default_value = "default", value_name = "WHICH")]
     pub(crate) semantics: SemanticsArg,
 
-    /// Check that nobody ever waits for ever, even where the specification does, and the other progress properties that the model asks
+    /// Check that nobody comes to wait for ever, even where the specification does, and the other progress properties that the model asks
     /// for. This needs the full graph of the implementation. Deadlocks that the specification does not explain are found without it
     #[arg(long)]
     pub(crate) progress: bool,

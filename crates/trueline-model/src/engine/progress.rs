@@ -4,7 +4,8 @@
 //! antichains; with one state an orbit of processes only to learn that nothing is wrong with deadlock and lock-freedom: where
 //! something is, and under fairness, which speaks of single processes, the graph is the full one.
 //!
-//! - *Deadlock*: no step is possible and some process is within an operation.
+//! - *Deadlock*: a process is within an operation and cannot take a step any more, whatever the others do. Where others go on for ever,
+//!   some may be deadlocked; so a state without any step is not the only one.
 //! - *Lock-freedom* fails where a cycle of steps has no return: some process runs for ever and nobody completes. It also fails where
 //!   a process within an operation cannot take a step: if all others stop there, for ever, nobody completes any more. So code that waits for a lock is not lock-free.
 //! - *Response* to an operation fails where a process can stay within it for ever: in a deadlock, or on a cycle on which it
@@ -31,7 +32,7 @@ use super::trace::{TraceStep, written};
 /// A progress property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Property {
-    /// Some process within an operation can always move, or another can.
+    /// Whoever is within an operation may move now, or after some steps of others.
     DeadlockFree,
     /// Whoever stops for ever, those who go on complete operations: infinitely many steps mean infinitely many returns, and nobody within an
     /// operation has to wait.
@@ -67,6 +68,8 @@ pub struct Lasso {
     pub cycle: Vec<TraceStep>,
     /// The process that can only wait at the end, where that is what is wrong although others may go on.
     pub waits: Option<usize>,
+    /// That process can never move again, whatever the others do.
+    pub for_ever: bool,
 }
 
 /// What a progress check found and cost.
@@ -106,7 +109,14 @@ fn decide(
         }
     };
     let found = match property {
-        Property::DeadlockFree => graph.deadlock(|_| true).map(|s| (s, vec![])),
+        // Which process is which is lost between the states of orbits: there, somebody who waits for a moment is reason enough to
+        // look at the full graph.
+        Property::DeadlockFree if symmetry => graph.waiting().map(|state| (state, vec![])),
+        Property::DeadlockFree => {
+            let everybody = graph.deadlock(|_| true);
+            let somebody = || graph.stuck_for_ever().map(|(state, _)| state);
+            everybody.or_else(somebody).map(|state| (state, vec![]))
+        }
         Property::LockFree => {
             let waits = graph.waiting().map(|state| (state, vec![]));
             waits.or_else(|| graph.cycle(&|_| true, &|e| e.returns.is_none(), None))
@@ -123,9 +133,15 @@ fn decide(
             let write = |path: &[(usize, usize)]| {
                 if symmetry { vec![] } else { graph.write_down(path) }
             };
-            let waits = matches!(property, Property::LockFree) && cycle.is_empty();
-            let waits = if waits { graph.who_waits(state) } else { None };
-            Progress::Fails(Lasso { stem: write(&stem), cycle: write(&cycle), waits })
+            let waits = match property {
+                Property::LockFree if cycle.is_empty() => graph.who_waits(state),
+                Property::DeadlockFree if !symmetry && !graph.leaving(state).is_empty() => {
+                    graph.stuck_for_ever().map(|(_, process)| process)
+                }
+                _ => None,
+            };
+            let for_ever = matches!(property, Property::DeadlockFree);
+            Progress::Fails(Lasso { stem: write(&stem), cycle: write(&cycle), waits, for_ever })
         }
     };
     ProgressReport {
@@ -234,6 +250,35 @@ impl<'m> Graph<'m> {
                 processes.into_iter().any(|p| self.within(&frame, p).is_some()) && counts(&frame)
             }
         })
+    }
+
+    /// The first state in which some process is within an operation and can take no step any more, whatever the others do.
+    fn stuck_for_ever(&self) -> Option<(usize, usize)> {
+        let mut arriving: Vec<Vec<u32>> = vec![Vec::new(); self.states.len()];
+        for state in 0..self.states.len() {
+            for edge in self.leaving(state) {
+                arriving[self.edges[edge].to as usize].push(state as u32);
+            }
+        }
+        let first_for = |process: usize| {
+            // The states from which the process can come to a step of its own.
+            let moves = |state: usize| {
+                self.leaving(state).any(|e| usize::from(self.edges[e].process) == process)
+            };
+            let mut able: Vec<bool> = (0..self.states.len()).map(moves).collect();
+            let mut open: Vec<usize> = (0..able.len()).filter(|&state| able[state]).collect();
+            while let Some(state) = open.pop() {
+                for &before in &arriving[state] {
+                    if !std::mem::replace(&mut able[before as usize], true) {
+                        open.push(before as usize);
+                    }
+                }
+            }
+            let is_stuck =
+                |&state: &usize| !able[state] && self.within(&self.frame(state), process).is_some();
+            (0..able.len()).find(is_stuck).map(|state| (state, process))
+        };
+        (0..self.machine.layout.processes).filter_map(first_for).min()
     }
 
     /// A state in which a process is within an operation and cannot take a step.

@@ -78,6 +78,8 @@ pub fn stuck_naively(
 pub struct NaiveProgress {
     /// The operations that a process can be within where nobody can take a step.
     pub stuck: BTreeSet<OpId>,
+    /// Nobody can come to wait within an operation for ever, whatever the others do.
+    pub deadlock_free: bool,
     /// Nobody waits within an operation, in no state, and nobody runs for ever without somebody returning.
     pub lock_free: bool,
     /// By operation: whether who calls it returns, whoever runs.
@@ -135,6 +137,12 @@ pub fn progress_naively(
     let operations = 0..program.operations.len();
     Ok(Some(NaiveProgress {
         stuck: graph.stuck(),
+        deadlock_free: all.clone().all(|state| {
+            (0..program.processes()).all(|process| {
+                let within = graph.states[state][process].0.is_some();
+                !within || graph.may_move(state, process)
+            })
+        }),
         lock_free: !blocked && !round,
         responds: operations.clone().map(|operation| responds(operation, false)).collect(),
         responds_fairly: operations.map(|operation| responds(operation, true)).collect(),
@@ -190,6 +198,13 @@ impl Graph {
     fn stuck(&self) -> BTreeSet<OpId> {
         let states = self.states.iter().filter(|state| is_stuck(state));
         states.flatten().filter_map(|(within, _)| *within).collect()
+    }
+
+    /// Whether the process can take a step here, or where the others can lead to.
+    fn may_move(&self, state: usize, process: usize) -> bool {
+        let mut later = self.reached(state, true, &|_| true);
+        later.insert(state);
+        later.into_iter().any(|later| self.states[later][process].1)
     }
 
     fn reached(

@@ -1,9 +1,11 @@
 //! `spec queue`: the specifications that trueline knows, as the checker of models steps them.
 //!
 //! States are interned: a state is one word, the number under which it was first met. How it was met (from which state, by which
-//! operation) is kept, so that another run can go the same ways and know which states the numbers of a checkpoint meant. The specification decides
-//! which results an operation may have; a result outside of the operation's type is none that the object can give, and is
-//! left out.
+//! operation) is kept, so that another run can go the same ways and know which states the numbers of a checkpoint meant.
+//!
+//! What an operation returns is read as a result in a history is, by the same code ([`Builtin::decode`]): an operation without a result
+//! type returns nothing. In a state in which no value of the result type is legal, the operation waits: a `deq` whose type has no `none` waits
+//! for an element. A result type of which the specification understands no value at all is an error of the model.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -29,7 +31,6 @@ pub(super) fn named(
     signatures: Vec<Signature>,
 ) -> Parsed<Arc<dyn SpecMachine>> {
     let mut given = Given { types, arguments, used: Vec::new() };
-    let init = given.number("init")?;
     let value = |number: Option<i64>| number.map_or(Value::Nil, Value::Int);
     let sized = |wanted: &str, found: Option<i64>| {
         found.filter(|n| *n > 0).ok_or_else(|| {
@@ -51,12 +52,16 @@ pub(super) fn named(
         "multiset" => make.bridge(spec::multiset()),
         "map" => make.bridge(spec::map()),
         "priority-queue" => make.bridge(spec::priority_queue()),
-        "register" => make.bridge(spec::register(value(init))),
-        "cas-register" => make.bridge(spec::cas_register(Some(value(init)))),
-        "counter" => make.bridge(spec::counter().with_init(init.unwrap_or(0))),
-        "semaphore" => make.bridge(spec::semaphore(init.unwrap_or(0).max(0) as u64)),
+        "register" => make.bridge(spec::register(value(given.number("init")?))),
+        "cas-register" => make.bridge(spec::cas_register(Some(value(given.number("init")?)))),
+        "counter" => {
+            let init = given.number("init")?.unwrap_or(0);
+            make.require_clear_totals()?;
+            make.bridge(spec::counter().with_init(init))
+        }
+        "semaphore" => make.bridge(spec::semaphore(given.count("init")?)),
         "log" => make.bridge(spec::log()),
-        "snzi" => make.bridge(spec::snzi(init.unwrap_or(0).max(0) as u64)),
+        "snzi" => make.bridge(spec::snzi(given.count("init")?)),
         "semiqueue" => {
             let k = sized("k", given.number("k")?)?;
             make.bridge(spec::semiqueue(k as usize))
@@ -117,6 +122,16 @@ impl Given<'_> {
         }
     }
 
+    /// A number from 0 on; 0 where none is given.
+    fn count(&mut self, key: &str) -> Parsed<u64> {
+        let Some(number) = self.number(key)? else { return Ok(0) };
+        u64::try_from(number).map_err(|_| {
+            let (name, _) =
+                self.arguments.iter().find(|(name, _)| name.text == key).expect("given");
+            Diagnostic::new(name.span, format!("`{key}` is {number}: expected 0 or more"))
+        })
+    }
+
     fn all_used(&self) -> Parsed<()> {
         match self.arguments.iter().find(|(name, _)| !self.used.contains(&name.text)) {
             None => Ok(()),
@@ -136,6 +151,25 @@ struct Make<'a> {
 }
 
 impl Make<'_> {
+    /// Refuses additions that return a number without saying which: a history is read as telling either the totals before or those
+    /// after, whichever explains all of it, but a model has many histories.
+    fn require_clear_totals(&self) -> Parsed<()> {
+        let total = Value::Int(0);
+        for (op, signature) in self.ops.iter().zip(&self.signatures) {
+            let args = vec![total.clone(); signature.args.len()];
+            let read = |before: bool| {
+                spec::counter().telling(before).decode(&signature.name, &args, Some(&total)).ok()
+            };
+            if Types::has_numbers(&signature.result) && read(true) != read(false) {
+                let message = format!("`{}` does not say which total it returns", signature.name);
+                let help = "call it `fetch_add`, `fetch_inc` or `fetch_dec` if it returns the total before, `add_and_get`, \
+                            `inc_and_get` or `dec_and_get` if it returns the total after";
+                return Err(Diagnostic::new(op.name.span, message).help(help));
+            }
+        }
+        Ok(())
+    }
+
     fn bridge<B: Builtin>(self, spec: B) -> Parsed<Arc<dyn SpecMachine>> {
         let bridge = Bridge {
             spec,
@@ -146,11 +180,12 @@ impl Make<'_> {
                 all: Vec::new(),
                 origins: Vec::new(),
             }),
+            meanings: Mutex::default(),
         };
         for (op, signature) in self.ops.iter().zip(&bridge.signatures) {
             let args: Vec<i32> =
                 signature.args.iter().map(|ty| bridge.types.scalar(ty).hi).collect();
-            if let Err(message) = bridge.decode(signature, &args) {
+            if let Err(message) = bridge.understand(signature, &args) {
                 let message = format!("{message}, for the specification {}", self.name.text);
                 return Err(Diagnostic::new(op.name.span, message)
                     .help("`trueline specs` lists the operations of each specification"));
@@ -172,13 +207,45 @@ struct Bridge<B: Builtin> {
     types: Types,
     signatures: Vec<Signature>,
     states: Mutex<States<B::State>>,
+    /// By operation and arguments, what was asked for before.
+    meanings: Mutex<HashMap<(OpId, Box<[i32]>), Arc<[Meaning<B>]>, FixedState>>,
+}
+
+/// A value that an operation may return, and what the specification takes the call and its result for.
+struct Meaning<B: Builtin> {
+    words: Box<[i32]>,
+    op: B::Op,
+    result: Option<Value>,
 }
 
 impl<B: Builtin> Bridge<B> {
-    fn decode(&self, signature: &Signature, args: &[i32]) -> Result<B::Op, String> {
+    /// What the specification understands of all that the operation may return; the error says why it understands nothing.
+    fn understand(&self, signature: &Signature, args: &[i32]) -> Result<Arc<[Meaning<B>]>, String> {
         let args: Vec<Value> =
             signature.args.iter().zip(args).map(|(ty, arg)| self.value(ty, *arg)).collect();
-        Ok(self.spec.decode(&signature.name, &args, None)?.0)
+        let meaning = |words: &[i32], value: Value| {
+            let (op, result) = self.spec.decode(&signature.name, &args, Some(&value))?;
+            Ok(Meaning { words: words.into(), op, result })
+        };
+        let (mut meanings, mut wrong) = (Vec::new(), String::new());
+        let mut add = |meaning: Result<Meaning<B>, String>| match meaning {
+            Ok(meaning) => meanings.push(meaning),
+            Err(message) => wrong = message,
+        };
+        match &signature.result {
+            Ty::Unit => add(meaning(&[], Value::Nil)),
+            ty => {
+                let scalar = self.types.scalar(ty);
+                (scalar.lo..=scalar.hi).for_each(|n| add(meaning(&[n], self.value(ty, n))));
+            }
+        }
+        if meanings.is_empty() { Err(wrong) } else { Ok(meanings.into()) }
+    }
+
+    fn meanings(&self, operation: OpId, args: &[i32]) -> Arc<[Meaning<B>]> {
+        let mut known = self.meanings.lock().unwrap_or_else(PoisonError::into_inner);
+        let understood = || self.understand(&self.signatures[operation], args).unwrap_or_default();
+        known.entry((operation, args.into())).or_insert_with(understood).clone()
     }
 
     fn value(&self, ty: &Ty, number: i32) -> Value {
@@ -191,16 +258,6 @@ impl<B: Builtin> Bridge<B> {
             Ty::Enum(_) => Value::text(self.types.scalar_shown(ty, number)),
             _ => Value::Int(number.into()),
         }
-    }
-
-    /// `None` where the object has no such result.
-    fn words(&self, ty: &Ty, value: &Value) -> Option<Box<[i32]>> {
-        if *ty == Ty::Unit {
-            return Some(Box::new([]));
-        }
-        let scalar = self.types.scalar(ty);
-        let mut all = scalar.lo..=scalar.hi;
-        all.find(|number| self.value(ty, *number) == *value).map(|number| [number].into())
     }
 
     fn id(&self, state: B::State, origin: &[i32]) -> i32 {
@@ -217,14 +274,11 @@ impl<B: Builtin> Bridge<B> {
     /// Every result that the operation may have here, with the state that follows, in an order that never changes.
     fn outcomes(&self, state: i32, operation: OpId, args: &[i32]) -> Vec<(Box<[i32]>, B::State)> {
         let state = self.state(&[state]);
-        let signature = &self.signatures[operation];
         let mut outcomes = Vec::new();
-        let Ok(op) = self.decode(signature, args) else { return outcomes };
-        for result in self.spec.results(&state, &op) {
-            let Some(words) = self.words(&signature.result, &result) else { continue };
-            let mut next = Vec::new();
-            self.spec.step(&state, &op, Some(&result), &mut next);
-            outcomes.extend(next.into_iter().map(|state| (words.clone(), state)));
+        let mut next = Vec::new();
+        for Meaning { words, op, result } in self.meanings(operation, args).iter() {
+            self.spec.step(&state, op, result.as_ref(), &mut next);
+            outcomes.extend(next.drain(..).map(|state| (words.clone(), state)));
         }
         outcomes
     }

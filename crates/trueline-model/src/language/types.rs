@@ -268,6 +268,15 @@ impl Types {
         }
     }
 
+    /// Whether a value of this type may be a number.
+    pub(crate) fn has_numbers(ty: &Ty) -> bool {
+        match ty {
+            Ty::Int { .. } => true,
+            Ty::Optional(of) => Types::has_numbers(of),
+            _ => false,
+        }
+    }
+
     /// The number that stands for `none` or `null`.
     pub(crate) fn nothing(&self, ty: &Ty) -> Option<i32> {
         match ty {
