@@ -7,6 +7,7 @@ mod oracle;
 
 mod builtin;
 mod crowded;
+mod machines;
 mod users_own;
 
 use trueline::rng::{self, Seeds};
