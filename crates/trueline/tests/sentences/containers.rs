@@ -167,7 +167,7 @@ impl Scene<'_> {
                 let value = self.op(i).args[0].to_string();
                 self.removes(&value).iter().filter(|&&d| self.before(d, r)).count()
             };
-            if p[3] == "nothing else was inside" {
+            if p[3] == "nothing was inside" {
                 return hold(
                     called.iter().all(|&i| gone(i) > 0) && capacity > 0,
                     "nothing was inside",

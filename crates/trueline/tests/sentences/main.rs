@@ -14,10 +14,11 @@ mod lists;
 mod minimal;
 mod scene;
 
+use trueline::history::{Builder, Call, Position};
 use trueline::rng::{self, Rng};
 use trueline::spec::Builtin;
 use trueline::verdict::Explanation;
-use trueline::{Check, History, Value, Verdict};
+use trueline::{Algorithm, Budget, Check, History, Value, Verdict};
 
 use oracle::every_spec::{Visit, every_spec};
 use oracle::is_linearizable;
@@ -144,4 +145,67 @@ fn every_claim_of_a_sentence_is_true() {
 #[test]
 fn every_claim_about_a_longer_history_is_true() {
     check_all(true);
+}
+
+/// A counter whose increments tell totals has two meanings, and a sentence for each: every operation that either of them
+/// names is one of those that are shown, and no other one that is shown has that name.
+#[test]
+fn two_meanings_name_each_operation_so_that_one_is_meant() {
+    let named = trueline::spec::named("counter").unwrap();
+    let (mut violations, mut with_twins) = (0, 0);
+    for seed in rng::seeds(600) {
+        let mut random = Rng::new(seed ^ 0x2e);
+        let history = counted(&mut random);
+        let outcome = named.check(&history, Algorithm::Auto, &Budget::unlimited()).unwrap();
+        let Verdict::Violation(explanation) = outcome.verdict else { continue };
+        violations += 1;
+        let shown: Vec<String> = explanation
+            .operations
+            .iter()
+            .map(|&i| {
+                let shown = named.show(&history, i, true);
+                shown.strip_suffix(" -> ?").map_or(shown.clone(), String::from)
+            })
+            .collect();
+        let alike = |text: &str| shown.iter().filter(|other| *other == text).count();
+        with_twins += u64::from(shown.iter().any(|text| alike(text) > 1));
+        let pieces: Vec<&str> = explanation.sentence.split('`').collect();
+        for (name, behind) in pieces.iter().zip(&pieces[1..]).skip(1).step_by(2) {
+            let is_told_apart = [" of process ", " in line ", " in column ", " (number "]
+                .iter()
+                .any(|by| behind.starts_with(by));
+            assert!(
+                is_told_apart || alike(name) <= 1,
+                "seed {seed}: which {name}? {}\n{shown:?}",
+                explanation.sentence
+            );
+        }
+    }
+    assert!(violations > 100 && with_twins > 10, "{violations} {with_twins}");
+}
+
+/// Increments, decrements and reads with results of which some are totals.
+fn counted(random: &mut Rng) -> History {
+    let mut builder = Builder::new();
+    let part = builder.part(Default::default());
+    let mut open = vec![false; 2 + random.index(2)];
+    let mut line = 0;
+    for _ in 0..4 + random.index(10) {
+        line += 1;
+        let at = Position { line, column: 1 };
+        let p = random.index(open.len());
+        let process = builder.process(&Value::Int(p as i64));
+        if std::mem::replace(&mut open[p], false) {
+            let result = match random.below(3) {
+                0 => Value::Nil,
+                _ => Value::Int(random.below(3) as i64),
+            };
+            builder.returns(process, result, at).unwrap();
+        } else {
+            let method = builder.method(["inc", "inc", "dec", "read"][random.index(4)]);
+            builder.call(process, part, Call { method, args: vec![].into() }, at).unwrap();
+            open[p] = true;
+        }
+    }
+    builder.finish()
 }

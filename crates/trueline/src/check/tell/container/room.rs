@@ -43,7 +43,7 @@ impl<'a> Container<'a> {
             found.push(format!("what {} put in", marks(&inserts)));
         }
         let inside = match found.is_empty() {
-            true => "nothing else was inside".to_string(),
+            true => "nothing was inside".to_string(),
             false => format!("at most {count} can have been inside: {}", and(&found)),
         };
         Some(Tale::new(format!(
