@@ -67,11 +67,14 @@ impl Letter {
 /// An operation: a letter, or a look at one component, or at everything behind them.
 type Op = usize;
 
+/// An operation and its result, where that is known.
+type Known = (Op, Option<u8>);
+
 #[derive(Clone, Debug)]
 struct Machine {
     letters: Arc<Vec<Letter>>,
-    /// What is claimed to commute: operation and result, twice.
-    claims: Arc<HashSet<(Op, Option<u8>, Op, Option<u8>)>>,
+    /// What is claimed to commute.
+    claims: Arc<HashSet<(Known, Known)>>,
 }
 
 impl Machine {
@@ -88,12 +91,12 @@ impl Machine {
         }
         all.sort_unstable();
         let mut claims = HashSet::new();
-        for (n, &(a, of_a)) in all.iter().enumerate() {
+        for (n, &a) in all.iter().enumerate() {
             // Looks commute with each other in any case.
-            for &(b, of_b) in all[n..].iter().filter(|_| a < machine.letters.len()) {
-                if machine.commute((a, of_a), (b, of_b)) && !random.percent(kept_back) {
-                    claims.insert((a, of_a, b, of_b));
-                    claims.insert((b, of_b, a, of_a));
+            for &b in all[n..].iter().filter(|_| a.0 < machine.letters.len()) {
+                if machine.commute(a, b) && !random.percent(kept_back) {
+                    claims.insert((a, b));
+                    claims.insert((b, a));
                 }
             }
         }
@@ -119,12 +122,12 @@ impl Machine {
         }
     }
 
-    fn then(&self, state: State, (op, ret): (Op, Option<u8>)) -> Option<State> {
+    fn then(&self, state: State, (op, ret): Known) -> Option<State> {
         let (after, told) = self.perform(state, op)?;
         ret.is_none_or(|ret| ret == told).then_some(after)
     }
 
-    fn commute(&self, a: (Op, Option<u8>), b: (Op, Option<u8>)) -> bool {
+    fn commute(&self, a: Known, b: Known) -> bool {
         (0..STATES as State).all(|state| {
             let there = self.then(state, a).and_then(|s| self.then(s, b));
             there == self.then(state, b).and_then(|s| self.then(s, a))
@@ -154,7 +157,7 @@ impl Spec for Machine {
     }
 
     fn commutes(&self, a: (&Op, Option<&u8>), b: (&Op, Option<&u8>)) -> bool {
-        self.claims.contains(&(*a.0, a.1.copied(), *b.0, b.1.copied()))
+        self.claims.contains(&((*a.0, a.1.copied()), (*b.0, b.1.copied())))
     }
 }
 

@@ -8,6 +8,7 @@ mod oracle;
 mod builtin;
 mod crowded;
 mod machines;
+mod ruled;
 mod users_own;
 
 use trueline::rng::{self, Seeds};
