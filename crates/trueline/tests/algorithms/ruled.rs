@@ -56,6 +56,7 @@ fn what_rules_decide_is_true() {
     println!("{:?}", ruled.found);
     assert!(ruled.wrong.is_empty(), "{} wrong: {}", ruled.wrong.len(), ruled.wrong[0]);
     for rule in ["origins", "bounds", "growth-monitor"] {
-        assert!(ruled.found.get(rule).is_some_and(|&n| n > 10), "{rule}: {:?}", ruled.found);
+        let found = ruled.found.get(rule).copied().unwrap_or(0);
+        assert!(found * 40 > rng::seeds(200).cases(), "{rule}: {:?}", ruled.found);
     }
 }
