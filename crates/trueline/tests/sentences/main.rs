@@ -102,7 +102,6 @@ impl Truth {
         let kind = scene.claims(&explanation.sentence)?;
         self.general += u64::from(kind == claims::General::Yes);
         self.minimal += u64::from(explanation.minimal);
-        if !explanation.minimal {}
         if explanation.minimal && is_short && explanation.start.is_none() {
             let looks = |i: usize| {
                 let o = &history.operations()[i];
@@ -189,9 +188,7 @@ fn counted(random: &mut Rng) -> History {
     let mut builder = Builder::new();
     let part = builder.part(Default::default());
     let mut open = vec![false; 2 + random.index(2)];
-    let mut line = 0;
-    for _ in 0..4 + random.index(10) {
-        line += 1;
+    for line in 1..5 + random.index(10) as u32 {
         let at = Position { line, column: 1 };
         let p = random.index(open.len());
         let process = builder.process(&Value::Int(p as i64));
