@@ -356,43 +356,19 @@ fn settle_watches() {
     let (fault, written) = interface::with_own_state(|front: &mut Front, thread| {
         let mut watches = take(&mut front.thread(thread).watches);
         WATCHED.set(WATCHED.get() - watches.len() as u32);
-        let (mut fault, mut written) = (None, SmallVec::<[usize; 4]>::new());
+        let (mut fault, mut written) = (None, SmallVec::<[(usize, usize); 4]>::new());
         for watch in watches.drain(..) {
             let (access, name) = watch.settle();
             let found = front.plain(thread, watch.address(), access, name, watch.caller);
             fault = fault.or(found);
-            written.extend((access == Plain::Write).then_some(watch.address()));
+            let wrote = access == Plain::Write;
+            written.extend(wrote.then_some((watch.address(), watch.aside)));
         }
         front.thread(thread).watches = watches;
         (fault, written)
     });
-    written.into_iter().for_each(note_write);
-    if let Some(fault) = fault {
-        report(fault);
-    }
-}
-
-/// A raw pointer to a cell was handed out.
-pub(crate) fn watch(address: usize, size: usize, caller: Caller) {
-    let (fault, wrote) = interface::with_own_state(|front: &mut Front, thread| {
-        front.thread(thread).after = Some(caller);
-        if let Some(fault) = front.check(address, thread, caller) {
-            return (Some(*fault), false);
-        }
-        let watches = &mut front.thread(thread).watches;
-        let former = watches.iter().position(|watch| watch.address() == address);
-        let former = former.map(|index| watches.remove(index));
-        // SAFETY: the cell is borrowed by the caller, and no other thread runs now.
-        watches.push(unsafe { Watch::new(address, size, caller) });
-        let Some(former) = former else {
-            WATCHED.set(WATCHED.get() + 1);
-            return (None, false);
-        };
-        let (access, name) = former.settle();
-        let fault = front.plain(thread, address, access, name, former.caller);
-        (fault, access == Plain::Write)
-    });
-    if wrote {
+    for (address, aside) in written {
+        interface::aside_wrote(aside);
         note_write(address);
     }
     if let Some(fault) = fault {
@@ -400,9 +376,45 @@ pub(crate) fn watch(address: usize, size: usize, caller: Caller) {
     }
 }
 
+/// A raw pointer to a cell was handed out.
+pub(crate) fn watch(address: usize, size: usize, caller: Caller) {
+    let aside = interface::aside(place_of(address), false, caller);
+    let (fault, wrote) = interface::with_own_state(|front: &mut Front, thread| {
+        front.thread(thread).after = Some(caller);
+        if let Some(fault) = front.check(address, thread, caller) {
+            return (Some(*fault), None);
+        }
+        let watches = &mut front.thread(thread).watches;
+        let former = watches.iter().position(|watch| watch.address() == address);
+        let former = former.map(|index| watches.remove(index));
+        // SAFETY: the cell is borrowed by the caller, and no other thread runs now.
+        watches.push(unsafe { Watch::new(address, size, caller, aside) });
+        let Some(former) = former else {
+            WATCHED.set(WATCHED.get() + 1);
+            return (None, None);
+        };
+        let (access, name) = former.settle();
+        let fault = front.plain(thread, address, access, name, former.caller);
+        (fault, (access == Plain::Write).then_some(former.aside))
+    });
+    if let Some(aside) = wrote {
+        interface::aside_wrote(aside);
+        note_write(address);
+    }
+    if let Some(fault) = fault {
+        report(fault);
+    }
+}
+
+/// The location of a cell, for those who read the steps: no event has it.
+fn place_of(address: usize) -> usize {
+    !address
+}
+
 /// A plain access that is known to be a read or a write.
 pub(crate) fn plain(address: usize, access: Plain, name: &'static str, caller: Caller) {
     settle();
+    interface::aside(place_of(address), access == Plain::Write, caller);
     if access == Plain::Write {
         note_write(address);
     }

@@ -16,16 +16,18 @@ pub(crate) struct Watch {
     pointer: *const u8,
     bytes: SmallVec<[u8; 64]>,
     pub(crate) caller: Caller,
+    /// Its number among the accesses that are noted for the steps.
+    pub(crate) aside: usize,
 }
 
 impl Watch {
     /// # Safety
     /// The `size` bytes at `address` must stay readable until the watch is settled.
-    pub(crate) unsafe fn new(address: usize, size: usize, caller: Caller) -> Watch {
+    pub(crate) unsafe fn new(address: usize, size: usize, caller: Caller, aside: usize) -> Watch {
         let pointer = std::ptr::with_exposed_provenance(address);
         // SAFETY: the caller's promise.
         let bytes = unsafe { frozen(pointer, size.min(MOST)) };
-        Watch { pointer, bytes, caller }
+        Watch { pointer, bytes, caller, aside }
     }
 
     pub(crate) fn address(&self) -> usize {

@@ -119,26 +119,21 @@ pub(crate) fn violation(case: &Case, explanation: &Explanation, look: &Look) -> 
     document.extend(drawn);
     document.gap();
     document.extend(places(case, explanation, &shown, look, numbered));
-    for (told, note) in [
-        (
-            explanation.minimal,
-            "Fewer operations may do: leaving some out was given up after a number of steps.",
-        ),
-        (
-            explanation.rechecked,
-            "No second search has confirmed this: it was given up after a number of steps.",
-        ),
-    ] {
-        if !told {
-            document.gap();
-            document.extend(paragraph(note, look));
-        }
-    }
-    if explanation.minimal && explanation.operations.len() > LISTED {
+    let mut note = |note: &str| {
         document.gap();
-        let note =
-            "None of these operations can be left out without losing the violation or its reason.";
         document.extend(paragraph(note, look));
+    };
+    if !explanation.rechecked {
+        note("No second search has confirmed this: it was given up after a number of steps.");
+    }
+    // Whether a few operations could be fewer does not matter to a reader.
+    if explanation.operations.len() > LISTED {
+        note(match explanation.minimal {
+            true => {
+                "None of these operations can be left out without losing the violation or its reason."
+            }
+            false => "Some of these operations may not be needed.",
+        });
     }
     document
 }

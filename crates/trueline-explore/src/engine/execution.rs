@@ -12,7 +12,7 @@
 //! panic twice, which aborts the process. What the threads owned is leaked, or reclaimed by a per-execution arena.
 
 use std::any::{Any, TypeId};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::ptr::{null, null_mut};
 use std::sync::{Arc, Mutex};
 
@@ -27,7 +27,7 @@ use super::panics;
 use super::report::Assumption;
 use super::spin::Spin;
 use super::strategy::{BlockedThread, Decision, End, Strategy, View};
-use super::trace::{OperationSpan, Trace};
+use super::trace::{Aside, OperationSpan, Trace};
 
 type Switch = Yielder<(), ()>;
 
@@ -605,6 +605,21 @@ impl Machine {
         record.spin.reset();
         let span = OperationSpan { thread, operation, result: None, call, ret: call };
         self.trace.operations.push(span);
+    }
+
+    /// Notes an access to plain memory; its number.
+    pub(crate) fn aside(
+        &mut self,
+        location: usize,
+        wrote: bool,
+        caller: &'static Location<'static>,
+    ) -> usize {
+        let thread = self.current;
+        let index = self.threads[thread as usize].operation;
+        let operation = index.map(|index| self.trace.operations[index].operation);
+        let after = self.trace.len() as u32;
+        self.trace.asides.push(Aside { thread, after, operation, location, wrote, caller });
+        self.trace.asides.len() - 1
     }
 
     pub(crate) fn operation_ends(&mut self, result: u64) {

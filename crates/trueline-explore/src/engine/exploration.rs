@@ -17,7 +17,7 @@ use super::samplers::{Sample, Sampler};
 use super::schedule::{Again, Replay, Schedule};
 use super::spare::Spare;
 use super::strategy::{BlockedThread, End};
-use super::trace::{Event, OperationSpan, Trace};
+use super::trace::{Aside, Event, OperationSpan, Trace};
 use trueline::Budget;
 
 /// An exploration of a program: which schedules, and how many at most.
@@ -90,6 +90,8 @@ pub struct Step {
     pub caller: &'static Location<'static>,
     /// The number of the operation that it was made in.
     pub operation: Option<u64>,
+    /// An access to plain memory, which is not an event: its values are not known.
+    pub plain: bool,
 }
 
 impl Execution<'_> {
@@ -131,7 +133,7 @@ impl Execution<'_> {
         self.trace.locations.value(location)
     }
 
-    /// Its events, in the order in which they ran.
+    /// Its events and its accesses to plain memory, in the order in which they ran.
     pub fn steps(&self) -> impl Iterator<Item = Step> + '_ {
         steps(self.trace)
     }
@@ -153,7 +155,7 @@ fn steps(trace: &Trace) -> impl Iterator<Item = Step> + '_ {
         };
         trace.operations.iter().find(inside).map(|span| span.operation)
     };
-    trace.events().iter().map(move |event| Step {
+    let event = move |event: &Event| Step {
         thread: ThreadId(event.thread),
         name: event.access.name,
         kind: event.access.kind,
@@ -163,7 +165,33 @@ fn steps(trace: &Trace) -> impl Iterator<Item = Step> + '_ {
         wrote: event.footprint.wrote,
         caller: event.access.caller,
         operation: within(event),
+        plain: false,
+    };
+    let (mut events, mut asides) = (trace.events().iter(), trace.asides.iter().peekable());
+    let mut passed = 0;
+    std::iter::from_fn(move || {
+        let is_next = |aside: &&Aside| aside.after <= passed || events.len() == 0;
+        if let Some(next) = asides.next_if(is_next) {
+            return Some(aside(next));
+        }
+        passed += 1;
+        events.next().map(&event)
     })
+}
+
+fn aside(aside: &Aside) -> Step {
+    Step {
+        thread: ThreadId(aside.thread),
+        name: "",
+        kind: if aside.wrote { Kind::Write } else { Kind::Read },
+        location: aside.location,
+        before: 0,
+        after: 0,
+        wrote: aside.wrote,
+        caller: aside.caller,
+        operation: aside.operation,
+        plain: true,
+    }
 }
 
 fn operation(span: &OperationSpan) -> Operation {

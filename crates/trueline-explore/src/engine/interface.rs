@@ -437,6 +437,16 @@ pub fn operation_ends(result: u64) {
     calls::with(|e| e.operation_ends(result));
 }
 
+/// Notes an access to plain memory, which is not an event, for those who read the steps. Says its number.
+pub(crate) fn aside(location: usize, wrote: bool, caller: &'static Location<'static>) -> usize {
+    calls::with(|e| e.aside(location, wrote, caller))
+}
+
+/// An access that was noted turns out to have written.
+pub(crate) fn aside_wrote(number: usize) {
+    calls::with(|e| e.trace.asides[number].wrote = true);
+}
+
 /// Ends the execution as a failure. The stacks of all threads are dropped without unwinding.
 pub fn fail(failure: Failure) -> ! {
     calls::fail(failure)

@@ -15,6 +15,7 @@
 
 use std::iter;
 use std::ops::Range;
+use std::panic::Location;
 
 use super::footprint::{Footprint, Watched, contains};
 use super::interface::{Access, Effect, NOWHERE};
@@ -66,6 +67,18 @@ pub(crate) struct OperationSpan {
     pub(crate) ret: u32,
 }
 
+/// An access to plain memory: not an event, nothing is ordered by it, but a reader of the steps wants to see it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Aside {
+    pub(crate) thread: u32,
+    /// How many events had run before it.
+    pub(crate) after: u32,
+    pub(crate) operation: Option<u64>,
+    pub(crate) location: usize,
+    pub(crate) wrote: bool,
+    pub(crate) caller: &'static Location<'static>,
+}
+
 /// What is known of a thread's past.
 #[derive(Clone, Copy, Debug)]
 struct Past {
@@ -87,6 +100,7 @@ pub(crate) struct Trace {
     length: usize,
     threads: Vec<Past>,
     pub(crate) operations: Vec<OperationSpan>,
+    pub(crate) asides: Vec<Aside>,
     pub(crate) locations: Locations,
 }
 
@@ -192,6 +206,7 @@ impl Trace {
         self.length = 0;
         self.threads.clear();
         self.operations.clear();
+        self.asides.clear();
         self.locations.clear();
     }
 

@@ -184,6 +184,9 @@ impl Names {
     fn describe(&mut self, step: &Step) -> String {
         let next = self.locations.len() + 1;
         let location = *self.locations.entry(step.location).or_insert(next);
+        if step.plain {
+            return format!("plain {} @{location}", if step.wrote { "write" } else { "read" });
+        }
         let (of, method) = step.name.rsplit_once("::").unwrap_or(("", step.name));
         let method = match (step.name, step.kind) {
             ("", Kind::Read) => "read",

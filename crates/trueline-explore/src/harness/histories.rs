@@ -69,7 +69,7 @@ pub(crate) fn before_in_steps(scenario: &Scenario, made: &[Made], steps: &[Step]
     let room = made.len() + 1;
     let mut spans: Vec<(usize, usize)> = Vec::with_capacity(made.len());
     for (i, operation) in made.iter().enumerate() {
-        let inside = |step: &Step| step.operation == Some(operation.call as u64);
+        let inside = |step: &Step| !step.plain && step.operation == Some(operation.call as u64);
         let first = steps.iter().position(inside);
         let last = steps.iter().rposition(inside);
         let previous = (0..i).rev().find(|&j| thread(&made[j]) == thread(operation));
@@ -129,6 +129,7 @@ mod tests {
             wrote: false,
             caller: std::panic::Location::caller(),
             operation: Some(operation),
+            plain: false,
         };
         let made = made(&[Some(0), Some(0), Some(0), None]);
         let before = before_in_steps(&scenario, &made, &[step(3), step(2), step(3)]);

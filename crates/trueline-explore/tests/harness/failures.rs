@@ -161,6 +161,55 @@ fn a_race_is_a_failure_with_both_lines() {
     let failure = outcome.failure().unwrap_or_else(|| panic!("{outcome}"));
     assert_eq!((failure.kind, &*failure.scenario), (Kind::Race, "add() | add()"));
     assert!(outcome.to_string().matches("failures.rs").count() >= 2, "{outcome}");
+    // Both accesses are among the steps.
+    assert_eq!(outcome.to_string().matches("plain write @1").count(), 2, "{outcome}");
+}
+
+/// What is done through a raw pointer is known only later; the step stands where the pointer was taken.
+#[test]
+fn accesses_to_plain_memory_are_among_the_steps_of_their_operations() {
+    struct Racy {
+        ready: AtomicU32,
+        value: UnsafeCell<u32>,
+    }
+    unsafe impl Sync for Racy {}
+    impl Racy {
+        fn put(&self) {
+            unsafe { *self.value.get() = 7 };
+            self.ready.store(1, SeqCst);
+            unsafe { *self.value.get() = 8 };
+        }
+        fn get(&self) -> u32 {
+            if self.ready.load(SeqCst) == 0 { 0 } else { unsafe { *self.value.get() } }
+        }
+    }
+    operations! { enum Op -> Ret for Racy { put(); get() -> u32; } }
+    let new = || Racy { ready: AtomicU32::new(0), value: UnsafeCell::new(0) };
+    let outcome = explore(new).program([vec![Op::put()], vec![Op::get()]]).run();
+    let failure = outcome.failure().unwrap_or_else(|| panic!("{outcome}"));
+    assert_eq!(failure.kind, Kind::Race);
+    let text = outcome.to_string();
+    let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("no {what}:\n{text}"));
+    assert!(at("put()") < at("plain write @1") && at("plain write @1") < at("store @2: 0 -> 1"));
+    assert!(at("load @2 = 1") < at("plain read @1"), "{text}");
+}
+
+#[test]
+fn each_of_three_threads_has_a_header_and_a_margin() {
+    let program = [vec![Own::lossy_add()], vec![Own::lossy_add()], vec![Own::lossy_add()]];
+    let outcome = explore(Counter::default).program(program).as_found().run();
+    let text = outcome.to_string();
+    let columns = |line: &str| {
+        let all = ["thread 1", "thread 2", "thread 3"].map(|name| line.find(name));
+        all.into_iter().collect::<Option<Vec<usize>>>().filter(|all| all.is_sorted())
+    };
+    let steps = text.lines().skip_while(|line| columns(line).is_none());
+    let header = steps.clone().next().and_then(columns).unwrap_or_else(|| panic!("{text}"));
+    for margin in &header {
+        let starts = |line: &str| line.find(|c: char| c != ' ') == Some(*margin);
+        assert!(steps.clone().skip(1).any(starts), "nothing at column {margin}:\n{text}");
+    }
+    assert!(header[1] - header[0] >= 8 && header[2] - header[1] >= 8, "{text}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! An object behind calls by name, as the harness runs it.
 
 use trueline::Value;
-use trueline::spec::{Dynamic, Invocation, Spec, Touches};
+use trueline::spec::{Dynamic, Invocation, Spec, Touches, Vocabulary};
 use trueline_explore::harness::{Operate, Thread};
 
 /// An object that can be called by name.
@@ -109,6 +109,11 @@ impl Spec for Waiting {
 
     fn touches(&self, call: &Invocation, ret: Option<&Value>) -> Touches {
         self.spec.touches(call, ret)
+    }
+
+    /// A method that waits tells less than the specification allows, and nothing else: the words are the same.
+    fn vocabulary(&self) -> Option<Vocabulary<Invocation, Value>> {
+        self.spec.vocabulary()
     }
 
     fn show(&self, call: &Invocation, ret: Option<&Value>) -> String {

@@ -14,12 +14,20 @@
 //!   where `b` stood, so `a` may stand there; whatever must come after `b` must come after `a`, too, so `b` may stand
 //!   where `a` stood.
 //!
-//! Why both together are exact: call a linearization smaller than another if its first segment has fewer operations
-//! that are no observers, or else observers that come earlier, or else comes first by the order of returns, pending
-//! operations last; then by the next segment. Wherever a cut forbids a segment, the arguments above yield a
-//! smaller linearization. So the smallest one is never cut. The memo of a search keeps for a configuration the sets
-//! of pending operations used and of early operations: having fewer of both wins, because whatever may follow the
-//! configuration that has more may follow the other one as well.
+//! Why both together are exact: call a linearization *later* than another if the numbers of the segments in which its
+//! operations stand, observers left out, have a larger sum; a pending operation that is not used counts as if it stood
+//! behind everything. Of equally late ones, that one comes first whose observers come earlier, and then the one that comes
+//! first by the order of returns, pending operations last. Wherever a cut forbids a segment, the arguments above
+//! yield one that is later, or as late and first. So the latest is never cut.
+//!
+//! Why the memo of a search need not know the early operations: let `c` be a configuration that is dropped because
+//! it was reached before, by another way with other early operations, and let `s` be what follows `c` in the latest
+//! way on from `a`, the configuration with which its segment starts. Both ways to `c` have the same operations, so if the
+//! other way starts in `a`, too, it is as late with `s` as the first one, and none of its early operations is left
+//! over at `R`: one that is could be moved behind `R`. If it starts elsewhere, in `b`, then all that follows `b`
+//! was explored before `a` was, and there is a latest way on from `b`: the argument is repeated with it. That ends,
+//! because the frontier never goes back, and of the configurations that start at a frontier each repetition takes an
+//! earlier one.
 //!
 //! What commutes is a claim of the specification ([`Spec::commutes`](crate::spec::Spec::commutes)); observers commute
 //! with each other, and equal operations do.
@@ -39,9 +47,57 @@ impl Early {
     pub(super) const NONE: Early = Early(0);
 }
 
+/// What a search remembers for the cuts.
+pub(super) struct Cuts {
+    early: EarlySets,
+    idle: Idle,
+}
+
+impl Cuts {
+    pub(super) fn new(spans: &Spans) -> Cuts {
+        Cuts { early: EarlySets::default(), idle: Idle::new(spans) }
+    }
+
+    /// The operations that are early once this one is taken; `None` where it must not be taken here: an equal one has
+    /// to go first, or nobody up to the next return has anything to do with it. `place` is its place among the
+    /// candidates; `early` are the operations that are early so far.
+    #[inline]
+    pub(super) fn take<M: Mask>(
+        &mut self,
+        here: &Place<'_, M>,
+        (operation, place): (u32, usize),
+        early: Early,
+        stepper: &dyn Stepper,
+    ) -> Option<Early> {
+        if here.has_earlier_twin(operation, place) {
+            return None;
+        }
+        if !here.reorders {
+            return Some(Early::NONE);
+        }
+        let next_return = here.timeline.next_return();
+        let waits = next_return.is_some_and(|r| r != operation && stepper.commutes(operation, r));
+        if waits && here.is_for_nobody(operation, &mut self.idle, stepper) {
+            return None;
+        }
+        let early = self.early.followed_by(early, operation, stepper);
+        Some(if waits { self.early.with(early, operation) } else { early })
+    }
+
+    /// The operations that are early still when this one follows, an observer.
+    #[inline]
+    pub(super) fn see(&mut self, early: Early, observer: u32, stepper: &dyn Stepper) -> Early {
+        self.early.followed_by(early, observer, stepper)
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.early.bytes()
+    }
+}
+
 /// The sets of early operations that a search came across, ascending each. Number 0 is the empty set.
 #[derive(Default)]
-pub(super) struct EarlySets {
+struct EarlySets {
     sets: Vec<Set>,
     numbers: HashMap<Set, u32, foldhash::fast::FixedState>,
     /// Bytes of the sets that are long.
@@ -70,21 +126,8 @@ impl EarlySets {
         }))
     }
 
-    pub(super) fn is_subset(&self, one: Early, other: Early) -> bool {
-        if one == Early::NONE || one == other {
-            return true;
-        }
-        let (one, mut other) = (self.get(one), self.get(other).iter());
-        one.iter().all(|operation| other.any(|o| o == operation))
-    }
-
     /// Those that are early still when this operation follows.
-    pub(super) fn followed_by(
-        &mut self,
-        early: Early,
-        operation: u32,
-        stepper: &dyn Stepper,
-    ) -> Early {
+    fn followed_by(&mut self, early: Early, operation: u32, stepper: &dyn Stepper) -> Early {
         if early == Early::NONE {
             return early;
         }
@@ -94,13 +137,13 @@ impl EarlySets {
     }
 
     /// The same and this operation.
-    pub(super) fn with(&mut self, early: Early, operation: u32) -> Early {
+    fn with(&mut self, early: Early, operation: u32) -> Early {
         let mut set: Set = self.get(early).into();
         set.insert(set.partition_point(|&x| x < operation), operation);
         self.number(set)
     }
 
-    pub(super) fn bytes(&self) -> u64 {
+    fn bytes(&self) -> u64 {
         let entries = self.numbers.capacity() + self.sets.capacity();
         (entries * (size_of::<Set>() + 4) + self.long) as u64
     }
@@ -108,14 +151,14 @@ impl EarlySets {
 
 /// Operations that commute with everything they overlap with, as far as that was looked at. It spares looking at the
 /// same pairs at each return.
-pub(super) struct Idle {
+struct Idle {
     /// For each operation a frontier, and a number of operations by call: it commutes with those that were open
     /// there, and with those that were called since, up to that number.
     known: Vec<(u32, u32)>,
 }
 
 impl Idle {
-    pub(super) fn new(spans: &Spans) -> Idle {
+    fn new(spans: &Spans) -> Idle {
         Idle { known: vec![(u32::MAX, 0); spans.len()] }
     }
 }
@@ -127,12 +170,37 @@ pub(super) struct Place<'a, M> {
     pub(super) timeline: &'a Timeline<'a>,
     pub(super) open: &'a M,
     pub(super) pending: &'a M,
+    /// See [`Stepper::reorders`].
+    pub(super) reorders: bool,
 }
 
 impl<M: Mask> Place<'_, M> {
+    /// The candidate at this place, unless it is linearized or an observer, which is taken as soon as it fits, or an equal
+    /// one has to go first. Candidates are the open operations by return, then the pending ones by call.
+    #[inline]
+    pub(super) fn candidate(&self, place: usize) -> Option<u32> {
+        let open = self.timeline.open();
+        if let Some(&operation) = open.get(place) {
+            let is_over = self.open.has(self.slots.of[operation as usize])
+                || self.spans.observer[operation as usize];
+            return (!is_over).then_some(operation);
+        }
+        let operation = self.slots.pending[place - open.len()];
+        let is_used = |o: u32| self.pending.has(self.slots.of[o as usize]);
+        let twin = self.spans.earlier_twin[operation as usize];
+        let ready = twin == operation || is_used(twin);
+        (ready && !is_used(operation)).then_some(operation)
+    }
+
+    /// How many candidates there are.
+    #[inline]
+    pub(super) fn candidates(&self) -> usize {
+        self.timeline.open().len() + self.timeline.pending()
+    }
+
     /// True where an equal operation has to go first. The open ones before `place` return earlier.
     #[inline]
-    pub(super) fn has_earlier_twin(&self, operation: u32, place: usize) -> bool {
+    fn has_earlier_twin(&self, operation: u32, place: usize) -> bool {
         let class = self.spans.class[operation as usize];
         if class == ALONE {
             return false;
@@ -144,12 +212,7 @@ impl<M: Mask> Place<'_, M> {
     }
 
     /// True where the operation commutes with the next return and with everything that may stand between.
-    pub(super) fn is_for_nobody(
-        &self,
-        operation: u32,
-        idle: &mut Idle,
-        stepper: &dyn Stepper,
-    ) -> bool {
+    fn is_for_nobody(&self, operation: u32, idle: &mut Idle, stepper: &dyn Stepper) -> bool {
         let (since, until) = &mut idle.known[operation as usize];
         let (frontier, called) = (self.timeline.frontier() as u32, self.timeline.called());
         let is_known = *since <= frontier;

@@ -24,7 +24,7 @@ use std::collections::VecDeque;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
-use super::cuts::{Early, EarlySets, Idle, Place};
+use super::cuts::{Cuts, Early, Place};
 use super::look_ahead::{Linearized, is_dead_end};
 use super::mask::Mask;
 use super::problem::{Decision, Spans, Stepper, Ticker};
@@ -64,8 +64,8 @@ struct Frame<M> {
     early_after: Early,
 }
 
-/// What is known of a configuration: the sets of used pending and of early operations that it was reached with.
-pub(super) type Known<M> = SmallVec<[(M, Early); 1]>;
+/// What is known of a configuration: the sets of used pending operations that it was reached with.
+pub(super) type Known<M> = SmallVec<[M; 1]>;
 
 /// The search, to be advanced by quanta of steps.
 pub(crate) struct DepthFirst<'a, M> {
@@ -74,8 +74,7 @@ pub(crate) struct DepthFirst<'a, M> {
     timeline: Timeline<'a>,
     keys: Keys,
     memo: HashMap<Key<M>, Known<M>, foldhash::fast::FixedState>,
-    early_sets: EarlySets,
-    idle: Idle,
+    cuts: Cuts,
     frames: Vec<Frame<M>>,
     path: Vec<u32>,
     best: usize,
@@ -95,8 +94,7 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
             timeline: Timeline::new(spans),
             keys,
             memo: HashMap::default(),
-            early_sets: EarlySets::default(),
-            idle: Idle::new(spans),
+            cuts: Cuts::new(spans),
             frames: Vec::new(),
             path: Vec::new(),
             best: 0,
@@ -158,58 +156,25 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
         let bytes = self.bytes();
         let Some(frame) = self.frames.last_mut() else { return Ok(false) };
         stepper.forget_from(frame.states);
-        let open = self.timeline.open();
-        let next_return = self.timeline.next_return();
-        let reorders = stepper.reorders();
-        loop {
+        let here = Place {
+            spans: self.spans,
+            slots: self.slots,
+            timeline: &self.timeline,
+            open: &frame.key.open,
+            pending: &frame.pending,
+            reorders: stepper.reorders(),
+        };
+        while frame.candidate < here.candidates() {
             let place = frame.candidate;
-            let operation = if let Some(&operation) = open.get(place) {
-                operation
-            } else if place - open.len() < self.timeline.pending() {
-                self.slots.pending[place - open.len()]
-            } else {
-                return Ok(false);
-            };
             frame.candidate += 1;
             ticker.pass_over(1)?;
-            let slot = self.slots.of[operation as usize];
-            let is_pending = place >= open.len();
-            if is_pending {
-                let twin = self.spans.earlier_twin[operation as usize];
-                let ready = twin == operation || frame.pending.has(self.slots.of[twin as usize]);
-                if frame.pending.has(slot) || !ready {
-                    continue;
-                }
-            } else if frame.key.open.has(slot) || self.spans.observer[operation as usize] {
-                // An observer that fits was taken on arrival.
-                continue;
-            }
-            let here = Place {
-                spans: self.spans,
-                slots: self.slots,
-                timeline: &self.timeline,
-                open: &frame.key.open,
-                pending: &frame.pending,
-            };
-            if here.has_earlier_twin(operation, place.min(open.len())) {
-                continue;
-            }
-            let mut early = Early::NONE;
-            if reorders {
-                let waits =
-                    next_return.is_some_and(|r| r != operation && stepper.commutes(operation, r));
-                if waits && here.is_for_nobody(operation, &mut self.idle, stepper) {
-                    continue;
-                }
-                early = self.early_sets.followed_by(frame.early, operation, stepper);
-                if waits {
-                    early = self.early_sets.with(early, operation);
-                }
-            }
+            let Some(operation) = here.candidate(place) else { continue };
+            let taken = self.cuts.take(&here, (operation, place), frame.early, stepper);
+            let Some(early) = taken else { continue };
             ticker.tick(|| bytes + stepper.bytes())?;
             self.next.clear();
             stepper.step(frame.state, operation, &mut self.next);
-            if is_pending {
+            if self.spans.is_pending(operation) {
                 // Using it up without an effect gains nothing.
                 self.next.retain(|&s| s != frame.state);
             }
@@ -220,6 +185,7 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
                 return Ok(true);
             }
         }
+        Ok(false)
     }
 
     /// Linearizes the topmost frame's operation.
@@ -272,7 +238,7 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
                 let Some(&state) = self.next.first() else { return Ok(false) };
                 self.state = state;
                 self.path.push(operation);
-                self.early = self.early_sets.followed_by(self.early, operation, stepper);
+                self.early = self.cuts.see(self.early, operation, stepper);
                 Ok(true)
             })?;
             if self.path.len() == before {
@@ -292,7 +258,7 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
             state: if self.keys == Keys::WithState { self.state } else { 0 },
             open: self.open.clone(),
         };
-        if remember(&mut self.memo, &key, &self.pending, self.early, &self.early_sets) {
+        if remember(&mut self.memo, &key, &self.pending) {
             self.frames.push(Frame {
                 key,
                 pending: self.pending.clone(),
@@ -321,7 +287,7 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
     pub(crate) fn bytes(&self) -> u64 {
         let entry = size_of::<Key<M>>() + size_of::<Known<M>>() + 1;
         let memo = table_bytes(self.memo.len(), self.memo.capacity(), entry);
-        (memo + self.frames.capacity() * size_of::<Frame<M>>()) as u64 + self.early_sets.bytes()
+        (memo + self.frames.capacity() * size_of::<Frame<M>>()) as u64 + self.cuts.bytes()
     }
 }
 
@@ -348,20 +314,17 @@ pub(super) fn take_observers<M: Mask>(
     Ok(())
 }
 
-/// Adds the used pending and the early operations to those known for a configuration; false where known ones are as
-/// good.
+/// Adds the used pending operations to those known for a configuration; false where known ones are as good.
 pub(super) fn remember<K: Eq + std::hash::Hash + Clone, M: Mask>(
     memo: &mut HashMap<K, Known<M>, foldhash::fast::FixedState>,
     key: &K,
     pending: &M,
-    early: Early,
-    sets: &EarlySets,
 ) -> bool {
     let known = memo.entry_ref(key).or_default();
-    if known.iter().any(|(p, e)| p.is_subset(pending) && sets.is_subset(*e, early)) {
+    if known.iter().any(|p| p.is_subset(pending)) {
         return false;
     }
-    known.retain(|(p, e)| !(pending.is_subset(p) && sets.is_subset(early, *e)));
-    known.push((pending.clone(), early));
+    known.retain(|p| !pending.is_subset(p));
+    known.push(pending.clone());
     true
 }

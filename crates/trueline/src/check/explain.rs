@@ -43,6 +43,7 @@ pub(super) fn by_kind<S: Spec>(
     operations: &[u32],
     complete: bool,
     first_bad: Option<u32>,
+    reorders: bool,
     ticker: &mut Ticker<'_>,
 ) -> Option<(Sentence, Vec<u32>)> {
     if operations.len() > tell::MOST {
@@ -84,7 +85,7 @@ pub(super) fn by_kind<S: Spec>(
         (cast.len() > SHORT, is_other, cast.len())
     });
     for (tale, cast) in tales.into_iter().take(TRIED) {
-        let problem = Problem::new(spec, history, &cast, Window::ALL);
+        let problem = Problem::new(spec, history, &cast, Window::ALL).reordering(reorders);
         let found = search::search(&problem, ticker, Which::Both, CONFIRM).decision;
         if !matches!(found, Ok(Some(Decision::Stuck(_)))) {
             continue;
@@ -116,7 +117,7 @@ fn as_cell(act: &Act) -> Act {
 
 /// The operations at these indices as people read them. Those that look alike are told apart: by their processes, else by
 /// their lines, else by their order.
-pub(super) fn names<O, R>(
+pub(crate) fn names<O, R>(
     history: &History<O, R>,
     operations: &[u32],
     show: impl Fn(u32) -> String,

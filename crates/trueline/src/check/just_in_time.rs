@@ -13,7 +13,7 @@
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
-use super::cuts::{Early, EarlySets, Idle, Place};
+use super::cuts::{Cuts, Early, Place};
 use super::depth_first::{Known, remember, table_bytes, take_observers};
 use super::look_ahead::{Linearized, is_dead_end};
 use super::mask::Mask;
@@ -52,8 +52,7 @@ pub(crate) struct JustInTime<'a, M> {
     /// What was seen since the last return, with and without it.
     seen: Memo<M>,
     seen_ready: Memo<M>,
-    early_sets: EarlySets,
-    idle: Idle,
+    cuts: Cuts,
     family: Vec<Ancestor>,
     /// Size of the family at which it is pruned next.
     prune_at: usize,
@@ -73,8 +72,7 @@ impl<'a, M: Mask> JustInTime<'a, M> {
             ready: Vec::new(),
             seen: HashMap::default(),
             seen_ready: HashMap::default(),
-            early_sets: EarlySets::default(),
-            idle: Idle::new(spans),
+            cuts: Cuts::new(spans),
             family: Vec::new(),
             prune_at: 1 << 16,
             stop_at: usize::MAX,
@@ -186,7 +184,7 @@ impl<'a, M: Mask> JustInTime<'a, M> {
             configuration.ancestor = self.family.len() as u32;
             self.family.push(Ancestor { parent, operation });
             let early = configuration.early;
-            configuration.early = self.early_sets.followed_by(early, operation, stepper);
+            configuration.early = self.cuts.see(early, operation, stepper);
             Ok(true)
         })?;
         let Some(operation) = self.timeline.next_return() else { return Ok(()) };
@@ -208,8 +206,7 @@ impl<'a, M: Mask> JustInTime<'a, M> {
             (&mut self.seen, &mut self.waiting)
         };
         let key = (configuration.open.clone(), configuration.state);
-        let Configuration { pending, early, .. } = &configuration;
-        if remember(seen, &key, pending, *early, &self.early_sets) {
+        if remember(seen, &key, &configuration.pending) {
             list.push(configuration);
         }
         Ok(())
@@ -222,50 +219,23 @@ impl<'a, M: Mask> JustInTime<'a, M> {
         stepper: &mut dyn Stepper,
         ticker: &mut Ticker<'_>,
     ) -> Result<(), Exhausted> {
-        let returning = self.timeline.open().len();
-        let next_return = self.timeline.next_return();
         // What was possible once must not depend on what is asked for later.
         let reorders = stepper.reorders() && self.stop_at == usize::MAX;
-        for place in 0..returning + self.timeline.pending() {
-            ticker.pass_over(1)?;
-            let is_pending = place >= returning;
-            let operation = if is_pending {
-                self.slots.pending[place - returning]
-            } else {
-                self.timeline.open()[place]
-            };
-            let slot = self.slots.of[operation as usize];
-            if is_pending {
-                let twin = self.spans.earlier_twin[operation as usize];
-                let ready = twin == operation || from.pending.has(self.slots.of[twin as usize]);
-                if from.pending.has(slot) || !ready {
-                    continue;
-                }
-            } else if from.open.has(slot) || self.spans.observer[operation as usize] {
-                continue;
-            }
+        for place in 0..self.timeline.open().len() + self.timeline.pending() {
             let here = Place {
                 spans: self.spans,
                 slots: self.slots,
                 timeline: &self.timeline,
                 open: &from.open,
                 pending: &from.pending,
+                reorders,
             };
-            if here.has_earlier_twin(operation, place.min(returning)) {
-                continue;
-            }
-            let mut early = Early::NONE;
-            if reorders {
-                let waits =
-                    next_return.is_some_and(|r| r != operation && stepper.commutes(operation, r));
-                if waits && here.is_for_nobody(operation, &mut self.idle, stepper) {
-                    continue;
-                }
-                early = self.early_sets.followed_by(from.early, operation, stepper);
-                if waits {
-                    early = self.early_sets.with(early, operation);
-                }
-            }
+            ticker.pass_over(1)?;
+            let Some(operation) = here.candidate(place) else { continue };
+            let taken = self.cuts.take(&here, (operation, place), from.early, stepper);
+            let Some(early) = taken else { continue };
+            let is_pending = self.spans.is_pending(operation);
+            let slot = self.slots.of[operation as usize];
             let bytes = self.bytes();
             ticker.tick(|| bytes + stepper.bytes())?;
             let mut next = std::mem::take(&mut self.next);
@@ -343,6 +313,6 @@ impl<'a, M: Mask> JustInTime<'a, M> {
             + seen(&self.seen_ready)
             + configurations * size_of::<Configuration<M>>()
             + self.family.capacity() * size_of::<Ancestor>()) as u64
-            + self.early_sets.bytes()
+            + self.cuts.bytes()
     }
 }

@@ -9,6 +9,9 @@
 //! - everything before some moment, if the story starts with the states that were possible then and the
 //!   operations that were open then count as pending.
 //!
+//! What remains is *minimal* where each operation that may leave, alone or with the others of its value, was left out in
+//! turn and a search found an order of the rest. Where a search gave up, nothing is said to be minimal.
+//!
 //! Cost: O(log n) searches of growing windows, then one search an operation or group of the window found, each
 //! bounded in steps. When they are spent, what was found so far is returned and said not to be minimal.
 
@@ -38,22 +41,52 @@ pub(super) fn shrink<S: Spec>(
     spec: &S,
     history: &History<S::Op, S::Ret>,
     mut operations: Vec<u32>,
+    reorders: bool,
     ticker: &mut Ticker<'_>,
     effort: u64,
 ) -> Core<S::State> {
-    let deadline = ticker.steps().saturating_add(effort);
-    let window = Window::ALL;
-    let mut minimiser = Minimiser { spec, history, ticker, deadline, window };
+    let mut minimiser = Minimiser::new(spec, history, reorders, ticker, effort);
+    let window = minimiser.window;
     let minimal = minimiser.drop_one_by_one(&mut operations, None);
     Core { operations, window, start: None, minimal, first_bad: None }
+}
+
+/// True where nothing can be left out of a violation: of each operation or group that may leave it is certain that the
+/// others have an order. False where that takes more than about `effort` steps.
+pub(super) fn is_minimal<S: Spec>(
+    spec: &S,
+    history: &History<S::Op, S::Ret>,
+    operations: &[u32],
+    reorders: bool,
+    ticker: &mut Ticker<'_>,
+    effort: u64,
+) -> bool {
+    let mut minimiser = Minimiser::new(spec, history, reorders, ticker, effort);
+    let mut left: Vec<u32> = operations.to_vec();
+    while let Some(index) = left.pop() {
+        let Some(group) = minimiser.leaves_with(operations, index) else { continue };
+        left.retain(|i| !group.contains(i) || minimiser.observes(*i));
+        let rest: Vec<u32> = operations.iter().copied().filter(|i| !group.contains(i)).collect();
+        if rest.is_empty() {
+            continue;
+        }
+        if minimiser.spent() || minimiser.decide(minimiser.problem(&rest)) != Some(false) {
+            return false;
+        }
+    }
+    true
 }
 
 struct Minimiser<'m, 'a, 'b, S: Spec> {
     spec: &'a S,
     history: &'a History<S::Op, S::Ret>,
+    /// See [`Problem::reordering`].
+    reorders: bool,
     ticker: &'m mut Ticker<'b>,
     deadline: u64,
     window: Window,
+    /// Some search has given up.
+    gave_up: bool,
 }
 
 /// Shrinks the part at `indices`, in which no search got past the return of operation `stuck`, in about `effort` steps.
@@ -70,12 +103,11 @@ impl<'m, 'a, 'b, S: Spec> Shrinking<'m, 'a, 'b, S> {
         history: &'a History<S::Op, S::Ret>,
         indices: &'a [u32],
         stuck: u32,
+        reorders: bool,
         ticker: &'m mut Ticker<'b>,
         effort: u64,
     ) -> Self {
-        let deadline = ticker.steps().saturating_add(effort);
-        let window = Window::ALL;
-        let minimiser = Minimiser { spec, history, ticker, deadline, window };
+        let minimiser = Minimiser::new(spec, history, reorders, ticker, effort);
         Shrinking { minimiser, indices, stuck, first_bad: None }
     }
 
@@ -109,16 +141,33 @@ impl<'m, 'a, 'b, S: Spec> Shrinking<'m, 'a, 'b, S> {
     }
 }
 
-impl<S: Spec> Minimiser<'_, '_, '_, S> {
+impl<'m, 'a, 'b, S: Spec> Minimiser<'m, 'a, 'b, S> {
+    fn new(
+        spec: &'a S,
+        history: &'a History<S::Op, S::Ret>,
+        reorders: bool,
+        ticker: &'m mut Ticker<'b>,
+        effort: u64,
+    ) -> Self {
+        let deadline = ticker.steps().saturating_add(effort);
+        let (window, gave_up) = (Window::ALL, false);
+        Minimiser { spec, history, reorders, ticker, deadline, window, gave_up }
+    }
+
+    /// These operations, as far as the window shows them.
+    fn problem(&self, operations: &[u32]) -> Problem<'a, S> {
+        Problem::new(self.spec, self.history, operations, self.window).reordering(self.reorders)
+    }
+
     /// True where the operations, in the current window, are certainly a violation.
     fn violates(&mut self, operations: &[u32], start: Option<&[S::State]>) -> bool {
-        let (spec, history, window) = (self.spec, self.history, self.window);
-        let problem = || Problem::new(spec, history, operations, window);
         match start {
-            None => self.decide(problem()) == Some(true),
-            Some(states) => {
-                states.iter().all(|s| self.decide(problem().starting_in(s)) == Some(true))
-            }
+            None => self.decide(self.problem(operations)) == Some(true),
+            Some(states) => states.iter().all(|s| {
+                let problem = Problem::new(self.spec, self.history, operations, self.window);
+                let problem = problem.reordering(self.reorders).starting_in(s);
+                self.decide(problem) == Some(true)
+            }),
         }
     }
 
@@ -136,7 +185,8 @@ impl<S: Spec> Minimiser<'_, '_, '_, S> {
         let mut decide = |place: usize| {
             let until = operations[later[place] as usize].returned + 1;
             let window = Window { from: 0, until };
-            self.decide(Problem::new(self.spec, self.history, indices, window))
+            let problem = Problem::new(self.spec, self.history, indices, window);
+            self.decide(problem.reordering(self.reorders))
         };
         // Every prefix before `low` is fine; the one at `high` is not.
         let (mut low, mut high, mut reach) = (0, 0, 1);
@@ -160,7 +210,10 @@ impl<S: Spec> Minimiser<'_, '_, '_, S> {
         let share = self.deadline.saturating_sub(self.ticker.steps()) / 4;
         match search::search(&problem, self.ticker, Which::Both, share).decision {
             Ok(Some(decision)) => Some(matches!(decision, Decision::Stuck(_))),
-            Ok(None) => None,
+            Ok(None) => {
+                self.gave_up = true;
+                None
+            }
             Err(_) => {
                 self.deadline = 0;
                 None
@@ -209,7 +262,7 @@ impl<S: Spec> Minimiser<'_, '_, '_, S> {
     /// Starts the story late, in the states that were possible then.
     fn by_start(&mut self, indices: &[u32], stuck: u32) -> Option<Core<S::State>> {
         let operations = self.history.operations();
-        let problem = Problem::new(self.spec, self.history, indices, self.window);
+        let problem = self.problem(indices);
         let returns = &problem.spans.returns;
         let last = returns.len().checked_sub(1)?;
         let mut frontiers: Vec<usize> =
@@ -311,10 +364,11 @@ impl<S: Spec> Minimiser<'_, '_, '_, S> {
             .collect()
     }
 
-    /// Leaves out what can be left out, one operation or group at a time; true when nothing more can.
+    /// Leaves out what can be left out, one operation or group at a time; true when it is certain that nothing more can.
     fn drop_one_by_one(&mut self, kept: &mut Vec<u32>, start: Option<&[S::State]>) -> bool {
         loop {
             let before = kept.len();
+            self.gave_up = false;
             let mut chunk = kept.len() / 2;
             // Observers in halves, quarters and so on first: there may be many.
             while chunk > 0 {
@@ -341,7 +395,7 @@ impl<S: Spec> Minimiser<'_, '_, '_, S> {
                 return false;
             }
             if kept.len() == before {
-                return true;
+                return !self.gave_up;
             }
         }
     }

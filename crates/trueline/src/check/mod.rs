@@ -4,10 +4,11 @@
 //! decides each with the chosen [`Algorithm`], and joins the answers: linearizability is local, so the whole is
 //! linearizable iff every part is. Parts run in parallel; the answer does not depend on how.
 
+mod commuting;
 mod cuts;
 mod depth_first;
 mod direct;
-mod explain;
+pub(crate) mod explain;
 mod gaps;
 mod just_in_time;
 mod look_ahead;

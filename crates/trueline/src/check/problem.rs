@@ -86,6 +86,8 @@ pub(crate) struct Problem<'a, S: Spec> {
     pub(crate) spans: Spans,
     /// Where to start instead of the specification's initial state.
     start: Option<&'a S::State>,
+    /// What the specification claims to commute counts.
+    reorders: bool,
 }
 
 /// The stretch of a history that counts, in ranks: later calls are left out; operations that were called before
@@ -169,7 +171,13 @@ impl<'a, S: Spec> Problem<'a, S> {
         let mut returns: Vec<u32> = (0..operations.len() as u32).filter(returning).collect();
         returns.sort_unstable_by_key(|&n| spans.returned[n as usize]);
         spans.returns = returns;
-        Problem { spec, history, operations, spans, start: None }
+        let reorders = spec.reorders();
+        Problem { spec, history, operations, spans, start: None, reorders }
+    }
+
+    /// The same part; what the specification claims to commute counts only where the claim is trusted.
+    pub(crate) fn reordering(self, is_trusted: bool) -> Problem<'a, S> {
+        Problem { reorders: self.reorders && is_trusted, ..self }
     }
 
     /// The same part, starting in this state.
@@ -269,7 +277,7 @@ impl<S: Spec> Stepper for States<'_, '_, S> {
     }
 
     fn reorders(&self) -> bool {
-        self.problem.spec.reorders()
+        self.problem.reorders
     }
 
     fn commutes(&self, a: u32, b: u32) -> bool {
@@ -323,7 +331,7 @@ impl<S: Spec> Stepper for PathStates<'_, '_, S> {
     }
 
     fn reorders(&self) -> bool {
-        self.problem.spec.reorders()
+        self.problem.reorders
     }
 
     fn commutes(&self, a: u32, b: u32) -> bool {

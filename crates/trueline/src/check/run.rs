@@ -5,18 +5,19 @@
 //! of the first part, in order of first appearance, that the earliest round refutes: the same whatever the number of
 //! threads. Only that one is shrunk and explained.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use super::minimise::{Core, Shrinking, shrink};
+use super::minimise::{Core, Shrinking, is_minimal, shrink};
 use super::problem::{Decision, Problem, Ticker, Window};
 use super::replay::{Refused, replay};
 use super::rules::{self, Ruling};
 use super::search::{self, Which};
 use super::wing_gong::Reference;
 use super::words::Found;
-use super::{Algorithm, Outcome, explain, monitored, theories, wing_gong};
+use super::{Algorithm, Outcome, commuting, explain, monitored, theories, wing_gong};
 use crate::budget::{Budget, Exhausted};
 use crate::history::{self, History, PENDING};
 use crate::monitor::Blame;
@@ -83,6 +84,7 @@ pub(super) fn run<S: Spec>(
         history,
         algorithm,
         canonical: &canonical,
+        commuting: &OnceLock::new(),
         budget,
         source: Source::History,
     };
@@ -186,11 +188,19 @@ struct Setting<'a, S: Spec> {
     history: &'a History<S::Op, S::Ret>,
     algorithm: Algorithm,
     canonical: &'a Result<Canonical<S::Op, S::Ret>, String>,
+    /// Why what the specification claims to commute does not count, once that was tested.
+    commuting: &'a OnceLock<Result<(), String>>,
     budget: &'a Budget,
     source: Source,
 }
 
 impl<S: Spec> Setting<'_, S> {
+    /// Whether what the specification claims to commute counts. Tested when it is asked for first: only violations
+    /// rest on it, an order is replayed.
+    fn commuting(&self) -> &Result<(), String> {
+        self.commuting.get_or_init(|| commuting::trust(self.spec, self.history))
+    }
+
     fn decide(&self, indices: &[u32], limit: u64) -> PartAnswer {
         if self.algorithm == Algorithm::RoundUp {
             let because = "it decides quasi linearizability only, see --quasi".into();
@@ -229,7 +239,14 @@ impl<S: Spec> Setting<'_, S> {
             }
             Err(because) => match self.ruled(indices) {
                 Some(answer) => answer,
-                None => PartAnswer { because, ..self.searched(indices, limit) },
+                None => {
+                    let answer = self.searched(indices, limit, true);
+                    match self.commuting.get() {
+                        // It was asked, and the answer does not rest on the claim.
+                        Some(Err(wrong)) => PartAnswer { because: wrong.clone(), ..answer },
+                        _ => PartAnswer { because, ..answer },
+                    }
+                }
             },
         }
     }
@@ -358,8 +375,10 @@ impl<S: Spec> Setting<'_, S> {
         Some(PartAnswer { kind, by, because: String::new(), steps })
     }
 
-    fn searched(&self, indices: &[u32], limit: u64) -> PartAnswer {
-        let problem = Problem::new(self.spec, self.history, indices, Window::ALL);
+    /// Decides by a search. One that got stuck with the help of a wrong claim of what commutes is repeated without it.
+    fn searched(&self, indices: &[u32], limit: u64, reorders: bool) -> PartAnswer {
+        let problem =
+            Problem::new(self.spec, self.history, indices, Window::ALL).reordering(reorders);
         let mut ticker = Ticker::limited(self.budget, limit);
         let reference = |ticker: &mut Ticker<'_>, which| {
             wing_gong::search(&problem.spans, &mut problem.states(), ticker, which).map(Some)
@@ -404,6 +423,9 @@ impl<S: Spec> Setting<'_, S> {
                     )),
                 }
             }
+            Ok(Some(Decision::Stuck(_))) if reorders && self.commuting().is_err() => {
+                return self.searched(indices, limit, false);
+            }
             Ok(Some(Decision::Stuck(number))) => {
                 PartKind::Stuck(problem.operations[number as usize])
             }
@@ -421,20 +443,15 @@ impl<S: Spec> Setting<'_, S> {
         let effort = answer.steps.max(ENOUGH);
         let by_rule = matches!(answer.kind, PartKind::Clash { shrinks: false, .. });
         let mut ticker = Ticker::new(self.budget);
+        let reorders = self.commuting().is_ok();
         let (core, sentence) = match answer.kind {
             PartKind::Clash { operations, scene, reason, shrinks } => {
                 let first_bad = self.first_bad_return(indices);
                 let story = self.by_kind(&scene, first_bad, &mut ticker);
                 story.unwrap_or_else(|| {
                     let mut core = match shrinks {
-                        true => shrink(spec, history, operations, &mut ticker, ENOUGH),
-                        false => Core {
-                            operations,
-                            window: Window::ALL,
-                            start: None,
-                            minimal: true,
-                            first_bad,
-                        },
+                        true => shrink(spec, history, operations, reorders, &mut ticker, ENOUGH),
+                        false => self.as_it_is(operations, first_bad, &mut ticker),
                     };
                     core.first_bad = first_bad;
                     let sentence = explain::explain(spec, history, &core, reason.as_ref());
@@ -443,7 +460,7 @@ impl<S: Spec> Setting<'_, S> {
             }
             PartKind::Stuck(stuck) => {
                 let mut shrinking =
-                    Shrinking::new(spec, history, indices, stuck, &mut ticker, effort);
+                    Shrinking::new(spec, history, indices, stuck, reorders, &mut ticker, effort);
                 let first_bad = shrinking.first_bad();
                 let story = self.by_kind(indices, first_bad, shrinking.ticker());
                 story.unwrap_or_else(|| {
@@ -456,7 +473,7 @@ impl<S: Spec> Setting<'_, S> {
         };
         let is_short = core.operations.len() <= SHORT && !by_rule;
         let limit = if is_short { effort.max(RECHECK) } else { effort };
-        let rechecked = match recheck(spec, history, &core, self.budget, limit) {
+        let rechecked = match recheck(spec, history, &core, reorders, self.budget, limit) {
             Ok(confirmed) => confirmed,
             Err(what) => {
                 let (reason, progress) = (Reason::Disagreement(what), String::new());
@@ -494,10 +511,22 @@ impl<S: Spec> Setting<'_, S> {
             monitored::trust(spec, &claim, history, operations).ok()?;
         }
         let complete = self.source != Source::Stream;
+        let reorders = self.commuting().is_ok();
         let (sentence, operations) =
-            explain::by_kind(spec, history, operations, complete, first_bad, ticker)?;
-        let (window, minimal) = (Window::ALL, true);
-        Some((Core { operations, window, start: None, minimal, first_bad }, sentence))
+            explain::by_kind(spec, history, operations, complete, first_bad, reorders, ticker)?;
+        Some((self.as_it_is(operations, first_bad, ticker), sentence))
+    }
+
+    /// A violation that a rule found. Whether something can be left out of it is tested, not taken from the rule.
+    fn as_it_is(
+        &self,
+        operations: Vec<u32>,
+        first_bad: Option<u32>,
+        ticker: &mut Ticker<'_>,
+    ) -> Core<S::State> {
+        let (spec, history, reorders) = (self.spec, self.history, self.commuting().is_ok());
+        let minimal = is_minimal(spec, history, &operations, reorders, ticker, ENOUGH);
+        Core { operations, window: Window::ALL, start: None, minimal, first_bad }
     }
 
     /// The operation whose return ends the shortest prefix that is a violation, by bisection with the monitor. Not
@@ -555,6 +584,7 @@ fn recheck<S: Spec>(
     spec: &S,
     history: &History<S::Op, S::Ret>,
     core: &Core<S::State>,
+    reorders: bool,
     budget: &Budget,
     limit: u64,
 ) -> Result<bool, String> {
@@ -564,7 +594,9 @@ fn recheck<S: Spec>(
         return Err("a story without a state to start in".into());
     }
     for start in starts {
-        let problem = Problem::new(spec, history, &core.operations, core.window).starting_in(start);
+        let problem = Problem::new(spec, history, &core.operations, core.window)
+            .reordering(reorders)
+            .starting_in(start);
         let mut ticker = Ticker::limited(budget, limit);
         let reference = Reference::Confirming;
         match wing_gong::search(&problem.spans, &mut problem.states(), &mut ticker, reference) {
@@ -596,7 +628,9 @@ pub(crate) fn explain_clash<S: Spec>(
 ) -> Verdict {
     let canonical = Err(String::new());
     let algorithm = Algorithm::Monitor;
-    let setting = Setting { spec, history, algorithm, canonical: &canonical, budget, source };
+    let commuting = &OnceLock::new();
+    let canonical = &canonical;
+    let setting = Setting { spec, history, algorithm, canonical, commuting, budget, source };
     let scene: Vec<u32> = (0..history.len() as u32).collect();
     let kind = PartKind::Clash { operations, scene: scene.clone(), reason, shrinks: true };
     let answer = PartAnswer { kind, by: "", because: String::new(), steps: 0 };

@@ -102,7 +102,9 @@ pub trait Sequential: Data {
         None
     }
     /// True claims: in every state, both orders of the two operations lead to the same state, give each the same
-    /// result, and block or do not block alike. A search then tries one order instead of two.
+    /// result, and block or do not block alike. A search then tries one order instead of two. Before a violation is
+    /// reported, the claim is tested on the operations of the history, in states that a few of them lead to; one that
+    /// fails is not used.
     fn commutes(_a: &Self::Op, _b: &Self::Op) -> bool {
         false
     }

@@ -6,7 +6,7 @@
 
 use super::Builtin;
 use crate::Budget;
-use crate::check::{Algorithm, Check, Outcome};
+use crate::check::{Algorithm, Check, Outcome, explain};
 use crate::history::History;
 use crate::verdict::{Explanation, Verdict};
 
@@ -26,14 +26,14 @@ pub(super) fn join<B: Builtin>(
     if let (Verdict::Violation(first), Some(Verdict::Violation(second)), [a, b]) =
         (&mut outcome.verdict, second, readings)
     {
-        let sentence = match first.sentence == second.sentence {
-            true => format!("{} (read as {} or as {})", first.sentence, a.1, b.1),
-            false => {
-                format!("Read as {}: {}. Read as {}: {}", a.1, first.sentence, b.1, second.sentence)
-            }
+        let mut joint = both(readings, history, first, &second, budget);
+        let one = retold(&a.0, history, first, &joint);
+        let other = retold(&b.0, history, &second, &joint);
+        joint.sentence = match one == other {
+            true => format!("{one} (read as {} or as {})", a.1, b.1),
+            false => format!("Read as {}: {one}. Read as {}: {other}", a.1, b.1),
         };
-        *first = both(readings, history, first, &second, budget);
-        first.sentence = sentence;
+        *first = joint;
     }
     Some(outcome)
 }
@@ -65,7 +65,10 @@ fn both<B: Builtin>(
     let starts = first.start.is_none() && second.start.is_none();
     let told = history.select(&operations).prefix(until);
     if starts && readings.iter().all(|(spec, _)| is_violation(spec, &told, budget)) {
-        let minimal = first.minimal && second.minimal;
+        let minimal = first.minimal
+            && second.minimal
+            && (first.operations == second.operations
+                || is_minimal(readings, history, &operations, until, budget));
         let rechecked = first.rechecked && second.rechecked;
         let (start, sentence) = (None, String::new());
         return Explanation {
@@ -101,15 +104,79 @@ fn both<B: Builtin>(
     }
 }
 
+/// The sentence of one meaning, in which operations that look like another one of the joint operations are told apart
+/// from it.
+fn retold<B: Builtin>(
+    spec: &B,
+    history: &History,
+    explanation: &Explanation,
+    joint: &Explanation,
+) -> String {
+    let decoded = history.decode(|method, args, result| spec.decode(method, args, result));
+    let Ok(decoded) = decoded else { return explanation.sentence.clone() };
+    let from = explanation.start.as_ref().map_or(0, |start| start.from);
+    let show = |index: u32| {
+        let o = &decoded.operations()[index as usize];
+        let is_open = o.call < from || o.returned >= explanation.until;
+        spec.show(&o.op, o.result.as_ref().filter(|_| !o.is_pending() && !is_open))
+    };
+    let own = explain::names(&decoded, &explanation.operations, show);
+    let all = explain::names(&decoded, &joint.operations, show);
+    let mut changes: Vec<(&String, &String)> = Vec::new();
+    for (index, name) in explanation.operations.iter().zip(&own) {
+        if let Ok(place) = joint.operations.binary_search(index)
+            && all[place] != *name
+        {
+            changes.push((name, &all[place]));
+        }
+    }
+    // A name may be the beginning of another one: the longest first, and each place once.
+    changes.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+    let mut text = explanation.sentence.clone();
+    for (n, (name, _)) in changes.iter().enumerate() {
+        text = text.replace(name.as_str(), &format!("\u{1}{n}\u{1}"));
+    }
+    for (n, (_, name)) in changes.iter().enumerate() {
+        text = text.replace(&format!("\u{1}{n}\u{1}"), name);
+    }
+    text
+}
+
+/// True where none of the operations that only look can be left out: the others then have an order in one of the meanings.
+fn is_minimal<B: Builtin>(
+    readings: &[(B, &'static str)],
+    history: &History,
+    operations: &[u32],
+    until: u32,
+    budget: &Budget,
+) -> bool {
+    let looks = |&i: &u32| {
+        readings.iter().all(|(spec, _)| {
+            let one = history.select(&[i]).prefix(until);
+            let decoded = one.decode(|method, args, result| spec.decode(method, args, result));
+            decoded.is_ok_and(|one| {
+                one.operations().iter().all(|o| spec.observes(&o.op, o.result.as_ref()))
+            })
+        })
+    };
+    operations.iter().filter(|i| looks(i)).all(|&left_out| {
+        let rest: Vec<u32> = operations.iter().copied().filter(|&i| i != left_out).collect();
+        let rest = history.select(&rest).prefix(until);
+        let orders = |verdict: Option<Verdict>| matches!(verdict, Some(Verdict::Linearizable(_)));
+        readings.iter().any(|(spec, _)| orders(decide(spec, &rest, budget)))
+    })
+}
+
 /// True where the reference search finds no order; false where it does not end soon.
 fn is_violation<B: Builtin>(spec: &B, history: &History, budget: &Budget) -> bool {
-    if budget.spend(0).is_err() {
-        return false;
-    }
+    matches!(decide(spec, history, budget), Some(Verdict::Violation(_)))
+}
+
+/// What the reference search says within [`STEPS`].
+fn decide<B: Builtin>(spec: &B, history: &History, budget: &Budget) -> Option<Verdict> {
+    budget.spend(0).ok()?;
     let steps = Budget::unlimited().steps(STEPS);
-    let decoded = history.decode(|method, args, result| spec.decode(method, args, result));
-    decoded.is_ok_and(|decoded| {
-        let check = Check::new(spec.clone()).algorithm(Algorithm::Wgl).budget(&steps);
-        matches!(check.run(&decoded).verdict, Verdict::Violation(_))
-    })
+    let decoded = history.decode(|method, args, result| spec.decode(method, args, result)).ok()?;
+    let check = Check::new(spec.clone()).algorithm(Algorithm::Wgl).budget(&steps);
+    Some(check.run(&decoded).verdict)
 }

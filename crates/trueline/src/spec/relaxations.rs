@@ -433,7 +433,15 @@ impl Spec for Relaxed {
     }
 
     fn vocabulary(&self) -> Option<Vocabulary<ContainerOp, Value>> {
-        Some(Vocabulary::new(Family::Container, self.init.to_vec(), words::relaxed))
+        let Relaxation { out_of_order, lateness, window, stutter, displacement, .. } =
+            self.relaxation;
+        let passes = match (window, displacement) {
+            (None, None) if stutter <= 1 && lateness.is_none() => Some(out_of_order.unwrap_or(0)),
+            (None, None) if stutter <= 1 => out_of_order,
+            _ => None,
+        };
+        let family = Family::Relaxed { turn: self.turn, passes };
+        Some(Vocabulary::new(family, self.init.to_vec(), words::relaxed))
     }
 
     fn show(&self, op: &ContainerOp, ret: Option<&Value>) -> String {

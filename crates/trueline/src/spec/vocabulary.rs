@@ -20,7 +20,7 @@ use super::set::{MultisetOp, SetOp};
 use super::snapshot::SnapshotOp;
 use super::snzi::SnziOp;
 use super::stack::StackOp;
-use super::{Action, Canonical, ContainerOp, Kind};
+use super::{Action, Canonical, ContainerOp, Kind, Turn};
 use crate::value::Value;
 
 /// What kind of object it is, for the words of a sentence and the rules behind it.
@@ -42,8 +42,15 @@ pub enum Family {
         /// The smallest first.
         smallest: bool,
     },
-    /// A container of which only this is known: nothing comes out that was not put in, and 'empty' is told only where it is.
-    Container,
+    /// A container of which only this is known: nothing comes out that was not put in, 'empty' is told only where it is, and
+    /// how many values a removal passes over.
+    Relaxed {
+        /// Whose turn it is.
+        turn: Turn,
+        /// How many values whose turn comes first a removal may leave behind, where that is bounded and each value comes
+        /// out once at most.
+        passes: Option<usize>,
+    },
     /// One value.
     Register,
     /// One value for each key.

@@ -7,6 +7,8 @@ mod oracle;
 
 mod builtin;
 mod crowded;
+mod machines;
+mod ruled;
 mod users_own;
 
 use trueline::rng::{self, Seeds};

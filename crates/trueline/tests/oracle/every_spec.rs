@@ -44,6 +44,12 @@ pub fn every_spec(visitor: &mut impl Visit) {
         "relaxed-queue:out-of-order=1,lateness=1",
         spec::relaxed(spec::Turn::Oldest, strict),
     );
+    let passing = spec::Relaxation { out_of_order: Some(1), ..none };
+    visitor.visit("relaxed-stack:out-of-order=1", spec::relaxed(spec::Turn::Newest, passing));
+    visitor.visit(
+        "relaxed-priority-queue:out-of-order=1",
+        spec::relaxed(spec::Turn::Largest, passing),
+    );
     let window = spec::Relaxation { window: Some(2), ..none };
     visitor.visit("relaxed-stack:window=2", spec::relaxed(spec::Turn::Newest, window));
     let stutter = spec::Relaxation { stutter: 2, ..none };

@@ -76,7 +76,7 @@ impl Scene<'_> {
             })());
         }
         if let Some(p) = fit(
-            "{} found {} anew {}: {} came first and {} in between, but {} can have written {} meanwhile",
+            "{} need {} to be written {}: {} came before the first of them and {} in between, but {} can have written {} meanwhile",
             text,
         ) {
             return Some((|| {

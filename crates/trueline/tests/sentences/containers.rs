@@ -125,6 +125,26 @@ impl Scene<'_> {
                     }
                     None => clauses,
                 };
+                let clauses = match clauses.split_once("; with out-of-order=") {
+                    Some((clauses, k)) => {
+                        let k = fit("{} a removal passes over {} at most", k).ok_or("no bound")?;
+                        let parameter = format!("out-of-order={}", k[0]);
+                        hold(self.parameters.split(',').any(|p| p == parameter), "the bound")?;
+                        let most: usize = k[0].parse().map_err(|_| "no number")?;
+                        let values = if most == 1 { "value" } else { "values" };
+                        hold(k[1] == format!("{most} {values}"), "the bound")?;
+                        let taken = clauses.split_once("can have taken only ");
+                        let takers = taken.and_then(|(_, n)| n.split(' ').next()?.parse().ok());
+                        let takers: usize = takers.unwrap_or(0);
+                        hold(listed(inside).len() > most + takers, "more than that")?;
+                        clauses
+                    }
+                    None => {
+                        let is_told = n < 4 || !self.parameters.contains("out-of-order");
+                        hold(is_told, "the bound is told")?;
+                        clauses
+                    }
+                };
                 for x in listed(inside) {
                     hold(self.inserts(x).len() + self.initially(x) == 1, "it went in once")?;
                     hold(self.all_before(&[r], &self.removes(x)), "it left later")?;
@@ -147,7 +167,7 @@ impl Scene<'_> {
                 let value = self.op(i).args[0].to_string();
                 self.removes(&value).iter().filter(|&&d| self.before(d, r)).count()
             };
-            if p[3] == "nothing else was inside" {
+            if p[3] == "nothing was inside" {
                 return hold(
                     called.iter().all(|&i| gone(i) > 0) && capacity > 0,
                     "nothing was inside",

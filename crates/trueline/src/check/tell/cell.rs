@@ -356,7 +356,7 @@ impl Cell<'_> {
                     some => format!("only {}", marks(some)),
                 };
                 return Some(Tale::new(format!(
-                    "{} found {value} anew {often}: {} came first and {} in between, but {only} can have written {value} meanwhile",
+                    "{} need {value} to be written {often}: {} came before the first of them and {} in between, but {only} can have written {value} meanwhile",
                     marks(&found),
                     mark(x.place),
                     marks(&others[1..])

@@ -125,7 +125,7 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
         | Family::Stack
         | Family::Deque
         | Family::PriorityQueue { .. }
-        | Family::Container => container::tales(scene),
+        | Family::Relaxed { .. } => container::tales(scene),
         Family::Register | Family::Map | Family::Set | Family::Snapshot => cell::tales(scene),
         Family::Mutex => {
             let mut tales = cell::tales(scene);

@@ -1,0 +1,95 @@
+//! What came out of a container without having gone in, or more often than it went in. These rules count, so that they hold
+//! whatever the values are.
+
+use super::Container;
+use crate::check::tell::{Tale, mark, marks, short, times};
+use crate::history::PENDING;
+use crate::spec::vocabulary::Family;
+use crate::value::Value;
+
+impl<'a> Container<'a> {
+    /// Something came out that was not put in before.
+    pub(super) fn never_inserted(&self, tales: &mut Vec<Tale>) {
+        let (noun, inserted, _) = self.nouns();
+        for &value in &self.order {
+            let life = &self.lives[value];
+            let value = short(value);
+            if !life.initial.is_empty() {
+                continue;
+            }
+            for &r in life.removals.iter().chain(&life.peeks) {
+                let end = self.returned(r);
+                if end == PENDING || life.inserts.iter().any(|&i| self.call(i) < end) {
+                    continue;
+                }
+                let r = mark(r);
+                tales.push(Tale::new(match life.inserts.as_slice() {
+                    [] if !self.scene.complete => {
+                        format!("{r} cannot be: {value} was not {inserted}, or had left already")
+                    }
+                    [] if self.initial.is_empty() => {
+                        format!("{r} cannot be: {value} was never {inserted}")
+                    }
+                    [] => format!(
+                        "{r} cannot be: {value} was never {inserted}, and the {noun} holds {} at first",
+                        short(&Value::list(self.initial.iter().cloned()))
+                    ),
+                    _ if !self.scene.complete => continue,
+                    [one] => format!(
+                        "{r} cannot be: {}, which alone {inserted} {value}, was called only after it had returned",
+                        mark(*one)
+                    ),
+                    all => format!(
+                        "{r} cannot be: {}, which alone {inserted} {value}, were called only after it had returned",
+                        marks(all)
+                    ),
+                }));
+            }
+        }
+    }
+
+    /// A value came out more often than it went in.
+    pub(super) fn too_often(&self, tales: &mut Vec<Tale>) {
+        let each = match self.scene.family {
+            Family::StutteringQueue(j) => j as usize,
+            Family::Relaxed { passes: None, .. } => return,
+            _ => 1,
+        };
+        let (noun, inserted, removed) = self.nouns();
+        if !self.scene.complete {
+            return;
+        }
+        for &value in &self.order {
+            let life = &self.lives[value];
+            let (out, went_in) = (life.removals.len(), life.inserts.len() + life.initial.len());
+            if out <= each * went_in || went_in == 0 {
+                continue;
+            }
+            let value = short(value);
+            let mut sources = Vec::new();
+            if !life.inserts.is_empty() {
+                sources.push(format!(
+                    "{inserted} only {}, by {}",
+                    times(life.inserts.len()),
+                    marks(&life.inserts)
+                ));
+            }
+            if !life.initial.is_empty() {
+                sources
+                    .push(format!("is in the {noun} only {} at first", times(life.initial.len())));
+            }
+            let out = &life.removals[..each * went_in + 1];
+            let mut text = format!(
+                "{value} was {removed} {}, by {}, but {}",
+                times(out.len()),
+                marks(out),
+                sources.join(", and ")
+            );
+            if each > 1 {
+                text +=
+                    &format!(": a {noun} with j={each} gives out a value {} at most", times(each));
+            }
+            tales.push(Tale::new(text));
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! What is certainly inside, and 'empty' that was told meanwhile. A value is certainly inside from the return of its insertion
+//! to the call of its first removal, unless a removal of unknown outcome took it.
+
+use super::{Container, Known};
+use crate::check::tell::{Tale, and, mark, marks, short, values, was};
+use crate::value::Value;
+
+impl<'a> Container<'a> {
+    /// 'Empty' was told while something was inside.
+    pub(super) fn not_empty(&self, place: usize) -> Option<Tale> {
+        let (noun, ..) = self.nouns();
+        let (from, to) = (self.call(place), self.returned(place));
+        let r = mark(place);
+        if let Some((inside, takers)) = self.throughout(from, to, 1, |_| true) {
+            let all: Vec<&Value> = inside.iter().map(|k| k.value).collect();
+            return Some(Tale::new(format!(
+                "{r} found the {noun} empty, but {} {} inside: {}",
+                values(&all),
+                was(all.len()),
+                self.presence(&inside, &takers)
+            )));
+        }
+        let cover = self.cover(from, to, |_| true)?;
+        let all: Vec<&Value> = cover.iter().map(|k| k.value).collect();
+        let stays: Vec<String> = cover.iter().map(|k| self.stay(k)).collect();
+        Some(Tale::new(format!(
+            "{r} found the {noun} empty, but at every moment from its call to its return one of {} was inside: {}",
+            values(&all),
+            and(&stays)
+        )))
+    }
+
+    /// So many more values are inside from one rank to another than open removals can have taken; the values and these.
+    pub(super) fn throughout(
+        &self,
+        from: u32,
+        to: u32,
+        more: usize,
+        fits: impl Fn(&Known<'_>) -> bool,
+    ) -> Option<(Vec<&Known<'a>>, Vec<usize>)> {
+        let inside = self.known.iter().filter(|k| fits(k) && k.from <= from && k.to >= to);
+        self.enough(inside.collect(), to, more)
+    }
+
+    /// So many of these values that are inside as are certainly there whatever open removals took, and these removals. What
+    /// left later, by a known operation, was not taken by one of unknown outcome.
+    pub(super) fn enough<'k>(
+        &self,
+        inside: Vec<&'k Known<'a>>,
+        to: u32,
+        more: usize,
+    ) -> Option<(Vec<&'k Known<'a>>, Vec<usize>)> {
+        let (mut chosen, stayed): (Vec<_>, Vec<_>) =
+            inside.into_iter().partition(|k| k.removal.is_some());
+        chosen.truncate(more);
+        if chosen.len() == more {
+            return Some((chosen, Vec::new()));
+        }
+        let takers = self.takers(to);
+        let missing = more - chosen.len() + takers.len();
+        chosen.extend(stayed.into_iter().take(missing));
+        (chosen.len() == more + takers.len()).then_some((chosen, takers))
+    }
+
+    /// Values of which one is certainly inside at every moment between two ranks: the fewest.
+    pub(super) fn cover(
+        &self,
+        from: u32,
+        to: u32,
+        fits: impl Fn(&Known<'_>) -> bool,
+    ) -> Option<Vec<&Known<'a>>> {
+        let stays = self.takers(to).is_empty();
+        let mut slot = from;
+        let mut chosen = Vec::new();
+        while slot < to {
+            // What left by a known operation was not taken by one of unknown outcome.
+            let fits = |k: &&Known<'_>| fits(k) && (stays || k.removal.is_some());
+            let inside = self.known.iter().filter(fits).filter(|k| k.from <= slot && k.to > slot);
+            let longest = inside.max_by_key(|k| k.to)?;
+            slot = longest.to;
+            chosen.push(longest);
+        }
+        Some(chosen)
+    }
+
+    /// What is told of values that are inside all the time: `.. had returned before it was called, and ..`.
+    pub(super) fn presence(&self, inside: &[&Known<'_>], takers: &[usize]) -> String {
+        let inserts: Vec<usize> = inside.iter().filter_map(|k| k.insert).collect();
+        let initial: Vec<&Value> =
+            inside.iter().filter(|k| k.insert.is_none()).map(|k| k.value).collect();
+        let mut clauses = Vec::new();
+        if !inserts.is_empty() {
+            clauses.push(format!("{} had returned before it was called", marks(&inserts)));
+        }
+        if !initial.is_empty() {
+            let there = if initial.len() == 1 { "is" } else { "are" };
+            clauses.push(format!("{} {there} inside from the start", values(&initial)));
+        }
+        clauses.extend(self.absence(inside, takers, "it"));
+        clauses.join(", and ")
+    }
+
+    /// What is told of how values did not leave before `whom` returned.
+    pub(super) fn absence(
+        &self,
+        inside: &[&Known<'_>],
+        takers: &[usize],
+        whom: &str,
+    ) -> Vec<String> {
+        let (_, _, removed) = self.nouns();
+        let mut clauses = Vec::new();
+        let removals: Vec<usize> = inside.iter().filter_map(|k| k.removal).collect();
+        if !removals.is_empty() {
+            clauses.push(format!(
+                "{} {} called only after {whom} had returned",
+                marks(&removals),
+                was(removals.len())
+            ));
+        }
+        let stayed: Vec<&Value> =
+            inside.iter().filter(|k| k.removal.is_none()).map(|k| k.value).collect();
+        if !stayed.is_empty() && takers.is_empty() {
+            let (verb, never) = match self.scene.complete {
+                true => (was(stayed.len()), "never "),
+                false => (was(stayed.len()), "not "),
+            };
+            let until = if self.scene.complete { "" } else { " before" };
+            clauses.push(format!("{} {verb} {never}{removed}{until}", values(&stayed)));
+        }
+        if !takers.is_empty() {
+            clauses.push(format!(
+                "{}, of unknown outcome, can have taken only {} of them",
+                marks(takers),
+                takers.len()
+            ));
+        }
+        clauses
+    }
+
+    pub(super) fn inserted_before(&self, inside: &[&Known<'_>]) -> String {
+        let inserts: Vec<usize> = inside.iter().filter_map(|k| k.insert).collect();
+        let initial: Vec<&Value> =
+            inside.iter().filter(|k| k.insert.is_none()).map(|k| k.value).collect();
+        let mut clauses = Vec::new();
+        if !initial.is_empty() {
+            let there = if initial.len() == 1 { "is" } else { "are" };
+            clauses.push(format!("{} {there} inside from the start", values(&initial)));
+        }
+        if !inserts.is_empty() {
+            clauses.push(format!("{} had returned", marks(&inserts)));
+        }
+        and(&clauses)
+    }
+
+    /// When and why a value is inside during a removal: `a from the return of .. to the call of ..`.
+    pub(super) fn stay(&self, known: &Known<'_>) -> String {
+        let value = short(known.value);
+        let from = match known.insert {
+            Some(insert) => format!("{value} from the return of {}", mark(insert)),
+            None => format!("{value} from the start"),
+        };
+        match known.removal {
+            Some(removal) => format!("{from} to the call of {}", mark(removal)),
+            None => format!("{from} on"),
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Values that came out although others whose turn comes first were inside.
+
+use super::{Container, Known};
+use crate::check::tell::{Tale, and, mark, marks, short, values, was};
+use crate::spec::Turn;
+use crate::spec::vocabulary::{Act, End, Family};
+use crate::value::Value;
+
+impl<'a> Container<'a> {
+    /// A value came out although others that come first were inside.
+    pub(super) fn overtakes(&self, place: usize, end: End, value: &Value) -> Option<Tale> {
+        let nearest = match self.scene.family {
+            Family::Queue { nearest } => nearest,
+            Family::Relaxed { passes, .. } => passes? + 1,
+            _ => 1,
+        };
+        let turn = self.turn();
+        let v = self.known.iter().find(|k| k.value == value)?;
+        let to = self.returned(place);
+        // It came out after it went in, whenever that was.
+        let from = self.call(place).max(v.insert.map_or(0, |i| self.call(i)));
+        let is_later = |x: &Known<'_>| match (v.insert, x.insert) {
+            (Some(v), Some(x)) => self.returned(v) < self.call(x),
+            (None, Some(_)) => true,
+            (None, None) => x.place > v.place,
+            (Some(_), None) => false,
+        };
+        let by_order = !matches!(turn, Some(Turn::Largest | Turn::Smallest));
+        let fits = |x: &&Known<'_>| {
+            x.value != value
+                && self.is_ahead(x, v, end)
+                && x.to >= to
+                // What went in before it is inside when it comes out; what went in later must have done so before.
+                && (x.from <= from || (by_order && !is_later(x)))
+        };
+        let ahead: Vec<_> = self.known.iter().filter(fits).collect();
+        let Some((ahead, takers)) = self.enough(ahead, to, nearest) else {
+            return (nearest == 1).then(|| self.covered(place, v, from, to, end)).flatten();
+        };
+        let bound = match self.scene.family {
+            Family::Queue { nearest: 2.. } => {
+                format!(
+                    "; a semiqueue with k={nearest} gives out one of its {nearest} oldest values"
+                )
+            }
+            Family::Relaxed { passes: Some(1), .. } => {
+                "; with out-of-order=1 a removal passes over 1 value at most".to_string()
+            }
+            Family::Relaxed { passes: Some(k @ 2..), .. } => {
+                format!("; with out-of-order={k} a removal passes over {k} values at most")
+            }
+            _ => String::new(),
+        };
+        let (noun, ..) = self.nouns();
+        let r = mark(place);
+        let all: Vec<&Value> = ahead.iter().map(|k| k.value).collect();
+        if !by_order {
+            let size = if turn == Some(Turn::Smallest) { "smaller" } else { "larger" };
+            let since = |x: &&&Known<'_>| x.from <= self.call(place);
+            let text = if ahead.iter().all(|x| since(&x)) {
+                self.presence(&ahead, &takers)
+            } else {
+                let (before, v_insert) = (self.inserted_before(&ahead), v.insert?);
+                let mut clauses = vec![format!("{before} before {} was called", mark(v_insert))];
+                clauses.extend(self.absence(&ahead, &takers, "it"));
+                clauses.join(", and ")
+            };
+            let text = format!(
+                "{r} cannot be: the {size} {} {} inside: {text}{bound}",
+                values(&all),
+                was(all.len())
+            );
+            return Some(Tale::new(text).with(v.insert));
+        }
+        let mut clauses = Vec::new();
+        for later in [false, true] {
+            let some: Vec<&Known<'_>> =
+                ahead.iter().copied().filter(|x| is_later(x) == later).collect();
+            let inserts: Vec<usize> = some.iter().filter_map(|k| k.insert).collect();
+            let initial: Vec<&Value> =
+                some.iter().filter(|k| k.insert.is_none()).map(|k| k.value).collect();
+            match (inserts.as_slice(), v.insert, later) {
+                ([], ..) => {}
+                (all, Some(v), false) => clauses.push(format!(
+                    "{} had returned before {} was called",
+                    marks(all),
+                    mark(v)
+                )),
+                (all, Some(v), true) => clauses.push(format!(
+                    "{} {} called after {} had returned and had returned before {r} was called",
+                    marks(all),
+                    was(all.len()),
+                    mark(v)
+                )),
+                (all, None, _) => clauses.push(format!(
+                    "{} is inside from the start and {} had returned before {r} was called",
+                    short(value),
+                    marks(all)
+                )),
+            }
+            if !initial.is_empty() {
+                clauses.push(format!(
+                    "the {noun} holds {} at first",
+                    short(&Value::list(self.initial.iter().cloned()))
+                ));
+                if let Some(insert) = v.insert {
+                    clauses.push(format!("{} came later", mark(insert)));
+                }
+            }
+        }
+        clauses.extend(self.absence(&ahead, &takers, &r));
+        let how = match turn {
+            Some(Turn::Newest) => "came out from under",
+            _ => "overtook",
+        };
+        let text = format!("{r} {how} {}: {}{bound}", values(&all), clauses.join(", and "));
+        Some(Tale::new(text).with(v.insert))
+    }
+
+    /// A priority queue gave out a value while at each moment a higher one was inside.
+    fn covered(&self, place: usize, v: &Known<'_>, from: u32, to: u32, end: End) -> Option<Tale> {
+        let size = match self.turn()? {
+            Turn::Smallest => "smaller",
+            Turn::Largest => "larger",
+            Turn::Oldest | Turn::Newest => return None,
+        };
+        let cover = self.cover(from, to, |x| x.value != v.value && self.is_ahead(x, v, end))?;
+        let all: Vec<&Value> = cover.iter().map(|k| k.value).collect();
+        let stays: Vec<String> = cover.iter().map(|k| self.stay(k)).collect();
+        let since = match v.insert {
+            Some(insert) if self.call(insert) > self.call(place) => {
+                format!("the call of {}", mark(insert))
+            }
+            _ => "its call".into(),
+        };
+        Some(
+            Tale::new(format!(
+                "{} cannot be: at every moment from {since} to its return one of the {size} {} was inside: {}",
+                mark(place),
+                values(&all),
+                and(&stays)
+            ))
+            .with(v.insert),
+        )
+    }
+
+    /// Whether the first value comes out at this end before the second, if both are inside; by which operations that is
+    /// certain.
+    fn is_ahead(&self, x: &Known<'_>, v: &Known<'_>, end: End) -> bool {
+        let in_order = |first: &Known<'_>, then: &Known<'_>| match (first.insert, then.insert) {
+            (None, None) => first.place < then.place,
+            (None, Some(_)) => true,
+            (Some(_), None) => false,
+            (Some(a), Some(b)) => self.returned(a) < self.call(b),
+        };
+        let came_by = |known: &Known<'_>| match known.insert {
+            Some(place) => match self.scene.cast[place].act {
+                Act::Insert(end, _) => end,
+                _ => End::Back,
+            },
+            // Initial values came in one after the other at the back.
+            None => End::Back,
+        };
+        match self.turn() {
+            Some(Turn::Oldest) => in_order(x, v),
+            Some(Turn::Newest) => in_order(v, x),
+            Some(Turn::Smallest) => x.value < v.value,
+            Some(Turn::Largest) => x.value > v.value,
+            None if self.scene.family == Family::Deque => {
+                (in_order(v, x) && came_by(x) == end) || (in_order(x, v) && came_by(v) != end)
+            }
+            None => false,
+        }
+    }
+}

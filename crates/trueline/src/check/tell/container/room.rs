@@ -1,0 +1,73 @@
+//! Bounded containers that were found full, or took a value, wrongly.
+
+use super::{Container, Known};
+use crate::check::tell::{Tale, and, mark, marks, values, was};
+use crate::value::Value;
+
+impl<'a> Container<'a> {
+    /// A bounded container was found full although it was not.
+    pub(super) fn not_full(&self, place: usize) -> Option<Tale> {
+        let (noun, ..) = self.nouns();
+        let capacity = self.scene.capacity?;
+        let (from, to) = (self.call(place), self.returned(place));
+        // What may be inside at some moment of it.
+        let mut inserts = Vec::new();
+        let mut initial = Vec::new();
+        for &value in &self.order {
+            let life = &self.lives[value];
+            let gone = life.removals.iter().filter(|&&r| self.returned(r) < from).count();
+            let mut called: Vec<usize> =
+                life.inserts.iter().copied().filter(|&i| self.call(i) < to).collect();
+            called.sort_by_key(|&i| self.call(i));
+            let there = life.initial.len() + called.len();
+            if gone > there {
+                return None;
+            }
+            let from_start = life.initial.len().saturating_sub(gone);
+            initial.extend(std::iter::repeat_n(value, from_start));
+            inserts.extend(called.into_iter().skip(gone.saturating_sub(life.initial.len())));
+        }
+        let count = inserts.len() + initial.len();
+        if count >= capacity || (!initial.is_empty() && initial.len() < self.initial.len()) {
+            return None;
+        }
+        if initial.is_empty() && !self.initial.is_empty() {
+            return None;
+        }
+        let r = mark(place);
+        let mut found = Vec::new();
+        if !initial.is_empty() {
+            found.push(format!("{}, from the start", values(&initial)));
+        }
+        if !inserts.is_empty() {
+            found.push(format!("what {} put in", marks(&inserts)));
+        }
+        let inside = match found.is_empty() {
+            true => "nothing was inside".to_string(),
+            false => format!("at most {count} can have been inside: {}", and(&found)),
+        };
+        Some(Tale::new(format!(
+            "{r} found the {noun} full, but it has room for {capacity} and {inside}"
+        )))
+    }
+
+    /// A value went in although the container was full.
+    pub(super) fn full(&self, place: usize) -> Option<Tale> {
+        let (noun, ..) = self.nouns();
+        let capacity = self.scene.capacity?;
+        let (from, to) = (self.call(place), self.returned(place));
+        let is_other = |k: &Known<'_>| k.insert != Some(place);
+        let (inside, takers) = self.throughout(from, to, capacity, is_other)?;
+        let all: Vec<&Value> = inside.iter().map(|k| k.value).collect();
+        let r = mark(place);
+        if capacity == 0 {
+            return Some(Tale::new(format!("{r} cannot be: the {noun} has room for nothing")));
+        }
+        Some(Tale::new(format!(
+            "{r} cannot be: the {noun} has room for {capacity} and was full, as {} {} inside: {}",
+            values(&all),
+            was(all.len()),
+            self.presence(&inside, &takers)
+        )))
+    }
+}

@@ -1,0 +1,52 @@
+//! What may leave an explanation so that the rest is a violation for the same reason, told once more from the names of methods:
+//! an operation that only looks, everything that is done to one value of a container, a write that nobody reads. An
+//! explanation that is said to be minimal has an order without any of them.
+
+use trueline::Value;
+
+use crate::scene::{Op, Scene};
+
+/// Containers in which a value can be left out without a trace: those without a bound on what is inside, and on how many
+/// removals are late.
+const CONTAINERS: &[&str] = &["queue", "stack", "deque", "priority-queue", "semiqueue"];
+const REGISTERS: &[&str] = &["register", "cas-register", "rmw"];
+
+impl Scene<'_> {
+    /// Operations that are shown and may leave together.
+    pub(crate) fn may_leave(&self, looks: impl Fn(usize) -> bool) -> Vec<Vec<usize>> {
+        let mut groups: Vec<Vec<usize>> =
+            self.told.iter().filter(|&&i| looks(i)).map(|&i| vec![i]).collect();
+        if CONTAINERS.contains(&self.spec) {
+            let value = |op: &Op| op.args.first().or(op.result.as_ref()).cloned();
+            let all = self.told.iter().map(|&i| value(self.op(i)));
+            let mut values: Vec<Value> = all.flatten().filter(|v| !v.is_nil()).collect();
+            // What is inside at first stays inside, and what is done to it may depend on everything.
+            if values.iter().any(|v| self.initial.contains(v)) {
+                values.clear();
+            }
+            values.sort();
+            values.dedup();
+            let of = |v: &Value| {
+                let is_it = |i: &&usize| value(self.op(**i)).as_ref() == Some(v);
+                self.told.iter().filter(is_it).copied().collect()
+            };
+            groups.extend(values.iter().map(of));
+        }
+        // A cas that fails needs another value than the one it names.
+        let fails = |i: &usize| self.op(*i).result == Some(Value::Bool(false));
+        if REGISTERS.contains(&self.spec) && !self.told.iter().any(fails) {
+            let reads = |op: &Op, value: &Value| match op.method {
+                "read" => op.result.as_ref() == Some(value),
+                "write" => false,
+                _ => op.args[0] == *value,
+            };
+            let is_unread = |i: &&usize| {
+                let op = self.op(**i);
+                op.method == "write"
+                    && !self.told.iter().any(|&other| reads(self.op(other), &op.args[0]))
+            };
+            groups.extend(self.told.iter().filter(is_unread).map(|&i| vec![i]));
+        }
+        groups
+    }
+}
