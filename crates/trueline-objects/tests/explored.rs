@@ -52,7 +52,8 @@ fn objects_hold_for_all_small_programs() {
         for (processes, operations) in [(2, 2), (3, 1), (1, 4)] {
             let cases = entry.matrices(processes, operations);
             // Three threads that thwart each other have very many schedules: `cargo xtask evidence` takes the time.
-            let many = processes == 3 && ["fetch-add-queue", "snzi"].contains(&entry.name);
+            let many = processes == 3
+                && ["fetch-add-queue", "snzi", "blocking-queue"].contains(&entry.name);
             let preemptions = many.then_some(2);
             let found = entry.run(&Request { cases, preemptions, ..Request::default() }).unwrap();
             assert!(matches!(found.verdict, Verdict::Holds), "{}: {found:?}", entry.name);
