@@ -24,6 +24,7 @@
 //! | [`BLinkTree`] | `map` | readers take no lock, writers block each other |
 //! | [`Snapshot`] | `snapshot` | wait-free for a fixed number of threads |
 //! | [`TicketLock`] | `mutex` | blocking, first come first served |
+//! | [`Blocking`] | any queue, whose users wait and which can be closed | as the queue; who waits is woken |
 //!
 //! ```
 //! use trueline_objects::MichaelScottQueue;
