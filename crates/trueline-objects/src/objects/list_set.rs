@@ -196,6 +196,8 @@ impl<T: Ord + Clone> ListSet<T> {
                 ControlFlow::Continue(())
             });
         });
+        // Not on the way out: what a function returns is forgotten where a destructor panics there.
+        drop(range);
         values.into_iter()
     }
 }

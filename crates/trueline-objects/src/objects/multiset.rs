@@ -194,6 +194,8 @@ impl<T: Ord + Clone> Multiset<T> {
                 ControlFlow::Continue(())
             });
         });
+        // Not on the way out: what a function returns is forgotten where a destructor panics there.
+        drop(range);
         values.into_iter()
     }
 
@@ -214,7 +216,11 @@ impl<T: Ord + Clone> Multiset<T> {
 
     /// A largest value of those that it finds: no larger one was there all the time. O(n).
     pub fn last(&self) -> Option<T> {
-        self.iter().next_back().map(|(value, _)| value)
+        let mut values = self.iter();
+        let last = values.next_back();
+        // Not on the way out: see `range`.
+        drop(values);
+        last.map(|(value, _)| value)
     }
 }
 

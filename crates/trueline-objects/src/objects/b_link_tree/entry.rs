@@ -38,7 +38,7 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
     /// assert_eq!(stock.update("apple", take_one), None);
     /// ```
     pub fn update(&self, key: K, mut change: impl FnMut(Option<&V>) -> Change<V>) -> Option<V> {
-        self.domain.enter(|inside| {
+        let former = self.domain.enter(|inside| {
             let mut path = Vec::new();
             self.descend(inside, &key, 0, |node| path.push(node));
             let mut from = path.pop();
@@ -78,7 +78,10 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
                 }
                 from = Some(leaf);
             }
-        })
+        });
+        // See above.
+        drop(key);
+        former
     }
 
     /// A key and what to do with it, in the words of std's maps. Nothing is looked up before a method is called, and each method does what it does at one moment of its own: between two of them others may
@@ -123,6 +126,10 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> Entry<'_, K, V, CAPACITY> 
             }
         };
         let former = self.tree.update(self.key, &mut put);
+        if former.is_some() {
+            // Dropped before anything is returned: see `update`.
+            drop(made.take());
+        }
         former.or(made).expect("it was there, or was made")
     }
 
