@@ -26,13 +26,7 @@ pub(crate) fn of(entry: &Entry, quick: bool) -> Plan {
         // They are the slowest by far; the test of all objects covers more of them.
         if matches!(
             entry.name,
-            "snapshot"
-                | "k-stack"
-                | "k-stack-of-one"
-                | "snzi"
-                | "b-link-tree"
-                | "priority-queue"
-                | "blocking-queue"
+            "snapshot" | "k-stack" | "k-stack-of-one" | "snzi" | "b-link-tree" | "priority-queue"
         ) {
             plan.sizes = vec![(2, 1, preemptions(entry.name))];
         }
@@ -64,7 +58,7 @@ fn sizes(name: &str) -> Vec<(usize, usize, Option<u32>)> {
         "snapshot" | "snzi" => vec![(2, 3, all), (3, 1, all), (3, 2, Some(2))],
         name if preemptions(name).is_some() => vec![(2, 2, Some(2)), (3, 1, Some(2))],
         // Who waits takes locks to enter a list and to leave it.
-        "blocking-queue" => vec![(2, 1, all), (2, 2, Some(2)), (3, 1, Some(2))],
+        "blocking-queue" => vec![(2, 2, all), (3, 1, all), (2, 3, Some(2))],
         "bounded-priority-queue" => vec![(2, 3, all), (3, 1, all), (3, 2, Some(2))],
         // With keys to choose there are thousands of larger programs.
         "list-set" | "multiset" | "b-link-tree" | "priority-queue" => {
