@@ -131,7 +131,7 @@ impl Frame {
 }
 
 /// A hash of some memory that is a sum over its words, each with its address: it changes by a difference that depends on what was changed
-/// alone. A word that is 0 counts nothing, since most are: reading it is all that it costs. Where the memory lies and how long it is counts as a word of its own.
+/// alone.
 ///
 /// # Safety
 /// The bytes must be readable, and no other thread of the OS may write to them. They may be uninitialised: they are not interpreted.
@@ -143,15 +143,12 @@ pub(crate) unsafe fn sum_of_bytes(start: *const u8, bytes: usize) -> u64 {
         x ^ x >> 29
     };
     let whole = bytes / size_of::<u64>();
-    // Not an address of a word of the block.
-    let mut sum = mixed(!start.addr(), bytes as u64);
+    let mut sum = 0u64;
     for index in 0..whole {
         // SAFETY: the caller's promise. An array of bytes has no alignment.
         let word = unsafe { ptr::read_volatile(start.cast::<[u8; 8]>().add(index)) };
-        let word = u64::from_ne_bytes(word);
-        if word != 0 {
-            sum = sum.wrapping_add(mixed(start.addr() + index * size_of::<u64>(), word));
-        }
+        let address = start.addr() + index * size_of::<u64>();
+        sum = sum.wrapping_add(mixed(address, u64::from_ne_bytes(word)));
     }
     for index in whole * size_of::<u64>()..bytes {
         // SAFETY: the caller's promise.
