@@ -8,11 +8,12 @@ use std::process::{Command, ExitCode};
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// The tests that run user's code of all manners, values of all sizes, and real threads.
-const TESTS: [&str; 4] = ["user_code", "values", "production", "ordered"];
+const TESTS: [&str; 6] =
+    ["user_code", "values", "conventions", "blocking", "production", "ordered"];
 
-/// Runs the tests; `quick` those alone that have user's code and values of all sizes.
+/// Runs the tests; `quick` those alone that have user's code, values of all sizes, and what else users expect.
 pub(crate) fn sanitize(quick: bool) -> ExitCode {
-    let tests = if quick { &TESTS[..2] } else { &TESTS[..] };
+    let tests = if quick { &TESTS[..4] } else { &TESTS[..] };
     let mut command = Command::new("cargo");
     command.args(["test", "--profile", "dev", "--package", "trueline-objects", "--target", TARGET]);
     command.args(tests.iter().flat_map(|test| ["--test", test]));

@@ -1,10 +1,15 @@
 //! What users of std and crossbeam expect of a container, made of its operations. Nothing here touches an object but through them, so that what was explored of
 //! them holds.
 
-use crate::{FetchAddQueue, MichaelScottQueue, Semiqueue, TreiberStack};
+use crate::{
+    ArrayQueue, BLinkTree, BoundedPriorityQueue, Counter, FetchAddQueue, HerlihyWingQueue, ListSet,
+    MichaelScottQueue, Multiset, PriorityQueue, Semiqueue, Snapshot, Snzi, StutteringQueue,
+    TreiberStack, VyukovQueue, WideRegister, b_link_tree,
+};
 use std::fmt;
 use std::iter::FusedIterator;
 use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::vec;
 
 /// Takes values out of a container, one `pop` at a time, until one finds nothing.
 ///
@@ -48,68 +53,189 @@ macro_rules! queue_names {
 
 queue_names! { MichaelScottQueue FetchAddQueue Semiqueue }
 
-macro_rules! container {
+impl<T: Copy> StutteringQueue<T> {
+    /// Puts a value at the end: another name of `enq`.
+    #[inline]
+    pub fn push(&self, value: T) {
+        self.enq(value);
+    }
+
+    /// Tells the oldest value, as `deq` does, of which it is another name; `None` where there is none.
+    #[inline]
+    pub fn pop(&self) -> Option<T> {
+        self.deq()
+    }
+}
+
+impl<T> HerlihyWingQueue<T> {
+    /// Puts a value at the end: another name of `enq`.
+    #[inline]
+    pub fn push(&self, value: T) {
+        self.enq(value);
+    }
+
+    /// Takes the oldest value, and waits until there is one: another name of `deq`.
+    #[inline]
+    pub fn pop_wait(&self) -> T {
+        self.deq()
+    }
+
+    /// Takes a value if it finds one: another name of `try_deq`, which says what is weak about it.
+    #[inline]
+    pub fn pop(&self) -> Option<T> {
+        self.try_deq()
+    }
+}
+
+/// The same for queues with a bound.
+macro_rules! bounded_queue_names {
     ($($object:ident)*) => {$(
         impl<T> $object<T> {
+            /// Puts a value at the end, or gives it back where there is no room: another name of `enq`.
+            ///
+            /// # Errors
+            /// The value, where there is no room.
+            #[inline]
+            pub fn push(&self, value: T) -> Result<(), T> {
+                self.enq(value)
+            }
+
+            /// Takes the oldest value, as `deq` does, of which it is another name; `None` where there is none.
+            #[inline]
+            pub fn pop(&self) -> Option<T> {
+                self.deq()
+            }
+        }
+    )*};
+}
+
+bounded_queue_names! { ArrayQueue VyukovQueue }
+
+/// Containers that are emptied by `pop`.
+macro_rules! container {
+    ($($object:ident[$($parameter:ident $(: $bound:path)?),*] of $item:ty;)*) => {$(
+        impl<$($parameter $(: $bound)?),*> $object<$($parameter),*> {
             /// Takes values out until there is none, one at a time: other threads may come in between, and what they put in comes out here, too.
-            pub fn drain(&self) -> Drain<'_, $object<T>> {
+            pub fn drain(&self) -> Drain<'_, $object<$($parameter),*>> {
                 Drain(self)
             }
         }
 
-        impl<T> Iterator for Drain<'_, $object<T>> {
-            type Item = T;
+        impl<$($parameter $(: $bound)?),*> Iterator for Drain<'_, $object<$($parameter),*>> {
+            type Item = $item;
 
-            fn next(&mut self) -> Option<T> {
+            fn next(&mut self) -> Option<$item> {
                 self.0.pop()
             }
         }
 
-        impl<T> Iterator for IntoIter<$object<T>> {
-            type Item = T;
+        impl<$($parameter $(: $bound)?),*> Iterator for IntoIter<$object<$($parameter),*>> {
+            type Item = $item;
 
-            fn next(&mut self) -> Option<T> {
+            fn next(&mut self) -> Option<$item> {
                 self.0.pop()
             }
         }
 
         // Nobody else puts anything in.
-        impl<T> FusedIterator for IntoIter<$object<T>> {}
+        impl<$($parameter $(: $bound)?),*> FusedIterator for IntoIter<$object<$($parameter),*>> {}
 
-        impl<T> IntoIterator for $object<T> {
-            type Item = T;
-            type IntoIter = IntoIter<$object<T>>;
+        impl<$($parameter $(: $bound)?),*> IntoIterator for $object<$($parameter),*> {
+            type Item = $item;
+            type IntoIter = IntoIter<$object<$($parameter),*>>;
 
-            fn into_iter(self) -> IntoIter<$object<T>> {
+            fn into_iter(self) -> IntoIter<$object<$($parameter),*>> {
                 IntoIter(self)
             }
         }
-
-        impl<T> Extend<T> for $object<T> {
-            fn extend<I: IntoIterator<Item = T>>(&mut self, values: I) {
-                values.into_iter().for_each(|value| self.push(value));
-            }
-        }
-
-        /// Through a shared reference, too: others may put values in between.
-        impl<T> Extend<T> for &$object<T> {
-            fn extend<I: IntoIterator<Item = T>>(&mut self, values: I) {
-                values.into_iter().for_each(|value| self.push(value));
-            }
-        }
-
-        // No code of the user's runs while an operation is half done, and values are moved.
-        impl<T> UnwindSafe for $object<T> {}
-        impl<T> RefUnwindSafe for $object<T> {}
     )*};
 }
 
-container! { TreiberStack MichaelScottQueue FetchAddQueue Semiqueue }
+container! {
+    TreiberStack[T] of T;
+    MichaelScottQueue[T] of T;
+    FetchAddQueue[T] of T;
+    HerlihyWingQueue[T] of T;
+    Semiqueue[T] of T;
+    StutteringQueue[T: Copy] of T;
+    ArrayQueue[T] of T;
+    VyukovQueue[T] of T;
+    BoundedPriorityQueue[T] of (usize, T);
+}
 
+impl<P: Ord + Clone, T> PriorityQueue<P, T> {
+    /// Takes values out until there is none, the best first, one at a time: other threads may come in between, and what they put in comes out here, too.
+    pub fn drain(&self) -> Drain<'_, PriorityQueue<P, T>> {
+        Drain(self)
+    }
+}
+
+impl<P: Ord + Clone, T> Iterator for Drain<'_, PriorityQueue<P, T>> {
+    type Item = (P, T);
+
+    fn next(&mut self) -> Option<(P, T)> {
+        self.0.pop()
+    }
+}
+
+impl<P: Ord + Clone, T> Iterator for IntoIter<PriorityQueue<P, T>> {
+    type Item = (P, T);
+
+    fn next(&mut self) -> Option<(P, T)> {
+        self.0.pop()
+    }
+}
+
+impl<P: Ord + Clone, T> FusedIterator for IntoIter<PriorityQueue<P, T>> {}
+
+impl<P: Ord + Clone, T> IntoIterator for PriorityQueue<P, T> {
+    type Item = (P, T);
+    type IntoIter = IntoIter<PriorityQueue<P, T>>;
+
+    fn into_iter(self) -> IntoIter<PriorityQueue<P, T>> {
+        IntoIter(self)
+    }
+}
+
+/// Objects that can be extended, also through a shared reference.
+macro_rules! extended {
+    ($($object:ident[$($parameter:ident: ($($bound:tt)*)),*] of $item:ty = |$this:ident, $value:pat_param| $put:expr;)*) => {$(
+        impl<$($parameter: $($bound)*),*> Extend<$item> for $object<$($parameter),*> {
+            fn extend<I: IntoIterator<Item = $item>>(&mut self, values: I) {
+                (&*self).extend(values);
+            }
+        }
+
+        /// Through a shared reference, too: others may come in between.
+        impl<$($parameter: $($bound)*),*> Extend<$item> for &$object<$($parameter),*> {
+            fn extend<I: IntoIterator<Item = $item>>(&mut self, values: I) {
+                let $this = &**self;
+                values.into_iter().for_each(|$value| {
+                    $put;
+                });
+            }
+        }
+    )*};
+}
+
+extended! {
+    TreiberStack[T: (Sized)] of T = |this, value| this.push(value);
+    MichaelScottQueue[T: (Sized)] of T = |this, value| this.push(value);
+    FetchAddQueue[T: (Sized)] of T = |this, value| this.push(value);
+    HerlihyWingQueue[T: (Sized)] of T = |this, value| this.push(value);
+    Semiqueue[T: (Sized)] of T = |this, value| this.push(value);
+    StutteringQueue[T: (Copy)] of T = |this, value| this.push(value);
+    PriorityQueue[P: (Ord + Clone), T: (Sized)] of (P, T) = |this, (priority, value)| this.push(priority, value);
+    ListSet[T: (Ord)] of T = |this, value| this.insert(value);
+    Multiset[T: (Ord)] of T = |this, value| this.add(value);
+    BLinkTree[K: (Ord + Clone), V: (Clone)] of (K, V) = |this, (key, value)| this.insert(key, value);
+}
+
+/// Those that can be collected: what else they are made of has a usual value.
 macro_rules! collected {
-    ($($object:ident)*) => {$(
-        impl<T> FromIterator<T> for $object<T> {
-            fn from_iter<I: IntoIterator<Item = T>>(values: I) -> $object<T> {
+    ($($object:ident[$($parameter:ident: ($($bound:tt)*)),*] of $item:ty;)*) => {$(
+        impl<$($parameter: $($bound)*),*> FromIterator<$item> for $object<$($parameter),*> {
+            fn from_iter<I: IntoIterator<Item = $item>>(values: I) -> $object<$($parameter),*> {
                 let mut object = $object::new();
                 object.extend(values);
                 object
@@ -118,4 +244,69 @@ macro_rules! collected {
     )*};
 }
 
-collected! { TreiberStack MichaelScottQueue FetchAddQueue }
+collected! {
+    TreiberStack[T: (Sized)] of T;
+    MichaelScottQueue[T: (Sized)] of T;
+    FetchAddQueue[T: (Sized)] of T;
+    HerlihyWingQueue[T: (Sized)] of T;
+    PriorityQueue[P: (Ord + Clone), T: (Sized)] of (P, T);
+    ListSet[T: (Ord)] of T;
+    Multiset[T: (Ord)] of T;
+    BLinkTree[K: (Ord + Clone), V: (Clone)] of (K, V);
+}
+
+macro_rules! iterated {
+    ($($object:ident[$($parameter:ident: ($($bound:tt)*)),*] of $item:ty;)*) => {$(
+        impl<$($parameter: $($bound)*),*> IntoIterator for &$object<$($parameter),*> {
+            type Item = $item;
+            type IntoIter = vec::IntoIter<$item>;
+
+            fn into_iter(self) -> vec::IntoIter<$item> {
+                self.iter()
+            }
+        }
+    )*};
+}
+
+iterated! {
+    ListSet[T: (Ord + Clone)] of T;
+    Multiset[T: (Ord + Clone)] of (T, usize);
+}
+
+impl<'a, K: Ord + Clone, V: Clone, const CAPACITY: usize> IntoIterator
+    for &'a BLinkTree<K, V, CAPACITY>
+{
+    type Item = (K, V);
+    type IntoIter = b_link_tree::Range<'a, K, V, CAPACITY>;
+
+    fn into_iter(self) -> b_link_tree::Range<'a, K, V, CAPACITY> {
+        self.iter()
+    }
+}
+
+/// In ascending order. Keys and values are cloned, as whatever is given out by a tree.
+impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> IntoIterator for BLinkTree<K, V, CAPACITY> {
+    type Item = (K, V);
+    type IntoIter = vec::IntoIter<(K, V)>;
+
+    fn into_iter(self) -> vec::IntoIter<(K, V)> {
+        self.iter().collect::<Vec<_>>().into_iter()
+    }
+}
+
+/// An object may be used after a panic: values are moved, and where code of the user's runs while an operation is half done, the operation leaves the object as it was
+/// or does the rest. `tests/user_code` holds them to it.
+macro_rules! unwind_safe {
+    ($($object:ident[$($parameter:ident),*];)*) => {$(
+        impl<$($parameter),*> UnwindSafe for $object<$($parameter),*> {}
+        impl<$($parameter),*> RefUnwindSafe for $object<$($parameter),*> {}
+    )*};
+}
+
+unwind_safe! {
+    TreiberStack[T]; MichaelScottQueue[T]; FetchAddQueue[T]; HerlihyWingQueue[T]; Semiqueue[T]; StutteringQueue[T]; ArrayQueue[T]; VyukovQueue[T];
+    PriorityQueue[P, T]; BoundedPriorityQueue[T]; ListSet[T]; Multiset[T]; WideRegister[T]; Snapshot[T]; Counter[]; Snzi[];
+}
+
+impl<K, V, const CAPACITY: usize> UnwindSafe for BLinkTree<K, V, CAPACITY> {}
+impl<K, V, const CAPACITY: usize> RefUnwindSafe for BLinkTree<K, V, CAPACITY> {}

@@ -24,6 +24,7 @@
 //! | [`BLinkTree`] | `map` | readers take no lock, writers block each other |
 //! | [`Snapshot`] | `snapshot` | wait-free for a fixed number of threads |
 //! | [`TicketLock`] | `mutex` | blocking, first come first served |
+//! | [`Blocking`] | any queue, whose users wait and which can be closed | as the queue; who waits is woken |
 //!
 //! ```
 //! use trueline_objects::MichaelScottQueue;
@@ -55,6 +56,10 @@ mod thread_index;
 pub mod array_queue;
 #[path = "objects/b_link_tree.rs"]
 pub mod b_link_tree;
+#[path = "objects/blocking.rs"]
+pub mod blocking;
+#[path = "objects/blocking_queues.rs"]
+mod blocking_queues;
 #[path = "objects/bounded_priority_queue.rs"]
 pub mod bounded_priority_queue;
 #[path = "objects/counter.rs"]
@@ -83,6 +88,8 @@ pub mod multiset;
 mod padded;
 #[path = "objects/priority_queue.rs"]
 pub mod priority_queue;
+#[path = "objects/range.rs"]
+mod range;
 #[path = "objects/ring.rs"]
 mod ring;
 #[path = "objects/semiqueue.rs"]
@@ -120,6 +127,7 @@ pub mod simulate;
 
 pub use array_queue::ArrayQueue;
 pub use b_link_tree::BLinkTree;
+pub use blocking::Blocking;
 pub use bounded_priority_queue::BoundedPriorityQueue;
 pub use counter::Counter;
 pub use fetch_add_queue::FetchAddQueue;

@@ -2,6 +2,8 @@
 
 use std::hint;
 pub(crate) use std::sync::{Mutex, atomic};
+pub(crate) use std::thread;
+pub(crate) use std::time::Instant;
 
 pub(crate) use crate::thread_index::{
     thread_bound, threads_ended, with_ended_thread_index, with_thread_index,
@@ -37,7 +39,7 @@ impl Backoff {
         if self.turns.get() < SOON {
             self.wait();
         } else {
-            std::thread::yield_now();
+            thread::yield_now();
         }
     }
 }

@@ -103,6 +103,16 @@ fn ordered_objects_hold_for_programs_with_contents() {
     }
 }
 
+/// The token of a parked thread was named after whoever came to it first, which is no event: here both orders occur, and were taken for nondeterminism.
+#[test]
+fn a_token_has_one_name_whoever_comes_first() {
+    let entry = simulate::find("blocking-queue").unwrap();
+    let cases = vec![program::case("enq(1) enq(1) | deq() deq()").unwrap()];
+    let request = Request { cases, ..Request::default() };
+    let found = entry.run(&request).unwrap();
+    assert!(matches!(found.verdict, Verdict::Holds), "{found:?}");
+}
+
 #[test]
 fn faults_are_of_the_kind_that_they_say() {
     let kind = |name: &str| {

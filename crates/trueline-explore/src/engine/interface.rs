@@ -364,6 +364,12 @@ pub fn fresh_location() -> usize {
     calls::with(|e| e.fresh_location())
 }
 
+/// A location of a thread that no address has, and no [`fresh_location`]: the same for all who ask, in each execution.
+pub fn location_of(thread: ThreadId) -> usize {
+    // Fresh ones count from 1.
+    (1 << 63) | ((thread.0 as usize) << 32)
+}
+
 /// One of `0..count`, each of which is explored; only between a [`point`] and its [`record`], at most once. 0 is tried first.
 ///
 /// For what the environment decides: which waiter is woken, whether a weak compare-exchange fails.

@@ -57,6 +57,8 @@ fn sizes(name: &str) -> Vec<(usize, usize, Option<u32>)> {
         "fetch-add-queue" => vec![(2, 3, all), (3, 1, Some(4)), (3, 2, Some(2))],
         "snapshot" | "snzi" => vec![(2, 3, all), (3, 1, all), (3, 2, Some(2))],
         name if preemptions(name).is_some() => vec![(2, 2, Some(2)), (3, 1, Some(2))],
+        // Who waits takes locks to enter a list and to leave it.
+        "blocking-queue" => vec![(2, 2, all), (3, 1, all), (2, 3, Some(2))],
         "bounded-priority-queue" => vec![(2, 3, all), (3, 1, all), (3, 2, Some(2))],
         // With keys to choose there are thousands of larger programs.
         "list-set" | "multiset" | "b-link-tree" | "priority-queue" => {

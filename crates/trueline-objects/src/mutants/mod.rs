@@ -9,6 +9,7 @@ pub(crate) mod nursery;
 
 pub(crate) mod array_queue;
 pub(crate) mod b_link_tree;
+pub(crate) mod blocking;
 pub(crate) mod bounded_priority_queue;
 pub(crate) mod counter;
 pub(crate) mod fetch_add_queue;

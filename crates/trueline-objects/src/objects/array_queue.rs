@@ -6,9 +6,14 @@
 //! both have the slots of `ring.rs`.
 //!
 //! **Linearization.** `enq` and `deq` where they claim their number. An `enq` that says 'full' where it reads `head`: it has read `tail = t`
-//! before, and finds `head = t - capacity`. `tail` has not become less since, and is never more than `head + capacity`, so at
+//! before, and finds `head` a lap before t. `tail` has not become less since, and is never more than a lap ahead of `head`, so at
 //! that time there was no room. `deq` that says 'empty' in the same way: `tail` is what `head` was before, and `head` is between.
-//! These accesses are sequentially consistent, so that 'at that time' has a meaning.
+//! These accesses are sequentially consistent, so that 'at that time' has a meaning. `len` where it reads `head`, between two equal reads of `tail`.
+//!
+//! **`force_push`** to a full queue moves `head` over the oldest value, which is its own then, and with it the slot: nobody else can claim the number of the next `enq`,
+//! since its slot is not free, so that `tail` follows by a plain store. It has its place where it moves `head`. Until `tail` has followed, the two say
+//! that there is one value less than there is. Nobody is misled: an `enq` finds neither its turn nor a full queue, and waits; a `deq` takes the values behind, and where there is none
+//! it finds that the slot is not free for the lap that it is in, and waits; so does `len`, which asks for the same.
 //!
 //! **Progress.** Blocking: an operation waits for one that has claimed its slot and is not done. Cost: O(1) without contention.
 
@@ -34,7 +39,7 @@ impl<T> ArrayQueue<T> {
     /// An empty queue with room for so many values.
     ///
     /// # Panics
-    /// If the capacity is not a power of two, or less than 2.
+    /// If the capacity is 0.
     pub fn new(capacity: usize) -> ArrayQueue<T> {
         ArrayQueue { ring: Ring::new(capacity) }
     }
@@ -52,7 +57,7 @@ impl<T> ArrayQueue<T> {
             let slot = self.ring.slot(number);
             let sequence = slot.sequence();
             if sequence == number {
-                match claim(&self.ring.tail, number) {
+                match self.claim(&self.ring.tail, number) {
                     Ok(_) => {
                         // SAFETY: the slot is free for this number, which this thread alone has.
                         unsafe { slot.fill(number, value) };
@@ -65,7 +70,7 @@ impl<T> ArrayQueue<T> {
             }
             if sequence.wrapping_sub(number).cast_signed() < 0 {
                 let head = self.ring.head.load(Ordering::SeqCst);
-                if head.wrapping_add(self.capacity()) == number {
+                if self.ring.a_lap_after(head) == number {
                     return Err(value);
                 }
                 backoff.wait_for_other();
@@ -83,9 +88,9 @@ impl<T> ArrayQueue<T> {
             let filled = number.wrapping_add(1);
             let sequence = slot.sequence();
             if sequence == filled {
-                match claim(&self.ring.head, number) {
+                match self.claim(&self.ring.head, number) {
                     Ok(_) => {
-                        let free = number.wrapping_add(self.capacity());
+                        let free = self.ring.a_lap_after(number);
                         // SAFETY: the slot was filled for this number, which this thread alone has.
                         return Some(unsafe { slot.empty(free) });
                     }
@@ -95,7 +100,8 @@ impl<T> ArrayQueue<T> {
                 continue;
             }
             if sequence.wrapping_sub(filled).cast_signed() < 0 {
-                if self.ring.tail.load(Ordering::SeqCst) == number {
+                // Where the slot is not free yet, who has it may be about to fill it: see `force_push`.
+                if sequence == number && self.ring.tail.load(Ordering::SeqCst) == number {
                     return None;
                 }
                 backoff.wait_for_other();
@@ -103,12 +109,65 @@ impl<T> ArrayQueue<T> {
             number = self.ring.head.load(Ordering::SeqCst);
         }
     }
-}
 
-#[inline]
-fn claim(next: &AtomicUsize, number: usize) -> Result<usize, usize> {
-    let after = number.wrapping_add(1);
-    next.compare_exchange_weak(number, after, Ordering::SeqCst, Ordering::SeqCst)
+    /// Puts a value at the end. Where there is no room, the oldest value makes way, and is given back.
+    pub fn force_push(&self, value: T) -> Option<T> {
+        let backoff = Backoff::default();
+        let mut value = value;
+        loop {
+            value = match self.enq(value) {
+                Ok(()) => return None,
+                Err(back) => back,
+            };
+            let number = self.ring.tail.load(Ordering::SeqCst);
+            let oldest = self.ring.a_lap_before(number);
+            // It succeeds only if the queue is full still, or again: `tail` is not more than a lap ahead.
+            if self.ring.slot(number).sequence() == oldest.wrapping_add(1)
+                && self.claim(&self.ring.head, oldest).is_ok()
+            {
+                self.ring.tail.store(self.ring.after(number), Ordering::SeqCst);
+                // SAFETY: the slot was filled for the number of the oldest value, which this thread alone has, and so is the next one.
+                return Some(unsafe { self.ring.slot(number).replace(number, value) });
+            }
+            backoff.wait();
+        }
+    }
+
+    /// How many values there are.
+    pub fn len(&self) -> usize {
+        let backoff = Backoff::default();
+        loop {
+            let tail = self.ring.tail.load(Ordering::SeqCst);
+            let is_free = self.ring.slot(tail).sequence() == tail;
+            let head = self.ring.head.load(Ordering::SeqCst);
+            if self.ring.a_lap_after(head) == tail {
+                return self.capacity();
+            }
+            if self.ring.tail.load(Ordering::SeqCst) == tail {
+                if is_free {
+                    return self.ring.distance(head, tail);
+                }
+                // An operation is half done: see `force_push`.
+                backoff.wait_for_other();
+            }
+        }
+    }
+
+    /// Whether there is no value.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether there is no room.
+    pub fn is_full(&self) -> bool {
+        self.len() == self.capacity()
+    }
+
+    #[inline]
+    fn claim(&self, next: &AtomicUsize, number: usize) -> Result<usize, usize> {
+        let after = self.ring.after(number);
+        next.compare_exchange_weak(number, after, Ordering::SeqCst, Ordering::SeqCst)
+    }
 }
 
 impl<T> Drop for ArrayQueue<T> {

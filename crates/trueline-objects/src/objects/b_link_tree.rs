@@ -21,7 +21,8 @@
 //! other is on its level, or there is a level above.
 //!
 //! **Linearization.** `insert` and `remove` where they put the new page of a leaf in place. `get`, and `remove` where there is nothing to remove, where it reads the page of the leaf that covers the key. It stands on a leaf whose lower bound is below the key, by (1), and if the key is above
-//! the high key, it is on the right, by (2). So what it reads is what the tree holds for the key.
+//! the high key, it is on the right, by (2). So what it reads is what the tree holds for the key. `update` and `entry` as they say in `b_link_tree/entry.rs`, `first`, `last` and
+//! `is_empty` as in `b_link_tree/order.rs`; `iter`, `range` and `len` have a moment for each leaf.
 //!
 //! **Order.** The changes of a key are totally ordered by the locks of the leaves that cover it, one after the other, in the order in which their pages were put in place;
 //! operations on different keys commute, whatever the order in which the levels above learn of splits.
@@ -32,6 +33,14 @@
 //! **Progress.** `get` and `contains` take no lock and never start over: each step is down, or right to a node that was split off meanwhile. Writers block each other on a leaf
 //! while one puts its page in place, start over only because another one has, and do not block readers. **Cost.** O(log n) comparisons; a change copies a page of up to `CAPACITY` keys and values, so that they should be cheap
 //! to clone. Limit: as in the paper, `remove` neither merges nor frees nodes, so that a tree which was large stays as large.
+
+#[path = "b_link_tree/entry.rs"]
+pub mod entry;
+#[path = "b_link_tree/order.rs"]
+pub mod order;
+
+pub use entry::{Change, Entry};
+pub use order::Range;
 
 use super::grace::{self, Domain, Inside};
 use super::sync::Mutex;

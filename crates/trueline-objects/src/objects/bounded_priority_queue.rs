@@ -123,6 +123,21 @@ impl<T> BoundedPriorityQueue<T> {
         self.best(self.counts.load(Ordering::Acquire))
     }
 
+    /// How many values there are.
+    pub fn len(&self) -> usize {
+        self.total(self.counts.load(Ordering::Acquire)) as usize
+    }
+
+    /// Whether there is no value.
+    pub fn is_empty(&self) -> bool {
+        self.peek().is_none()
+    }
+
+    /// Whether there is no room.
+    pub fn is_full(&self) -> bool {
+        self.len() == self.capacity()
+    }
+
     /// The number of values for which there is room altogether.
     pub fn capacity(&self) -> usize {
         self.capacity as usize

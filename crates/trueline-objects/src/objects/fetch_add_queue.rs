@@ -220,6 +220,53 @@ impl<T> FetchAddQueue<T> {
     }
 }
 
+impl<T> FetchAddQueue<T> {
+    /// Whether there is no value.
+    pub fn is_empty(&self) -> bool {
+        self.count(1) == 0
+    }
+
+    /// How many values there are. O(n).
+    ///
+    /// An `enq` or a `deq` that is under way may count or not, whatever others have seen of it: which of two values is first, and so whether the other one's
+    /// `enq` is over, is decided later. With none under way it is exact.
+    pub fn len(&self) -> usize {
+        self.count(usize::MAX)
+    }
+
+    /// Counts the values that no dequeuer has asked for, up to a number.
+    ///
+    /// While the dequeuers of the first segment with a cell for them stay as many as they were, nobody takes anything, here or in later segments: cells only become full. So where a full cell was
+    /// found, there was a value when they were counted again; and where none was, there was none when they were counted first.
+    fn count(&self, most: usize) -> usize {
+        self.list.enter(|_| {
+            let mut first = self.list.head();
+            loop {
+                // SAFETY: here and below: the node was in the list since this operation began, so it is not freed before it ends.
+                let node = unsafe { &*first };
+                let dequeuers = node.content.dequeuers.load(Ordering::SeqCst);
+                if dequeuers >= self.cells {
+                    first = node.next();
+                    if first.is_null() {
+                        return 0;
+                    }
+                    continue;
+                }
+                let is_full = |cell: &&Cell<T>| cell.state.load(Ordering::Acquire) == FULL;
+                let mut count = node.content.cells[dequeuers..].iter().filter(is_full).count();
+                let mut next = node.next();
+                while let (true, Some(node)) = (count < most, unsafe { next.as_ref() }) {
+                    count += node.content.cells.iter().filter(is_full).count();
+                    next = node.next();
+                }
+                if node.content.dequeuers.load(Ordering::SeqCst) == dequeuers {
+                    return count;
+                }
+            }
+        })
+    }
+}
+
 impl<T> Default for FetchAddQueue<T> {
     fn default() -> FetchAddQueue<T> {
         FetchAddQueue::new()

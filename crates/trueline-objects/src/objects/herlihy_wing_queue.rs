@@ -41,6 +41,10 @@ impl<T> Default for Place<T> {
 }
 
 impl<T> Place<T> {
+    fn is_filled(&self) -> bool {
+        !self.0.load(Ordering::Acquire).is_null()
+    }
+
     fn take(&self) -> Option<T> {
         // Acquire: the value was put into its box before the box into the place.
         let value = self.0.swap(ptr::null_mut(), Ordering::Acquire);
@@ -80,6 +84,27 @@ impl<T> HerlihyWingQueue<T> {
         // miss the value of a call before, and find the one of this call.
         let place = self.places.get(self.back.fetch_add(1, Ordering::Release));
         place.0.store(Box::into_raw(value), Ordering::Release);
+    }
+
+    /// Takes the oldest value; `None` where it has looked at all places that were reserved and has found nothing.
+    ///
+    /// That is weaker than what a queue promises: values that came in while it looked may be at places that it had passed.
+    pub fn try_deq(&self) -> Option<T> {
+        let range = self.back.load(Ordering::Acquire);
+        (0..range).find_map(|index| self.places.get(index).take())
+    }
+
+    /// How many values there are, as it finds them from the first place on: those that come and go meanwhile may count or not. It takes as many steps as there were calls
+    /// of `enq`.
+    pub fn len(&self) -> usize {
+        let range = self.back.load(Ordering::Acquire);
+        (0..range).filter(|&index| self.places.get(index).is_filled()).count()
+    }
+
+    /// Whether it finds no value: see [`HerlihyWingQueue::len`].
+    pub fn is_empty(&self) -> bool {
+        let range = self.back.load(Ordering::Acquire);
+        !(0..range).any(|index| self.places.get(index).is_filled())
     }
 
     /// Takes the oldest value; waits until there is one.

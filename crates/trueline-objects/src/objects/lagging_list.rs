@@ -197,6 +197,39 @@ impl<C> LaggingList<C> {
         }
     }
 
+    /// How many nodes are behind the first one, at a moment since the call began: there was one if the first node is still the same when the last one is
+    /// seen to be the last. O(n); it starts over where `head` was moved on meanwhile.
+    pub(crate) fn len(&self) -> usize {
+        self.enter(|_| {
+            let mut head = self.head();
+            loop {
+                let (mut node, mut count) = (head, 0);
+                loop {
+                    // SAFETY: the node was in the list since this operation began, so it is not freed before it ends.
+                    let next = unsafe { (*node).next() };
+                    if next.is_null() {
+                        break;
+                    }
+                    (node, count) = (next, count + 1);
+                }
+                let again = self.head();
+                if again == head {
+                    return count;
+                }
+                head = again;
+            }
+        })
+    }
+
+    /// Whether there is no node behind the first one.
+    pub(crate) fn has_one(&self) -> bool {
+        self.enter(|_| {
+            // Where it has none behind it, it is the last one, and so was the first one all the time since it was read.
+            // SAFETY: the node was in the list since this operation began, so it is not freed before it ends.
+            unsafe { (*self.head()).next().is_null() }
+        })
+    }
+
     /// Frees all nodes, after a last look at each; the list must not be used again.
     pub(crate) fn drain(&mut self, mut look: impl FnMut(&mut C)) {
         let mut head = *self.head.get_mut();

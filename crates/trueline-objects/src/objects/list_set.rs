@@ -9,6 +9,9 @@
 //! which the value was absent. There is one: the node before the gap, or the marked node itself, could be reached at some time since then, and
 //! from that time on, until it was marked or until now, the list was as this link says.
 //!
+//! `get` and `take` as `contains` and `remove`. `first` and `is_empty` where they read the head's link to a node that is not marked later, and so was not then, or to nothing;
+//! `last` where it reads the link of a node that leads to nothing and is not marked. `iter`, `range` and `len` have no such place.
+//!
 //! **Order.** The partial order of a proof in the manner of Wing and Gong: a change of a value is before another change of the same value if the
 //! compare-exchange of the first precedes the one of the second on the same link, or on the link that took its place. It is total for each value,
 //! and operations on different values commute.
@@ -20,7 +23,10 @@
 
 use super::grace;
 use super::marked_list::{MarkedList, Node};
+use super::range::{check_bounds, is_behind};
 use std::borrow::Borrow;
+use std::ops::{ControlFlow, RangeBounds};
+use std::vec;
 
 /// A lock-free set in a sorted list.
 ///
@@ -95,6 +101,114 @@ impl<T: Ord> ListSet<T> {
             let node = search.look_up(|other| other.borrow().cmp(value));
             node.is_some_and(|node| !node.is_marked())
         })
+    }
+}
+
+/// What looks at several values, or gives values out. Values are cloned, since others may remove them at any time.
+impl<T: Ord> ListSet<T> {
+    /// How many values there are. O(n).
+    ///
+    /// What was there all the time is counted, and what came or went meanwhile may count or not: there need not have been a moment with this number.
+    pub fn len(&self) -> usize {
+        let mut count = 0;
+        self.list.enter(|search| {
+            search.walk(|_| {
+                count += 1;
+                ControlFlow::Continue(())
+            });
+        });
+        count
+    }
+
+    /// Whether there was no value at a moment since the call began.
+    pub fn is_empty(&self) -> bool {
+        self.list.enter(|search| search.first().is_none())
+    }
+}
+
+impl<T: Ord + Clone> ListSet<T> {
+    /// The value in the set that is equal to this one, at one moment, as for [`ListSet::contains`].
+    pub fn get<Q: Ord + ?Sized>(&self, value: &Q) -> Option<T>
+    where
+        T: Borrow<Q>,
+    {
+        self.list.enter(|search| {
+            let node = search.look_up(|other| other.borrow().cmp(value))?;
+            let found = node.entry().clone();
+            // The clone is made first: it may take long, and the value is the same as long as the node is there.
+            if node.is_marked() { None } else { Some(found) }
+        })
+    }
+
+    /// Removes a value and gives out the one that was in the set, as [`ListSet::remove`] does. If the clone panics, nothing is removed.
+    pub fn take<Q: Ord + ?Sized>(&self, value: &Q) -> Option<T>
+    where
+        T: Borrow<Q>,
+    {
+        let order = |other: &T| other.borrow().cmp(value);
+        self.list.enter(|search| {
+            let place = search.find(order);
+            let node = place.found?;
+            let taken = node.entry().clone();
+            if !node.mark() {
+                return None;
+            }
+            search.clean_up(&place, order);
+            Some(taken)
+        })
+    }
+
+    /// The least value, at one moment.
+    pub fn first(&self) -> Option<T> {
+        self.list.enter(|search| search.first().map(|node| node.entry().clone()))
+    }
+
+    /// The largest value, at one moment. O(n).
+    pub fn last(&self) -> Option<T> {
+        self.list.enter(|search| search.last().map(|node| node.entry().clone()))
+    }
+
+    /// The values, in ascending order, each once. It looks at them when it is called, in one pass.
+    ///
+    /// That is not one moment: what is there all the time is among them, and what comes or goes meanwhile may be or not.
+    pub fn iter(&self) -> vec::IntoIter<T> {
+        self.range::<T, _>(..)
+    }
+
+    /// The values of a range, as [`ListSet::iter`].
+    ///
+    /// # Panics
+    /// If the range begins after its end, or begins and ends with the same value that both leave out.
+    pub fn range<Q: Ord + ?Sized, R: RangeBounds<Q>>(&self, range: R) -> vec::IntoIter<T>
+    where
+        T: Borrow<Q>,
+    {
+        check_bounds(&range);
+        let mut values = Vec::new();
+        self.list.enter(|search| {
+            search.walk(|value| {
+                if is_behind(&range, value.borrow()) {
+                    return ControlFlow::Break(());
+                }
+                if range.contains(value.borrow()) {
+                    values.push(value.clone());
+                }
+                ControlFlow::Continue(())
+            });
+        });
+        // Not on the way out: what a function returns is forgotten where a destructor panics there.
+        drop(range);
+        values.into_iter()
+    }
+}
+
+/// In ascending order.
+impl<T> IntoIterator for ListSet<T> {
+    type Item = T;
+    type IntoIter = vec::IntoIter<T>;
+
+    fn into_iter(mut self) -> vec::IntoIter<T> {
+        self.list.take_all().into_iter()
     }
 }
 

@@ -24,6 +24,8 @@ use super::sync::atomic::{AtomicPtr, Ordering};
 use super::sync::cell::UnsafeCell;
 use super::to_the_end::to_the_end;
 use std::cmp;
+use std::mem;
+use std::ops::ControlFlow;
 use std::ptr;
 
 /// A sorted list.
@@ -156,6 +158,51 @@ impl<E> Search<'_, E> {
         }
     }
 
+    /// The first node. Unlinks the marked ones before it. At the moment when the link to it was read it was there, and the first one.
+    pub(crate) fn first(&self) -> Option<&Node<E>> {
+        let place = self.find(|_| cmp::Ordering::Greater);
+        // SAFETY: see the module's text.
+        unsafe { place.next.as_ref() }
+    }
+
+    /// The last node. Unlinks the marked ones on the way. At the moment when its link was read to lead to nothing it was there, and the last one.
+    pub(crate) fn last(&self) -> Option<&Node<E>> {
+        'anew: loop {
+            let mut last = None;
+            let mut link = &self.list.head;
+            let mut next = link.load(Ordering::Acquire);
+            loop {
+                // SAFETY: see the module's text.
+                let Some(node) = (unsafe { next.as_ref() }) else { return last };
+                let after = node.next.load(Ordering::Acquire);
+                if is_marked(after) {
+                    match self.unlink(link, node, unmarked(after)) {
+                        Ok(()) => next = unmarked(after),
+                        Err(found) if is_marked(found) => continue 'anew,
+                        Err(found) => next = found,
+                    }
+                } else {
+                    last = Some(node);
+                    (link, next) = (&node.next, after);
+                }
+            }
+        }
+    }
+
+    /// Goes along the list, as far as `visit` likes, and shows the nodes that are not marked; helps nobody. Nodes ascend. Those that are there all the time are
+    /// shown, and each that is shown was there at a time since the operation began.
+    pub(crate) fn walk(&self, mut visit: impl FnMut(&E) -> ControlFlow<()>) {
+        let mut next = self.list.head.load(Ordering::Acquire);
+        // SAFETY: see the module's text.
+        while let Some(node) = unsafe { next.as_ref() } {
+            let after = node.next.load(Ordering::Acquire);
+            if !is_marked(after) && visit(node.entry()).is_break() {
+                return;
+            }
+            next = unmarked(after);
+        }
+    }
+
     /// Links a new node at a place where its entry was not found; gives it back if the place has changed.
     pub(crate) fn link(
         &self,
@@ -199,17 +246,37 @@ impl<E> Search<'_, E> {
     }
 }
 
-impl<E> Drop for MarkedList<E> {
-    fn drop(&mut self) {
-        let mut next = *self.head.get_mut();
+impl<E> MarkedList<E> {
+    /// Empties the list; yields what was in it and not marked.
+    pub(crate) fn take_all(&mut self) -> Vec<E> {
+        let mut entries = Vec::new();
+        self.drain(|entry, was_marked| {
+            if !was_marked {
+                entries.push(entry);
+            }
+        });
+        entries
+    }
+
+    /// Empties the list; says of each entry whether it was marked.
+    fn drain(&mut self, mut each: impl FnMut(E, bool)) {
+        let mut next = mem::replace(self.head.get_mut(), ptr::null_mut());
         to_the_end(|| {
             if next.is_null() {
                 return false;
             }
             // SAFETY: nobody else has the list, and each node is in it once; those that were unlinked are the domain's.
             let mut node = unsafe { Box::from_raw(next) };
-            next = unmarked(*node.next.get_mut());
+            let after = *node.next.get_mut();
+            next = unmarked(after);
+            each(node.into_entry(), is_marked(after));
             true
         });
+    }
+}
+
+impl<E> Drop for MarkedList<E> {
+    fn drop(&mut self) {
+        self.drain(|entry, _| drop(entry));
     }
 }

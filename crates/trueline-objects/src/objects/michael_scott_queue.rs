@@ -5,7 +5,8 @@
 //! The list is that of `lagging_list.rs`. Its first node is a dummy: its value is gone, or never was.
 //!
 //! **Linearization.** `enq` where it links its node to the last one; `deq` where it moves `head` on, or, if it finds nothing, where
-//! it reads that the first node has no next one.
+//! it reads that the first node has no next one. `is_empty` where it reads whether the first node has a next one, if `head` is still there then, else where it was
+//! moved on from there; `len` where it finds the last node, `head` not having moved since it began to count.
 //!
 //! **Progress.** Lock-free. Cost: O(1) without contention.
 
@@ -83,6 +84,18 @@ impl<T> MichaelScottQueue<T> {
                 backoff.wait();
             }
         })
+    }
+}
+
+impl<T> MichaelScottQueue<T> {
+    /// How many values there are. O(n), and it starts over where one is taken meanwhile.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether there is no value.
+    pub fn is_empty(&self) -> bool {
+        self.list.has_one()
     }
 }
 

@@ -20,8 +20,11 @@
 
 use super::grace;
 use super::marked_list::{MarkedList, Node};
+use super::range::{check_bounds, is_behind};
 use super::sync::atomic::{AtomicUsize, Ordering};
 use std::borrow::Borrow;
+use std::ops::{ControlFlow, RangeBounds};
+use std::vec;
 
 /// A lock-free multiset.
 ///
@@ -136,6 +139,100 @@ impl<T: Ord> Multiset<T> {
         T: Borrow<Q>,
     {
         self.count(value) > 0
+    }
+}
+
+/// What looks at several values, or gives values out. Values are cloned, since others may remove them at any time.
+impl<T: Ord> Multiset<T> {
+    /// How many values there are, each as often as it is there. O(n) for n different ones.
+    ///
+    /// What was there all the time is counted, and what came or went meanwhile may count or not: there need not have been a moment with this number.
+    pub fn len(&self) -> usize {
+        let mut count = 0_usize;
+        self.list.enter(|search| {
+            search.walk(|entry| {
+                count = count.saturating_add(entry.count.load(Ordering::Acquire));
+                ControlFlow::Continue(())
+            });
+        });
+        count
+    }
+
+    /// Whether it finds no value. Where there was a value all the time it is found.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl<T: Ord + Clone> Multiset<T> {
+    /// The different values with how often each is there, in ascending order. It looks at them when it is called, in one pass.
+    ///
+    /// That is not one moment: what is there all the time is among them, and what comes or goes meanwhile may be or not. Each count was true at a moment.
+    pub fn iter(&self) -> vec::IntoIter<(T, usize)> {
+        self.range::<T, _>(..)
+    }
+
+    /// The values of a range, as [`Multiset::iter`].
+    ///
+    /// # Panics
+    /// If the range begins after its end, or begins and ends with the same value that both leave out.
+    pub fn range<Q: Ord + ?Sized, R: RangeBounds<Q>>(&self, range: R) -> vec::IntoIter<(T, usize)>
+    where
+        T: Borrow<Q>,
+    {
+        check_bounds(&range);
+        let mut values = Vec::new();
+        self.list.enter(|search| {
+            search.walk(|entry| {
+                if is_behind(&range, entry.value.borrow()) {
+                    return ControlFlow::Break(());
+                }
+                let count = entry.count.load(Ordering::Acquire);
+                if count > 0 && range.contains(entry.value.borrow()) {
+                    values.push((entry.value.clone(), count));
+                }
+                ControlFlow::Continue(())
+            });
+        });
+        // Not on the way out: what a function returns is forgotten where a destructor panics there.
+        drop(range);
+        values.into_iter()
+    }
+
+    /// A least value of those that it finds: no less one was there all the time.
+    pub fn first(&self) -> Option<T> {
+        let mut first = None;
+        self.list.enter(|search| {
+            search.walk(|entry| {
+                if entry.count.load(Ordering::Acquire) == 0 {
+                    return ControlFlow::Continue(());
+                }
+                first = Some(entry.value.clone());
+                ControlFlow::Break(())
+            });
+        });
+        first
+    }
+
+    /// A largest value of those that it finds: no larger one was there all the time. O(n).
+    pub fn last(&self) -> Option<T> {
+        let mut values = self.iter();
+        let last = values.next_back();
+        // Not on the way out: see `range`.
+        drop(values);
+        last.map(|(value, _)| value)
+    }
+}
+
+/// The different values with their counts, in ascending order.
+impl<T> IntoIterator for Multiset<T> {
+    type Item = (T, usize);
+    type IntoIter = vec::IntoIter<(T, usize)>;
+
+    fn into_iter(mut self) -> vec::IntoIter<(T, usize)> {
+        let entries = self.list.take_all().into_iter();
+        let counted = entries.map(|Counted { value, count }| (value, count.into_inner()));
+        counted.filter(|(_, count)| *count > 0).collect::<Vec<_>>().into_iter()
     }
 }
 

@@ -286,6 +286,33 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
         })
     }
 
+    /// Whether there is no value.
+    pub fn is_empty(&self) -> bool {
+        self.domain.enter(|_| {
+            let mut next = self.head.next.load(Ordering::Acquire);
+            // SAFETY: as in `pop`.
+            while let (true, Some(node)) = (is_marked(next), unsafe { unmarked(next).as_ref() }) {
+                next = node.tower.next.load(Ordering::Acquire);
+            }
+            next.is_null()
+        })
+    }
+
+    /// How many values there are. O(n).
+    ///
+    /// What was there all the time is counted once, and what came in or was taken meanwhile may count or not: there need not have been a moment with this number.
+    pub fn len(&self) -> usize {
+        self.domain.enter(|_| {
+            let (mut next, mut count) = (self.head.next.load(Ordering::Acquire), 0);
+            // SAFETY: as in `pop`.
+            while let Some(node) = unsafe { unmarked(next).as_ref() } {
+                count += usize::from(!is_marked(next));
+                next = node.tower.next.load(Ordering::Acquire);
+            }
+            count
+        })
+    }
+
     /// Where a node of this priority belongs: behind all that are taken, and all that are as good or better.
     fn locate<'a>(&'a self, inside: &'a Inside<'_, Node<P, T>>, priority: &P) -> Place<'a, P, T> {
         let as_good = |other: &Node<P, T>| other.priority() >= priority;

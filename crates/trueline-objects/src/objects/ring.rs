@@ -2,6 +2,10 @@
 //!
 //! D. Vyukov: Bounded MPMC queue. 1024cores.net, 2010. `p` means 'free for the `enq` number p', `p + 1` 'filled by it'. Who has claimed a
 //! number fills or empties its slot, on which nobody else works. What to do where it is not one's turn is for the queue to say.
+//!
+//! A number is a place and a lap: the place in the low bits, which are enough for one more than the capacity, the lap above them. So there can be any
+//! capacity, numbers wrap around without harm, and 'filled' is never 'free for the next lap', not even with one slot. As published numbers are
+//! consecutive, which needs a power of two.
 
 use super::padded::Padded;
 use super::sync::atomic::{AtomicUsize, Ordering};
@@ -16,6 +20,8 @@ pub(crate) struct Ring<T> {
     pub(crate) tail: Padded<AtomicUsize>,
     /// The number of the next `deq`.
     pub(crate) head: Padded<AtomicUsize>,
+    /// What a number grows by in a lap: a power of two above the capacity.
+    lap: usize,
 }
 
 /// A place for one value at a time.
@@ -32,12 +38,10 @@ unsafe impl<T: Send> Sync for Ring<T> {}
 
 impl<T> Ring<T> {
     /// # Panics
-    /// If the capacity is not a power of two, or less than 2.
+    /// If the capacity is 0, or more than half of what can be counted.
     pub(crate) fn new(capacity: usize) -> Ring<T> {
-        assert!(
-            capacity.is_power_of_two() && capacity >= 2,
-            "the capacity is a power of two, at least 2"
-        );
+        assert!(capacity > 0, "the capacity is at least 1");
+        assert!(capacity < usize::MAX / 4, "the capacity is more than can be counted");
         let slot = |number| Slot {
             sequence: AtomicUsize::new(number),
             value: UnsafeCell::new(MaybeUninit::uninit()),
@@ -46,6 +50,7 @@ impl<T> Ring<T> {
             slots: (0..capacity).map(slot).collect(),
             tail: Padded(AtomicUsize::new(0)),
             head: Padded(AtomicUsize::new(0)),
+            lap: (capacity + 1).next_power_of_two(),
         }
     }
 
@@ -57,7 +62,40 @@ impl<T> Ring<T> {
     /// The slot of a number.
     #[inline]
     pub(crate) fn slot(&self, number: usize) -> &Slot<T> {
-        &self.slots[number & (self.slots.len() - 1)]
+        &self.slots[number & (self.lap - 1)]
+    }
+
+    /// The number after this one.
+    #[inline]
+    pub(crate) fn after(&self, number: usize) -> usize {
+        let place = number & (self.lap - 1);
+        if place + 1 < self.slots.len() {
+            number + 1
+        } else {
+            number.wrapping_sub(place).wrapping_add(self.lap)
+        }
+    }
+
+    /// The number of the same slot a lap later.
+    #[inline]
+    pub(crate) fn a_lap_after(&self, number: usize) -> usize {
+        number.wrapping_add(self.lap)
+    }
+
+    /// The number of the same slot a lap before.
+    #[inline]
+    pub(crate) fn a_lap_before(&self, number: usize) -> usize {
+        number.wrapping_sub(self.lap)
+    }
+
+    /// How many numbers there are from `head` to `tail`, which is not more than a lap ahead.
+    pub(crate) fn distance(&self, head: usize, tail: usize) -> usize {
+        let place = |number: usize| number & (self.lap - 1);
+        match (place(head), place(tail)) {
+            _ if head == tail => 0,
+            (head, tail) if head < tail => tail - head,
+            (head, tail) => self.slots.len() - head + tail,
+        }
     }
 }
 
@@ -77,6 +115,22 @@ impl<T> Slot<T> {
         // SAFETY: the slot is free for this number, which this thread alone has.
         self.value.with_mut(|place| unsafe { (*place).write(value) });
         self.sequence.store(number.wrapping_add(1), Ordering::Release);
+    }
+
+    /// Puts the value of an `enq` in the place of the one that is there, which it takes out.
+    ///
+    /// # Safety
+    /// The slot was filled for a number that this thread alone has, and so is `number`, of the next lap.
+    #[inline]
+    pub(crate) unsafe fn replace(&self, number: usize, value: T) -> T {
+        // SAFETY: the slot was filled for this thread alone.
+        let former = self.value.with_mut(|place| unsafe {
+            let former = ptr::read(place).assume_init();
+            (*place).write(value);
+            former
+        });
+        self.sequence.store(number.wrapping_add(1), Ordering::Release);
+        former
     }
 
     /// Takes the value for a `deq`; the slot is then free for the `enq` of this number.

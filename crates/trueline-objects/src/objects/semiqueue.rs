@@ -178,6 +178,48 @@ impl<T> Semiqueue<T> {
     }
 }
 
+impl<T> Semiqueue<T> {
+    /// Whether there is no value.
+    pub fn is_empty(&self) -> bool {
+        self.list.enter(|_| {
+            let mut next = self.list.head();
+            // SAFETY: here and below: the node was in the list since this operation began, so it is not freed before it ends.
+            while let Some(node) = unsafe { next.as_ref() } {
+                if let Some(value) = node.content.first() {
+                    // Cells are filled in their order: where this one is free, so are those behind it.
+                    return value.is_null();
+                }
+                next = node.next();
+            }
+            true
+        })
+    }
+
+    /// How many values there are. O(n), and it starts over where others come and go meanwhile.
+    pub fn len(&self) -> usize {
+        self.list.enter(|_| {
+            let mut before = None;
+            loop {
+                // A cell is free, then filled, then taken. So if as many were filled and as many taken as the last time, each cell was the same all the time between.
+                let (mut next, mut filled, mut taken_out) = (self.list.head(), 0, 0);
+                let first = next;
+                // SAFETY: as above.
+                while let Some(node) = unsafe { next.as_ref() } {
+                    for cell in &node.content.cells {
+                        let value = cell.load(Ordering::Acquire);
+                        filled += usize::from(!value.is_null());
+                        taken_out += usize::from(value == taken());
+                    }
+                    next = node.next();
+                }
+                if before.replace((first, filled, taken_out)) == Some((first, filled, taken_out)) {
+                    return filled - taken_out;
+                }
+            }
+        })
+    }
+}
+
 impl<T> Drop for Semiqueue<T> {
     fn drop(&mut self) {
         self.list.drain(|segment| {

@@ -120,6 +120,18 @@ impl<T: Copy> StutteringQueue<T> {
     }
 }
 
+impl<T> StutteringQueue<T> {
+    /// How many values there are. O(n), and it starts over where one is taken meanwhile.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether there is no value.
+    pub fn is_empty(&self) -> bool {
+        self.list.has_one()
+    }
+}
+
 impl<T> Drop for StutteringQueue<T> {
     fn drop(&mut self) {
         // Values need no dropping: they are `Copy`.

@@ -6,6 +6,8 @@
 //! a head that is null. A node that was taken off is not used again before every operation that was under way then has ended
 //! (`grace.rs`), so that a head that is the same again has been the same all the time: there is no ABA.
 //!
+//! `is_empty` and `len` at their read of the head: the nodes below it do not change.
+//!
 //! **`push` is not inside of the domain**, since it follows no pointer. The head that it has read may be a node that is popped, freed, and pushed again by another thread
 //! with memory at the same address before the compare-exchange, which succeeds then: rightly, for that node is on top. But the pointer that was read belongs to the memory
 //! that is gone, though it has the same address. So nodes are linked by addresses alone, with the provenance of the memory that is there when a `pop` follows them:
@@ -110,6 +112,27 @@ impl<T> TreiberStack<T> {
             // SAFETY: the node is off the list, for good and by this thread alone.
             unsafe { inside.retire(head) };
             Some(ManuallyDrop::into_inner(value))
+        })
+    }
+}
+
+impl<T> TreiberStack<T> {
+    /// Whether there is no value.
+    pub fn is_empty(&self) -> bool {
+        self.head.load(Ordering::Acquire).is_null()
+    }
+
+    /// How many values there are, or were when it looked at the top: what is below does not change while it is there. O(n).
+    pub fn len(&self) -> usize {
+        self.domain.enter(|_| {
+            let (mut node, mut count) = (self.head.load(Ordering::Acquire), 0);
+            while !node.is_null() {
+                count += 1;
+                // SAFETY: the node was in the list since this operation began, so it is not freed before it ends.
+                let next = unsafe { (*node).next.with(|next| *next) };
+                node = ptr::with_exposed_provenance_mut(next);
+            }
+            count
         })
     }
 }

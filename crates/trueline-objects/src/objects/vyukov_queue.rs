@@ -42,7 +42,7 @@ impl<T> VyukovQueue<T> {
     /// An empty queue with room for so many values.
     ///
     /// # Panics
-    /// If the capacity is not a power of two, or less than 2.
+    /// If the capacity is 0.
     pub fn new(capacity: usize) -> VyukovQueue<T> {
         VyukovQueue { ring: Ring::new(capacity) }
     }
@@ -65,7 +65,7 @@ impl<T> VyukovQueue<T> {
                 number = self.ring.tail.load(Ordering::Relaxed);
                 continue;
             }
-            match claim(&self.ring.tail, number) {
+            match self.claim(&self.ring.tail, number) {
                 Ok(_) => {
                     // SAFETY: the slot is free for this number, which this thread alone has.
                     unsafe { slot.fill(number, value) };
@@ -90,9 +90,9 @@ impl<T> VyukovQueue<T> {
                 number = self.ring.head.load(Ordering::Relaxed);
                 continue;
             }
-            match claim(&self.ring.head, number) {
+            match self.claim(&self.ring.head, number) {
                 Ok(_) => {
-                    let free = number.wrapping_add(self.capacity());
+                    let free = self.ring.a_lap_after(number);
                     // SAFETY: the slot was filled for this number, which this thread alone has.
                     return Some(unsafe { slot.empty(free) });
                 }
@@ -100,13 +100,30 @@ impl<T> VyukovQueue<T> {
             }
         }
     }
-}
 
-/// Relaxed: numbers only say whose turn it is; slots carry what the threads tell each other.
-#[inline]
-fn claim(next: &AtomicUsize, number: usize) -> Result<usize, usize> {
-    let after = number.wrapping_add(1);
-    next.compare_exchange_weak(number, after, Ordering::Relaxed, Ordering::Relaxed)
+    /// How many values seem to be there.
+    pub fn len(&self) -> usize {
+        let head = self.ring.head.load(Ordering::Relaxed);
+        let tail = self.ring.tail.load(Ordering::Relaxed);
+        self.ring.distance(head, tail).min(self.capacity())
+    }
+
+    /// Whether there seems to be no value.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether there seems to be no room.
+    pub fn is_full(&self) -> bool {
+        self.len() == self.capacity()
+    }
+
+    /// Relaxed: numbers only say whose turn it is; slots carry what the threads tell each other.
+    #[inline]
+    fn claim(&self, next: &AtomicUsize, number: usize) -> Result<usize, usize> {
+        let after = self.ring.after(number);
+        next.compare_exchange_weak(number, after, Ordering::Relaxed, Ordering::Relaxed)
+    }
 }
 
 impl<T> Drop for VyukovQueue<T> {

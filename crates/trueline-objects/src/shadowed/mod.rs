@@ -5,6 +5,8 @@ pub(crate) mod sync {
     pub(crate) use trueline_explore::std::cell;
     pub(crate) use trueline_explore::std::hint;
     pub(crate) use trueline_explore::std::sync::{Mutex, atomic};
+    pub(crate) use trueline_explore::std::thread;
+    pub(crate) use trueline_explore::std::time::Instant;
 
     use trueline_explore::engine::interface;
 
@@ -72,6 +74,10 @@ pub(crate) mod sync {
 pub mod array_queue;
 #[path = "../objects/b_link_tree.rs"]
 pub mod b_link_tree;
+#[path = "../objects/blocking.rs"]
+pub mod blocking;
+#[path = "../objects/blocking_queues.rs"]
+mod blocking_queues;
 #[path = "../objects/bounded_priority_queue.rs"]
 pub mod bounded_priority_queue;
 #[path = "../objects/counter.rs"]
@@ -100,6 +106,8 @@ pub mod multiset;
 mod padded;
 #[path = "../objects/priority_queue.rs"]
 pub mod priority_queue;
+#[path = "../objects/range.rs"]
+mod range;
 #[path = "../objects/ring.rs"]
 mod ring;
 #[path = "../objects/semiqueue.rs"]
@@ -123,6 +131,7 @@ pub mod wide_register;
 
 pub use array_queue::ArrayQueue;
 pub use b_link_tree::BLinkTree;
+pub use blocking::Blocking;
 pub use bounded_priority_queue::BoundedPriorityQueue;
 pub use counter::Counter;
 pub use fetch_add_queue::FetchAddQueue;

@@ -123,6 +123,41 @@ queues_that_wait! {
     mutants::herlihy_wing_queue::Queue,
 }
 
+macro_rules! blocking_queues {
+    ($($queue:ty),* $(,)?) => { $(
+        impl Concurrent for $queue {
+            fn call(&self, method: &str, args: &[Value], _: &mut bool) -> Value {
+                match (method, args) {
+                    ("enq", [Value::Int(item)]) => {
+                        assert_eq!(self.push(*item), Ok(()), "nobody closes the queue");
+                        Value::Nil
+                    }
+                    ("deq", []) => value(self.pop()),
+                    _ => absent(method, args),
+                }
+            }
+        }
+    )* };
+}
+
+blocking_queues! {
+    crate::Blocking<crate::MichaelScottQueue<i64>>,
+    shadowed::Blocking<super::Locked<i64>>,
+}
+
+impl Concurrent for mutants::blocking::Queue {
+    fn call(&self, method: &str, args: &[Value], _: &mut bool) -> Value {
+        match (method, args) {
+            ("enq", [Value::Int(item)]) => {
+                self.enq(*item);
+                Value::Nil
+            }
+            ("deq", []) => value(self.deq()),
+            _ => absent(method, args),
+        }
+    }
+}
+
 /// Whether an `enq` of a bounded queue found room.
 trait Room {
     fn found(self) -> bool;

@@ -21,6 +21,7 @@ mod subject;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use entries::Locked;
 pub use entries::{Entry, Standing, all, find};
 pub use generated::Generated;
 pub use notation::wing_gong;

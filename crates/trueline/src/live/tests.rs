@@ -186,6 +186,48 @@ fn a_million_cancelled_calls_are_no_violation() {
     live.report().assert_linearizable();
 }
 
+/// A slow dequeue that runs beside them all, with hardly any room: what is lost is said, and nothing is made up.
+#[test]
+fn a_slow_dequeue_beside_a_million_cancelled_ones_is_no_violation() {
+    for cancelled in [(1 << 20) - 1, (1 << 20) - 2] {
+        let mut live = manual(2, Full::Drop);
+        let (mut slow, mut me) = (live.running.process(), live.running.process());
+        let token = slow.call(QueueOp::Deq);
+        for number in 0..cancelled {
+            drop(me.call(QueueOp::Deq));
+            if number % 1000 == 0 {
+                live.checker.round();
+            }
+        }
+        live.operations(&[enq(2)]);
+        token.returns(Value::Int(2));
+        live.operations(&[nothing(), enq(3), deq(3)]);
+        let report = live.report();
+        assert!(!report.is_violation() && !report.is_fine(), "{cancelled}: {report}");
+        assert_eq!(report.gaps.len(), 1, "{cancelled}: {report}");
+    }
+}
+
+/// A call that panicked blinded the monitor for what came after it; so did one overflow.
+#[test]
+fn violations_behind_a_panicked_call_are_found() {
+    for full in [Full::Block, Full::Drop] {
+        let mut live = manual(16, full);
+        let mut me = live.running.process();
+        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let _token = me.call(QueueOp::Deq);
+            std::panic::resume_unwind(Box::new("the object panics"));
+        }));
+        assert!(panicked.is_err());
+        if full == Full::Drop {
+            live.overflow();
+        }
+        live.operations(&[nothing(), enq(5), deq(5), deq(5)]);
+        let report = live.report();
+        assert!(report.is_violation(), "{report}");
+    }
+}
+
 /// Each cancelled dequeue cost time for all before it.
 #[test]
 fn cancelled_dequeues_cost_the_same_each() {

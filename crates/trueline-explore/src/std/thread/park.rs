@@ -1,7 +1,7 @@
 //! Parking, sleeping and yielding. A thread's token is a location that is 1 when `unpark` has left one.
 
 use crate::engine::interface::{self, Access, Condition, Effect, ThreadId};
-use crate::front::{self, Caller, Edge, Front};
+use crate::front::{self, Caller, Edge};
 use ::std::panic::Location;
 use ::std::time::Duration;
 
@@ -57,14 +57,9 @@ pub(super) fn unpark(thread: ThreadId) {
     front::kept_event(access, |value| (Effect::update(value, 1), Edge::Release));
 }
 
+/// The location is the parked thread's, whoever comes first: the two may arrive in either order, which is no event.
 fn token(thread: ThreadId) -> usize {
-    let known = interface::with_state(|front: &mut Front| front.thread(thread).token);
-    if known != 0 {
-        return known;
-    }
-    let location = interface::fresh_location();
-    interface::with_state(|front: &mut Front| front.thread(thread).token = location);
-    location
+    interface::location_of(thread)
 }
 
 /// As `std::thread::sleep`. In an exploration no real time passes; the thread's own clock goes on, and a loop that

@@ -51,7 +51,7 @@ const HERLIHY_WING_QUEUE: Entry = Entry {
 const IN_WORDS: Entry = Entry { domain: &[i64::MIN + 1..=i64::MAX], ..HERLIHY_WING_QUEUE };
 
 /// A process has enqueued at least as much as it dequeues. If all do, there is something for each that waits.
-fn takes_what_it_brought(methods: &[&str]) -> Result<(), String> {
+pub(super) fn takes_what_it_brought(methods: &[&str]) -> Result<(), String> {
     let mut brought = 0;
     for &method in methods {
         brought += if method == "enq" { 1 } else { -1 };

@@ -2,6 +2,7 @@
 
 mod array_queue;
 mod b_link_tree;
+mod blocking;
 mod bounded_priority_queue;
 mod counter;
 mod fetch_add_queue;
@@ -19,6 +20,8 @@ mod ticket_lock;
 mod treiber_stack;
 mod wide_register;
 
+pub(crate) use blocking::Locked;
+
 use std::fmt;
 
 use super::domain::{ANY_NUMBERS, Domain};
@@ -32,6 +35,7 @@ const ALL: &[&[Entry]] = &[
     fetch_add_queue::ENTRIES,
     herlihy_wing_queue::ENTRIES,
     array_queue::ENTRIES,
+    blocking::ENTRIES,
     semiqueue::ENTRIES,
     stuttering_queue::ENTRIES,
     wide_register::ENTRIES,

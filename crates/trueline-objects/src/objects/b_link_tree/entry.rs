@@ -1,0 +1,172 @@
+//! Changes of a key that depend on what it has: `update`, and `entry` in the words of std.
+//!
+//! An update makes a new page of the leaf from the one that it reads, and puts it in place if that one is still there, as `insert` and `remove` do. So it sees
+//! the value of the key and changes it at one moment: where the page is put in place, or, if nothing is to be changed, where it was read. The function that says what the
+//! new value is runs under no lock and may be called again.
+
+use super::{BLinkTree, Draft, Items};
+use std::fmt;
+
+/// What becomes of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change<V> {
+    /// It stays as it is.
+    Keep,
+    /// It has this value then.
+    Put(V),
+    /// It is gone then.
+    Remove,
+}
+
+impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> {
+    /// Changes a key, as a function of the value that it has says, at one moment; yields that value.
+    ///
+    /// The function is called again where another thread has changed the leaf meanwhile: what it did for another value than the one that is yielded has no effect.
+    ///
+    /// ```
+    /// use trueline_objects::b_link_tree::{BLinkTree, Change};
+    ///
+    /// let stock = BLinkTree::<_, _>::new();
+    /// let take_one = |number: Option<&u32>| match number {
+    ///     None => Change::Keep,
+    ///     Some(1) => Change::Remove,
+    ///     Some(number) => Change::Put(number - 1),
+    /// };
+    /// stock.insert("apple", 2);
+    /// assert_eq!(stock.update("apple", take_one), Some(2));
+    /// assert_eq!(stock.update("apple", take_one), Some(1));
+    /// assert_eq!(stock.update("apple", take_one), None);
+    /// ```
+    pub fn update(&self, key: K, mut change: impl FnMut(Option<&V>) -> Change<V>) -> Option<V> {
+        let former = self.domain.enter(|inside| {
+            let mut path = Vec::new();
+            self.descend(inside, &key, 0, |node| path.push(node));
+            let mut from = path.pop();
+            loop {
+                let (leaf, content) = self.cover(inside, from, &key, 0);
+                let Items::Leaf(entries) = &content.items else { unreachable!("level 0") };
+                let at = entries.binary_search_by(|(other, _)| other.cmp(&key));
+                let former = at.ok().map(|at| &entries[at].1);
+                let change = change(former);
+                let former = former.cloned();
+                let entries = match (at, change) {
+                    (_, Change::Keep) | (Err(_), Change::Remove) => return former,
+                    (Ok(at), Change::Put(value)) => {
+                        let mut entries = entries.clone();
+                        entries[at].1 = value;
+                        entries
+                    }
+                    (Ok(at), Change::Remove) => {
+                        let mut entries = entries.clone();
+                        entries.remove(at);
+                        entries
+                    }
+                    (Err(at), Change::Put(value)) => {
+                        let mut entries = entries.clone();
+                        entries.insert(at, (key.clone(), value));
+                        entries
+                    }
+                };
+                let draft = Draft::new(content, Items::Leaf(entries), CAPACITY);
+                match self.replace(inside, leaf, content, draft) {
+                    Ok(split) => {
+                        self.tell(inside, split, path);
+                        return former;
+                    }
+                    // Dropped here: what a function returns is forgotten where a destructor panics on its way out.
+                    Err(items) => drop((items, former)),
+                }
+                from = Some(leaf);
+            }
+        });
+        // See above.
+        drop(key);
+        former
+    }
+
+    /// A key and what to do with it, in the words of std's maps. Nothing is looked up before a method is called, and each method does what it does at one moment of its own: between two of them others may
+    /// change the key. [`BLinkTree::update`] does several things at one moment.
+    pub fn entry(&self, key: K) -> Entry<'_, K, V, CAPACITY> {
+        Entry { tree: self, key }
+    }
+}
+
+/// A key of a tree: see [`BLinkTree::entry`].
+pub struct Entry<'a, K, V, const CAPACITY: usize> {
+    tree: &'a BLinkTree<K, V, CAPACITY>,
+    key: K,
+}
+
+impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> Entry<'_, K, V, CAPACITY> {
+    /// The key.
+    pub fn key(&self) -> &K {
+        &self.key
+    }
+
+    /// The value that the key has.
+    pub fn get(&self) -> Option<V> {
+        self.tree.get(&self.key)
+    }
+
+    /// Gives the key this value if it has none; yields the one that it has then.
+    pub fn or_insert(self, value: V) -> V {
+        self.or_insert_with(|| value)
+    }
+
+    /// Gives the key a value if it has none; yields the one that it has then. The function is called at most once, and may be in vain.
+    pub fn or_insert_with(self, make: impl FnOnce() -> V) -> V {
+        let (mut make, mut made) = (Some(make), None);
+        let mut put = |value: Option<&V>| match value {
+            Some(_) => Change::Keep,
+            None => {
+                if let Some(make) = make.take() {
+                    made = Some(make());
+                }
+                made.clone().map_or(Change::Keep, Change::Put)
+            }
+        };
+        let former = self.tree.update(self.key, &mut put);
+        if former.is_some() {
+            // Dropped before anything is returned: see `update`.
+            drop(made.take());
+        }
+        former.or(made).expect("it was there, or was made")
+    }
+
+    /// Gives the key the default value if it has none; yields the one that it has then.
+    pub fn or_default(self) -> V
+    where
+        V: Default,
+    {
+        self.or_insert_with(V::default)
+    }
+
+    /// Changes the value that the key has, if it has one. The function may be called again, each time with a clone of the value.
+    pub fn and_modify(self, mut modify: impl FnMut(&mut V)) -> Self {
+        self.tree.update(self.key.clone(), |value| match value {
+            Some(value) => {
+                let mut value = value.clone();
+                modify(&mut value);
+                Change::Put(value)
+            }
+            None => Change::Keep,
+        });
+        self
+    }
+
+    /// Gives the key this value; yields the one that it had.
+    pub fn insert(self, value: V) -> Option<V> {
+        self.tree.insert(self.key, value)
+    }
+
+    /// Removes the key; yields the value that it had.
+    pub fn remove(self) -> Option<V> {
+        self.tree.remove(&self.key)
+    }
+}
+
+impl<K: fmt::Debug, V, const CAPACITY: usize> fmt::Debug for Entry<'_, K, V, CAPACITY> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entry").field("key", &self.key).finish_non_exhaustive()
+    }
+}

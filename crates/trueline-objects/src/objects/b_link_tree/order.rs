@@ -1,0 +1,208 @@
+//! The tree in the order of its keys: `first`, `last`, `iter`, `range`, `len`.
+//!
+//! A leaf's page does not change while it is in place, so that what is read of it was there at one moment. What is read of several leaves was not, unless none of
+//! them has changed until the last one was read: that is what `first`, `last` and `is_empty` look for where leaves are empty, and so they have a moment. (A page is not
+//! freed while the operation runs, so that the same address is the same page.)
+
+use super::super::range::{check_bounds, is_behind};
+use super::{BLinkTree, Content, Inside, Items, Node, Ordering, Page};
+use std::ops::{Bound, RangeBounds};
+use std::{fmt, mem, ptr, vec};
+
+/// What was read of a leaf.
+type Leaf<'a, K, V> = (&'a Node<K, V>, &'a Content<K, V>);
+
+impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> {
+    /// The least key and its value, at one moment.
+    pub fn first(&self) -> Option<(K, V)> {
+        self.domain.enter(|inside| self.first_inside(inside).cloned())
+    }
+
+    /// The largest key and its value, at one moment. Where the last leaf was emptied it looks at all of them.
+    pub fn last(&self) -> Option<(K, V)> {
+        self.domain.enter(|inside| {
+            let rightmost = self.rightmost(inside);
+            if let Some(last) = rightmost.entries().last() {
+                return Some(last.clone());
+            }
+            loop {
+                let mut read: Vec<Leaf<'_, K, V>> = Vec::new();
+                for leaf in self.leaves(inside) {
+                    if !leaf.1.entries().is_empty() {
+                        // Those before it do not matter.
+                        read.clear();
+                    }
+                    read.push(leaf);
+                }
+                if are_unchanged(inside, &read) {
+                    return read.first().and_then(|(_, content)| content.entries().last()).cloned();
+                }
+            }
+        })
+    }
+
+    /// Whether there was no key at a moment since the call began.
+    pub fn is_empty(&self) -> bool {
+        self.domain.enter(|inside| self.first_inside(inside).is_none())
+    }
+
+    /// How many keys there are. O(n).
+    ///
+    /// What was there all the time is counted, and what came or went meanwhile may count or not: there need not have been a moment with this number.
+    pub fn len(&self) -> usize {
+        self.domain
+            .enter(|inside| self.leaves(inside).map(|(_, content)| content.entries().len()).sum())
+    }
+
+    /// The keys with their values, in ascending order, each once. Others may go on meanwhile.
+    ///
+    /// It clones a leaf at a time, as that is at one moment, and holds nothing up between: keys that are there all the time are among them, and what comes or goes
+    /// meanwhile may be or not.
+    pub fn iter(&self) -> Range<'_, K, V, CAPACITY> {
+        self.range(..)
+    }
+
+    /// The keys of a range with their values, as [`BLinkTree::iter`].
+    ///
+    /// # Panics
+    /// If the range begins after its end, or begins and ends with the same key that both leave out.
+    pub fn range(&self, range: impl RangeBounds<K>) -> Range<'_, K, V, CAPACITY> {
+        check_bounds(&range);
+        let (start, end) = (range.start_bound().cloned(), range.end_bound().cloned());
+        // Not on the way out: what a function returns is forgotten where a destructor panics there.
+        drop(range);
+        Range { tree: self, start: Some(start), end, leaf: Vec::new().into_iter() }
+    }
+
+    fn first_inside<'a>(&'a self, inside: &'a Inside<'_, Page<K, V>>) -> Option<&'a (K, V)> {
+        loop {
+            let mut empty: Vec<Leaf<'_, K, V>> = Vec::new();
+            let mut first = None;
+            for (node, content) in self.leaves(inside) {
+                first = content.entries().first();
+                if first.is_some() {
+                    break;
+                }
+                empty.push((node, content));
+            }
+            if are_unchanged(inside, &empty) {
+                return first;
+            }
+        }
+    }
+
+    /// The leaves from left to right, with what they hold when each is read.
+    fn leaves<'a>(
+        &'a self,
+        inside: &'a Inside<'_, Page<K, V>>,
+    ) -> impl Iterator<Item = Leaf<'a, K, V>> {
+        let mut node: *const Node<K, V> = self.root.load(Ordering::Acquire);
+        // SAFETY: here and below: nodes live as long as the tree.
+        while let Items::Inner(_, children) = &unsafe { &*node }.content(inside).items {
+            node = children[0];
+        }
+        std::iter::from_fn(move || {
+            // SAFETY: as above; the last leaf has a null pointer on its right.
+            let leaf = unsafe { node.as_ref() }?;
+            let content = leaf.content(inside);
+            node = content.right;
+            Some((leaf, content))
+        })
+    }
+
+    /// What the last leaf holds, when it is the last one.
+    fn rightmost<'a>(&'a self, inside: &'a Inside<'_, Page<K, V>>) -> &'a Content<K, V> {
+        // SAFETY: here and below: nodes live as long as the tree.
+        let mut node = unsafe { &*self.root.load(Ordering::Acquire) };
+        loop {
+            let content = node.content(inside);
+            let next = match &content.items {
+                _ if !content.right.is_null() => content.right,
+                Items::Inner(_, children) => children[children.len() - 1],
+                Items::Leaf(_) => return content,
+            };
+            // SAFETY: as above.
+            node = unsafe { &*next };
+        }
+    }
+
+    /// The entries of a leaf from a bound on, or of the first leaf to the right that has some, and the bound behind them, if there may be more.
+    fn page(&self, start: &Bound<K>, end: &Bound<K>) -> (Vec<(K, V)>, Option<Bound<K>>) {
+        let range = (start.as_ref(), end.as_ref());
+        self.domain.enter(|inside| {
+            let mut content = match start {
+                Bound::Included(key) | Bound::Excluded(key) => self.descend(inside, key, 0, |_| {}),
+                Bound::Unbounded => {
+                    let mut leaves = self.leaves(inside);
+                    leaves.next().expect("a tree has a leaf").1
+                }
+            };
+            loop {
+                let mut entries = Vec::new();
+                for (key, value) in content.entries() {
+                    if is_behind(&range, key) {
+                        return (entries, None);
+                    }
+                    if range.contains(key) {
+                        entries.push((key.clone(), value.clone()));
+                    }
+                }
+                let Some(high) = &content.high else { return (entries, None) };
+                if !entries.is_empty() {
+                    return (entries, Some(Bound::Excluded(high.clone())));
+                }
+                // SAFETY: nodes live as long as the tree; there is one on the right since there is a high key.
+                content = unsafe { &*content.right }.content(inside);
+            }
+        })
+    }
+}
+
+/// Whether nodes still hold what was read.
+fn are_unchanged<K, V>(inside: &Inside<'_, Page<K, V>>, read: &[Leaf<'_, K, V>]) -> bool {
+    read.iter().all(|(node, content)| ptr::eq(node.content(inside), *content))
+}
+
+impl<K, V> Content<K, V> {
+    fn entries(&self) -> &[(K, V)] {
+        match &self.items {
+            Items::Leaf(entries) => entries,
+            Items::Inner(..) => &[],
+        }
+    }
+}
+
+/// Keys of a tree with their values: see [`BLinkTree::range`].
+pub struct Range<'a, K, V, const CAPACITY: usize> {
+    tree: &'a BLinkTree<K, V, CAPACITY>,
+    /// Where to go on behind the leaf; none where there is no more.
+    start: Option<Bound<K>>,
+    end: Bound<K>,
+    leaf: vec::IntoIter<(K, V)>,
+}
+
+impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> Iterator for Range<'_, K, V, CAPACITY> {
+    type Item = (K, V);
+
+    fn next(&mut self) -> Option<(K, V)> {
+        loop {
+            if let Some(entry) = self.leaf.next() {
+                return Some(entry);
+            }
+            let start = mem::take(&mut self.start)?;
+            let (entries, next) = self.tree.page(&start, &self.end);
+            (self.leaf, self.start) = (entries.into_iter(), next);
+        }
+    }
+}
+
+impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> std::iter::FusedIterator
+    for Range<'_, K, V, CAPACITY>
+{
+}
+
+impl<K, V, const CAPACITY: usize> fmt::Debug for Range<'_, K, V, CAPACITY> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Range").finish_non_exhaustive()
+    }
+}
