@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use trueline::budget::{Exhausted, Meter};
+use trueline::formats::ReadOptions;
 use trueline::generate::Plan;
 use trueline::history::{Builder, Call, Position};
 use trueline::spec::{self, Action, Canonical, Kind};
@@ -291,4 +292,37 @@ fn a_story_has_operations_and_states_to_start_in() {
             assert!(e.clash.iter().all(|c| e.operations.contains(c)), "{name} {seed}: {e:?}");
         }
     }
+}
+
+/// What was called after the first return that cannot be explained is not needed to explain that, even where every operation
+/// may depend on every other one.
+#[test]
+fn what_was_called_after_the_first_bad_return_is_left_out() {
+    let owner = [vec![(0, "release", "true")], pairs(("acquire", "null"), ("release", "true"))];
+    let semaphore = [
+        vec![(0, "acquire", "false"), (0, "release", "false")],
+        pairs(("acquire", "true"), ("release", "true")),
+    ];
+    for (name, calls) in [("owner-mutex", owner.concat()), ("semaphore:init=2", semaphore.concat())]
+    {
+        let mut text = String::new();
+        for (process, call, result) in calls {
+            text += &format!("{{\"process\":{process},\"call\":\"{call}\"}}\n");
+            text += &format!("{{\"process\":{process},\"return\":{result}}}\n");
+        }
+        let (history, _) =
+            trueline::formats::read(text.as_bytes(), &ReadOptions::default()).unwrap();
+        let named = spec::named(name).unwrap();
+        let outcome = named.check(&history, Algorithm::Auto, &Budget::unlimited()).unwrap();
+        let Verdict::Violation(e) = outcome.verdict else { panic!("{name}: {outcome:?}") };
+        assert_eq!((e.operations, e.minimal), (vec![0], true), "{name}: {}", e.sentence);
+    }
+}
+
+/// Six times the one and then the other, by process 1.
+fn pairs(
+    one: (&'static str, &'static str),
+    other: (&'static str, &'static str),
+) -> Vec<(u32, &'static str, &'static str)> {
+    (0..6).flat_map(|_| [(1, one.0, one.1), (1, other.0, other.1)]).collect()
 }

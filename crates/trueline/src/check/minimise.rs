@@ -6,6 +6,7 @@
 //! - an observer, any time;
 //! - all operations of a container's value together;
 //! - a write that no operation that stays reads;
+//! - everything that was called after some moment, if the operations that were open then count as pending;
 //! - everything before some moment, if the story starts with the states that were possible then and the
 //!   operations that were open then count as pending.
 //!
@@ -125,18 +126,26 @@ impl<'m, 'a, 'b, S: Spec> Shrinking<'m, 'a, 'b, S> {
         let (first_bad, indices) = (self.first_bad, self.indices);
         let minimiser = &mut self.minimiser;
         let mut core = minimiser.by_groups(indices, first_bad.unwrap_or(self.stuck));
-        if let Some(first_bad) = first_bad
-            && core.operations.len() > SHORT
-        {
-            let until = minimiser.history.operations()[first_bad as usize].returned + 1;
-            minimiser.window = Window { from: 0, until };
-            if let Some(late) = minimiser.by_start(indices, first_bad)
-                && late.operations.len() < core.operations.len()
-            {
-                core = late;
+        let Some(first_bad) = first_bad else { return core };
+        let operations = minimiser.history.operations();
+        let until = operations[first_bad as usize].returned + 1;
+        minimiser.window = Window { from: 0, until };
+        let is_called = |i: &u32| operations[*i as usize].call < until;
+        if !core.operations.iter().all(is_called) {
+            // The prefix that ends with the first bad return is a violation whatever came later.
+            let prefix: Vec<u32> = indices.iter().copied().filter(is_called).collect();
+            let early = minimiser.by_groups(&prefix, first_bad);
+            if early.operations.len() < core.operations.len() {
+                core = early;
             }
         }
-        core.first_bad = first_bad;
+        if core.operations.len() > SHORT
+            && let Some(late) = minimiser.by_start(indices, first_bad)
+            && late.operations.len() < core.operations.len()
+        {
+            core = late;
+        }
+        core.first_bad = Some(first_bad);
         core
     }
 }

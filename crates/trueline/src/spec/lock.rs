@@ -221,7 +221,7 @@ impl Spec for Semaphore {
     }
 
     fn show_state(&self, permits: &u64) -> String {
-        format!("at {permits}")
+        format!("{permits} {}", if *permits == 1 { "permit" } else { "permits" })
     }
 }
 
