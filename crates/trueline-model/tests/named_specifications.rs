@@ -76,11 +76,8 @@ fn source(object: &Object, results: &[&ResultType]) -> String {
 fn is_linearizable(spec: &Named, calls: &[(&str, Vec<i32>, &str)]) -> bool {
     let mut text = String::new();
     for (method, args, result) in calls {
-        text += &format!(
-            "{{\"process\":0,\"type\":\"invoke\",\"f\":\"{method}\",\"args\":{args:?}}}\n"
-        );
-        text +=
-            &format!("{{\"process\":0,\"type\":\"ok\",\"f\":\"{method}\",\"value\":{result}}}\n");
+        text += &format!("{{\"process\":0,\"call\":\"{method}\",\"args\":{args:?}}}\n");
+        text += &format!("{{\"process\":0,\"return\":{result}}}\n");
     }
     let keys = if spec.takes_keys() { Keys::Arguments } else { Keys::No };
     let (history, _) = formats::read(text.as_bytes(), &ReadOptions { format: None, keys }).unwrap();

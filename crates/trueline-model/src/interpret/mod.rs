@@ -42,6 +42,7 @@ struct Configuration {
 #[derive(Clone, Debug, Default)]
 struct Process {
     running: Option<Running>,
+    /// How many operations have returned, where their number is bounded.
     finished: u32,
 }
 
@@ -231,7 +232,8 @@ impl<'m> Interpreter<'m> {
                             seen.push(Seen::Return(result));
                         }
                         to.processes[process].running = None;
-                        to.processes[process].finished += 1;
+                        let role = &self.program.roles[self.program.role_of(process)];
+                        to.processes[process].finished += u32::from(role.limit.is_some());
                         to.world = walk.commit();
                     }
                 }
