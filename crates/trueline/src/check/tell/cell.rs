@@ -58,6 +58,8 @@ struct Cell<'a> {
     initial: Option<Value>,
     /// Places in `touches` by return, and of those that leave each value, by call.
     by_return: Vec<usize>,
+    /// For each touch the last return of those up to it, by call, that leave something.
+    open_until: Vec<u32>,
     writers: HashMap<&'a Value, Vec<usize>>,
 }
 
@@ -165,8 +167,13 @@ fn cells(scene: &Scene) -> Vec<Cell<'_>> {
                     writers.entry(value).or_default().push(n);
                 }
             }
+            let until = |last: &mut u32, touch: &Touch<'_>| {
+                *last = (*last).max(touch.leaves.map_or(0, |_| touch.returned));
+                Some(*last)
+            };
+            let open_until = touches.iter().scan(0, until).collect();
             let initial = initial(&name);
-            Cell { scene, initial, name, touches, by_return, writers }
+            Cell { scene, initial, name, touches, by_return, open_until, writers }
         })
         .collect()
 }
@@ -189,9 +196,9 @@ impl Cell<'_> {
             all.iter().map(|&n| &self.touches[n]).filter(|w| w.place != r.place)
         };
         let may_be_initial = self.initial.as_ref().is_none_or(|initial| initial == value);
-        let in_time: Vec<&Touch<'_>> = writers().filter(|w| w.call < r.returned).collect();
-        let subject = self.property(false) + &self.subject(r, value);
-        if in_time.is_empty() && !may_be_initial {
+        let latest = writers().filter(|w| w.call < r.returned).max_by_key(|w| w.returned);
+        if latest.is_none() && !may_be_initial {
+            let subject = self.property(false) + &self.subject(r, value);
             let later: Vec<usize> = writers().map(|w| w.place).collect();
             if !self.scene.complete && later.is_empty() {
                 let it = self.brought_about(value);
@@ -214,15 +221,14 @@ impl Cell<'_> {
                 ),
             }));
         }
-        let last = in_time.iter().map(|w| w.returned).max().unwrap_or(0);
-        let x = self.last_other(r, last, in_time.is_empty(), |x| x.leaves_other(value))?;
+        let last = latest.map_or(0, |w| w.returned);
+        let x = self.last_other(r, last, latest.is_none(), |x| x.leaves_other(value))?;
         let subject = self.property(x.leaves.is_none()) + &self.subject(r, value);
         let mut text = format!(
             "{subject}: {} had returned before it was called, and nothing can have {} after that",
             mark(x.place),
             self.done(value)
         );
-        let latest = in_time.iter().max_by_key(|w| w.returned);
         match latest {
             Some(w) => {
                 text += &format!(
@@ -245,28 +251,35 @@ impl Cell<'_> {
 
     /// Why `r` cannot find anything else than this value.
     fn unchanged(&self, r: &Touch<'_>, value: &Value) -> Option<Tale> {
-        let in_time: Vec<&Touch<'_>> = self
-            .touches
-            .iter()
-            .filter(|w| w.place != r.place && w.call < r.returned)
-            .filter(|w| w.leaves.is_some_and(|left| left != value))
-            .collect();
-        let subject = self.subject_of_other(r, value);
-        let last = in_time.iter().map(|w| w.returned).max().unwrap_or(0);
-        let other = self.other_than(value);
+        let writes_other =
+            |w: &Touch<'_>| w.place != r.place && w.leaves.is_some_and(|left| left != value);
+        // Whoever overlaps it may have written something else.
+        let called = self.touches.partition_point(|w| w.call < r.returned);
+        let open = (0..called).rev().take_while(|&n| self.open_until[n] >= r.call);
+        let mut open = open.map(|n| &self.touches[n]).filter(|w| w.returned >= r.call);
+        if open.any(writes_other) {
+            return None;
+        }
+        let end = self.by_return.partition_point(|&n| self.touches[n].returned < r.call);
+        let mut before = self.by_return[..end].iter().rev().map(|&n| &self.touches[n]);
+        let latest = before.find(|w| writes_other(w));
+        let words = || (self.subject_of_other(r, value), self.other_than(value));
+        let last = latest.map_or(0, |w| w.returned);
         let is_initial = self.initial.as_ref() == Some(value);
-        if in_time.is_empty() && is_initial {
+        if latest.is_none() && is_initial {
+            let (subject, other) = words();
             return Some(Tale::new(format!(
                 "{subject}: nothing that was called before it returned can have {other}{}",
                 self.at_first()
             )));
         }
-        let x = self.last_other(r, last, in_time.is_empty(), |x| x.leaves_this(value))?;
+        let x = self.last_other(r, last, latest.is_none(), |x| x.leaves_this(value))?;
+        let (subject, other) = words();
         let mut text = format!(
             "{subject}: {} had returned before it was called, and nothing can have {other} after that",
             mark(x.place)
         );
-        if let Some(w) = in_time.iter().max_by_key(|w| w.returned) {
+        if let Some(w) = latest {
             text +=
                 &format!(": {} had returned before {} was called", mark(w.place), mark(x.place));
         }
