@@ -56,6 +56,8 @@ pub(crate) struct Thread {
     pub(crate) name: Option<Arc<str>>,
     /// Virtual time, its own.
     pub(crate) now: Duration,
+    /// What its time was after so many events of its.
+    pub(crate) times: Vec<(u32, Duration)>,
     pub(crate) looks: u32,
     /// A location that only this thread touches; 0 before it looked at the clock.
     pub(crate) clock_location: usize,
@@ -67,11 +69,12 @@ impl Thread {
     /// Makes it as new; keeps its memory.
     fn renew(&mut self) {
         let (mut watches, mut locals) = (take(&mut self.watches), take(&mut self.locals));
-        let mut woken = take(&mut self.woken);
+        let (mut woken, mut times) = (take(&mut self.woken), take(&mut self.times));
         watches.clear();
         locals.clear();
         woken.clear();
-        *self = Thread { watches, locals, woken, ..Thread::default() };
+        times.clear();
+        *self = Thread { watches, locals, woken, times, ..Thread::default() };
     }
 }
 

@@ -410,6 +410,22 @@ pub fn spurious() -> bool {
     calls::with(|e| e.spurious)
 }
 
+/// How many events the execution has had.
+#[inline]
+pub(crate) fn count_events() -> usize {
+    calls::with(|e| e.trace.len())
+}
+
+/// How many events of a thread happen before whatever the thread that asks does next.
+pub(crate) fn known_events(of: ThreadId) -> u32 {
+    calls::with(|e| e.known_events(of.0))
+}
+
+/// How many events the thread that asks has made.
+pub(crate) fn own_events() -> u32 {
+    calls::with(|e| e.trace.count_of(e.current_thread().0))
+}
+
 /// Whether an address is on the stack of a thread.
 pub(crate) fn is_on_a_stack(address: usize) -> bool {
     calls::with(|e| e.is_on_a_stack(address))
