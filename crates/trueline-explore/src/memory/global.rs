@@ -306,6 +306,7 @@ fn displace(address: usize) {
     if !interface::active() || arena.is_kept(address) {
         return arena.free_quietly(address);
     }
+    front::settle();
     let freed = interface::with_own_state(|front: &mut Front, thread| {
         front.free(address, thread, Afterwards::Quarantine)
     });
@@ -324,6 +325,8 @@ fn deallocate(address: usize, layout: Layout) {
     if is_buffer(layout) {
         return displace(address);
     }
+    // What was done through pointers into the block is told from its bytes, while they are still its own.
+    front::settle();
     let thread = interface::current_thread();
     let (checked, lifo, caller) = interface::with_state(|front: &mut Front| {
         let site = front.site(thread);
