@@ -223,11 +223,11 @@ fn race_failure(race: &Race) -> Failure {
     Failure::Race { first: describe(&race.first), second: describe(&race.second) }
 }
 
-/// Ends the execution as a failure, unless it is lost already because the thread unwinds.
+/// Ends the execution as a failure, unless it is lost already because of a panic.
 #[cold]
 pub(crate) fn report(failure: Failure) {
-    if !std::thread::panicking() {
-        interface::fail(failure);
+    if !interface::is_lost() {
+        interface::end(failure);
     }
 }
 
@@ -418,6 +418,12 @@ fn place_of(address: usize) -> usize {
 pub(crate) fn plain(address: usize, access: Plain, name: &'static str, caller: Caller) {
     settle();
     interface::aside(place_of(address), access == Plain::Write, caller);
+    plain_goes_on(address, access, name, caller);
+}
+
+/// As [`plain`], for the end of an access that lasts: it was noted for the steps when it began.
+pub(crate) fn plain_goes_on(address: usize, access: Plain, name: &'static str, caller: Caller) {
+    settle();
     if access == Plain::Write {
         note_write(address);
     }

@@ -139,7 +139,7 @@ impl Drop for Lasting {
     #[inline]
     fn drop(&mut self) {
         if interface::active() && interface::count_events() != self.events {
-            front::plain(self.address, self.access, self.name, self.caller);
+            front::plain_goes_on(self.address, self.access, self.name, self.caller);
         }
     }
 }
