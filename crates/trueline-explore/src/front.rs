@@ -54,6 +54,8 @@ pub(crate) struct Thread {
     pub(crate) name: Option<Arc<str>>,
     /// Virtual time, its own.
     pub(crate) now: Duration,
+    /// What its time was after so many events of its.
+    pub(crate) times: Vec<(u32, Duration)>,
     pub(crate) looks: u32,
     /// A location that only this thread touches; 0 before it looked at the clock.
     pub(crate) clock_location: usize,
@@ -65,11 +67,12 @@ impl Thread {
     /// Makes it as new; keeps its memory.
     fn renew(&mut self) {
         let (mut watches, mut locals) = (take(&mut self.watches), take(&mut self.locals));
-        let mut woken = take(&mut self.woken);
+        let (mut woken, mut times) = (take(&mut self.woken), take(&mut self.times));
         watches.clear();
         locals.clear();
         woken.clear();
-        *self = Thread { watches, locals, woken, ..Thread::default() };
+        times.clear();
+        *self = Thread { watches, locals, woken, times, ..Thread::default() };
     }
 }
 
@@ -218,11 +221,11 @@ fn race_failure(race: &Race) -> Failure {
     Failure::Race { first: describe(&race.first), second: describe(&race.second) }
 }
 
-/// Ends the execution as a failure, unless it is lost already because the thread unwinds.
+/// Ends the execution as a failure, unless it is lost already because of a panic.
 #[cold]
 pub(crate) fn report(failure: Failure) {
-    if !std::thread::panicking() {
-        interface::fail(failure);
+    if !interface::is_lost() {
+        interface::end(failure);
     }
 }
 
@@ -413,6 +416,12 @@ fn place_of(address: usize) -> usize {
 pub(crate) fn plain(address: usize, access: Plain, name: &'static str, caller: Caller) {
     settle();
     interface::aside(place_of(address), access == Plain::Write, caller);
+    plain_goes_on(address, access, name, caller);
+}
+
+/// As [`plain`], for the end of an access that lasts: it was noted for the steps when it began.
+pub(crate) fn plain_goes_on(address: usize, access: Plain, name: &'static str, caller: Caller) {
+    settle();
     if access == Plain::Write {
         note_write(address);
     }

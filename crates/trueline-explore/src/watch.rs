@@ -3,14 +3,18 @@
 //! `UnsafeCell::get` says neither whether the pointer will be read nor written through. Between two events of a thread no other thread
 //! runs, so when the bytes differ at the thread's next event, it is this thread that wrote them. A write of the bytes that were
 //! there already passes for a read; so does whatever happens through a pointer that is kept for longer.
+//!
+//! All bytes of a cell are compared, and a cell is one unit: bytes that have not changed may have been written too, so who writes
+//! one byte counts as a writer of all.
 
 use crate::front::Caller;
 use crate::race::Plain;
 use smallvec::SmallVec;
 use std::arch::asm;
 
-/// No more bytes than this are compared.
-const MOST: usize = 1024;
+/// A cell of more bytes than this may be an array, different parts of which are used at the same time: the report of a race says
+/// that they were not told apart.
+const ONE_VALUE: usize = 16;
 
 pub(crate) struct Watch {
     pointer: *const u8,
@@ -26,7 +30,7 @@ impl Watch {
     pub(crate) unsafe fn new(address: usize, size: usize, caller: Caller, aside: usize) -> Watch {
         let pointer = std::ptr::with_exposed_provenance(address);
         // SAFETY: the caller's promise.
-        let bytes = unsafe { frozen(pointer, size.min(MOST)) };
+        let bytes = unsafe { frozen(pointer, size) };
         Watch { pointer, bytes, caller, aside }
     }
 
@@ -38,10 +42,14 @@ impl Watch {
     pub(crate) fn settle(&self) -> (Plain, &'static str) {
         // SAFETY: `new` was promised that the bytes stay readable.
         let now = unsafe { frozen(self.pointer, self.bytes.len()) };
-        if now == self.bytes {
-            (Plain::Read, "UnsafeCell::get, read or written with the same bytes")
-        } else {
-            (Plain::Write, "UnsafeCell::get, written")
+        match (now == self.bytes, now.len() > ONE_VALUE) {
+            (true, false) => (Plain::Read, "UnsafeCell::get, read or written with the same bytes"),
+            (true, true) => (
+                Plain::Read,
+                "UnsafeCell::get, read or written with the same bytes (a cell is one unit)",
+            ),
+            (false, false) => (Plain::Write, "UnsafeCell::get, written"),
+            (false, true) => (Plain::Write, "UnsafeCell::get, written (a cell is one unit)"),
         }
     }
 }

@@ -96,8 +96,8 @@ extern "sysv64" fn point_at(access: &Access, lowest: *const u64) {
     // SAFETY: see `with`; the reference is gone before the switch.
     let stays = unsafe {
         let machine = &mut *this;
-        if machine.is_unwinding() {
-            true
+        if machine.passes_point() {
+            machine.end.is_none()
         } else {
             let me = machine.current;
             let location = machine.placed(access.location);
@@ -196,7 +196,7 @@ pub(crate) fn perform<T: PerExecution, R>(
         let machine = &mut *this;
         let thread = machine.current_thread();
         let (result, effect, fault) = function(machine.state::<T>(), thread);
-        let fault = fault.filter(|_| !std::thread::panicking());
+        let fault = fault.filter(|_| !machine.unwinding.is_passive());
         let goes_on = fault.is_none() && machine.record(effect);
         (result, fault, goes_on)
     };
@@ -218,6 +218,12 @@ pub(crate) fn perform<T: PerExecution, R>(
 /// # Safety
 /// What the body borrows must live until its thread has ended, or the execution.
 pub(crate) unsafe fn spawn(body: impl FnOnce(), caller: &'static Location<'static>) -> ThreadId {
+    let pretends = with(|machine| machine.unwinding.is_passive()) && {
+        while !with(Machine::needs_others) {
+            leave_execution();
+        }
+        true
+    };
     if with(|machine| machine.spawning_is_an_event()) {
         point(&Access::local().named("thread::spawn").at(caller));
         record(Effect::read(0));
@@ -235,6 +241,12 @@ pub(crate) unsafe fn spawn(body: impl FnOnce(), caller: &'static Location<'stati
             machine.children[parent].push(name);
         }
         let child = machine.children[parent][ordinal];
+        if pretends {
+            // The execution is over: the thread never runs, and what it owns is leaked.
+            std::mem::forget(body);
+            MACHINE.set(this);
+            return ThreadId(child);
+        }
         machine.start(child, Some(parent as u32), body);
         machine.next = child;
         child
@@ -250,15 +262,41 @@ pub(crate) fn ended(thread: ThreadId) -> usize {
     (1 << 62) | thread.0 as usize
 }
 
+/// Gives control back for good, unless the thread unwinds: then it goes on without events until its panic is caught.
+fn leave_execution() {
+    let this = MACHINE.replace(null_mut());
+    // SAFETY: we are on the current thread's stack; the execution is over.
+    unsafe { Machine::switch(this) };
+    MACHINE.set(this);
+}
+
+/// See [`super::interface::give_up`].
+pub(crate) fn give_up() -> ! {
+    loop {
+        with(|machine| {
+            machine.needs_others();
+            machine.end.get_or_insert(End::GivenUp);
+        });
+        leave_execution();
+    }
+}
+
 pub(crate) fn fail(failure: Failure) -> ! {
+    loop {
+        end(failure.clone());
+    }
+}
+
+/// Ends the execution as a failure. It returns if the thread unwinds: then it goes on without events until its panic is caught.
+pub(crate) fn end(failure: Failure) {
     let this = MACHINE.replace(null_mut());
     assert!(!this.is_null(), "no exploration is under way: {failure:?}");
-    // SAFETY: see `with`; we are on the current thread's stack, and are never resumed.
+    // SAFETY: see `with`; we are on the current thread's stack.
     unsafe {
         (*this).end = Some(End::Failed(failure));
         Machine::switch(this);
     }
-    unreachable!("an execution that is over goes on")
+    MACHINE.set(this);
 }
 
 #[inline]

@@ -28,6 +28,7 @@ use super::report::Assumption;
 use super::spin::Spin;
 use super::strategy::{BlockedThread, Decision, End, Strategy, View};
 use super::trace::{Aside, OperationSpan, Trace};
+use super::unwinding::Unwinding;
 
 type Switch = Yielder<(), ()>;
 
@@ -60,6 +61,10 @@ pub(crate) struct Thread {
     pub(super) yields: bool,
     /// It has waited in a loop that let its virtual time pass.
     pub(super) slept_spinning: bool,
+    /// A panic is on its way through it, as far as is known, and its events are recorded.
+    pub(super) unwinds: bool,
+    /// The message and the line of each panic that has begun in it.
+    pub(super) panics: Vec<(String, Option<String>)>,
 }
 
 impl Thread {
@@ -79,6 +84,8 @@ impl Thread {
             spin: Spin::default(),
             yields: false,
             slept_spinning: false,
+            unwinds: false,
+            panics: Vec::new(),
         }
     }
 
@@ -150,8 +157,7 @@ pub(crate) struct Machine {
     pub(super) step_limit: usize,
     /// Asked every few events whether the execution is to be cut off.
     pub(crate) budget: Option<Arc<Budget>>,
-    /// A panic is on its way through the current thread.
-    pub(crate) panic: Option<Failure>,
+    pub(super) unwinding: Unwinding,
     pub(super) slots: Vec<Slot>,
     /// The environment may fail accesses and end waits for no reason.
     pub(crate) spurious: bool,
@@ -184,7 +190,7 @@ impl Machine {
             failed_at_end: false,
             step_limit,
             budget: None,
-            panic: None,
+            unwinding: Unwinding::default(),
             slots: Vec::new(),
             spurious: false,
             assumed: None,
@@ -202,6 +208,7 @@ impl Machine {
         self.children.truncate(threads);
         self.children.iter_mut().for_each(Vec::clear);
         self.names = Arc::default();
+        self.unwinding.renew();
         (self.assumed, self.clock) = (None, false);
         self.budget = None;
     }
@@ -218,12 +225,21 @@ impl Machine {
 
     /// Runs the body once. The first `keep` events are those of the execution before.
     pub(crate) fn run(&mut self, body: &dyn Fn(), strategy: &mut dyn Strategy, keep: usize) -> End {
+        let mut end = self.attempt(body, strategy, keep);
+        // The strategy has been asked about all events so far, and goes on from there.
+        while self.unwinding.again() {
+            end = self.attempt(body, strategy, self.trace.len().max(keep));
+        }
+        end
+    }
+
+    fn attempt(&mut self, body: &dyn Fn(), strategy: &mut dyn Strategy, keep: usize) -> End {
         assert!(!calls::active(), "an exploration inside an exploration");
         self.trace.restart(keep);
         self.alive.clear();
         self.order.clear();
         self.end = None;
-        self.panic = None;
+        self.unwinding.restart();
         self.choice = (0, 1);
         self.failed_at_end = false;
         for slot in &mut self.slots {
@@ -257,8 +273,11 @@ impl Machine {
                 }
             }
         }
+        let mut end = self.end.take().expect("the loop was left");
+        self.drain();
         for thread in &mut self.threads {
             thread.state = State::Absent;
+            thread.unwinds = false;
             if let Some(mut coroutine) = thread.coroutine.take() {
                 // SAFETY: like `longjmp` over frames whose destructors do not run. They own nothing of the engine's; what they
                 // own of the user's is leaked, which is safe. References to their stack from other threads (scoped
@@ -267,7 +286,6 @@ impl Machine {
                 thread.stack = Some(coroutine.into_stack());
             }
         }
-        let mut end = self.end.take().expect("the loop was left");
         if let End::Complete = end {
             for slot in &mut self.slots {
                 if let Some(failure) = (slot.execution_ends)(&mut *slot.state) {
@@ -324,6 +342,8 @@ impl Machine {
         record.operation = None;
         record.lowest = null();
         (record.yields, record.slept_spinning) = (false, false);
+        record.unwinds = false;
+        record.panics.clear();
         record.spin.reset();
         stack
     }
@@ -344,21 +364,20 @@ impl Machine {
             }
             Err(payload) => {
                 calls::leave();
-                // A payload's destructor is user code that may panic again.
-                std::mem::forget(payload);
                 // SAFETY: as above.
                 unsafe {
-                    let failure = (*this).panic.take().unwrap_or(Failure::Panic {
-                        message: String::from("a panic without a message"),
-                        at: None,
-                    });
+                    let failure = (*this).panic_of(thread, &*payload);
                     (*this).end = Some(End::Failed(failure));
+                    (*this).note_unwinding(false);
                 }
+                // A payload's destructor is user code that may panic again.
+                std::mem::forget(payload);
             }
         }
     }
 
     pub(super) fn thread_ended(&mut self, thread: u32) {
+        self.note_unwinding(false);
         self.threads[thread as usize].state = State::Ended;
         self.alive.retain(|&t| t != thread);
         if let Some(next) = self.schedule() {
@@ -430,7 +449,7 @@ impl Machine {
     /// that was expected.
     #[inline]
     pub(super) fn record(&mut self, effect: Effect) -> bool {
-        if self.is_unwinding() {
+        if self.unwinding.is_passive() {
             return true;
         }
         let me = self.current;
@@ -572,7 +591,8 @@ impl Machine {
 
     pub(crate) fn choose(&mut self, count: u32) -> u32 {
         assert!(count > 0, "a choice among nothing");
-        if self.panic.is_some() || self.threads[self.current as usize].spin.is_settled() {
+        let passive = self.unwinding.is_passive();
+        if passive || self.threads[self.current as usize].spin.is_settled() {
             return 0;
         }
         let choice = match self.trace.expected() {
@@ -630,19 +650,6 @@ impl Machine {
         let ret = self.trace.count_of(thread);
         let span = &mut self.trace.operations[index];
         (span.result, span.ret) = (Some(result), ret);
-    }
-
-    /// While a panic unwinds, points do nothing: the execution is lost anyway.
-    pub(super) fn is_unwinding(&mut self) -> bool {
-        if self.panic.is_none() {
-            return false;
-        }
-        if std::thread::panicking() {
-            return true;
-        }
-        // The user's code has caught it.
-        self.panic = None;
-        false
     }
 }
 

@@ -39,9 +39,9 @@
 //! there a shadow type, and the allocator, behave as std's do. Nothing else in this module may be called
 //! while it is false.
 //!
-//! **A panic** that leaves a thread's body ends the execution as a failure. While a thread unwinds, no other runs: points return at
-//! once, conditions are not waited for, nothing is recorded. If the panic is caught, what destructors did meanwhile is
-//! in memory, but no event.
+//! **A panic** that leaves a thread's body ends the execution as a failure. While it unwinds, no other thread runs: points return at
+//! once, conditions are not waited for, nothing is recorded. A panic that is caught unwinds as other code runs: what
+//! destructors do are events. How the engine knows which it is, is said in `unwinding.rs`.
 
 use std::panic::Location;
 
@@ -416,6 +416,22 @@ pub fn spurious() -> bool {
     calls::with(|e| e.spurious)
 }
 
+/// How many events the execution has had.
+#[inline]
+pub(crate) fn count_events() -> usize {
+    calls::with(|e| e.trace.len())
+}
+
+/// How many events of a thread happen before whatever the thread that asks does next.
+pub(crate) fn known_events(of: ThreadId) -> u32 {
+    calls::with(|e| e.known_events(of.0))
+}
+
+/// How many events the thread that asks has made.
+pub(crate) fn own_events() -> u32 {
+    calls::with(|e| e.trace.count_of(e.current_thread().0))
+}
+
 /// Whether an address is on the stack of a thread.
 pub(crate) fn is_on_a_stack(address: usize) -> bool {
     calls::with(|e| e.is_on_a_stack(address))
@@ -453,6 +469,28 @@ pub(crate) fn aside_wrote(number: usize) {
     calls::with(|e| e.trace.asides[number].wrote = true);
 }
 
+/// Whether the execution has failed already, since a panic is on its way that nobody catches: nothing is recorded, and nothing
+/// matters.
+pub(crate) fn is_lost() -> bool {
+    calls::with(|e| e.unwinding.is_passive())
+}
+
+/// Nothing can be done without what another thread has not left yet, in an execution that [`is_lost`]. If its panic is caught,
+/// it is run again so that the other thread comes first.
+pub(crate) fn give_up() -> ! {
+    calls::give_up()
+}
+
+/// As std's `panicking`, for the thread that asks.
+pub(crate) fn is_panicking() -> bool {
+    calls::with(|e| e.is_panicking())
+}
+
+/// As [`fail`], but it returns where the thread unwinds: then [`is_lost`].
+pub(crate) fn end(failure: Failure) {
+    calls::end(failure);
+}
+
 /// Ends the execution as a failure. The stacks of all threads are dropped without unwinding.
 pub fn fail(failure: Failure) -> ! {
     calls::fail(failure)
@@ -475,7 +513,7 @@ pub(crate) fn with_own_state<T: PerExecution, R>(
 }
 
 /// As [`with_state`] and then [`record`]: the function makes the access of the last [`point`]. A failure that it returns ends the
-/// execution, unless the thread unwinds.
+/// execution, unless it [`is_lost`].
 #[inline]
 pub(crate) fn perform<T: PerExecution, R>(
     function: impl FnOnce(&mut T, ThreadId) -> (R, Effect, Option<Box<Failure>>),

@@ -24,6 +24,7 @@ mod spare;
 mod spin;
 mod strategy;
 mod trace;
+mod unwinding;
 mod waiting;
 mod wakeup;
 

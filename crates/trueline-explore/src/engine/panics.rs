@@ -23,7 +23,7 @@ pub(crate) fn install_hook() {
             let noted = calls::try_with(|machine| {
                 let message = message(info.payload());
                 let at = info.location().map(ToString::to_string);
-                machine.panic = Some(Failure::Panic { message, at });
+                machine.panic_begins(message, at);
             });
             if noted.is_some() {
                 return;
@@ -59,7 +59,7 @@ pub(crate) fn caught<R>(function: impl FnOnce() -> R) -> Result<R, Caught> {
     result.map_err(|payload| Caught { payload, at: PLACE.take() })
 }
 
-fn message(payload: &(dyn Any + Send)) -> String {
+pub(super) fn message(payload: &(dyn Any + Send)) -> String {
     (payload.downcast_ref::<&str>().map(|text| String::from(*text)))
         .or_else(|| payload.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| String::from("a panic with a payload that is no text"))

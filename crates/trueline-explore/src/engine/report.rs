@@ -56,6 +56,9 @@ pub enum Assumption {
     /// Nothing depends on how long a thread slept in a loop that was taken to wait, though it has looked at the clock
     /// afterwards.
     Time,
+    /// Nothing depends on when each of two panics was caught that unwound at the same time: which of the threads still panics
+    /// is not known then.
+    Unwinding,
 }
 
 /// The schedules that an exploration is after.
@@ -165,6 +168,10 @@ impl fmt::Display for Scope {
             ),
             Some(Assumption::Time) => f.write_str(
                 "; assuming that nothing depends on how long a loop which waits has slept",
+            ),
+            Some(Assumption::Unwinding) => f.write_str(
+                "; assuming that nothing depends on when each of two panics was caught that \
+                 unwound at the same time",
             ),
         }
     }

@@ -18,7 +18,8 @@
 //! it is summed up when the thread goes on after an event and again when it comes to the next, and the differences are added up: equal sums at
 //! two moments mean that the thread has left everything as it was, whatever others have done meanwhile. Where no front end knows all memory
 //! (the allocator is not installed) a spin is believed, and the report says what was assumed, see [`Assumption`]. Memory that outlives
-//! executions is not looked at: statics of std's types, std's own thread locals. An execution must not depend on it anyway.
+//! executions is not looked at: statics of std's types, std's own thread locals, what was allocated outside of the code under test, statics of ours
+//! that are written through a pointer which was asked for before. An execution must not depend on it anyway.
 //!
 //! States of different executions are never compared, not even where one repeats the other: what a stack holds besides may
 //! differ, addresses above all. A read-modify-write that leaves the value as it is, a failed compare-exchange among them, is a read.

@@ -37,10 +37,21 @@ impl Machine {
         self.threads[self.current as usize].spin.sleep();
     }
 
+    /// The current thread looks at the clock. Its time is not less than that of threads that it knows something of.
     pub(crate) fn time_is_asked(&mut self) {
         self.clock = true;
-        if self.threads[self.current as usize].slept_spinning {
+        let slept = |&thread: &u32| {
+            self.threads[thread as usize].slept_spinning
+                && (thread == self.current || self.known_events(thread) > 0)
+        };
+        if self.order.iter().any(slept) {
             self.assumed = self.assumed.or(Some(Assumption::Time));
         }
+    }
+
+    /// How many events of a thread happen before the next event of the current one.
+    pub(crate) fn known_events(&self, thread: u32) -> u32 {
+        let last = self.trace.last_of(self.current);
+        self.trace.clock_after(self.current, last).get(thread as usize).copied().unwrap_or(0)
     }
 }

@@ -81,7 +81,7 @@ thread_local! {
 /// Where nothing is, neither above nor below: addresses have fewer bits, and small numbers are not near it.
 const NO_ARENA: usize = 0x5A5A << 48;
 
-/// What stands for an address, as a location or as the value of a pointer: the same in all processes for addresses of the arena.
+/// What stands for an address as a location: the same in all processes for addresses of the arena.
 #[inline]
 pub(crate) fn canonical(address: usize) -> usize {
     let offset = address.wrapping_sub(BASE.get());
@@ -90,6 +90,25 @@ pub(crate) fn canonical(address: usize) -> usize {
 
 /// No address has this bit, nor has any location of the engine's own it alone.
 const CANONICAL: usize = 1 << 61;
+
+/// What stands for a word that may be an address, as the value of an atomic: the same in all processes for addresses of the
+/// arena.
+///
+/// It exchanges the addresses of the arena with as many other numbers. So different words stay different, no word is
+/// taken for an address, and the function is its own inverse: whoever asks for a word's bits asks it again.
+#[inline]
+pub(crate) fn coded(word: usize) -> usize {
+    let offset = word.wrapping_sub(BASE.get());
+    if offset < RESERVED {
+        return CODES + offset;
+    }
+    let offset = word.wrapping_sub(CODES);
+    if offset < RESERVED { BASE.get().wrapping_add(offset) } else { word }
+}
+
+/// Where the numbers begin that stand for addresses of the arena. A program that uses one of them as a word is explored all the
+/// same; its printed traces then differ from process to process.
+const CODES: usize = 0x6D3A_91C4 << 32;
 
 /// The location of a free, besides its block: outside of it, and the same for each free of the block.
 const FREED: usize = 1 << 60;
@@ -287,6 +306,7 @@ fn displace(address: usize) {
     if !interface::active() || arena.is_kept(address) {
         return arena.free_quietly(address);
     }
+    front::settle();
     let freed = interface::with_own_state(|front: &mut Front, thread| {
         front.free(address, thread, Afterwards::Quarantine)
     });
@@ -305,6 +325,8 @@ fn deallocate(address: usize, layout: Layout) {
     if is_buffer(layout) {
         return displace(address);
     }
+    // What was done through pointers into the block is told from its bytes, while they are still its own.
+    front::settle();
     let thread = interface::current_thread();
     let (checked, lifo, caller) = interface::with_state(|front: &mut Front| {
         let site = front.site(thread);
@@ -344,6 +366,22 @@ mod tests {
     fn without_an_arena_small_numbers_are_not_taken_for_addresses_in_one() {
         for value in [0, 1, 4096, RESERVED, 1 << 47, 1 << 63, usize::MAX] {
             assert_eq!(canonical(value), value);
+            assert_eq!(coded(value), value);
         }
+    }
+
+    #[test]
+    fn words_that_stand_for_addresses_are_told_from_all_other_words() {
+        let base = 0x7F00_1234_5000;
+        let before = BASE.replace(base);
+        let ends = [0, 1, RESERVED - 1, RESERVED, usize::MAX];
+        let near = |start: usize| ends.map(|offset| start.wrapping_add(offset));
+        let words = [base, CODES, CANONICAL, NO_ARENA, 0].map(near);
+        for &word in words.iter().flatten() {
+            assert_eq!(coded(coded(word)), word, "{word:x}");
+            let inside = word.wrapping_sub(base) < RESERVED;
+            assert_eq!(inside, coded(word).wrapping_sub(CODES) < RESERVED, "{word:x}");
+        }
+        BASE.set(before);
     }
 }

@@ -24,7 +24,7 @@ mod regions;
 pub(crate) use arena::{Afterwards, Arena};
 pub use fault::{MemoryFault, MemoryFaultKind, Site};
 pub use global::{Alloc, allow_leaks, reuse, untracked};
-pub(crate) use global::{Memory, canonical, failure};
+pub(crate) use global::{Memory, canonical, coded, failure};
 
 /// What becomes of a freed block while the execution lasts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -16,6 +16,9 @@ pub use ::std::cell::{
 /// changed at the thread's next shadow operation it was a write, otherwise it was a read. A write of the same bytes passes for a
 /// read, and a pointer that is used after the next shadow operation is not followed. [`with`](Self::with) and
 /// [`with_mut`](Self::with_mut), which `std` does not have, say what they do.
+///
+/// A cell is one unit: threads that use different parts of one race if one of them writes. Parts that are used at the same time,
+/// such as the slots of a ring, need cells of their own: `[UnsafeCell<T>; N]`. A cell of no bytes is never part of a race.
 #[repr(transparent)]
 pub struct UnsafeCell<T: ?Sized> {
     life: Life,
@@ -59,7 +62,10 @@ impl<T: ?Sized> UnsafeCell<T> {
         let pointer = self.value.get();
         if interface::active() {
             let address = pointer.cast::<u8>().expose_provenance();
-            front::watch(address, size_of_val(self), Location::caller());
+            let size = size_of_val(self);
+            if size > 0 {
+                front::watch(address, size, Location::caller());
+            }
         }
         pointer
     }
@@ -78,28 +84,62 @@ impl<T: ?Sized> UnsafeCell<T> {
         this as *const ::std::cell::UnsafeCell<T> as *mut T
     }
 
-    /// Reads through a pointer.
+    /// Reads through a pointer, until the function returns.
     #[inline]
     #[track_caller]
     pub fn with<R>(&self, function: impl FnOnce(*const T) -> R) -> R {
         self.note(Plain::Read, "UnsafeCell::with");
+        let _lasting = self.lasting(Plain::Read, "UnsafeCell::with, until it returns");
         function(self.value.get())
     }
 
-    /// Writes through a pointer.
+    /// Writes through a pointer, until the function returns.
     #[inline]
     #[track_caller]
     pub fn with_mut<R>(&self, function: impl FnOnce(*mut T) -> R) -> R {
         self.note(Plain::Write, "UnsafeCell::with_mut");
+        let _lasting = self.lasting(Plain::Write, "UnsafeCell::with_mut, until it returns");
         function(self.value.get())
+    }
+
+    /// What has been noted goes on until the result is dropped.
+    #[inline]
+    #[track_caller]
+    fn lasting(&self, access: Plain, name: &'static str) -> Option<Lasting> {
+        if !interface::active() || size_of_val(self) == 0 {
+            return None;
+        }
+        let address = self.value.get().cast::<u8>().addr();
+        let (events, caller) = (interface::count_events(), Location::caller());
+        Some(Lasting { address, access, name, caller, events })
     }
 
     #[inline]
     #[track_caller]
     fn note(&self, access: Plain, name: &'static str) {
-        if interface::active() {
+        if interface::active() && size_of_val(self) > 0 {
             let address = self.value.get().cast::<u8>().addr();
             front::plain(address, access, name, Location::caller());
+        }
+    }
+}
+
+/// An access that lasts. If events have happened meanwhile, other threads may have run, or have learnt of them: it is noted once
+/// more at its end.
+struct Lasting {
+    address: usize,
+    access: Plain,
+    name: &'static str,
+    caller: front::Caller,
+    /// How many events there were at its beginning.
+    events: usize,
+}
+
+impl Drop for Lasting {
+    #[inline]
+    fn drop(&mut self) {
+        if interface::active() && interface::count_events() != self.events {
+            front::plain_goes_on(self.address, self.access, self.name, self.caller);
         }
     }
 }

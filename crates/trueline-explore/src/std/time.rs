@@ -1,9 +1,11 @@
 //! As `std::time`, with an [`Instant`] that is virtual in an exploration.
 //!
 //! Each thread has a time of its own, which goes on when it sleeps or times out, and a little whenever it looks: first a microsecond, then
-//! twice as much each time, so that a loop until a deadline ends after a few rounds. `SystemTime` is std's and not controlled.
+//! twice as much each time, so that a loop until a deadline ends after a few rounds. A thread that looks sees a time no earlier than those
+//! of other threads that happen before its look, as their events are ordered: time does not run backwards from one thread to
+//! another. `SystemTime` is std's and not controlled.
 
-use crate::engine::interface::{self, Access, Effect};
+use crate::engine::interface::{self, Access, Effect, ThreadId};
 use crate::front::{self, Front};
 use ::std::ops::{Add, AddAssign, Sub, SubAssign};
 use ::std::panic::Location;
@@ -80,11 +82,14 @@ fn look() -> Duration {
     let known = interface::with_state(|front: &mut Front| front.thread(thread).clock_location);
     let location = if known == 0 { interface::fresh_location() } else { known };
     let access = Access::write(location).named("Instant::now").at(Location::caller());
+    learn(thread);
+    let events = interface::own_events();
     front::event(access, |front, _| {
         let thread = front.thread(thread);
         thread.clock_location = location;
         let step = Duration::from_micros(1 << thread.looks.min(MOST_DOUBLINGS));
         thread.now = thread.now.saturating_add(step);
+        thread.times.push((events, thread.now));
         thread.looks += 1;
         (thread.now, Effect::write(u64::from(thread.looks) - 1, u64::from(thread.looks)))
     })
@@ -93,11 +98,31 @@ fn look() -> Duration {
 /// The time of the calling thread goes on.
 pub(crate) fn pass(duration: Duration) {
     let thread = interface::current_thread();
+    learn(thread);
+    let events = interface::own_events();
     interface::with_state(|front: &mut Front| {
         let thread = front.thread(thread);
         thread.now = thread.now.saturating_add(duration);
+        thread.times.push((events, thread.now));
     });
     interface::time_passes();
+}
+
+/// The time of the calling thread is no earlier than what others had before what it knows of them.
+fn learn(thread: ThreadId) {
+    let count = interface::with_state(|front: &mut Front| front.threads.len());
+    for other in (0..count as u32).map(ThreadId).filter(|&other| other != thread) {
+        let known = interface::known_events(other);
+        interface::with_state(|front: &mut Front| {
+            let times = &front.thread(other).times;
+            // Who knows of an event knows of the time before it: the last of those is the latest.
+            let before = times.partition_point(|&(events, _)| events < known);
+            if let Some(&(_, time)) = before.checked_sub(1).and_then(|last| times.get(last)) {
+                let own = front.thread(thread);
+                own.now = own.now.max(time);
+            }
+        });
+    }
 }
 
 impl Add<Duration> for Instant {

@@ -5,12 +5,12 @@ use super::identity::Identity;
 use super::{LockResult, PoisonError, TryLockResult};
 use crate::engine::interface::{self, Access, Condition, Effect};
 use crate::front::{self, Caller, Edge};
+use crate::std::thread::panicking;
 use ::std::cell::UnsafeCell;
 use ::std::marker::PhantomData;
 use ::std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use ::std::sync as real;
 use ::std::sync::atomic::{AtomicBool, Ordering};
-use ::std::thread::panicking;
 
 /// As `std::sync::Mutex`.
 pub struct Mutex<T: ?Sized> {

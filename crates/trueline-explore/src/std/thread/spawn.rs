@@ -229,6 +229,10 @@ impl<T> Started<T> {
 
     pub(super) fn result(&self) -> T {
         let taken = self.result.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // A destructor that joins must not panic.
+        if taken.is_none() && interface::is_lost() {
+            interface::give_up();
+        }
         taken.expect("a thread that has ended has left its result")
     }
 }

@@ -278,11 +278,24 @@ fn clears(mask: u64) -> Option<Condition> {
     Some(Condition::new(mask, |value, mask| value & mask != value))
 }
 
+/// As [`sets`], for words that may be addresses: the engine has another number than the bits.
+fn sets_word(mask: u64) -> Option<Condition> {
+    Some(Condition::new(mask, |value, mask| word(value as usize) & mask != mask))
+}
+
+/// As [`clears`], for words that may be addresses.
+fn clears_word(mask: u64) -> Option<Condition> {
+    Some(Condition::new(mask, |value, mask| word(value as usize) & !mask != 0))
+}
+
 macro_rules! integer {
     ($atomic:ident, $value:ty, $name:literal) => {
-        integer!($atomic, $value, $name, |value: $value| value as u64);
+        integer!($atomic, $value, $name, |value: $value| value as u64, sets, clears);
     };
     ($atomic:ident, $value:ty, $name:literal, $bits:expr) => {
+        integer!($atomic, $value, $name, $bits, sets_word, clears_word);
+    };
+    ($atomic:ident, $value:ty, $name:literal, $bits:expr, $sets:expr, $clears:expr) => {
         #[doc = concat!("As `std::sync::atomic::", $name, "`.")]
         #[repr(transparent)]
         #[derive(Default)]
@@ -293,9 +306,9 @@ macro_rules! integer {
         impl $atomic {
             fetch!($name, $value, fetch_add, |a, b| a.wrapping_add(b));
             fetch!($name, $value, fetch_sub, |a, b| a.wrapping_sub(b));
-            fetch!($name, $value, fetch_and, |a, b| a & b, clears);
+            fetch!($name, $value, fetch_and, |a, b| a & b, $clears);
             fetch!($name, $value, fetch_nand, |a, b| !(a & b));
-            fetch!($name, $value, fetch_or, |a, b| a | b, sets);
+            fetch!($name, $value, fetch_or, |a, b| a | b, $sets);
             fetch!($name, $value, fetch_xor, |a, b| a ^ b);
             fetch!($name, $value, fetch_max, |a, b| a.max(b));
             fetch!($name, $value, fetch_min, |a, b| a.min(b));

@@ -3,7 +3,7 @@
 use super::Ordering;
 use crate::engine::interface::{self, Access, Condition, Effect, Kind};
 use crate::front::{self, Caller, Front};
-use crate::memory::canonical;
+use crate::memory::coded;
 use crate::race::Atomic;
 
 /// Which access, for whom: what a printed trace shows.
@@ -162,8 +162,9 @@ fn exchanged(
     }
 }
 
-/// A value as the engine sees it: one that may be a pointer is the same in all processes.
+/// A value as the engine sees it: one that may be a pointer is the same in all processes. Applied to its own result, it yields
+/// the value.
 #[inline]
 pub(super) fn word(value: usize) -> u64 {
-    canonical(value) as u64
+    coded(value) as u64
 }

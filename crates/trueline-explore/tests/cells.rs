@@ -1,0 +1,152 @@
+//! Plain accesses to cells: how long they last, which bytes they touch, and when their history ends.
+
+use trueline_explore::Alloc;
+use trueline_explore::engine::interface::Failure;
+use trueline_explore::engine::{Exploration, Report};
+use trueline_explore::memory::{self, Reuse};
+use trueline_explore::std::cell::UnsafeCell;
+use trueline_explore::std::sync::atomic::AtomicU32;
+use trueline_explore::std::sync::atomic::Ordering::{Acquire, Release, SeqCst};
+use trueline_explore::std::thread;
+
+#[global_allocator]
+static ALLOC: Alloc = Alloc;
+
+struct Shared<T>(T);
+
+// SAFETY: the tests want races.
+unsafe impl<T> Sync for Shared<T> {}
+
+fn explore(body: impl Fn() + Sync) -> Report {
+    Exploration::new().run(body)
+}
+
+#[track_caller]
+fn races(report: &Report) {
+    assert!(matches!(report.failure, Some(Failure::Race { .. })), "{report}");
+}
+
+#[test]
+fn a_write_lasts_until_its_function_returns() {
+    let report = explore(|| {
+        let (flag, cell) = (AtomicU32::new(0), Shared(UnsafeCell::new(0u32)));
+        let cell = &cell;
+        thread::scope(|s| {
+            s.spawn(|| {
+                cell.0.with_mut(|p| {
+                    flag.store(1, Release);
+                    // SAFETY: none; it comes after the cell was published.
+                    unsafe { *p = 1 };
+                });
+            });
+            if flag.load(Acquire) == 1 {
+                // SAFETY: none.
+                cell.0.with(|p| unsafe { *p });
+            }
+        });
+    });
+    races(&report);
+}
+
+#[test]
+fn a_read_lasts_until_its_function_returns() {
+    let report = explore(|| {
+        let (flag, cell) = (AtomicU32::new(0), Shared(UnsafeCell::new(0u32)));
+        let cell = &cell;
+        thread::scope(|s| {
+            s.spawn(|| {
+                cell.0.with(|p| {
+                    flag.store(1, Release);
+                    // SAFETY: none; somebody may write meanwhile.
+                    unsafe { *p }
+                })
+            });
+            if flag.load(Acquire) == 1 {
+                // SAFETY: none.
+                cell.0.with_mut(|p| unsafe { *p = 2 });
+            }
+        });
+    });
+    races(&report);
+}
+
+#[test]
+fn an_access_that_was_over_before_it_was_published_is_no_race() {
+    let report = explore(|| {
+        let (flag, cell) = (AtomicU32::new(0), Shared(UnsafeCell::new(0u32)));
+        let cell = &cell;
+        thread::scope(|s| {
+            s.spawn(|| {
+                flag.load(SeqCst);
+                // SAFETY: nobody else uses the cell before the flag is set.
+                cell.0.with_mut(|p| unsafe { *p = 1 });
+                flag.store(1, Release);
+            });
+            if flag.load(Acquire) == 1 {
+                // SAFETY: the writer does nothing after it has set the flag.
+                cell.0.with(|p| unsafe { *p });
+            }
+        });
+    });
+    assert!(report.holds(), "{report}");
+}
+
+#[test]
+fn a_race_in_any_byte_of_a_large_cell_is_found() {
+    for index in [0, 127, 128, 200, 255] {
+        let report = explore(|| {
+            let cell = Shared(UnsafeCell::new([0u64; 256]));
+            let cell = &cell;
+            thread::scope(|s| {
+                for value in 1..3 {
+                    // SAFETY: none; it is a race.
+                    s.spawn(move || unsafe { (*cell.0.get())[index] = value });
+                }
+            });
+        });
+        races(&report);
+        assert!(report.to_string().contains("a cell is one unit"), "{report}");
+    }
+}
+
+#[test]
+fn cells_of_no_bytes_do_not_race() {
+    let report = explore(|| {
+        let cells = Shared([UnsafeCell::new(()), UnsafeCell::new(())]);
+        let cells = &cells;
+        thread::scope(|s| {
+            for index in 0..2 {
+                s.spawn(move || {
+                    // SAFETY: there is nothing to write, and both cells are at the same address.
+                    cells.0[index].with_mut(|p| unsafe { *p = () });
+                    // SAFETY: as above.
+                    unsafe { *cells.0[index].get() = () };
+                });
+            }
+        });
+    });
+    assert!(report.holds(), "{report}");
+}
+
+#[test]
+fn a_pointer_into_a_freed_block_is_no_access_of_its_next_owner() {
+    // Both threads write a block of their own and free it; the second one may get the block of the first.
+    let report = explore(|| {
+        memory::reuse(Reuse::Lifo);
+        let body = |value: u64| {
+            let cell = Box::new(UnsafeCell::new([0u64; 4]));
+            let pointer = cell.get();
+            // SAFETY: the cell is this thread's own.
+            unsafe { *pointer = [value; 4] };
+            // No shadow operation comes between the write and the free, and the cell's destructor does not run.
+            let raw = Box::into_raw(cell);
+            // SAFETY: it is the box from above, as one of a type without a destructor and of the same layout.
+            drop(unsafe { Box::from_raw(raw.cast::<[u64; 4]>()) });
+        };
+        thread::scope(|s| {
+            s.spawn(move || body(1));
+            s.spawn(move || body(2));
+        });
+    });
+    assert!(report.holds(), "{report}");
+}
