@@ -533,8 +533,8 @@ impl Machine {
         self.trace.locations.value(self.placed(location))
     }
 
-    pub(crate) fn forget(&mut self, location: usize) {
-        self.amend(location, 0);
+    pub(crate) fn renew_location(&mut self, location: usize, value: u64) {
+        self.trace.locations.renew(self.placed(location), value);
     }
 
     pub(crate) fn amend(&mut self, location: usize, value: u64) {

@@ -348,9 +348,12 @@ pub fn value(location: usize) -> u64 {
     calls::with(|e| e.value(location))
 }
 
-/// Forgets the value of a location, when the object there is gone. Not an event.
-pub fn forget(location: usize) {
-    calls::with(|e| e.forget(location));
+/// Another object is at a location than before, and has this value. Not an event.
+///
+/// What was done to the former object has nothing to do with this one: a race is not looked for among its accesses, nor is a value.
+/// Its accesses must all happen before those of the new one, as they do where memory is used again.
+pub fn renew_location(location: usize, value: u64) {
+    calls::with(|e| e.renew_location(location, value));
 }
 
 /// Sets the value of a location while the thread unwinds, when nothing is recorded: a lock that is released then is free if the

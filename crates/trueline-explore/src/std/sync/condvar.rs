@@ -167,6 +167,7 @@ impl Condvar {
             let entered = Entered { place, lost: waiters.lost > 0, spurious };
             (entered, Effect::write(count - 1, count))
         });
+        self.identity.keep_now();
         interface::sweep();
         entered
     }
@@ -207,7 +208,7 @@ impl Condvar {
     fn leave(&self, place: usize, name: &'static str, caller: Caller) -> bool {
         let location = self.identity.location();
         let access = Access::update(location).named(name).at(caller);
-        front::event(access, |front, thread| {
+        let timed_out = front::event(access, |front, thread| {
             let waiters = front.condvars.entry(location).or_default();
             let count = waiters.locations.len() as u64;
             match waiters.locations.iter().position(|&other| other == place) {
@@ -220,7 +221,9 @@ impl Condvar {
                     (false, Effect::read(count))
                 }
             }
-        })
+        });
+        self.identity.keep_now();
+        timed_out
     }
 
     fn notify(&self, name: &'static str, caller: Caller, one: bool) {
@@ -248,6 +251,7 @@ impl Condvar {
             front.detector.release(thread, location);
             (woken, Effect::write(before, after))
         });
+        self.identity.keep_now();
         for &place in &woken {
             let access = Access::write(place).named("Condvar, waking").at(caller);
             front::kept_event(access, |value| (Effect::write(value, 1), Edge::Release));

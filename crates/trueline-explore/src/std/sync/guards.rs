@@ -1,8 +1,9 @@
 //! What all locks and guards have in common: a guard is its value, a lock is shown without it and knows whether it is poisoned.
 
+use super::identity::Identity;
 use super::{LockResult, PoisonError, TryLockError};
 use crate::engine::interface::{Access, Effect};
-use crate::front::{self, Edge};
+use crate::front::Edge;
 
 /// What a lock gives out: an error if it is poisoned, which has it all the same.
 pub(super) fn poison<T>(value: T, poisoned: bool) -> LockResult<T> {
@@ -20,10 +21,11 @@ pub(super) fn tried<G, H>(outside: Result<G, TryLockError<G>>) -> Result<G, TryL
 
 /// Tries a lock as an event: `locked` is its new value, if it can be had.
 pub(super) fn try_event<H>(
+    identity: &Identity,
     access: Access,
     locked: impl FnOnce(u64) -> Option<u64>,
 ) -> Result<(), TryLockError<H>> {
-    let effect = front::kept_event(access, |value| match locked(value) {
+    let effect = identity.event(access, |value| match locked(value) {
         Some(locked) => (Effect::update(value, locked), Edge::Acquire),
         None => (Effect::read(value), Edge::None),
     });

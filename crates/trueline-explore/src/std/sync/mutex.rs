@@ -83,7 +83,7 @@ impl<T: ?Sized> Mutex<T> {
             return Ok(self.guard(Some(outside), caller)?);
         }
         let access = Access::update(self.identity.location()).named("Mutex::try_lock").at(caller);
-        try_event(access, |value| (value == 0).then_some(1))?;
+        try_event(&self.identity, access, |value| (value == 0).then_some(1))?;
         Ok(self.guard(None, caller)?)
     }
 
@@ -93,14 +93,14 @@ impl<T: ?Sized> Mutex<T> {
             .when(Condition::equals(0))
             .named(name)
             .at(caller);
-        front::kept_event(access, |value| (Effect::update(value, 1), Edge::Acquire));
+        self.identity.event(access, |value| (Effect::update(value, 1), Edge::Acquire));
     }
 
     /// Gives the lock back as an event.
     pub(super) fn release(&self, name: &'static str, caller: Caller) {
         front::let_go(self.value.get());
         let access = Access::write(self.identity.location()).named(name).at(caller);
-        front::kept_event(access, |value| (Effect::write(value, 0), Edge::Release));
+        self.identity.event(access, |value| (Effect::write(value, 0), Edge::Release));
     }
 
     pub(super) fn guard<'a>(

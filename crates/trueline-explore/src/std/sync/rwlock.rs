@@ -80,7 +80,7 @@ impl<T: ?Sized> RwLock<T> {
             return self.reader(Some(outside), caller);
         }
         let access = self.access("RwLock::read", caller).when(Condition::none_set(WRITER));
-        front::kept_event(access, |n| (Effect::update(n, n + 1), Edge::Acquire));
+        self.identity.event(access, |n| (Effect::update(n, n + 1), Edge::Acquire));
         self.reader(None, caller)
     }
 
@@ -97,7 +97,7 @@ impl<T: ?Sized> RwLock<T> {
             return Ok(self.reader(Some(outside), caller)?);
         }
         let access = self.access("RwLock::try_read", caller);
-        try_event(access, |value| (value & WRITER == 0).then_some(value + 1))?;
+        try_event(&self.identity, access, |value| (value & WRITER == 0).then_some(value + 1))?;
         Ok(self.reader(None, caller)?)
     }
 
@@ -114,7 +114,7 @@ impl<T: ?Sized> RwLock<T> {
             return self.writer(Some(outside), caller);
         }
         let access = self.access("RwLock::write", caller).when(Condition::equals(0));
-        front::kept_event(access, |value| (Effect::update(value, WRITER), Edge::Acquire));
+        self.identity.event(access, |value| (Effect::update(value, WRITER), Edge::Acquire));
         self.writer(None, caller)
     }
 
@@ -131,7 +131,7 @@ impl<T: ?Sized> RwLock<T> {
             return Ok(self.writer(Some(outside), caller)?);
         }
         let access = self.access("RwLock::try_write", caller);
-        try_event(access, |value| (value == 0).then_some(WRITER))?;
+        try_event(&self.identity, access, |value| (value == 0).then_some(WRITER))?;
         Ok(self.writer(None, caller)?)
     }
 
@@ -167,7 +167,9 @@ impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
     fn drop(&mut self) {
         if self.outside.is_none() && interface::active() {
             let access = self.lock.access("RwLockReadGuard::drop", self.caller);
-            front::kept_event(access, |n| (Effect::update(n, n.saturating_sub(1)), Edge::Release));
+            self.lock
+                .identity
+                .event(access, |n| (Effect::update(n, n.saturating_sub(1)), Edge::Release));
         }
     }
 }
@@ -181,7 +183,7 @@ impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
         if self.outside.is_none() && interface::active() {
             front::let_go(self.lock.value.get());
             let access = self.lock.access("RwLockWriteGuard::drop", self.caller);
-            front::kept_event(access, |value| (Effect::write(value, 0), Edge::Release));
+            self.lock.identity.event(access, |value| (Effect::write(value, 0), Edge::Release));
         }
     }
 }
