@@ -26,6 +26,8 @@ pub(crate) struct Front {
     pub(crate) threads: Vec<Thread>,
     /// The waiters of each condition variable, as the locations that they wait at.
     pub(crate) condvars: HashMap<usize, Waiters, foldhash::fast::FixedState>,
+    /// The `Arc`s of which there has been a `Weak`, by the location of their counts, with the number of handles once no owner is left.
+    pub(crate) weaks: HashMap<usize, usize, foldhash::fast::FixedState>,
     /// The values of locked locks that are neither on the heap nor on a stack: statics. Whoever holds the lock may change
     /// them without an event.
     held: Vec<(usize, usize)>,
@@ -100,6 +102,7 @@ impl Default for Front {
             detector: Detector::default(),
             threads: Vec::new(),
             condvars: HashMap::default(),
+            weaks: HashMap::default(),
             held: Vec::new(),
             static_writes: 0,
             stamp: 0,
@@ -116,6 +119,7 @@ impl PerExecution for Front {
         self.detector.reset();
         self.threads.iter_mut().for_each(Thread::renew);
         self.condvars.clear();
+        self.weaks.clear();
         self.held.clear();
         self.static_writes = 0;
         self.stamp = STAMPS.fetch_add(1, Ordering::Relaxed);
