@@ -88,6 +88,14 @@ pub(crate) struct Local {
 std::thread_local! {
     /// How many pointers from `UnsafeCell::get` the running thread has outstanding: zero in nearly all events.
     static WATCHED: Cell<u32> = const { Cell::new(0) };
+    /// The stamp of the execution, once its state was asked for.
+    static STAMP: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The stamp of the execution, for those who have asked for its state before.
+#[inline]
+pub(crate) fn stamp() -> u64 {
+    STAMP.get()
 }
 
 static STAMPS: AtomicU64 = AtomicU64::new(1);
@@ -125,6 +133,7 @@ impl PerExecution for Front {
         self.stamp = STAMPS.fetch_add(1, Ordering::Relaxed);
         self.parent = None;
         WATCHED.set(0);
+        STAMP.set(self.stamp);
     }
 
     fn thread_ends() {

@@ -31,6 +31,14 @@ impl Identity {
     #[inline]
     pub(super) fn location(&self) -> usize {
         let location = ::std::ptr::from_ref(self).addr();
+        self.settle(location);
+        // What that leaves on the stack differs when it is used for the first time: a loop that tries a lock is recognised all the same.
+        interface::sweep();
+        location
+    }
+
+    #[inline(never)]
+    fn settle(&self, location: usize) {
         let stamp = interface::with_state(|front: &mut Front| front.stamp);
         let first = self.stamp.load(Ordering::Relaxed);
         if first == 0 {
@@ -42,7 +50,6 @@ impl Identity {
         {
             self.begin(location);
         }
-        location
     }
 
     /// It is at a place where something else was before.
@@ -65,6 +72,7 @@ impl Identity {
     pub(super) fn event(&self, access: Access, body: impl FnOnce(u64) -> (Effect, Edge)) -> Effect {
         let effect = front::kept_event(access, body);
         self.keep(effect.after);
+        interface::sweep();
         effect
     }
 
@@ -76,8 +84,7 @@ impl Identity {
     /// The value was changed by an event. Of a lock that other executions use too only the engine knows.
     #[inline]
     fn keep(&self, value: u64) {
-        let stamp = interface::with_state(|front: &mut Front| front.stamp);
-        if self.stamp.load(Ordering::Relaxed) == stamp {
+        if self.stamp.load(Ordering::Relaxed) == front::stamp() {
             self.value.store(value, Ordering::Relaxed);
         }
     }
