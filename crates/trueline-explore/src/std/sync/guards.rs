@@ -77,20 +77,24 @@ macro_rules! lock {
             /// # Errors
             /// The value, if the lock is poisoned.
             pub fn into_inner(self) -> LockResult<T> {
-                let poisoned = self.is_poisoned();
+                let poisoned = self.poisoned.is_set_now();
                 poison(self.value.into_inner(), poisoned)
             }
         }
 
         impl<T: ?Sized> $lock<T> {
             /// As std's `is_poisoned`.
+            #[track_caller]
             pub fn is_poisoned(&self) -> bool {
-                self.poisoned.load(Ordering::Relaxed)
+                let name = concat!(stringify!($lock), "::is_poisoned");
+                self.poisoned.look(name, Location::caller())
             }
 
             /// As std's `clear_poison`.
+            #[track_caller]
             pub fn clear_poison(&self) {
-                self.poisoned.store(false, Ordering::Relaxed);
+                let name = concat!(stringify!($lock), "::clear_poison");
+                self.poisoned.clear(name, Location::caller());
             }
 
             /// As std's `get_mut`.
@@ -98,7 +102,7 @@ macro_rules! lock {
             /// # Errors
             /// The reference, if the lock is poisoned.
             pub fn get_mut(&mut self) -> LockResult<&mut T> {
-                let poisoned = self.is_poisoned();
+                let poisoned = self.poisoned.is_set_now();
                 poison(self.value.get_mut(), poisoned)
             }
         }
@@ -107,7 +111,7 @@ macro_rules! lock {
             /// Without the value: to show it would take the lock, which would be an event.
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 let mut shown = f.debug_struct(stringify!($lock));
-                shown.field("poisoned", &self.is_poisoned()).finish_non_exhaustive()
+                shown.field("poisoned", &self.poisoned.is_set_now()).finish_non_exhaustive()
             }
         }
 

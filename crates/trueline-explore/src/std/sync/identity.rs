@@ -63,6 +63,12 @@ impl Identity {
         });
     }
 
+    /// Whether it has ever been at an event.
+    #[inline]
+    pub(super) fn is_used(&self) -> bool {
+        self.stamp.load(Ordering::Relaxed) != 0
+    }
+
     /// The value now, for those who own it: not an event.
     pub(super) fn value(&self) -> u64 {
         interface::value(canonical(self.location()))

@@ -2,6 +2,7 @@
 
 use super::guards::{guard, lock, poison, tried, try_event};
 use super::identity::Identity;
+use super::poison::Poison;
 use super::{LockResult, PoisonError, TryLockResult};
 use crate::engine::interface::{self, Access, Condition, Effect};
 use crate::front::{self, Caller, Edge};
@@ -9,14 +10,13 @@ use ::std::cell::UnsafeCell;
 use ::std::marker::PhantomData;
 use ::std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use ::std::sync as real;
-use ::std::sync::atomic::{AtomicBool, Ordering};
 use ::std::thread::panicking;
 
 /// As `std::sync::Mutex`.
 pub struct Mutex<T: ?Sized> {
     identity: Identity,
     outside: real::Mutex<()>,
-    poisoned: AtomicBool,
+    poisoned: Poison,
     value: UnsafeCell<T>,
 }
 
@@ -47,7 +47,7 @@ impl<T> Mutex<T> {
         Mutex {
             identity: Identity::new(),
             outside: real::Mutex::new(()),
-            poisoned: AtomicBool::new(false),
+            poisoned: Poison::new(),
             value: UnsafeCell::new(value),
         }
     }
@@ -113,7 +113,7 @@ impl<T: ?Sized> Mutex<T> {
             front::hold(self.value.get(), size_of_val(&self.value));
         }
         let guard = MutexGuard { lock: self, outside, panicking: panicking(), caller, not_send };
-        poison(guard, self.is_poisoned())
+        poison(guard, self.poisoned.is_found(caller))
     }
 }
 
@@ -128,11 +128,14 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        if !self.panicking && panicking() {
-            self.lock.poisoned.store(true, Ordering::Relaxed);
-        }
         // A guard that was taken in an exploration may be dropped by the engine, after its end: there is no one to tell.
-        if self.outside.is_none() && interface::active() {
+        if self.outside.is_none() && !interface::active() {
+            return;
+        }
+        if !self.panicking && panicking() {
+            self.lock.poisoned.set(self.caller);
+        }
+        if self.outside.is_none() {
             self.lock.release("MutexGuard::drop", self.caller);
         }
     }

@@ -2,6 +2,7 @@
 
 use super::guards::{guard, lock, poison, tried, try_event};
 use super::identity::Identity;
+use super::poison::Poison;
 use super::{LockResult, PoisonError, TryLockResult};
 use crate::engine::interface::{self, Access, Condition, Effect};
 use crate::front::{self, Caller, Edge};
@@ -9,7 +10,6 @@ use ::std::cell::UnsafeCell;
 use ::std::marker::PhantomData;
 use ::std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use ::std::sync as real;
-use ::std::sync::atomic::{AtomicBool, Ordering};
 use ::std::thread::panicking;
 
 const WRITER: u64 = 1 << 63;
@@ -18,7 +18,7 @@ const WRITER: u64 = 1 << 63;
 pub struct RwLock<T: ?Sized> {
     identity: Identity,
     outside: real::RwLock<()>,
-    poisoned: AtomicBool,
+    poisoned: Poison,
     value: UnsafeCell<T>,
 }
 
@@ -60,7 +60,7 @@ impl<T> RwLock<T> {
         RwLock {
             identity: Identity::new(),
             outside: real::RwLock::new(()),
-            poisoned: AtomicBool::new(false),
+            poisoned: Poison::new(),
             value: UnsafeCell::new(value),
         }
     }
@@ -145,7 +145,7 @@ impl<T: ?Sized> RwLock<T> {
         caller: Caller,
     ) -> LockResult<RwLockReadGuard<'a, T>> {
         let guard = RwLockReadGuard { lock: self, outside, caller, not_send: PhantomData };
-        poison(guard, self.is_poisoned())
+        poison(guard, self.poisoned.is_found(caller))
     }
 
     fn writer<'a>(
@@ -158,7 +158,7 @@ impl<T: ?Sized> RwLock<T> {
             front::hold(self.value.get(), size_of_val(&self.value));
         }
         let guard = RwLockWriteGuard { lock: self, outside, panicking, caller, not_send };
-        poison(guard, self.is_poisoned())
+        poison(guard, self.poisoned.is_found(caller))
     }
 }
 
@@ -177,10 +177,13 @@ impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
 impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        if !self.panicking && panicking() {
-            self.lock.poisoned.store(true, Ordering::Relaxed);
+        if self.outside.is_none() && !interface::active() {
+            return;
         }
-        if self.outside.is_none() && interface::active() {
+        if !self.panicking && panicking() {
+            self.lock.poisoned.set(self.caller);
+        }
+        if self.outside.is_none() {
             front::let_go(self.lock.value.get());
             let access = self.lock.access("RwLockWriteGuard::drop", self.caller);
             self.lock.identity.event(access, |value| (Effect::write(value, 0), Edge::Release));
