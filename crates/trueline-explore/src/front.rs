@@ -52,8 +52,6 @@ pub(crate) struct Waiters {
 pub(crate) struct Thread {
     pub(crate) after: Option<Caller>,
     pub(crate) watches: Vec<Watch>,
-    /// Where its park token is; 0 before anybody asked.
-    pub(crate) token: usize,
     pub(crate) locals: Vec<Local>,
     pub(crate) name: Option<Arc<str>>,
     /// Virtual time, its own.

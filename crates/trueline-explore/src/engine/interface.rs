@@ -402,6 +402,11 @@ pub fn ended(thread: ThreadId) -> usize {
     calls::ended(thread)
 }
 
+/// A location that belongs to a thread, and is the same whoever asks for it first: another one for each `which` from 1 on.
+pub(crate) fn of_thread(thread: ThreadId, which: u8) -> usize {
+    calls::of_thread(thread, which)
+}
+
 /// The thread says that others should run (`spin_loop`, `yield_now`): a search that is free to choose lets them go first. That changes
 /// the order in which executions are explored, and nothing else.
 pub fn spin_hint() {

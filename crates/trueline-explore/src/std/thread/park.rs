@@ -1,7 +1,7 @@
 //! Parking, sleeping and yielding. A thread's token is a location that is 1 when `unpark` has left one.
 
 use crate::engine::interface::{self, Access, Condition, Effect, ThreadId};
-use crate::front::{self, Caller, Edge, Front};
+use crate::front::{self, Caller, Edge};
 use ::std::panic::Location;
 use ::std::time::Duration;
 
@@ -58,13 +58,7 @@ pub(super) fn unpark(thread: ThreadId) {
 }
 
 fn token(thread: ThreadId) -> usize {
-    let known = interface::with_state(|front: &mut Front| front.thread(thread).token);
-    if known != 0 {
-        return known;
-    }
-    let location = interface::fresh_location();
-    interface::with_state(|front: &mut Front| front.thread(thread).token = location);
-    location
+    interface::of_thread(thread, 1)
 }
 
 /// As `std::thread::sleep`. In an exploration no real time passes; the thread's own clock goes on, and a loop that
