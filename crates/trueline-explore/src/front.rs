@@ -53,6 +53,10 @@ pub(crate) struct Thread {
     pub(crate) after: Option<Caller>,
     pub(crate) watches: Vec<Watch>,
     pub(crate) locals: Vec<Local>,
+    /// The keys of thread locals whose destructor has begun.
+    pub(crate) dropped: Vec<usize>,
+    /// Its body was over before the destructors of its thread locals were.
+    pub(crate) finished_before: bool,
     pub(crate) name: Option<Arc<str>>,
     /// Virtual time, its own.
     pub(crate) now: Duration,
@@ -67,11 +71,12 @@ impl Thread {
     /// Makes it as new; keeps its memory.
     fn renew(&mut self) {
         let (mut watches, mut locals) = (take(&mut self.watches), take(&mut self.locals));
-        let mut woken = take(&mut self.woken);
+        let (mut dropped, mut woken) = (take(&mut self.dropped), take(&mut self.woken));
         watches.clear();
         locals.clear();
+        dropped.clear();
         woken.clear();
-        *self = Thread { watches, locals, woken, ..Thread::default() };
+        *self = Thread { watches, locals, dropped, woken, ..Thread::default() };
     }
 }
 
@@ -81,6 +86,8 @@ pub(crate) struct Local {
     pub(crate) value: *mut (),
     pub(crate) size: usize,
     pub(crate) drop: unsafe fn(*mut ()),
+    /// It has a destructor.
+    pub(crate) drops: bool,
 }
 
 std::thread_local! {
@@ -135,7 +142,7 @@ impl PerExecution for Front {
     }
 
     fn thread_ends() {
-        crate::std::thread::drop_locals();
+        crate::std::thread::finish();
         settle();
     }
 

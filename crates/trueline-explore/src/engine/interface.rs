@@ -397,7 +397,8 @@ pub(crate) unsafe fn spawn_borrowing(
     unsafe { calls::spawn(body, caller) }
 }
 
-/// The location that becomes 1 when a thread has ended: a join is a read of it that waits for 1.
+/// The location that becomes 1 when a thread has ended: a join is a read of it that waits for 1. A front end may give it another value
+/// before, when the body of the thread is over and destructors of its thread locals are not.
 pub fn ended(thread: ThreadId) -> usize {
     calls::ended(thread)
 }
