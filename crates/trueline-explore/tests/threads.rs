@@ -5,9 +5,11 @@ mod outcomes;
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
-use outcomes::{check, explore};
-use trueline_explore::std::sync::Arc;
+use outcomes::{check, explore, races};
+use trueline_explore::memory::untracked;
+use trueline_explore::std::cell::UnsafeCell;
 use trueline_explore::std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use trueline_explore::std::sync::{Arc, Condvar, Mutex};
 use trueline_explore::std::thread;
 
 #[global_allocator]
@@ -161,5 +163,57 @@ fn a_thread_local_is_gone_once_its_destructor_has_begun() {
         let body = move || ASKS.with(|asks| *asks.0.borrow_mut() = Some(theirs));
         thread::spawn(body).join().unwrap();
         place.load(SeqCst)
+    });
+}
+
+#[test]
+fn a_notification_orders_nothing_by_itself() {
+    struct Shared(UnsafeCell<u32>);
+    // SAFETY: that its accesses are ordered is what the test asks.
+    unsafe impl Sync for Shared {}
+    races(|| {
+        let (shared, pair) = (&Shared(UnsafeCell::new(0)), &(Mutex::new(()), Condvar::new()));
+        thread::scope(|s| {
+            s.spawn(|| {
+                let waits = pair.1.wait_timeout(pair.0.lock().unwrap(), Duration::from_secs(1));
+                if !waits.unwrap().1.timed_out() {
+                    // SAFETY: the detector ends the execution before a race is one.
+                    shared.0.with(|value| unsafe { *value });
+                }
+            });
+            // SAFETY: as above.
+            shared.0.with_mut(|value| unsafe { *value = 1 });
+            pair.1.notify_one();
+        });
+    });
+    // Under the lock it is ordered.
+    check([()], || {
+        let (shared, pair) = (&Shared(UnsafeCell::new(0)), &(Mutex::new(()), Condvar::new()));
+        thread::scope(|s| {
+            s.spawn(|| {
+                let waits = pair.1.wait_timeout(pair.0.lock().unwrap(), Duration::from_secs(1));
+                if !waits.unwrap().1.timed_out() {
+                    // SAFETY: as above.
+                    shared.0.with(|value| unsafe { *value });
+                }
+            });
+            let guard = pair.0.lock().unwrap();
+            // SAFETY: as above.
+            shared.0.with_mut(|value| unsafe { *value = 1 });
+            pair.1.notify_one();
+            drop(guard);
+        });
+    });
+}
+
+#[test]
+fn an_atomic_that_is_shown_is_read() {
+    check(["0", "1"].map(String::from), || {
+        let atomic = AtomicU32::new(0);
+        let shown = thread::scope(|s| {
+            s.spawn(|| atomic.store(1, SeqCst));
+            format!("{atomic:?}")
+        });
+        untracked(|| shown.clone())
     });
 }
