@@ -26,6 +26,8 @@ pub(crate) struct Front {
     pub(crate) threads: Vec<Thread>,
     /// The waiters of each condition variable, as the locations that they wait at.
     pub(crate) condvars: HashMap<usize, Waiters, foldhash::fast::FixedState>,
+    /// The `Arc`s of which there has been a `Weak`, by the location of their counts, with the number of handles once no owner is left.
+    pub(crate) weaks: HashMap<usize, usize, foldhash::fast::FixedState>,
     /// The values of locked locks that are neither on the heap nor on a stack: statics. Whoever holds the lock may change
     /// them without an event.
     held: Vec<(usize, usize)>,
@@ -51,6 +53,10 @@ pub(crate) struct Thread {
     pub(crate) after: Option<Caller>,
     pub(crate) watches: Vec<Watch>,
     pub(crate) locals: Vec<Local>,
+    /// The keys of thread locals whose destructor has begun.
+    pub(crate) dropped: Vec<usize>,
+    /// Its body was over before the destructors of its thread locals were.
+    pub(crate) finished_before: bool,
     pub(crate) name: Option<Arc<str>>,
     /// Virtual time, its own.
     pub(crate) now: Duration,
@@ -67,12 +73,14 @@ impl Thread {
     /// Makes it as new; keeps its memory.
     fn renew(&mut self) {
         let (mut watches, mut locals) = (take(&mut self.watches), take(&mut self.locals));
-        let (mut woken, mut times) = (take(&mut self.woken), take(&mut self.times));
+        let (mut dropped, mut woken) = (take(&mut self.dropped), take(&mut self.woken));
+        let mut times = take(&mut self.times);
         watches.clear();
         locals.clear();
+        dropped.clear();
         woken.clear();
         times.clear();
-        *self = Thread { watches, locals, woken, times, ..Thread::default() };
+        *self = Thread { watches, locals, dropped, woken, times, ..Thread::default() };
     }
 }
 
@@ -82,11 +90,21 @@ pub(crate) struct Local {
     pub(crate) value: *mut (),
     pub(crate) size: usize,
     pub(crate) drop: unsafe fn(*mut ()),
+    /// It has a destructor.
+    pub(crate) drops: bool,
 }
 
 std::thread_local! {
     /// How many pointers from `UnsafeCell::get` the running thread has outstanding: zero in nearly all events.
     static WATCHED: Cell<u32> = const { Cell::new(0) };
+    /// The stamp of the execution, once its state was asked for.
+    static STAMP: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The stamp of the execution, for those who have asked for its state before.
+#[inline]
+pub(crate) fn stamp() -> u64 {
+    STAMP.get()
 }
 
 static STAMPS: AtomicU64 = AtomicU64::new(1);
@@ -101,6 +119,7 @@ impl Default for Front {
             detector: Detector::default(),
             threads: Vec::new(),
             condvars: HashMap::default(),
+            weaks: HashMap::default(),
             held: Vec::new(),
             static_writes: 0,
             stamp: 0,
@@ -117,15 +136,17 @@ impl PerExecution for Front {
         self.detector.reset();
         self.threads.iter_mut().for_each(Thread::renew);
         self.condvars.clear();
+        self.weaks.clear();
         self.held.clear();
         self.static_writes = 0;
         self.stamp = STAMPS.fetch_add(1, Ordering::Relaxed);
         self.parent = None;
         WATCHED.set(0);
+        STAMP.set(self.stamp);
     }
 
     fn thread_ends() {
-        crate::std::thread::drop_locals();
+        crate::std::thread::finish();
         settle();
     }
 

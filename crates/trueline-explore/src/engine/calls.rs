@@ -281,6 +281,11 @@ pub(crate) fn give_up() -> ! {
     }
 }
 
+/// As [`ended`], for what a front end keeps of a thread: another location for each `which` from 1 on.
+pub(crate) fn of_thread(thread: ThreadId, which: u8) -> usize {
+    (1 << 62) | (usize::from(which) << 32) | thread.0 as usize
+}
+
 pub(crate) fn fail(failure: Failure) -> ! {
     loop {
         end(failure.clone());

@@ -356,8 +356,10 @@ impl Machine {
         match result {
             Ok(()) => {
                 calls::end_thread_locals();
-                calls::point(&Access::write(calls::ended(ThreadId(thread))).named("thread ends"));
-                calls::record(Effect::write(0, 1));
+                let ended = calls::ended(ThreadId(thread));
+                calls::point(&Access::write(ended).named("thread ends"));
+                let before = calls::with(|machine| machine.value(ended));
+                calls::record(Effect::write(before, 1));
                 calls::leave();
                 // SAFETY: nobody else uses the machine while this thread runs.
                 unsafe { (*this).thread_ended(thread) };
@@ -552,8 +554,8 @@ impl Machine {
         self.trace.locations.value(self.placed(location))
     }
 
-    pub(crate) fn forget(&mut self, location: usize) {
-        self.amend(location, 0);
+    pub(crate) fn renew_location(&mut self, location: usize, value: u64) {
+        self.trace.locations.renew(self.placed(location), value);
     }
 
     pub(crate) fn amend(&mut self, location: usize, value: u64) {

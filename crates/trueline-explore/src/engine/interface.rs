@@ -348,9 +348,12 @@ pub fn value(location: usize) -> u64 {
     calls::with(|e| e.value(location))
 }
 
-/// Forgets the value of a location, when the object there is gone. Not an event.
-pub fn forget(location: usize) {
-    calls::with(|e| e.forget(location));
+/// Another object is at a location than before, and has this value. Not an event.
+///
+/// What was done to the former object has nothing to do with this one: a race is not looked for among its accesses, nor is a value.
+/// Its accesses must all happen before those of the new one, as they do where memory is used again.
+pub fn renew_location(location: usize, value: u64) {
+    calls::with(|e| e.renew_location(location, value));
 }
 
 /// Sets the value of a location while the thread unwinds, when nothing is recorded: a lock that is released then is free if the
@@ -362,12 +365,6 @@ pub(crate) fn amend(location: usize, value: u64) {
 /// A location that no address has and that is the same in each execution that has run the same way so far.
 pub fn fresh_location() -> usize {
     calls::with(|e| e.fresh_location())
-}
-
-/// A location of a thread that no address has, and no [`fresh_location`]: the same for all who ask, in each execution.
-pub fn location_of(thread: ThreadId) -> usize {
-    // Fresh ones count from 1.
-    (1 << 63) | ((thread.0 as usize) << 32)
 }
 
 /// One of `0..count`, each of which is explored; only between a [`point`] and its [`record`], at most once. 0 is tried first.
@@ -400,9 +397,15 @@ pub(crate) unsafe fn spawn_borrowing(
     unsafe { calls::spawn(body, caller) }
 }
 
-/// The location that becomes 1 when a thread has ended: a join is a read of it that waits for 1.
+/// The location that becomes 1 when a thread has ended: a join is a read of it that waits for 1. A front end may give it another value
+/// before, when the body of the thread is over and destructors of its thread locals are not.
 pub fn ended(thread: ThreadId) -> usize {
     calls::ended(thread)
+}
+
+/// A location that belongs to a thread, and is the same whoever asks for it first: another one for each `which` from 1 on.
+pub(crate) fn of_thread(thread: ThreadId, which: u8) -> usize {
+    calls::of_thread(thread, which)
 }
 
 /// The thread says that others should run (`spin_loop`, `yield_now`): a search that is free to choose lets them go first. That changes

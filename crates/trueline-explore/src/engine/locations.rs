@@ -89,6 +89,11 @@ impl Locations {
         self.replace(location, last, value);
     }
 
+    /// The location begins anew with a value: nothing has touched it.
+    pub(crate) fn renew(&mut self, location: usize, value: u64) {
+        self.replace(location, NONE, value);
+    }
+
     /// Every location touched, in no particular order.
     pub(crate) fn all(&self) -> impl Iterator<Item = usize> + '_ {
         self.used.iter().map(|&at| self.slots[at as usize].location)

@@ -3,14 +3,20 @@
 //! The counts are std's. In an exploration a clone or a drop is an event at a byte of the counts' own, just before the value.
 //! Decrements that leave at least two owners commute with each other and with clones, and are recorded as reads, so that n
 //! threads which drop their handles before the last owner does are not run in n! orders. A decrement from two or one is a write: who is
-//! last runs the destructor.
+//! last runs the destructor. It is the same with the `Weak` handles: who is last frees the memory.
+//! Whoever depends on the exact counts conflicts with every change. The value of the location is 1 while an owner is left, and 0 when none is.
+//!
+//! Owners together hold one `Weak`. Where there has been another, it is given up after the destructor as an event, like that one.
+//!
+//! The race detector keeps apart what owners and `Weak` handles pass on, as std has two counts: a decrement releases, the last one acquires,
+//! and so does `get_mut` where it finds no other handle.
 //!
 //! Unlike std's, an `Arc<T>` does not turn into an `Arc<dyn Trait>` by itself, because the trait that says so is not stable:
 //! write `Arc::from_std(std::sync::Arc::new(value) as std::sync::Arc<dyn Trait>)`, or `Arc::from(Box::new(value) as Box<dyn Trait>)`.
 
 use super::weak::Weak;
 use crate::engine::interface::{self, Access, Effect};
-use crate::front::{self, Caller, Edge};
+use crate::front::{self, Caller, Front};
 use ::std::borrow::Borrow;
 use ::std::cmp::Ordering;
 use ::std::fmt;
@@ -33,8 +39,50 @@ pub(super) fn counts<T: ?Sized>(value: *const T) -> usize {
     value.cast::<u8>().addr().wrapping_sub(1)
 }
 
+/// What `Weak` handles pass on is kept here, for the race detector.
+pub(super) fn weak_edges(location: usize) -> usize {
+    location.wrapping_sub(1)
+}
+
+/// What the end of `new_cyclic` passes on is kept here, for the race detector.
+pub(super) fn made_edges(location: usize) -> usize {
+    location.wrapping_sub(2)
+}
+
 /// An increment, or a decrement that is not the last but one: it commutes with others of its kind.
-const COMMUTES: Effect = Effect { before: 0, after: 0, wrote: false };
+const COMMUTES: Effect = Effect { before: 1, after: 1, wrote: false };
+
+/// The last owner, to be dropped, and then the `Weak` that all owners have held together.
+struct Last<T: ?Sized> {
+    std: real::Arc<T>,
+    held: Option<Weak<T>>,
+}
+
+impl<T: ?Sized> Last<T> {
+    /// Whoever has a `Weak` from here on finds no owner, so their number is kept by us.
+    fn new(front: &mut Front, location: usize, std: real::Arc<T>) -> Last<T> {
+        let held = hold_weak(front, location, &std);
+        Last { std, held }
+    }
+}
+
+/// A `Weak` in place of that which the last owner is about to give up, unless there has never been another.
+fn hold_weak<T: ?Sized>(front: &mut Front, location: usize, std: &real::Arc<T>) -> Option<Weak<T>> {
+    if real::Arc::weak_count(std) == 0 && !front.weaks.contains_key(&location) {
+        return None;
+    }
+    let held = Weak::from_std(real::Arc::downgrade(std));
+    front.weaks.insert(location, real::Arc::weak_count(std));
+    Some(held)
+}
+
+impl<T> Last<T> {
+    fn into_value(self) -> Option<T> {
+        let value = real::Arc::into_inner(self.std);
+        drop(self.held);
+        value
+    }
+}
 
 impl<T> Arc<T> {
     /// As std's `new`.
@@ -50,8 +98,23 @@ impl<T> Arc<T> {
     }
 
     /// As std's `new_cyclic`.
+    #[track_caller]
     pub fn new_cyclic(function: impl FnOnce(&Weak<T>) -> T) -> Arc<T> {
-        Arc::from_std(real::Arc::new_cyclic(|weak| function(Weak::from_std_ref(weak))))
+        let caller = Location::caller();
+        Arc::from_std(real::Arc::new_cyclic(|weak| {
+            if !interface::active() {
+                return function(Weak::from_std_ref(weak));
+            }
+            let location = counts(weak.as_ptr());
+            interface::with_state(|front: &mut Front| front.weaks.insert(location, 1));
+            let value = function(Weak::from_std_ref(weak));
+            // From here on there is an owner. Others see him at once, since nobody else runs before std has counted him.
+            let access = Access::update(location).named("Arc::new_cyclic").at(caller);
+            front::event(access, |front, thread| {
+                front.detector.release(thread, made_edges(location));
+                (value, Effect::write(0, 1))
+            })
+        }))
     }
 
     /// As std's `try_unwrap`.
@@ -60,11 +123,20 @@ impl<T> Arc<T> {
     /// The `Arc`, if it is not the only one.
     #[track_caller]
     pub fn try_unwrap(this: Arc<T>) -> Result<T, Arc<T>> {
-        let alone = |std: &real::Arc<T>| real::Arc::strong_count(std) == 1;
-        if !this.look("Arc::try_unwrap", Location::caller(), Edge::Acquire, alone) {
-            return Err(this);
+        if !interface::active() {
+            return real::Arc::try_unwrap(Arc::into_std(this)).map_err(Arc::from_std);
         }
-        real::Arc::try_unwrap(Arc::into_std(this)).map_err(Arc::from_std)
+        let location = counts(Arc::as_ptr(&this));
+        let access = Access::update(location).named("Arc::try_unwrap").at(Location::caller());
+        let last = front::event(access, |front, thread| {
+            if real::Arc::strong_count(&this.0) > 1 {
+                // It has learnt that it is not alone, and nothing else.
+                return (Err(this), Effect::write(1, 1));
+            }
+            front.detector.acquire(thread, location);
+            (Ok(Last::new(front, location, Arc::into_std(this))), Effect::write(1, 0))
+        });
+        last.map(|last| last.into_value().expect("it is the only one"))
     }
 
     /// As std's `into_inner`.
@@ -72,9 +144,9 @@ impl<T> Arc<T> {
     pub fn into_inner(mut this: Arc<T>) -> Option<T> {
         let caller = Location::caller();
         // SAFETY: the handle is not used again.
-        let std = unsafe { this.decrement("Arc::into_inner", caller) };
+        let last = unsafe { this.decrement("Arc::into_inner", caller) };
         ::std::mem::forget(this);
-        std.and_then(real::Arc::into_inner)
+        last.and_then(Last::into_value)
     }
 
     /// As std's `unwrap_or_clone`.
@@ -151,67 +223,77 @@ impl<T: ?Sized> Arc<T> {
     #[track_caller]
     #[must_use]
     pub fn downgrade(this: &Arc<T>) -> Weak<T> {
-        Weak::from_std(real::Arc::downgrade(&this.0))
+        if !interface::active() {
+            return Weak::from_std(real::Arc::downgrade(&this.0));
+        }
+        let location = counts(Arc::as_ptr(this));
+        let access = Access::update(location).named("Arc::downgrade").at(Location::caller());
+        front::event(access, |front, _| {
+            front.weaks.entry(location).or_default();
+            (Weak::from_std(real::Arc::downgrade(&this.0)), COMMUTES)
+        })
     }
 
     /// As std's `strong_count`.
     #[track_caller]
     #[must_use]
     pub fn strong_count(this: &Arc<T>) -> usize {
-        let count = |std: &real::Arc<T>| real::Arc::strong_count(std);
-        this.look("Arc::strong_count", Location::caller(), Edge::None, count)
+        let count = |std: &real::Arc<T>| (real::Arc::strong_count(std), false);
+        this.look("Arc::strong_count", Location::caller(), count)
     }
 
     /// As std's `weak_count`.
     #[track_caller]
     #[must_use]
     pub fn weak_count(this: &Arc<T>) -> usize {
-        let count = |std: &real::Arc<T>| real::Arc::weak_count(std);
-        this.look("Arc::weak_count", Location::caller(), Edge::None, count)
+        let count = |std: &real::Arc<T>| (real::Arc::weak_count(std), false);
+        this.look("Arc::weak_count", Location::caller(), count)
     }
 
     /// As std's `get_mut`.
     #[track_caller]
     pub fn get_mut(this: &mut Arc<T>) -> Option<&mut T> {
         let alone = |std: &real::Arc<T>| {
-            real::Arc::strong_count(std) == 1 && real::Arc::weak_count(std) == 0
+            let alone = real::Arc::strong_count(std) == 1 && real::Arc::weak_count(std) == 0;
+            (alone, alone)
         };
-        this.look("Arc::get_mut", Location::caller(), Edge::Acquire, alone)
+        this.look("Arc::get_mut", Location::caller(), alone)
             .then(|| real::Arc::get_mut(&mut this.0))
             .flatten()
     }
 
-    /// An access that depends on the exact counts, so it conflicts with every other. Whoever finds that no other handle is left knows what
-    /// was done with them; whoever merely counts them does not.
+    /// An access that depends on the exact counts, so it conflicts with every other. The function says, too, whether no other handle is
+    /// left: whoever finds that knows what was done with them; whoever merely counts them does not.
     fn look<R>(
         &self,
         name: &'static str,
         caller: Caller,
-        edge: Edge,
-        function: impl FnOnce(&real::Arc<T>) -> R,
+        function: impl FnOnce(&real::Arc<T>) -> (R, bool),
     ) -> R {
         if !interface::active() {
-            return function(&self.0);
+            return function(&self.0).0;
         }
         let location = counts(Arc::as_ptr(self));
         let access = Access::update(location).named(name).at(caller);
         front::event(access, |front, thread| {
-            if edge == Edge::Acquire {
+            let (result, alone) = function(&self.0);
+            if alone {
                 front.detector.acquire(thread, location);
+                front.detector.acquire(thread, weak_edges(location));
             }
-            (function(&self.0), Effect::write(0, 0))
+            (result, Effect::write(1, 1))
         })
     }
 
-    /// Gives the handle up: yields std's if it was the last one, for the caller to drop.
+    /// Gives the handle up: yields it if it was the last one, for the caller to drop.
     ///
     /// # Safety
     /// The handle must not be used again.
-    unsafe fn decrement(&mut self, name: &'static str, caller: Caller) -> Option<real::Arc<T>> {
+    unsafe fn decrement(&mut self, name: &'static str, caller: Caller) -> Option<Last<T>> {
         // SAFETY: the caller's promise.
         let std = unsafe { ManuallyDrop::take(&mut self.0) };
         if !interface::active() {
-            return Some(std);
+            return Some(Last { std, held: None });
         }
         let location = counts(real::Arc::as_ptr(&std));
         let access = Access::update(location).named(name).at(caller);
@@ -220,11 +302,11 @@ impl<T: ?Sized> Arc<T> {
             match real::Arc::strong_count(&std) {
                 1 => {
                     front.detector.acquire(thread, location);
-                    (Some(std), Effect::write(1, 0))
+                    (Some(Last::new(front, location, std)), Effect::write(1, 0))
                 }
                 2 => {
                     drop(std);
-                    (None, Effect::write(2, 1))
+                    (None, Effect::write(1, 1))
                 }
                 _ => {
                     drop(std);
@@ -239,8 +321,31 @@ impl<T: Clone> Arc<T> {
     /// As std's `make_mut`.
     #[track_caller]
     pub fn make_mut(this: &mut Arc<T>) -> &mut T {
-        this.look("Arc::make_mut", Location::caller(), Edge::Acquire, |_| ());
-        real::Arc::make_mut(&mut this.0)
+        if !interface::active() {
+            return real::Arc::make_mut(&mut this.0);
+        }
+        let location = counts(Arc::as_ptr(this));
+        let access = Access::update(location).named("Arc::make_mut").at(Location::caller());
+        let (shared, held) = front::event(access, |front, thread| {
+            if real::Arc::strong_count(&this.0) > 1 {
+                return ((true, None), Effect::write(1, 1));
+            }
+            front.detector.acquire(thread, location);
+            if real::Arc::weak_count(&this.0) > 0 {
+                return ((false, hold_weak(front, location, &this.0)), Effect::write(1, 0));
+            }
+            front.detector.acquire(thread, weak_edges(location));
+            ((false, None), Effect::write(1, 1))
+        });
+        if shared {
+            let copy = Arc::new((**this).clone());
+            *this = copy;
+        } else if held.is_some() {
+            // The value moves; those who have a `Weak` find that no owner is left.
+            real::Arc::make_mut(&mut this.0);
+            drop(held);
+        }
+        real::Arc::get_mut(&mut this.0).expect("it is the only handle")
     }
 }
 

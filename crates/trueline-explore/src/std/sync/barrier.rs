@@ -2,7 +2,7 @@
 
 use super::identity::Identity;
 use crate::engine::interface::{self, Access, Condition, Effect};
-use crate::front::{self, Edge};
+use crate::front::Edge;
 use ::std::fmt;
 use ::std::panic::Location;
 use ::std::sync as real;
@@ -44,7 +44,7 @@ impl Barrier {
         let (location, caller) = (self.identity.location(), Location::caller());
         let threads = self.threads as u64;
         let arrival = Access::update(location).named("Barrier::wait, arriving").at(caller);
-        let arrived = front::kept_event(arrival, |value| {
+        let arrived = self.identity.event(arrival, |value| {
             let last = (value & ARRIVED) + 1 >= threads;
             let after = if last { (value | ARRIVED) + 1 } else { value + 1 };
             (Effect::update(value, after), Edge::Both)
@@ -55,7 +55,7 @@ impl Barrier {
         }
         let opened = Condition::new(round, |value, round| value >> 32 != round);
         let access = Access::read(location).when(opened).named("Barrier::wait").at(caller);
-        front::kept_event(access, |value| (Effect::read(value), Edge::Acquire));
+        self.identity.event(access, |value| (Effect::read(value), Edge::Acquire));
         BarrierWaitResult(false)
     }
 }

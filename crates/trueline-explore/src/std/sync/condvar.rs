@@ -3,6 +3,7 @@
 //! In an exploration each waiter waits at a location of its own, entered in the list of the condition variable before the mutex is
 //! released. `notify_one` may wake any of them, and each choice is explored. A
 //! wait with a timeout may end at any time: it is an access without a condition, which finds that it was notified or not.
+//! A notification orders nothing by itself: what the waiter knows of the others it has from the mutex, as std promises no more.
 //! A wait that is to end for no reason ([`spurious`](crate::engine::Exploration::spurious)) is the same without a timeout; whether it is one is chosen when it begins.
 
 use super::identity::Identity;
@@ -167,6 +168,7 @@ impl Condvar {
             let entered = Entered { place, lost: waiters.lost > 0, spurious };
             (entered, Effect::write(count - 1, count))
         });
+        self.identity.keep_now();
         interface::sweep();
         entered
     }
@@ -185,7 +187,7 @@ impl Condvar {
             "Condvar::wait"
         };
         let access = Access::read(place).when(Condition::equals(1)).named(name).at(caller);
-        front::kept_event(access, |value| (Effect::read(value), Edge::Acquire));
+        front::kept_event(access, |value| (Effect::read(value), Edge::None));
         mutex.acquire("Condvar::wait, locking", caller);
     }
 
@@ -207,7 +209,7 @@ impl Condvar {
     fn leave(&self, place: usize, name: &'static str, caller: Caller) -> bool {
         let location = self.identity.location();
         let access = Access::update(location).named(name).at(caller);
-        front::event(access, |front, thread| {
+        let timed_out = front::event(access, |front, _| {
             let waiters = front.condvars.entry(location).or_default();
             let count = waiters.locations.len() as u64;
             match waiters.locations.iter().position(|&other| other == place) {
@@ -215,12 +217,11 @@ impl Condvar {
                     waiters.locations.remove(index);
                     (true, Effect::write(count, count - 1))
                 }
-                None => {
-                    front.detector.acquire(thread, location);
-                    (false, Effect::read(count))
-                }
+                None => (false, Effect::read(count)),
             }
-        })
+        });
+        self.identity.keep_now();
+        timed_out
     }
 
     fn notify(&self, name: &'static str, caller: Caller, one: bool) {
@@ -231,7 +232,7 @@ impl Condvar {
             front.condvars.entry(location).or_default().locations.len()
         });
         let chosen = if one && count > 1 { interface::choose(count as u32) as usize } else { 0 };
-        let woken = front::perform(access, |front, thread| {
+        let woken = front::perform(access, |front, _| {
             let waiters = front.condvars.entry(location).or_default();
             let before = waiters.locations.len() as u64;
             let woken = match before {
@@ -244,13 +245,12 @@ impl Condvar {
                 return (woken, Effect::read(before));
             }
             let after = waiters.locations.len() as u64;
-            // A notification that meets nobody is no event for others, and tells them nothing.
-            front.detector.release(thread, location);
             (woken, Effect::write(before, after))
         });
+        self.identity.keep_now();
         for &place in &woken {
             let access = Access::write(place).named("Condvar, waking").at(caller);
-            front::kept_event(access, |value| (Effect::write(value, 1), Edge::Release));
+            front::kept_event(access, |value| (Effect::write(value, 1), Edge::None));
         }
         front::outside(|| drop(woken));
     }

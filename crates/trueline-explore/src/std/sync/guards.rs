@@ -1,8 +1,9 @@
 //! What all locks and guards have in common: a guard is its value, a lock is shown without it and knows whether it is poisoned.
 
+use super::identity::Identity;
 use super::{LockResult, PoisonError, TryLockError};
 use crate::engine::interface::{Access, Effect};
-use crate::front::{self, Edge};
+use crate::front::Edge;
 
 /// What a lock gives out: an error if it is poisoned, which has it all the same.
 pub(super) fn poison<T>(value: T, poisoned: bool) -> LockResult<T> {
@@ -20,10 +21,11 @@ pub(super) fn tried<G, H>(outside: Result<G, TryLockError<G>>) -> Result<G, TryL
 
 /// Tries a lock as an event: `locked` is its new value, if it can be had.
 pub(super) fn try_event<H>(
+    identity: &Identity,
     access: Access,
     locked: impl FnOnce(u64) -> Option<u64>,
 ) -> Result<(), TryLockError<H>> {
-    let effect = front::kept_event(access, |value| match locked(value) {
+    let effect = identity.event(access, |value| match locked(value) {
         Some(locked) => (Effect::update(value, locked), Edge::Acquire),
         None => (Effect::read(value), Edge::None),
     });
@@ -75,20 +77,24 @@ macro_rules! lock {
             /// # Errors
             /// The value, if the lock is poisoned.
             pub fn into_inner(self) -> LockResult<T> {
-                let poisoned = self.is_poisoned();
+                let poisoned = self.poisoned.is_set_now();
                 poison(self.value.into_inner(), poisoned)
             }
         }
 
         impl<T: ?Sized> $lock<T> {
             /// As std's `is_poisoned`.
+            #[track_caller]
             pub fn is_poisoned(&self) -> bool {
-                self.poisoned.load(Ordering::Relaxed)
+                let name = concat!(stringify!($lock), "::is_poisoned");
+                self.poisoned.look(name, Location::caller())
             }
 
             /// As std's `clear_poison`.
+            #[track_caller]
             pub fn clear_poison(&self) {
-                self.poisoned.store(false, Ordering::Relaxed);
+                let name = concat!(stringify!($lock), "::clear_poison");
+                self.poisoned.clear(name, Location::caller());
             }
 
             /// As std's `get_mut`.
@@ -96,7 +102,7 @@ macro_rules! lock {
             /// # Errors
             /// The reference, if the lock is poisoned.
             pub fn get_mut(&mut self) -> LockResult<&mut T> {
-                let poisoned = self.is_poisoned();
+                let poisoned = self.poisoned.is_set_now();
                 poison(self.value.get_mut(), poisoned)
             }
         }
@@ -105,7 +111,7 @@ macro_rules! lock {
             /// Without the value: to show it would take the lock, which would be an event.
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 let mut shown = f.debug_struct(stringify!($lock));
-                shown.field("poisoned", &self.is_poisoned()).finish_non_exhaustive()
+                shown.field("poisoned", &self.poisoned.is_set_now()).finish_non_exhaustive()
             }
         }
 

@@ -1,34 +1,97 @@
-//! The address of a lock and the like: one byte that belongs to nothing else, so that no atomic inside of the protected value
-//! has the same location.
+//! The identity of a lock and the like: its address is the location of its events, and it knows the value that the engine keeps there.
+//!
+//! It has an address of its own, so that no atomic inside of the protected value has the same location. But addresses are used again: where
+//! this lock is now, an atomic on the stack may have been before, or another lock, and the lock may have moved. So the value is kept in the lock as well.
+//! Before each access the two are compared. Where they belong to different objects the location begins anew, with the value of the lock.
+//!
+//! **Statics** never move, nothing else is ever at their place, and several executions may use one at the same time, on several threads
+//! of the OS. A lock that was first used in another execution is one of them, or a lock that was made outside of all explorations: it is as the engine says.
 
-use crate::engine::interface;
-use crate::front::Front;
+use crate::engine::interface::{self, Access, Effect};
+use crate::front::{self, Edge, Front};
 use crate::memory::canonical;
 use ::std::fmt;
+use ::std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-pub(super) struct Identity(#[allow(dead_code, reason = "its address is what counts")] u8);
+pub(super) struct Identity {
+    /// The execution in which it was first used; 0 before.
+    stamp: AtomicU64,
+    /// Where it was when it was last used.
+    at: AtomicUsize,
+    /// The value of its location then.
+    value: AtomicU64,
+}
 
 impl Identity {
     pub(super) const fn new() -> Identity {
-        Identity(0)
+        Identity { stamp: AtomicU64::new(0), at: AtomicUsize::new(0), value: AtomicU64::new(0) }
     }
 
+    /// The location of an access that is about to be announced; the engine knows its value.
     #[inline]
     pub(super) fn location(&self) -> usize {
-        ::std::ptr::from_ref(self).addr()
+        let location = ::std::ptr::from_ref(self).addr();
+        self.settle(location);
+        // What that leaves on the stack differs when it is used for the first time: a loop that tries a lock is recognised all the same.
+        interface::sweep();
+        location
     }
-}
 
-impl Drop for Identity {
+    #[inline(never)]
+    fn settle(&self, location: usize) {
+        let stamp = interface::with_state(|front: &mut Front| front.stamp);
+        let first = self.stamp.load(Ordering::Relaxed);
+        if first == 0 {
+            self.stamp.store(stamp, Ordering::Relaxed);
+            self.begin(location);
+        } else if first == stamp
+            && (self.at.load(Ordering::Relaxed) != location
+                || interface::value(canonical(location)) != self.value.load(Ordering::Relaxed))
+        {
+            self.begin(location);
+        }
+    }
+
+    /// It is at a place where something else was before.
+    #[cold]
+    fn begin(&self, location: usize) {
+        self.at.store(location, Ordering::Relaxed);
+        interface::renew_location(canonical(location), self.value.load(Ordering::Relaxed));
+        interface::with_state(|front: &mut Front| {
+            front.detector.forget_sync(location);
+            front.condvars.remove(&location);
+        });
+    }
+
+    /// Whether it has ever been at an event.
     #[inline]
-    fn drop(&mut self) {
-        if interface::active() {
-            let location = self.location();
-            interface::forget(canonical(location));
-            interface::with_state(|front: &mut Front| {
-                front.detector.forget_sync(location);
-                front.condvars.remove(&location);
-            });
+    pub(super) fn is_used(&self) -> bool {
+        self.stamp.load(Ordering::Relaxed) != 0
+    }
+
+    /// The value now, for those who own it: not an event.
+    pub(super) fn value(&self) -> u64 {
+        interface::value(canonical(self.location()))
+    }
+
+    /// An event at its location. The function gets the value.
+    pub(super) fn event(&self, access: Access, body: impl FnOnce(u64) -> (Effect, Edge)) -> Effect {
+        let effect = front::kept_event(access, body);
+        self.keep(effect.after);
+        interface::sweep();
+        effect
+    }
+
+    /// An event at its location has been recorded.
+    pub(super) fn keep_now(&self) {
+        self.keep(interface::value(canonical(::std::ptr::from_ref(self).addr())));
+    }
+
+    /// The value was changed by an event. Of a lock that other executions use too only the engine knows.
+    #[inline]
+    fn keep(&self, value: u64) {
+        if self.stamp.load(Ordering::Relaxed) == front::stamp() {
+            self.value.store(value, Ordering::Relaxed);
         }
     }
 }

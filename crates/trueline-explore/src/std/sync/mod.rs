@@ -10,6 +10,7 @@ mod lazy;
 pub mod mpsc;
 mod mutex;
 mod once;
+mod poison;
 mod rwlock;
 mod weak;
 

@@ -2,6 +2,7 @@
 
 use super::guards::{guard, lock, poison, tried, try_event};
 use super::identity::Identity;
+use super::poison::Poison;
 use super::{LockResult, PoisonError, TryLockResult};
 use crate::engine::interface::{self, Access, Condition, Effect};
 use crate::front::{self, Caller, Edge};
@@ -10,13 +11,12 @@ use ::std::cell::UnsafeCell;
 use ::std::marker::PhantomData;
 use ::std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use ::std::sync as real;
-use ::std::sync::atomic::{AtomicBool, Ordering};
 
 /// As `std::sync::Mutex`.
 pub struct Mutex<T: ?Sized> {
     identity: Identity,
     outside: real::Mutex<()>,
-    poisoned: AtomicBool,
+    poisoned: Poison,
     value: UnsafeCell<T>,
 }
 
@@ -47,7 +47,7 @@ impl<T> Mutex<T> {
         Mutex {
             identity: Identity::new(),
             outside: real::Mutex::new(()),
-            poisoned: AtomicBool::new(false),
+            poisoned: Poison::new(),
             value: UnsafeCell::new(value),
         }
     }
@@ -83,7 +83,7 @@ impl<T: ?Sized> Mutex<T> {
             return Ok(self.guard(Some(outside), caller)?);
         }
         let access = Access::update(self.identity.location()).named("Mutex::try_lock").at(caller);
-        try_event(access, |value| (value == 0).then_some(1))?;
+        try_event(&self.identity, access, |value| (value == 0).then_some(1))?;
         Ok(self.guard(None, caller)?)
     }
 
@@ -93,14 +93,14 @@ impl<T: ?Sized> Mutex<T> {
             .when(Condition::equals(0))
             .named(name)
             .at(caller);
-        front::kept_event(access, |value| (Effect::update(value, 1), Edge::Acquire));
+        self.identity.event(access, |value| (Effect::update(value, 1), Edge::Acquire));
     }
 
     /// Gives the lock back as an event.
     pub(super) fn release(&self, name: &'static str, caller: Caller) {
         front::let_go(self.value.get());
         let access = Access::write(self.identity.location()).named(name).at(caller);
-        front::kept_event(access, |value| (Effect::write(value, 0), Edge::Release));
+        self.identity.event(access, |value| (Effect::write(value, 0), Edge::Release));
     }
 
     pub(super) fn guard<'a>(
@@ -113,7 +113,7 @@ impl<T: ?Sized> Mutex<T> {
             front::hold(self.value.get(), size_of_val(&self.value));
         }
         let guard = MutexGuard { lock: self, outside, panicking: panicking(), caller, not_send };
-        poison(guard, self.is_poisoned())
+        poison(guard, self.poisoned.is_found(caller))
     }
 }
 
@@ -128,11 +128,14 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        if !self.panicking && panicking() {
-            self.lock.poisoned.store(true, Ordering::Relaxed);
-        }
         // A guard that was taken in an exploration may be dropped by the engine, after its end: there is no one to tell.
-        if self.outside.is_none() && interface::active() {
+        if self.outside.is_none() && !interface::active() {
+            return;
+        }
+        if !self.panicking && panicking() {
+            self.lock.poisoned.set(self.caller);
+        }
+        if self.outside.is_none() {
             self.lock.release("MutexGuard::drop", self.caller);
         }
     }

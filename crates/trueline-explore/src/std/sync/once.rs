@@ -1,21 +1,19 @@
 //! As `std::sync::Once` and `std::sync::OnceLock`.
 //!
-//! In an exploration the state is in memory, so that it moves with the value, together with a stamp of the execution that
-//! wrote it: a static that an earlier execution has initialised starts anew, because what it held is gone. What was initialised
-//! outside of all explorations stays.
+//! In an exploration the state is the value of a location, which moves with the object ([`Identity`]). A static that an earlier
+//! execution has initialised starts anew, because what it held is gone. What was initialised outside of all explorations stays.
 
 use super::identity::Identity;
 use crate::engine::interface::{self, Access, Condition, Effect};
-use crate::front::{self, Caller, Edge, Front};
+use crate::front::{Caller, Edge};
 use ::std::cell::UnsafeCell;
 use ::std::convert::Infallible;
 use ::std::fmt;
 use ::std::mem::MaybeUninit;
 use ::std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use ::std::sync as real;
-use ::std::sync::atomic::{AtomicU64, Ordering};
 
-const NEW: u64 = 0;
+// 0: nobody has called it.
 const RUNNING: u64 = 1;
 const COMPLETE: u64 = 2;
 const POISONED: u64 = 3;
@@ -24,8 +22,6 @@ const POISONED: u64 = 3;
 pub struct Once {
     identity: Identity,
     outside: real::Once,
-    /// Four times the stamp of an execution, plus the state in it.
-    inside: AtomicU64,
 }
 
 /// As `std::sync::OnceState`.
@@ -44,7 +40,7 @@ impl OnceState {
 impl Once {
     /// As std's `new`.
     pub const fn new() -> Once {
-        Once { identity: Identity::new(), outside: real::Once::new(), inside: AtomicU64::new(0) }
+        Once { identity: Identity::new(), outside: real::Once::new() }
     }
 
     /// As std's `call_once`.
@@ -81,13 +77,11 @@ impl Once {
             return self.outside.is_completed();
         }
         let access = self.access("Once::is_completed", Location::caller());
-        front::event(access, |front, thread| {
-            let state = self.state(front.stamp);
-            if state == COMPLETE {
-                front.detector.acquire(thread, self.identity.location());
-            }
-            (state == COMPLETE, Effect::read(state))
-        })
+        let effect = self.identity.event(access, |value| match self.state(value) {
+            COMPLETE => (Effect::read(COMPLETE), Edge::Acquire),
+            state => (Effect::read(state), Edge::None),
+        });
+        effect.after == COMPLETE
     }
 
     /// As std's `wait`.
@@ -104,7 +98,7 @@ impl Once {
         }
         let finished = Condition::new(0, |value, _| value >= COMPLETE);
         let access = self.access("Once::wait", Location::caller()).when(finished);
-        let effect = front::kept_event(access, |value| (Effect::read(value), Edge::Acquire));
+        let effect = self.identity.event(access, |value| (Effect::read(value), Edge::Acquire));
         assert!(effect.after != POISONED, "Once instance has previously been poisoned");
     }
 
@@ -114,37 +108,31 @@ impl Once {
             // After its execution, the state inside counts no more.
             return self.outside.is_completed();
         }
-        let stamp = interface::with_state(|front: &mut Front| front.stamp);
-        self.state(stamp) == COMPLETE
+        self.state(self.identity.value()) == COMPLETE
     }
 
     fn access(&self, name: &'static str, caller: Caller) -> Access {
         Access::read(self.identity.location()).named(name).at(caller)
     }
 
-    fn state(&self, stamp: u64) -> u64 {
-        if self.outside.is_completed() {
-            return COMPLETE;
-        }
-        let word = self.inside.load(Ordering::Relaxed);
-        if word / 4 == stamp { word % 4 } else { NEW }
+    /// The state, if this is the value of its location.
+    fn state(&self, value: u64) -> u64 {
+        if self.outside.is_completed() { COMPLETE } else { value }
     }
 
     #[track_caller]
     fn call(&self, name: &'static str, force: bool, function: impl FnOnce(&OnceState)) {
         let caller = Location::caller();
-        let location = self.identity.location();
-        let access =
-            Access::update(location).when(Condition::differs(RUNNING)).named(name).at(caller);
-        let found = front::event(access, |front, thread| {
-            let found = self.state(front.stamp);
-            front.detector.acquire(thread, location);
-            if found == COMPLETE || (found == POISONED && !force) {
-                return (found, Effect::read(found));
-            }
-            self.inside.store(front.stamp * 4 + RUNNING, Ordering::Relaxed);
-            (found, Effect::update(found, RUNNING))
+        let access = Access::update(self.identity.location())
+            .when(Condition::differs(RUNNING))
+            .named(name)
+            .at(caller);
+        let effect = self.identity.event(access, |value| {
+            let found = self.state(value);
+            let done = found == COMPLETE || (found == POISONED && !force);
+            (Effect::update(found, if done { found } else { RUNNING }), Edge::Acquire)
         });
+        let found = effect.before;
         if found == COMPLETE {
             return;
         }
@@ -164,13 +152,9 @@ struct Finish<'a> {
 
 impl Drop for Finish<'_> {
     fn drop(&mut self) {
-        let location = self.once.identity.location();
-        let access = Access::write(location).named("Once, finished").at(self.caller);
-        front::event(access, |front, thread| {
-            self.once.inside.store(front.stamp * 4 + self.state, Ordering::Relaxed);
-            front.detector.release(thread, location);
-            ((), Effect::write(RUNNING, self.state))
-        });
+        let identity = &self.once.identity;
+        let access = Access::write(identity.location()).named("Once, finished").at(self.caller);
+        identity.event(access, |value| (Effect::write(value, self.state), Edge::Release));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::guards::{guard, lock, poison, tried, try_event};
 use super::identity::Identity;
+use super::poison::Poison;
 use super::{LockResult, PoisonError, TryLockResult};
 use crate::engine::interface::{self, Access, Condition, Effect};
 use crate::front::{self, Caller, Edge};
@@ -10,7 +11,6 @@ use ::std::cell::UnsafeCell;
 use ::std::marker::PhantomData;
 use ::std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use ::std::sync as real;
-use ::std::sync::atomic::{AtomicBool, Ordering};
 
 const WRITER: u64 = 1 << 63;
 
@@ -18,7 +18,7 @@ const WRITER: u64 = 1 << 63;
 pub struct RwLock<T: ?Sized> {
     identity: Identity,
     outside: real::RwLock<()>,
-    poisoned: AtomicBool,
+    poisoned: Poison,
     value: UnsafeCell<T>,
 }
 
@@ -60,7 +60,7 @@ impl<T> RwLock<T> {
         RwLock {
             identity: Identity::new(),
             outside: real::RwLock::new(()),
-            poisoned: AtomicBool::new(false),
+            poisoned: Poison::new(),
             value: UnsafeCell::new(value),
         }
     }
@@ -80,7 +80,7 @@ impl<T: ?Sized> RwLock<T> {
             return self.reader(Some(outside), caller);
         }
         let access = self.access("RwLock::read", caller).when(Condition::none_set(WRITER));
-        front::kept_event(access, |n| (Effect::update(n, n + 1), Edge::Acquire));
+        self.identity.event(access, |n| (Effect::update(n, n + 1), Edge::Acquire));
         self.reader(None, caller)
     }
 
@@ -97,7 +97,7 @@ impl<T: ?Sized> RwLock<T> {
             return Ok(self.reader(Some(outside), caller)?);
         }
         let access = self.access("RwLock::try_read", caller);
-        try_event(access, |value| (value & WRITER == 0).then_some(value + 1))?;
+        try_event(&self.identity, access, |value| (value & WRITER == 0).then_some(value + 1))?;
         Ok(self.reader(None, caller)?)
     }
 
@@ -114,7 +114,7 @@ impl<T: ?Sized> RwLock<T> {
             return self.writer(Some(outside), caller);
         }
         let access = self.access("RwLock::write", caller).when(Condition::equals(0));
-        front::kept_event(access, |value| (Effect::update(value, WRITER), Edge::Acquire));
+        self.identity.event(access, |value| (Effect::update(value, WRITER), Edge::Acquire));
         self.writer(None, caller)
     }
 
@@ -131,7 +131,7 @@ impl<T: ?Sized> RwLock<T> {
             return Ok(self.writer(Some(outside), caller)?);
         }
         let access = self.access("RwLock::try_write", caller);
-        try_event(access, |value| (value == 0).then_some(WRITER))?;
+        try_event(&self.identity, access, |value| (value == 0).then_some(WRITER))?;
         Ok(self.writer(None, caller)?)
     }
 
@@ -145,7 +145,7 @@ impl<T: ?Sized> RwLock<T> {
         caller: Caller,
     ) -> LockResult<RwLockReadGuard<'a, T>> {
         let guard = RwLockReadGuard { lock: self, outside, caller, not_send: PhantomData };
-        poison(guard, self.is_poisoned())
+        poison(guard, self.poisoned.is_found(caller))
     }
 
     fn writer<'a>(
@@ -158,7 +158,7 @@ impl<T: ?Sized> RwLock<T> {
             front::hold(self.value.get(), size_of_val(&self.value));
         }
         let guard = RwLockWriteGuard { lock: self, outside, panicking, caller, not_send };
-        poison(guard, self.is_poisoned())
+        poison(guard, self.poisoned.is_found(caller))
     }
 }
 
@@ -167,7 +167,9 @@ impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
     fn drop(&mut self) {
         if self.outside.is_none() && interface::active() {
             let access = self.lock.access("RwLockReadGuard::drop", self.caller);
-            front::kept_event(access, |n| (Effect::update(n, n.saturating_sub(1)), Edge::Release));
+            self.lock
+                .identity
+                .event(access, |n| (Effect::update(n, n.saturating_sub(1)), Edge::Release));
         }
     }
 }
@@ -175,13 +177,16 @@ impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
 impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        if !self.panicking && panicking() {
-            self.lock.poisoned.store(true, Ordering::Relaxed);
+        if self.outside.is_none() && !interface::active() {
+            return;
         }
-        if self.outside.is_none() && interface::active() {
+        if !self.panicking && panicking() {
+            self.lock.poisoned.set(self.caller);
+        }
+        if self.outside.is_none() {
             front::let_go(self.lock.value.get());
             let access = self.lock.access("RwLockWriteGuard::drop", self.caller);
-            front::kept_event(access, |value| (Effect::write(value, 0), Edge::Release));
+            self.lock.identity.event(access, |value| (Effect::write(value, 0), Edge::Release));
         }
     }
 }

@@ -1,10 +1,11 @@
 //! As `std::thread_local!`: in an exploration each virtual thread has values of its own, which are dropped when it ends.
 
 use super::AccessError;
-use crate::engine::interface::{self, ThreadId};
-use crate::front::{self, Front, Local};
+use crate::engine::interface::{self, Access, Effect, ThreadId};
+use crate::front::{self, Edge, Front, Local};
 use ::std::cell::{Cell, RefCell};
 use ::std::fmt;
+use ::std::mem::needs_drop;
 
 /// As `std::thread::LocalKey`, made by [`thread_local!`](crate::thread_local).
 pub struct LocalKey<T: 'static> {
@@ -24,32 +25,42 @@ impl<T: 'static> LocalKey<T> {
         if !interface::active() {
             return self.outside.with(function);
         }
-        function(self.inside())
+        match self.inside() {
+            Some(value) => function(value),
+            None => panic!(
+                "cannot access a Thread Local Storage value during or after destruction: AccessError"
+            ),
+        }
     }
 
-    /// As std's `try_with`. In an exploration a value that was dropped at the end of its thread is made anew.
+    /// As std's `try_with`.
     ///
     /// # Errors
-    /// If the value is being dropped or was, outside of an exploration.
+    /// If the value is being dropped or was.
     #[inline]
     pub fn try_with<R>(&'static self, function: impl FnOnce(&T) -> R) -> Result<R, AccessError> {
         if !interface::active() {
             return self.outside.try_with(function);
         }
-        Ok(function(self.inside()))
+        self.inside().map(function).ok_or_else(access_error)
     }
 
-    fn inside(&'static self) -> &'static T {
+    /// The value of the thread; none if its destructor has begun.
+    fn inside(&'static self) -> Option<&'static T> {
         let key = ::std::ptr::from_ref(self).addr();
         let thread = interface::current_thread();
-        let found = interface::with_state(|front: &mut Front| {
-            let locals = &front.thread(thread).locals;
-            locals.iter().find(|local| local.key == key).map(|local| local.value)
+        let (found, dropped) = interface::with_state(|front: &mut Front| {
+            let thread = front.thread(thread);
+            let found = thread.locals.iter().find(|local| local.key == key);
+            (found.map(|local| local.value), thread.dropped.contains(&key))
         });
+        if dropped {
+            return None;
+        }
         let value = found.unwrap_or_else(|| self.initialise(key, thread));
         // SAFETY: the key is that of this static, so the value is a `T`. It lives until its thread ends; references to it
         // are not handed out for longer than a call by that thread.
-        unsafe { &*value.cast::<T>() }
+        Some(unsafe { &*value.cast::<T>() })
     }
 
     /// Runs the initial expression, which is user code and may use other thread locals, then keeps its value.
@@ -58,8 +69,8 @@ impl<T: 'static> LocalKey<T> {
         interface::with_state(|front: &mut Front| {
             let value: *mut () = Box::into_raw(Box::new(value)).cast();
             let drop = drop_value::<T>;
-            let size = size_of::<T>();
-            front.thread(thread).locals.push(Local { key, value, size, drop });
+            let (size, drops) = (size_of::<T>(), needs_drop::<T>());
+            front.thread(thread).locals.push(Local { key, value, size, drop, drops });
             value
         })
     }
@@ -72,12 +83,49 @@ unsafe fn drop_value<T>(value: *mut ()) {
     drop(unsafe { Box::from_raw(value.cast::<T>()) });
 }
 
-/// Drops the thread locals of the calling thread, the last one first, until their destructors make no new ones.
-pub(crate) fn drop_locals() {
-    let thread = interface::current_thread();
+/// Std has no other way to make one.
+fn access_error() -> AccessError {
+    const { assert!(size_of::<AccessError>() == 0) };
+    // SAFETY: a type without a size or a field has one value.
+    unsafe { ::std::mem::zeroed() }
+}
+
+/// What the calling thread does after its body: if it has thread locals with destructors, it says that its body is over, and runs them.
+///
+/// As in std, a scope and `is_finished` do not wait for these destructors; a join does.
+pub(crate) fn finish() {
+    let (thread, drops) = interface::with_own_state(|front: &mut Front, id| {
+        let thread = front.thread(id);
+        thread.finished_before = id.0 != 0 && thread.locals.iter().any(|local| local.drops);
+        (id, thread.finished_before)
+    });
+    if drops {
+        let access = Access::write(interface::ended(thread)).named("thread finishes");
+        front::kept_event(access, |value| (Effect::write(value, FINISHED), Edge::Release));
+    }
+    drop_locals(thread);
+}
+
+/// The value of [`interface::ended`] when a thread's body is over, and destructors of its thread locals are not.
+const FINISHED: u64 = 2;
+
+/// Drops the thread locals of the calling thread, the last one first, until their destructors make no new ones. Those without a
+/// destructor live as long as the others.
+fn drop_locals(thread: ThreadId) {
     loop {
-        let last = interface::with_state(|front: &mut Front| front.thread(thread).locals.pop());
-        let Some(local) = last else { break };
+        let next = interface::with_state(|front: &mut Front| {
+            let thread = front.thread(thread);
+            let last = thread.locals.iter().rposition(|local| local.drops);
+            let local = match last {
+                Some(index) => thread.locals.remove(index),
+                None => thread.locals.pop()?,
+            };
+            if local.drops {
+                thread.dropped.push(local.key);
+            }
+            Some(local)
+        });
+        let Some(local) = next else { break };
         // SAFETY: the value was made by `initialise` and has just been taken off the list.
         unsafe { (local.drop)(local.value) };
     }

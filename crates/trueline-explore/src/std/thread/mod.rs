@@ -9,7 +9,7 @@ mod spawn;
 
 pub use handle::{Thread, ThreadId};
 pub use local::LocalKey;
-pub(crate) use local::drop_locals;
+pub(crate) use local::finish;
 pub use panicking::panicking;
 pub use park::{park, park_timeout, sleep, yield_now};
 pub use scope::{Scope, ScopedJoinHandle, scope};

@@ -59,7 +59,7 @@ pub(super) fn unpark(thread: ThreadId) {
 
 /// The location is the parked thread's, whoever comes first: the two may arrive in either order, which is no event.
 fn token(thread: ThreadId) -> usize {
-    interface::location_of(thread)
+    interface::of_thread(thread, 1)
 }
 
 /// As `std::thread::sleep`. In an exploration no real time passes; the thread's own clock goes on, and a loop that

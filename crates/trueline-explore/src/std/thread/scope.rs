@@ -1,7 +1,7 @@
 //! As `std::thread::scope`.
 
 use super::handle::{Thread, Which};
-use super::spawn::{Builder, Handle, OutsideHandle, Result, Started, handle, wait_for};
+use super::spawn::{Builder, Handle, OutsideHandle, Result, Started, handle, wait_for_body};
 use crate::engine::interface;
 use crate::front;
 use ::std::fmt;
@@ -51,7 +51,7 @@ where
     loop {
         let waiting = scope.inside.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let Some(thread) = waiting else { break };
-        wait_for(thread, "thread::scope, joining", caller);
+        wait_for_body(thread, "thread::scope, joining", caller);
     }
     match result {
         Ok(value) => value,

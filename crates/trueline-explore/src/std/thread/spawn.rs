@@ -2,10 +2,12 @@
 
 use super::handle::{Thread, Which};
 use crate::engine::interface::{self, Access, Condition, Effect, ThreadId};
-use crate::front::{self, Caller, Front};
+use crate::front::{self, Caller, Edge, Front};
 use ::std::fmt;
 use ::std::io;
+use ::std::mem::needs_drop;
 use ::std::panic::Location;
+use ::std::sync::atomic::{AtomicBool, Ordering};
 use ::std::sync::{Arc, Mutex, PoisonError};
 
 pub use ::std::thread::Result;
@@ -179,6 +181,41 @@ pub(super) struct Started<T> {
     pub(super) thread: Thread,
     id: ThreadId,
     result: Arc<Mutex<Option<T>>>,
+    joined: AtomicBool,
+    caller: Caller,
+}
+
+/// The thread has left its result.
+const LEFT: u64 = 1;
+/// The handle was dropped.
+const DROPPED: u64 = 2;
+
+/// One of the two who hold the place of a result gives it up. A result that is never asked for is dropped by whoever comes later: as std's. Where nobody can see
+/// who that was, it is no event.
+fn give_up<T>(
+    id: ThreadId,
+    result: &Mutex<Option<T>>,
+    who: u64,
+    name: &'static str,
+    caller: Caller,
+) {
+    if !needs_drop::<T>() {
+        return;
+    }
+    let access = Access::update(interface::of_thread(id, 2)).named(name).at(caller);
+    let found = front::kept_event(access, |value| (Effect::update(value, value | who), Edge::Both));
+    if found.before != 0 {
+        let taken = result.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(taken);
+    }
+}
+
+impl<T> Drop for Started<T> {
+    fn drop(&mut self) {
+        if interface::active() && !self.joined.load(Ordering::Relaxed) {
+            give_up(self.id, &self.result, DROPPED, "JoinHandle::drop", self.caller);
+        }
+    }
 }
 
 impl<T> Started<T> {
@@ -196,20 +233,22 @@ impl<T> Started<T> {
             let name: Option<Arc<str>> = name.map(Arc::from);
             let given = name.clone();
             let body = move || {
-                interface::with_own_state(|front: &mut Front, id| {
+                let id = interface::with_own_state(|front: &mut Front, id| {
                     front.thread(id).name = given;
                     front.detector.start(id.0, Some(parent.0));
+                    id
                 });
                 let value = function();
-                // A result that is never asked for is dropped here or with its handle, whichever comes later: as std's.
                 *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+                give_up(id, &slot, LEFT, "thread, leaving its result", caller);
                 drop(slot);
             };
             (result, name, body)
         });
         // SAFETY: the caller's promise.
         let id = unsafe { interface::spawn_borrowing(body, caller) };
-        Started { thread: Thread(Which::Inside { id, name }), id, result }
+        let thread = Thread(Which::Inside { id, name });
+        Started { thread, id, result, joined: AtomicBool::new(false), caller }
     }
 
     pub(super) fn wait(&self, name: &'static str, caller: Caller) {
@@ -223,11 +262,12 @@ impl<T> Started<T> {
     pub(super) fn is_finished(&self, caller: Caller) -> bool {
         let access =
             Access::read(interface::ended(self.id)).named("JoinHandle::is_finished").at(caller);
-        let effect = front::kept_event(access, |value| (Effect::read(value), front::Edge::None));
-        effect.after == 1
+        let effect = front::kept_event(access, |value| (Effect::read(value), Edge::None));
+        effect.after != 0
     }
 
     pub(super) fn result(&self) -> T {
+        self.joined.store(true, Ordering::Relaxed);
         let taken = self.result.lock().unwrap_or_else(PoisonError::into_inner).take();
         // A destructor that joins must not panic.
         if taken.is_none() && interface::is_lost() {
@@ -244,4 +284,21 @@ pub(super) fn wait_for(id: ThreadId, name: &'static str, caller: Caller) {
         front.detector.join(thread, id.0);
         ((), Effect::read(1))
     });
+}
+
+/// Waits for the body of a thread of an exploration to be over, and knows all that it knew then.
+pub(super) fn wait_for_body(id: ThreadId, name: &'static str, caller: Caller) {
+    let location = interface::ended(id);
+    let finished = Access::read(location).when(Condition::differs(0));
+    let access = front::arrive(finished.named(name).at(caller));
+    let value = interface::value(location);
+    front::perform(access, |front, thread| {
+        if front.thread(id).finished_before {
+            front.detector.acquire(thread, location);
+        } else {
+            front.detector.join(thread, id.0);
+        }
+        ((), Effect::read(value))
+    });
+    interface::sweep();
 }

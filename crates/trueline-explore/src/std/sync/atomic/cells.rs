@@ -237,8 +237,7 @@ macro_rules! common {
 
         impl$($generic)* fmt::Debug for $atomic {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                // Not an event: printing must not change what is explored.
-                fmt::Debug::fmt(&self.0, f)
+                fmt::Debug::fmt(&self.load(Ordering::Relaxed), f)
             }
         }
     };
