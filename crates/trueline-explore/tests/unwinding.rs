@@ -252,6 +252,8 @@ fn a_lock_whose_holder_does_not_panic_is_never_poisoned_by_another_thread() {
         let (lock, x) = (Mutex::new(()), AtomicU32::new(0));
         thread::scope(|s| {
             s.spawn(|| {
+                // The lock may be taken before this thread panics, and given back while it does.
+                x.load(SeqCst);
                 caught(|| {
                     let _last = Finally(|| x.store(1, SeqCst));
                     resume_unwind(Box::new(1))
