@@ -75,6 +75,7 @@ pub(super) fn run<S: Spec>(
     spec: &S,
     history: &History<S::Op, S::Ret>,
     algorithm: Algorithm,
+    is_tested: bool,
     budget: &Budget,
 ) -> Outcome {
     let parts = parts(spec, history);
@@ -84,7 +85,7 @@ pub(super) fn run<S: Spec>(
         history,
         algorithm,
         canonical: &canonical,
-        commuting: &OnceLock::new(),
+        commuting: &if is_tested { OnceLock::from(Ok(())) } else { OnceLock::new() },
         budget,
         source: Source::History,
     };

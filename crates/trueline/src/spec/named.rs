@@ -380,7 +380,7 @@ fn check_one<B: Builtin>(
         return Ok(outcome);
     }
     let decoded = h.decode(|method, args, result| spec.decode(method, args, result))?;
-    Ok(Check::new(spec.clone()).algorithm(algorithm).budget(budget).run(&decoded))
+    Ok(Check::new(spec.clone()).tested().algorithm(algorithm).budget(budget).run(&decoded))
 }
 
 type Make = fn(&mut Params) -> Result<Box<dyn Erased>, String>;

@@ -177,6 +177,6 @@ fn decide<B: Builtin>(spec: &B, history: &History, budget: &Budget) -> Option<Ve
     budget.spend(0).ok()?;
     let steps = Budget::unlimited().steps(STEPS);
     let decoded = history.decode(|method, args, result| spec.decode(method, args, result)).ok()?;
-    let check = Check::new(spec.clone()).algorithm(Algorithm::Wgl).budget(&steps);
+    let check = Check::new(spec.clone()).tested().algorithm(Algorithm::Wgl).budget(&steps);
     Some(check.run(&decoded).verdict)
 }

@@ -191,15 +191,13 @@ impl Cell<'_> {
 
     /// Why `r` cannot find this value.
     fn stale(&self, r: &Touch<'_>, value: &Value) -> Option<Tale> {
-        let writers = || {
-            let all = self.writers.get(value).map_or(&[][..], Vec::as_slice);
-            all.iter().map(|&n| &self.touches[n]).filter(|w| w.place != r.place)
-        };
+        let all = self.writers.get(value).map_or(&[][..], Vec::as_slice);
         let may_be_initial = self.initial.as_ref().is_none_or(|initial| initial == value);
-        let latest = writers().filter(|w| w.call < r.returned).max_by_key(|w| w.returned);
+        let latest = self.latest(all, r);
         if latest.is_none() && !may_be_initial {
             let subject = self.property(false) + &self.subject(r, value);
-            let later: Vec<usize> = writers().map(|w| w.place).collect();
+            let later = all.iter().map(|&n| self.touches[n].place).filter(|&p| p != r.place);
+            let later: Vec<usize> = later.collect();
             if !self.scene.complete && later.is_empty() {
                 let it = self.brought_about(value);
                 return Some(Tale::new(format!(
@@ -240,6 +238,23 @@ impl Cell<'_> {
             None => text += &self.only_at_first(value),
         }
         Some(Tale::new(text).with(self.source(x)))
+    }
+
+    /// Of these, by call, the one that was called before `r` returned and returned last; or one that `r` overlaps.
+    fn latest(&self, all: &[usize], r: &Touch<'_>) -> Option<&Touch<'_>> {
+        let called = all.partition_point(|&n| self.touches[n].call < r.returned);
+        let mut latest: Option<&Touch<'_>> = None;
+        for &n in all[..called].iter().rev() {
+            // Nobody before it returned later.
+            if latest.is_some_and(|l| l.returned >= r.call || self.open_until[n] <= l.returned) {
+                break;
+            }
+            let w = &self.touches[n];
+            if w.place != r.place && latest.is_none_or(|l| w.returned > l.returned) {
+                latest = Some(w);
+            }
+        }
+        latest
     }
 
     /// The operation that left what this one found, so that it is no riddle by itself.

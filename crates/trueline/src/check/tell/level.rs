@@ -10,6 +10,8 @@ use crate::value::Value;
 
 /// Operations that are looked at, all bounds together.
 const WORK: usize = 1 << 18;
+/// The same for locks, of which most is told as of a cell.
+const WORK_FOR_LOCKS: usize = 1 << 16;
 /// Earlier operations that are tried to count from.
 const ANCHORS: usize = 8;
 /// Tales of so few operations need no better one.
@@ -29,6 +31,7 @@ enum From {
 pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
     let mut tales = Vec::new();
     let mut work = 0;
+    let most_work = if scene.family == Family::Mutex { WORK_FOR_LOCKS } else { WORK };
     let start = match (scene.family, scene.initial.as_deref()) {
         (Family::Multiset, Some([])) => Some(0),
         (Family::Multiset, _) => None,
@@ -57,7 +60,7 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
         };
         work += scene.cast.len();
         let is_told = tales.iter().any(|tale| tale.cast().len() <= SHORT);
-        if work > WORK || (Some(r) != scene.first && is_told) {
+        if work > most_work || (Some(r) != scene.first && is_told) {
             break;
         }
         let mut anchors: Vec<usize> = (0..scene.cast.len())
@@ -76,7 +79,7 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
         });
         for (from, base) in starts.into_iter().chain(after) {
             work += scene.cast.len();
-            if work > WORK {
+            if work > most_work {
                 break;
             }
             let bounds = Bounds::new(scene, r, from, base);
