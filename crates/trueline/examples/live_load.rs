@@ -40,10 +40,10 @@ fn deq(me: &mut Process<spec::Queue>, queue: &Shared) {
     token.returns(value.map_or(Value::Nil, Value::Int));
 }
 
-fn stops(rounds: u64) {
+fn stops(rounds: i64) {
     let (mut gaps, mut operations) = (0, 0);
     for round in 0..rounds {
-        let mut rng = Rng::new(round);
+        let mut rng = Rng::new(round as u64);
         let (queue, is_over, next) = (Shared::default(), AtomicBool::new(false), AtomicI64::new(1));
         let full = *rng.choose(&[Full::Block, Full::Block, Full::Drop]);
         let capacity = 1 << (4 + rng.index(10));

@@ -208,8 +208,10 @@ struct Bridge<B: Builtin> {
     signatures: Vec<Signature>,
     states: Mutex<States<B::State>>,
     /// By operation and arguments, what was asked for before.
-    meanings: Mutex<HashMap<(OpId, Box<[i32]>), Arc<[Meaning<B>]>, FixedState>>,
+    meanings: Mutex<Meanings<B>>,
 }
+
+type Meanings<B> = HashMap<(OpId, Box<[i32]>), Arc<[Meaning<B>]>, FixedState>;
 
 /// A value that an operation may return, and what the specification takes the call and its result for.
 struct Meaning<B: Builtin> {

@@ -32,7 +32,7 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
     let Some(initial) = scene.initial.as_deref() else { return Vec::new() };
     let cast = &scene.cast;
     let reads = lists(scene);
-    let appends: Vec<(usize, &Value, Option<i64>)> = cast
+    let appends: Vec<Append<'_>> = cast
         .iter()
         .enumerate()
         .filter_map(|(place, actor)| match &actor.act {
@@ -113,13 +113,16 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
     tales
 }
 
+/// An append: its place in the cast, its value, and the index that it told.
+type Append<'a> = (usize, &'a Value, Option<i64>);
+
 /// A list that shows what was not appended, or not what was.
 fn wrong_read(
     scene: &Scene,
     initial: &[Value],
     r: usize,
     shown: &[Value],
-    (appends, often_appended): (&[(usize, &Value, Option<i64>)], &HashMap<&Value, usize>),
+    (appends, often_appended): (&[Append<'_>], &HashMap<&Value, usize>),
     tales: &mut Vec<Tale>,
 ) {
     let cast = &scene.cast;
@@ -258,7 +261,7 @@ fn wrong_index(
     initial: &[Value],
     a: usize,
     index: i64,
-    appends: &[(usize, &Value, Option<i64>)],
+    appends: &[Append<'_>],
     tales: &mut Vec<Tale>,
 ) {
     let cast = &scene.cast;
