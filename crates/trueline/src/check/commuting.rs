@@ -12,9 +12,9 @@ use crate::history::History;
 use crate::spec::{Data, Spec};
 
 /// Different operations that are looked at, how far they are looked for, and pairs in states that are tested at most.
-const KINDS: usize = 20;
+const KINDS: usize = 24;
 const LOOK: usize = 20_000;
-const MOST: usize = 512;
+const MOST: usize = 1024;
 
 /// An operation and its result.
 type Known<'a, S> = (&'a <S as Spec>::Op, Option<&'a <S as Spec>::Ret>);
@@ -27,12 +27,14 @@ pub(super) fn trust<S: Spec>(spec: &S, history: &History<S::Op, S::Ret>) -> Resu
     let mut kinds: Vec<Known<'_, S>> = Vec::new();
     let mut seen = HashSet::new();
     for o in history.operations().iter().take(LOOK) {
-        let known = (&o.op, o.result.as_ref().filter(|_| !o.is_pending()));
-        if seen.insert(known) {
-            kinds.push(known);
-            if kinds.len() == KINDS {
-                break;
+        // In a prefix of the history its result may not be known yet.
+        for known in [(&o.op, o.result.as_ref().filter(|_| !o.is_pending())), (&o.op, None)] {
+            if seen.insert(known) {
+                kinds.push(known);
             }
+        }
+        if kinds.len() >= KINDS {
+            break;
         }
     }
     let all = (0..kinds.len()).flat_map(|n| (0..=n).map(move |m| (m, n)));

@@ -9,6 +9,7 @@ use std::time::Duration;
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
+use smallvec::SmallVec;
 
 use crate::budget::{Budget, Exhausted, Footprint};
 use crate::history::{History, PENDING};
@@ -50,7 +51,8 @@ pub(crate) struct Spans {
     /// The operation before it that is pending for ever and equal to it, or itself: equal ones are
     /// interchangeable, the earliest goes first.
     pub(crate) earlier_twin: Vec<u32>,
-    /// The first operation that is equal to it, results included, or [`ALONE`]. Not told of observers.
+    /// The first operation that is equal to it, results included, or [`ALONE`]; the same for equal ones that overlap. Not
+    /// told of observers.
     pub(crate) class: Vec<u32>,
     /// The returning operations, sorted by return.
     pub(crate) returns: Vec<u32>,
@@ -58,6 +60,9 @@ pub(crate) struct Spans {
 
 /// No other operation is equal to it.
 pub(crate) const ALONE: u32 = u32::MAX;
+
+/// Open operations that are looked through for an equal one.
+const FEW: usize = 16;
 
 /// Equal operations.
 #[derive(Clone, Copy)]
@@ -113,7 +118,10 @@ impl<'a, S: Spec> Problem<'a, S> {
         let all = history.operations();
         let mut operations = Vec::with_capacity(indices.len());
         let mut spans = Spans::default();
-        let mut equal: HashTable<Equal> = HashTable::new();
+        // Only operations that overlap can be interchanged: as long as few are open, these are looked through. Hashing all
+        // of them would cost more than the rest of this function.
+        let mut open: SmallVec<[u32; FEW]> = SmallVec::new();
+        let mut table: Option<HashTable<Equal>> = None;
         // What an operation is and what it told, as far as that says something.
         let content = |index: u32, is_pending: bool| {
             let o = &all[index as usize];
@@ -139,25 +147,49 @@ impl<'a, S: Spec> Problem<'a, S> {
             if !observer {
                 let is_pending = returned == PENDING;
                 let own = content(index, is_pending);
-                let of = |e: &Equal| {
-                    let is_pending = spans.returned[e.first as usize] == PENDING;
-                    content(operations[e.first as usize], is_pending)
-                };
-                let hash = hasher.hash_one(own);
-                match equal.entry(hash, |e| of(e) == own, |e| hasher.hash_one(of(e))) {
-                    Entry::Occupied(mut known) => {
-                        let known = known.get_mut();
-                        class = known.first;
-                        spans.class[class as usize] = class;
-                        if is_pending {
-                            let last = std::mem::replace(&mut known.last_pending, number);
-                            earlier_twin = if last == ALONE { number } else { last };
+                let content_of =
+                    |n: u32| content(operations[n as usize], spans.returned[n as usize] == PENDING);
+                let of = |e: &Equal| content_of(e.first);
+                if table.is_none() {
+                    open.retain(|n| spans.returned[*n as usize] > o.call);
+                    if is_pending || open.len() == FEW {
+                        let mut all = HashTable::new();
+                        for &n in &open {
+                            let hash = hasher.hash_one(content_of(n));
+                            let first = spans.class[n as usize].min(n);
+                            let entry = all.entry(
+                                hash,
+                                |e| of(e) == content_of(n),
+                                |e| hasher.hash_one(of(e)),
+                            );
+                            entry.or_insert(Equal { first, last_pending: ALONE });
+                        }
+                        table = Some(all);
+                    }
+                }
+                if let Some(equal) = &mut table {
+                    let hash = hasher.hash_one(own);
+                    match equal.entry(hash, |e| of(e) == own, |e| hasher.hash_one(of(e))) {
+                        Entry::Occupied(mut known) => {
+                            let known = known.get_mut();
+                            class = known.first;
+                            if is_pending {
+                                let last = std::mem::replace(&mut known.last_pending, number);
+                                earlier_twin = if last == ALONE { number } else { last };
+                            }
+                        }
+                        Entry::Vacant(new) => {
+                            let last_pending = if is_pending { number } else { ALONE };
+                            new.insert(Equal { first: number, last_pending });
                         }
                     }
-                    Entry::Vacant(new) => {
-                        let last_pending = if is_pending { number } else { ALONE };
-                        new.insert(Equal { first: number, last_pending });
-                    }
+                } else {
+                    let twin = open.iter().find(|&&n| content_of(n) == own);
+                    class = twin.map_or(ALONE, |&n| spans.class[n as usize].min(n));
+                    open.push(number);
+                }
+                if class != ALONE {
+                    spans.class[class as usize] = class;
                 }
             }
             spans.call.push(o.call);

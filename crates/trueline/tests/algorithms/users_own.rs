@@ -166,7 +166,7 @@ impl<const WHICH: u8> Sequential for Wishful<WHICH> {
 
 fn wrong_claims_do_no_harm<const WHICH: u8>() {
     let mut good = 0;
-    for seed in seeds() {
+    for seed in seeds().one_in(3) {
         let history = random_history(&mut Rng::new(seed ^ 13 << 56));
         let wishful = Wishful::<WHICH>(Fifo::default());
         let found = compare(&wishful, &history);
