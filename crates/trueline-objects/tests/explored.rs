@@ -43,8 +43,13 @@ fn each_fault_is_found_by_its_program_and_not_in_the_object_itself() {
             panic!("{}: {broken:?}", entry.name);
         };
         // The smaller program is one that the object may be asked to run.
-        let smaller = program::case(&found.case).unwrap();
-        entry.check(&smaller).unwrap_or_else(|why| panic!("{}: {smaller}: {why}", entry.name));
+        match program::case(&found.case) {
+            Ok(smaller) => entry.check(&smaller).unwrap_or_else(|why| {
+                panic!("{}: {smaller}: {why}", entry.name);
+            }),
+            // What is left are calls before and after: a case needs a process.
+            Err(why) => assert!(found.case.contains("; ; after"), "{}: {why}", found.case),
+        }
         let sound = run_text(of, shown_by);
         assert!(matches!(sound.verdict, Verdict::Holds), "{of}: {sound:?}");
     }

@@ -17,6 +17,8 @@ pub(crate) enum Fault {
     LooksOnce,
     /// Wakes who waits before the value is there.
     WakesFirst,
+    /// Wakes nobody when a value is there.
+    WakesNobody,
     /// Who was woken when its time was up, or while it helped itself, does not wake the next one.
     KeepsWakeups,
     /// Closes without waiting for pushes that are under way.
@@ -52,7 +54,7 @@ impl Queue {
         }
         lock(&self.queue).push_back(value);
         self.pushes.fetch_sub(1, Ordering::SeqCst);
-        if self.fault != Fault::WakesFirst {
+        if !matches!(self.fault, Fault::WakesFirst | Fault::WakesNobody) {
             self.wake();
         }
         true

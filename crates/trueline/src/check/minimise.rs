@@ -6,12 +6,11 @@
 //! - an observer, any time;
 //! - all operations of a container's value together;
 //! - a write that no operation that stays reads;
-//! - everything that was called after some moment, if the operations that were open then count as pending;
 //! - everything before some moment, if the story starts with the states that were possible then and the
 //!   operations that were open then count as pending.
 //!
 //! What remains is *minimal* where each operation that may leave, alone or with the others of its value, was left out in
-//! turn and a search found an order of the rest. Where a search gave up, nothing is said to be minimal.
+//! turn and a search found an order of the rest, and all were called before the first bad return. Where a search gave up, nothing is said to be minimal.
 //!
 //! Cost: O(log n) searches of growing windows, then one search an operation or group of the window found, each
 //! bounded in steps. When they are spent, what was found so far is returned and said not to be minimal.
@@ -130,15 +129,9 @@ impl<'m, 'a, 'b, S: Spec> Shrinking<'m, 'a, 'b, S> {
         let operations = minimiser.history.operations();
         let until = operations[first_bad as usize].returned + 1;
         minimiser.window = Window { from: 0, until };
-        let is_called = |i: &u32| operations[*i as usize].call < until;
-        if !core.operations.iter().all(is_called) {
-            // The prefix that ends with the first bad return is a violation whatever came later.
-            let prefix: Vec<u32> = indices.iter().copied().filter(is_called).collect();
-            let early = minimiser.by_groups(&prefix, first_bad);
-            if early.operations.len() < core.operations.len() {
-                core = early;
-            }
-        }
+        // The prefix that ends with the first bad return is a violation whatever came later, so what was called later may leave,
+        // if those that were open then count as pending.
+        core.minimal &= core.operations.iter().all(|&i| operations[i as usize].call < until);
         if core.operations.len() > SHORT
             && let Some(late) = minimiser.by_start(indices, first_bad)
             && late.operations.len() < core.operations.len()

@@ -23,6 +23,13 @@ pub(super) const ENTRIES: &[Entry] = &[
         "enq(1) | deq()",
         || Box::new(Mutant::new(Fault::WakesFirst)),
     ),
+    mutant(
+        BLOCKING_QUEUE,
+        "blocking-queue-wakes-nobody",
+        "enq wakes nobody",
+        "enq(1) | deq()",
+        || Box::new(Mutant::new(Fault::WakesNobody)),
+    ),
 ];
 
 const BLOCKING_QUEUE: Entry = Entry {
