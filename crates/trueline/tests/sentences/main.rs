@@ -132,7 +132,9 @@ fn check_all(long: bool) {
     assert!(truth.violations > rng::seeds(60).cases());
     // Most are told in the words of their kind.
     assert!(general * 2 < violations, "{general} of {violations}");
-    assert!(minimal * 10 > violations * 8, "{minimal} of {violations}");
+    // Of long histories some show calls after the first bad return, and are not said to be minimal.
+    let share = if long { 75 } else { 80 };
+    assert!(minimal * 100 > violations * share, "{minimal} of {violations}");
 }
 
 #[test]
