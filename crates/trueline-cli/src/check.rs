@@ -61,6 +61,9 @@ struct Answer {
     told: Result<String, String>,
 }
 
+/// How far it came, where a limit was reached while the file was read.
+const UNREAD: &str = "the file was not read to its end";
+
 /// The answers so far for a file.
 #[derive(Default)]
 struct Told {
@@ -96,8 +99,13 @@ impl Question {
             && told.histories.is_none_or(|histories| told.answers.len() < histories)
         {
             progress::clear();
-            let steps = count(budget.steps_spent(), "step");
-            let progress = format!("{steps}; the work was given up where it stood");
+            let progress = match told.histories {
+                None => UNREAD.to_owned(),
+                Some(_) => {
+                    let steps = count(budget.steps_spent(), "step");
+                    format!("{steps}; the work was given up where it stood")
+                }
+            };
             let index = told.index(told.answers.len() + 1);
             let unknown = Checked::exhausted(why, progress, args, algorithm, start);
             told.answers.push(unknown.answer(&name, index, args));
@@ -118,8 +126,7 @@ impl Question {
         let histories = match read_all(self.file, &name, &reading, budget) {
             Ok(histories) => histories,
             Err(Failure::Exhausted(why)) => {
-                let progress = "the file was not read to its end".into();
-                let unread = Checked::exhausted(why, progress, args, algorithm, start);
+                let unread = Checked::exhausted(why, UNREAD.into(), args, algorithm, start);
                 tell(unread.answer(&name, None, args));
                 return Vec::new();
             }
