@@ -12,7 +12,9 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use rayon::prelude::*;
 
-use super::run::{MANY, Source, explain_clash, merge};
+use super::parts::merge;
+use super::run::Source;
+use super::violation::{MANY, explain_clash};
 use super::words::{Found, Word, Words};
 use super::{Algorithm, Outcome, monitored};
 use crate::budget::Budget;

@@ -131,7 +131,12 @@ impl<'m, 'a, 'b, S: Spec> Shrinking<'m, 'a, 'b, S> {
         minimiser.window = Window { from: 0, until };
         // The prefix that ends with the first bad return is a violation whatever came later, so what was called later may leave,
         // if those that were open then count as pending.
-        core.minimal &= core.operations.iter().all(|&i| operations[i as usize].call < until);
+        if core.operations.iter().any(|&i| operations[i as usize].call >= until) {
+            match minimiser.by_prefix(indices, first_bad) {
+                Some(early) => core = early,
+                None => core.minimal = false,
+            }
+        }
         if core.operations.len() > SHORT
             && let Some(late) = minimiser.by_start(indices, first_bad)
             && late.operations.len() < core.operations.len()
@@ -259,6 +264,19 @@ impl<'m, 'a, 'b, S: Spec> Minimiser<'m, 'a, 'b, S> {
         }
         let minimal = self.drop_one_by_one(&mut kept, None);
         Core { operations: kept, window: self.window, start: None, minimal, first_bad: None }
+    }
+
+    /// Ends the story with the first bad return, which the window ends with. Only where every operation that it needs had
+    /// returned by then, or never did: of the others, a reader would see a result that does not count.
+    fn by_prefix(&mut self, indices: &[u32], first_bad: u32) -> Option<Core<S::State>> {
+        let operations = self.history.operations();
+        let until = self.window.until;
+        let early: Vec<u32> =
+            indices.iter().copied().filter(|&i| operations[i as usize].call < until).collect();
+        let mut core = self.by_groups(&early, first_bad);
+        core.window = Window::ALL;
+        let is_whole = |&i: &u32| !(until..PENDING).contains(&operations[i as usize].returned);
+        core.operations.iter().all(is_whole).then_some(core)
     }
 
     /// Starts the story late, in the states that were possible then.

@@ -15,6 +15,7 @@ mod look_ahead;
 mod mask;
 mod minimise;
 mod monitored;
+mod parts;
 mod problem;
 mod replay;
 mod rules;
@@ -23,6 +24,7 @@ mod search;
 mod tell;
 mod theories;
 mod timeline;
+mod violation;
 mod wing_gong;
 mod words;
 
@@ -194,9 +196,11 @@ pub struct Outcome {
 
 pub(crate) use direct::decide_directly;
 pub(crate) use monitored::{name as monitor_name, trust};
+pub(crate) use parts::merge;
 pub(crate) use problem::{Decision, Problem, Ticker, Window};
-pub(crate) use run::{Source, explain_clash, merge};
+pub(crate) use run::Source;
 pub(crate) use search::{Which, search};
+pub(crate) use violation::explain_clash;
 
 /// A check to be run: a specification, an algorithm and a budget.
 pub struct Check<'a, S> {

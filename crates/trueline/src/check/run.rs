@@ -10,65 +10,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use super::minimise::{Core, Shrinking, is_minimal, shrink};
+use super::parts::{PartAnswer, PartKind, join, parts};
 use super::problem::{Decision, Problem, Ticker, Window};
 use super::replay::{Refused, replay};
 use super::rules::{self, Ruling};
 use super::search::{self, Which};
 use super::wing_gong::Reference;
 use super::words::Found;
-use super::{Algorithm, Outcome, commuting, explain, monitored, theories, wing_gong};
+use super::{Algorithm, Outcome, commuting, monitored, theories, wing_gong};
 use crate::budget::{Budget, Exhausted};
-use crate::history::{self, History, PENDING};
-use crate::monitor::Blame;
+use crate::history::{History, PENDING};
 use crate::spec::{Canonical, Spec};
-use crate::verdict::{Explanation, Reason, Start, Unknown, Verdict, Witness};
-
-/// Steps that shrinking a violation, and confirming it, may take in any case.
-const ENOUGH: u64 = 12_000;
-/// Steps that confirming a short story may take in any case. Most need a few hundred; a dozen operations, most of them
-/// pending, need a million.
-const RECHECK: u64 = 1 << 22;
-const SHORT: usize = 24;
-
-/// Parts of more operations than this are not searched for the longest prefix that is fine by bisection.
-pub(super) const MANY: usize = 20_000;
 
 /// Steps that a part may take in the first round; every further round allows four times as many.
 const FIRST_ROUND: u64 = 1 << 15;
-
-/// The answer for one part.
-struct PartAnswer {
-    kind: PartKind,
-    by: &'static str,
-    /// Why no monitor decided.
-    because: String,
-    steps: u64,
-}
-
-enum PartKind {
-    Order(Vec<u32>),
-    /// No order: no search got past the return of this operation.
-    Stuck(u32),
-    /// No order: a monitor found these operations, and says which one is to blame.
-    Clash {
-        operations: Vec<u32>,
-        /// These and everything else that touches their values, where that is not too much.
-        scene: Vec<u32>,
-        reason: Option<Blame>,
-        /// Leaving out some of them would make another violation of it, for another reason.
-        shrinks: bool,
-    },
-    NotApplicable,
-    /// The round is over.
-    Undecided,
-    Exhausted {
-        why: Exhausted,
-        explained: usize,
-        returns: usize,
-    },
-    Disagreement(String),
-}
 
 /// See [`super::Check::run`].
 pub(super) fn run<S: Spec>(
@@ -148,30 +103,6 @@ fn canonical<S: Spec>(
     Ok(canonical)
 }
 
-/// The parts that can be decided on their own, as ascending indices: by object and key, then by the keys that
-/// the specification tells, unless some operation of the object touches everything.
-fn parts<S: Spec>(spec: &S, history: &History<S::Op, S::Ret>) -> Vec<Vec<u32>> {
-    let operations = history.operations();
-    let mut parts = Vec::new();
-    for group in history::by_part(history) {
-        let keys: Option<Vec<u64>> =
-            group.iter().map(|&i| spec.partition(&operations[i as usize].op)).collect();
-        let Some(keys) = keys else {
-            parts.push(group);
-            continue;
-        };
-        let mut places = hashbrown::HashMap::<u64, usize, foldhash::fast::FixedState>::default();
-        for (&i, key) in group.iter().zip(keys) {
-            let place = *places.entry(key).or_insert_with(|| {
-                parts.push(Vec::new());
-                parts.len() - 1
-            });
-            parts[place].push(i);
-        }
-    }
-    parts
-}
-
 /// Where the operations come from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
@@ -184,21 +115,21 @@ pub(crate) enum Source {
 }
 
 /// What all parts have in common.
-struct Setting<'a, S: Spec> {
-    spec: &'a S,
-    history: &'a History<S::Op, S::Ret>,
-    algorithm: Algorithm,
-    canonical: &'a Result<Canonical<S::Op, S::Ret>, String>,
+pub(super) struct Setting<'a, S: Spec> {
+    pub(super) spec: &'a S,
+    pub(super) history: &'a History<S::Op, S::Ret>,
+    pub(super) algorithm: Algorithm,
+    pub(super) canonical: &'a Result<Canonical<S::Op, S::Ret>, String>,
     /// Why what the specification claims to commute does not count, once that was tested.
-    commuting: &'a OnceLock<Result<(), String>>,
-    budget: &'a Budget,
-    source: Source,
+    pub(super) commuting: &'a OnceLock<Result<(), String>>,
+    pub(super) budget: &'a Budget,
+    pub(super) source: Source,
 }
 
 impl<S: Spec> Setting<'_, S> {
     /// Whether what the specification claims to commute counts. Tested when it is asked for first: only violations
     /// rest on it, an order is replayed.
-    fn commuting(&self) -> &Result<(), String> {
+    pub(super) fn commuting(&self) -> &Result<(), String> {
         self.commuting.get_or_init(|| commuting::trust(self.spec, self.history))
     }
 
@@ -436,282 +367,10 @@ impl<S: Spec> Setting<'_, S> {
         };
         PartAnswer { kind, by, because: String::new(), steps: ticker.steps() }
     }
-
-    /// Shrinks and explains a violation, and confirms it by a search that shares no search code. That may cost
-    /// about as much again as the decision did, and a little in any case.
-    fn violation(&self, indices: &[u32], answer: PartAnswer) -> Verdict {
-        let (spec, history) = (self.spec, self.history);
-        let effort = answer.steps.max(ENOUGH);
-        let by_rule = matches!(answer.kind, PartKind::Clash { shrinks: false, .. });
-        let mut ticker = Ticker::new(self.budget);
-        let reorders = self.commuting().is_ok();
-        let (core, sentence) = match answer.kind {
-            PartKind::Clash { operations, scene, reason, shrinks } => {
-                let first_bad = self.first_bad_return(indices);
-                let story = self.by_kind(&scene, first_bad, &mut ticker);
-                story.unwrap_or_else(|| {
-                    let mut core = match shrinks {
-                        true => shrink(spec, history, operations, reorders, &mut ticker, ENOUGH),
-                        false => self.as_it_is(operations, first_bad, &mut ticker),
-                    };
-                    core.first_bad = first_bad;
-                    let sentence = explain::explain(spec, history, &core, reason.as_ref());
-                    (core, sentence)
-                })
-            }
-            PartKind::Stuck(stuck) => {
-                let mut shrinking =
-                    Shrinking::new(spec, history, indices, stuck, reorders, &mut ticker, effort);
-                let first_bad = shrinking.first_bad();
-                let story = self.by_kind(indices, first_bad, shrinking.ticker());
-                story.unwrap_or_else(|| {
-                    let core = shrinking.minimise();
-                    let sentence = explain::explain(spec, history, &core, None);
-                    (core, sentence)
-                })
-            }
-            _ => unreachable!("only violations are explained"),
-        };
-        let is_short = core.operations.len() <= SHORT && !by_rule;
-        let limit = if is_short { effort.max(RECHECK) } else { effort };
-        let rechecked = match recheck(spec, history, &core, reorders, self.budget, limit) {
-            Ok(confirmed) => confirmed,
-            Err(what) => {
-                let (reason, progress) = (Reason::Disagreement(what), String::new());
-                return Verdict::Unknown(Unknown { reason, progress });
-            }
-        };
-        let shown = |states: &Vec<S::State>| states.iter().map(|s| spec.show_state(s)).collect();
-        Verdict::Violation(Explanation {
-            start: core.start.as_ref().map(|s| Start { from: core.window.from, states: shown(s) }),
-            until: core.window.until,
-            clash: sentence.clash,
-            sentence: sentence.text,
-            fine_until: core.first_bad.map(|i| history.operations()[i as usize].returned),
-            minimal: core.minimal,
-            rechecked,
-            operations: core.operations,
-        })
-    }
-
-    /// Tells the violation in the words of its kind, where there are such. A claim to be of a kind is tested first.
-    fn by_kind(
-        &self,
-        operations: &[u32],
-        first_bad: Option<u32>,
-        ticker: &mut Ticker<'_>,
-    ) -> Option<(Core<S::State>, explain::Sentence)> {
-        let (spec, history) = (self.spec, self.history);
-        if operations.is_empty() {
-            return None;
-        }
-        let is_claimed = spec.vocabulary().is_some_and(|words| words.is_claimed());
-        if let (Err(_), Some(claim), Source::History, true) =
-            (self.canonical, spec.canonical(), self.source, is_claimed)
-        {
-            monitored::trust(spec, &claim, history, operations).ok()?;
-        }
-        let complete = self.source != Source::Stream;
-        let reorders = self.commuting().is_ok();
-        let (sentence, operations) =
-            explain::by_kind(spec, history, operations, complete, first_bad, reorders, ticker)?;
-        Some((self.as_it_is(operations, first_bad, ticker), sentence))
-    }
-
-    /// A violation that a rule found. Whether something can be left out of it is tested, not taken from the rule.
-    fn as_it_is(
-        &self,
-        operations: Vec<u32>,
-        first_bad: Option<u32>,
-        ticker: &mut Ticker<'_>,
-    ) -> Core<S::State> {
-        let (spec, history, reorders) = (self.spec, self.history, self.commuting().is_ok());
-        let minimal = is_minimal(spec, history, &operations, reorders, ticker, ENOUGH);
-        Core { operations, window: Window::ALL, start: None, minimal, first_bad }
-    }
-
-    /// The operation whose return ends the shortest prefix that is a violation, by bisection with the monitor. Not
-    /// for long histories. (It may come behind all operations of the explanation: in a prefix, the results of
-    /// operations that are still open are not known.)
-    fn first_bad_return(&self, indices: &[u32]) -> Option<u32> {
-        if indices.len() > MANY || self.source != Source::History {
-            return None;
-        }
-        let (spec, history) = (self.spec, self.history);
-        let violates = |until: u32| match self.canonical {
-            Ok(canonical) => {
-                match monitored::decide(spec, canonical, history, indices, until, self.budget) {
-                    Ok(Found::Violation { .. }) => Some(true),
-                    Ok(Found::Order(_)) => Some(false),
-                    Ok(_) => None,
-                    Err(_) => grows_wrong(spec, history, indices, until),
-                }
-            }
-            Err(_) => grows_wrong(spec, history, indices, until),
-        };
-        let returned = |&i: &u32| self.history.operations()[i as usize].returned;
-        let mut returns: Vec<u32> =
-            indices.iter().copied().filter(|i| returned(i) != PENDING).collect();
-        returns.sort_unstable_by_key(returned);
-        let (mut low, mut high) = (0, returns.len().checked_sub(1)?);
-        while low < high {
-            let middle = (low + high) / 2;
-            let until = returned(&returns[middle]) + 1;
-            if violates(until)? { high = middle } else { low = middle + 1 }
-        }
-        Some(returns[high])
-    }
-}
-
-/// Whether the prefix of a collection that only grows is a violation, where the rule fits it.
-fn grows_wrong<S: Spec>(
-    spec: &S,
-    history: &History<S::Op, S::Ret>,
-    indices: &[u32],
-    until: u32,
-) -> Option<bool> {
-    let ruling = rules::decide_growing(spec, history, indices, until)?;
-    Some(matches!(ruling, Ruling::Violation(_)))
 }
 
 /// What a rule found, as it is.
 fn clash_of(violation: rules::Violation, scene: &[u32]) -> PartKind {
     let rules::Violation { operations, reason } = violation;
     PartKind::Clash { operations, scene: scene.to_vec(), reason, shrinks: false }
-}
-
-/// True where the reference search finds no order either; false where it did not end in time.
-fn recheck<S: Spec>(
-    spec: &S,
-    history: &History<S::Op, S::Ret>,
-    core: &Core<S::State>,
-    reorders: bool,
-    budget: &Budget,
-    limit: u64,
-) -> Result<bool, String> {
-    let initial = [spec.initial()];
-    let starts = core.start.as_deref().unwrap_or(&initial);
-    if starts.is_empty() {
-        return Err("a story without a state to start in".into());
-    }
-    for start in starts {
-        let problem = Problem::new(spec, history, &core.operations, core.window)
-            .reordering(reorders)
-            .starting_in(start);
-        let mut ticker = Ticker::limited(budget, limit);
-        let reference = Reference::Confirming;
-        match wing_gong::search(&problem.spans, &mut problem.states(), &mut ticker, reference) {
-            Ok(Decision::Stuck(_)) => {}
-            Ok(Decision::Order(_)) => {
-                return Err("the reference search orders what the search called a violation".into());
-            }
-            Err(_) => return Ok(false),
-        }
-    }
-    Ok(true)
-}
-
-impl PartAnswer {
-    fn is_violation(&self) -> bool {
-        matches!(self.kind, PartKind::Stuck(_) | PartKind::Clash { .. })
-    }
-}
-
-/// Explains a violation that was found without decoding the history: `operations` of `history`, which holds what there is
-/// to tell and nothing else.
-pub(crate) fn explain_clash<S: Spec>(
-    spec: &S,
-    history: &History<S::Op, S::Ret>,
-    operations: Vec<u32>,
-    source: Source,
-    reason: Option<Blame>,
-    budget: &Budget,
-) -> Verdict {
-    let canonical = Err(String::new());
-    let algorithm = Algorithm::Monitor;
-    let commuting = &OnceLock::new();
-    let canonical = &canonical;
-    let setting = Setting { spec, history, algorithm, canonical, commuting, budget, source };
-    let scene: Vec<u32> = (0..history.len() as u32).collect();
-    let kind = PartKind::Clash { operations, scene: scene.clone(), reason, shrinks: true };
-    let answer = PartAnswer { kind, by: "", because: String::new(), steps: 0 };
-    setting.violation(&scene, answer)
-}
-
-/// Joins the answers of parts of which none is a violation.
-fn join<Op, Ret>(history: &History<Op, Ret>, answers: Vec<Option<PartAnswer>>) -> Outcome {
-    let partitions = answers.len();
-    let mut names: Vec<&'static str> = answers.iter().flatten().map(|a| a.by).collect();
-    names.sort_unstable();
-    names.dedup();
-    let algorithm = match names.as_slice() {
-        [one] => one,
-        ["depth-first", "just-in-time"] => "search",
-        _ => "auto",
-    };
-    // Where parts differ, what stood in the way of the monitor says most.
-    let reasons = || answers.iter().flatten().filter(|a| !a.because.is_empty());
-    let because = reasons().find(|a| !a.by.ends_with("monitor")).or_else(|| reasons().next());
-    let because = because.map(|a| a.because.clone()).unwrap_or_default();
-    let mut orders = Vec::new();
-    let mut unknown: Option<Unknown> = None;
-    for answer in answers.into_iter().flatten() {
-        let found = match answer.kind {
-            PartKind::Order(order) => {
-                orders.push(order);
-                continue;
-            }
-            PartKind::Stuck(_) | PartKind::Clash { .. } | PartKind::Undecided => continue,
-            PartKind::NotApplicable => {
-                let (reason, progress) = (Reason::NotApplicable(answer.because), String::new());
-                Unknown { reason, progress }
-            }
-            PartKind::Exhausted { why, explained, returns } => Unknown {
-                reason: Reason::Exhausted(why),
-                progress: format!("{explained} of {returns} returns explained"),
-            },
-            PartKind::Disagreement(what) => {
-                Unknown { reason: Reason::Disagreement(what), progress: String::new() }
-            }
-        };
-        if unknown.is_none() || matches!(found.reason, Reason::Disagreement(_)) {
-            unknown = Some(found);
-        }
-    }
-    let verdict = match unknown {
-        Some(unknown) => Verdict::Unknown(unknown),
-        None => Verdict::Linearizable(Witness { order: merge(history.len(), &orders) }),
-    };
-    Outcome { verdict, algorithm, because, partitions, states: 0 }
-}
-
-/// One order of the whole from an order of each part: every operation gets a moment inside its interval, the
-/// latest call up to and including it in its part's order; moments are compared across parts. Operations of one
-/// moment are of one part and stay as they are. Operations are numbered by their calls, so a moment is a number, and
-/// counting sorts them: O(n).
-pub(crate) fn merge(
-    operations: usize,
-    orders: impl IntoIterator<Item = impl AsRef<[u32]>> + Clone,
-) -> Vec<u32> {
-    // How many have a moment; then where the next one of that moment goes.
-    let mut places = vec![0u32; operations];
-    let moment = |latest: &mut u32, &index: &u32| {
-        *latest = index.max(*latest);
-        Some((*latest as usize, index))
-    };
-    for order in orders.clone() {
-        order.as_ref().iter().scan(0, moment).for_each(|(moment, _)| places[moment] += 1);
-    }
-    let mut count = 0;
-    for place in &mut places {
-        count += std::mem::replace(place, count);
-    }
-    let mut merged = vec![0; count as usize];
-    for order in orders {
-        for (moment, index) in order.as_ref().iter().scan(0, moment) {
-            merged[places[moment] as usize] = index;
-            places[moment] += 1;
-        }
-    }
-    merged
 }

@@ -1,0 +1,217 @@
+//! Shrinks a violation, explains it, and confirms it by a search that shares no code with the one that found it.
+
+use std::sync::OnceLock;
+
+use super::minimise::{Core, Shrinking, is_minimal, shrink};
+use super::parts::{PartAnswer, PartKind};
+use super::problem::{Decision, Problem, Ticker, Window};
+use super::rules::{self, Ruling};
+use super::run::{Setting, Source};
+use super::wing_gong::{self, Reference};
+use super::words::Found;
+use super::{Algorithm, explain, monitored};
+use crate::budget::Budget;
+use crate::history::{History, PENDING};
+use crate::monitor::Blame;
+use crate::spec::Spec;
+use crate::verdict::{Explanation, Reason, Start, Unknown, Verdict};
+
+/// Steps that shrinking a violation, and confirming it, may take in any case.
+const ENOUGH: u64 = 12_000;
+/// Steps that confirming a short story may take in any case. Most need a few hundred; a dozen operations, most of them
+/// pending, need a million.
+const RECHECK: u64 = 1 << 22;
+const SHORT: usize = 24;
+
+/// Parts of more operations than this are not searched for the longest prefix that is fine by bisection.
+pub(super) const MANY: usize = 20_000;
+
+impl<S: Spec> Setting<'_, S> {
+    /// Shrinks and explains a violation, and confirms it by a search that shares no search code. That may cost
+    /// about as much again as the decision did, and a little in any case.
+    pub(super) fn violation(&self, indices: &[u32], answer: PartAnswer) -> Verdict {
+        let (spec, history) = (self.spec, self.history);
+        let effort = answer.steps.max(ENOUGH);
+        let by_rule = matches!(answer.kind, PartKind::Clash { shrinks: false, .. });
+        let mut ticker = Ticker::new(self.budget);
+        let reorders = self.commuting().is_ok();
+        let (core, sentence) = match answer.kind {
+            PartKind::Clash { operations, scene, reason, shrinks } => {
+                let first_bad = self.first_bad_return(indices);
+                let story = self.by_kind(&scene, first_bad, &mut ticker);
+                story.unwrap_or_else(|| {
+                    let mut core = match shrinks {
+                        true => shrink(spec, history, operations, reorders, &mut ticker, ENOUGH),
+                        false => self.as_it_is(operations, first_bad, &mut ticker),
+                    };
+                    core.first_bad = first_bad;
+                    let sentence = explain::explain(spec, history, &core, reason.as_ref());
+                    (core, sentence)
+                })
+            }
+            PartKind::Stuck(stuck) => {
+                let mut shrinking =
+                    Shrinking::new(spec, history, indices, stuck, reorders, &mut ticker, effort);
+                let first_bad = shrinking.first_bad();
+                let story = self.by_kind(indices, first_bad, shrinking.ticker());
+                story.unwrap_or_else(|| {
+                    let core = shrinking.minimise();
+                    let sentence = explain::explain(spec, history, &core, None);
+                    (core, sentence)
+                })
+            }
+            _ => unreachable!("only violations are explained"),
+        };
+        let is_short = core.operations.len() <= SHORT && !by_rule;
+        let limit = if is_short { effort.max(RECHECK) } else { effort };
+        let rechecked = match recheck(spec, history, &core, reorders, self.budget, limit) {
+            Ok(confirmed) => confirmed,
+            Err(what) => {
+                let (reason, progress) = (Reason::Disagreement(what), String::new());
+                return Verdict::Unknown(Unknown { reason, progress });
+            }
+        };
+        let shown = |states: &Vec<S::State>| states.iter().map(|s| spec.show_state(s)).collect();
+        Verdict::Violation(Explanation {
+            start: core.start.as_ref().map(|s| Start { from: core.window.from, states: shown(s) }),
+            until: core.window.until,
+            clash: sentence.clash,
+            sentence: sentence.text,
+            fine_until: core.first_bad.map(|i| history.operations()[i as usize].returned),
+            minimal: core.minimal,
+            rechecked,
+            operations: core.operations,
+        })
+    }
+
+    /// Tells the violation in the words of its kind, where there are such. A claim to be of a kind is tested first.
+    fn by_kind(
+        &self,
+        operations: &[u32],
+        first_bad: Option<u32>,
+        ticker: &mut Ticker<'_>,
+    ) -> Option<(Core<S::State>, explain::Sentence)> {
+        let (spec, history) = (self.spec, self.history);
+        if operations.is_empty() {
+            return None;
+        }
+        let is_claimed = spec.vocabulary().is_some_and(|words| words.is_claimed());
+        if let (Err(_), Some(claim), Source::History, true) =
+            (self.canonical, spec.canonical(), self.source, is_claimed)
+        {
+            monitored::trust(spec, &claim, history, operations).ok()?;
+        }
+        let complete = self.source != Source::Stream;
+        let reorders = self.commuting().is_ok();
+        let (sentence, operations) =
+            explain::by_kind(spec, history, operations, complete, first_bad, reorders, ticker)?;
+        Some((self.as_it_is(operations, first_bad, ticker), sentence))
+    }
+
+    /// A violation that a rule found. Whether something can be left out of it is tested, not taken from the rule.
+    fn as_it_is(
+        &self,
+        operations: Vec<u32>,
+        first_bad: Option<u32>,
+        ticker: &mut Ticker<'_>,
+    ) -> Core<S::State> {
+        let (spec, history, reorders) = (self.spec, self.history, self.commuting().is_ok());
+        let minimal = is_minimal(spec, history, &operations, reorders, ticker, ENOUGH);
+        Core { operations, window: Window::ALL, start: None, minimal, first_bad }
+    }
+
+    /// The operation whose return ends the shortest prefix that is a violation, by bisection with the monitor. Not
+    /// for long histories. (It may come behind all operations of the explanation: in a prefix, the results of
+    /// operations that are still open are not known.)
+    fn first_bad_return(&self, indices: &[u32]) -> Option<u32> {
+        if indices.len() > MANY || self.source != Source::History {
+            return None;
+        }
+        let (spec, history) = (self.spec, self.history);
+        let violates = |until: u32| match self.canonical {
+            Ok(canonical) => {
+                match monitored::decide(spec, canonical, history, indices, until, self.budget) {
+                    Ok(Found::Violation { .. }) => Some(true),
+                    Ok(Found::Order(_)) => Some(false),
+                    Ok(_) => None,
+                    Err(_) => grows_wrong(spec, history, indices, until),
+                }
+            }
+            Err(_) => grows_wrong(spec, history, indices, until),
+        };
+        let returned = |&i: &u32| self.history.operations()[i as usize].returned;
+        let mut returns: Vec<u32> =
+            indices.iter().copied().filter(|i| returned(i) != PENDING).collect();
+        returns.sort_unstable_by_key(returned);
+        let (mut low, mut high) = (0, returns.len().checked_sub(1)?);
+        while low < high {
+            let middle = (low + high) / 2;
+            let until = returned(&returns[middle]) + 1;
+            if violates(until)? { high = middle } else { low = middle + 1 }
+        }
+        Some(returns[high])
+    }
+}
+
+/// Whether the prefix of a collection that only grows is a violation, where the rule fits it.
+fn grows_wrong<S: Spec>(
+    spec: &S,
+    history: &History<S::Op, S::Ret>,
+    indices: &[u32],
+    until: u32,
+) -> Option<bool> {
+    let ruling = rules::decide_growing(spec, history, indices, until)?;
+    Some(matches!(ruling, Ruling::Violation(_)))
+}
+
+/// True where the reference search finds no order either; false where it did not end in time.
+fn recheck<S: Spec>(
+    spec: &S,
+    history: &History<S::Op, S::Ret>,
+    core: &Core<S::State>,
+    reorders: bool,
+    budget: &Budget,
+    limit: u64,
+) -> Result<bool, String> {
+    let initial = [spec.initial()];
+    let starts = core.start.as_deref().unwrap_or(&initial);
+    if starts.is_empty() {
+        return Err("a story without a state to start in".into());
+    }
+    for start in starts {
+        let problem = Problem::new(spec, history, &core.operations, core.window)
+            .reordering(reorders)
+            .starting_in(start);
+        let mut ticker = Ticker::limited(budget, limit);
+        let reference = Reference::Confirming;
+        match wing_gong::search(&problem.spans, &mut problem.states(), &mut ticker, reference) {
+            Ok(Decision::Stuck(_)) => {}
+            Ok(Decision::Order(_)) => {
+                return Err("the reference search orders what the search called a violation".into());
+            }
+            Err(_) => return Ok(false),
+        }
+    }
+    Ok(true)
+}
+
+/// Explains a violation that was found without decoding the history: `operations` of `history`, which holds what there is
+/// to tell and nothing else.
+pub(crate) fn explain_clash<S: Spec>(
+    spec: &S,
+    history: &History<S::Op, S::Ret>,
+    operations: Vec<u32>,
+    source: Source,
+    reason: Option<Blame>,
+    budget: &Budget,
+) -> Verdict {
+    let canonical = Err(String::new());
+    let algorithm = Algorithm::Monitor;
+    let commuting = &OnceLock::new();
+    let canonical = &canonical;
+    let setting = Setting { spec, history, algorithm, canonical, commuting, budget, source };
+    let scene: Vec<u32> = (0..history.len() as u32).collect();
+    let kind = PartKind::Clash { operations, scene: scene.clone(), reason, shrinks: true };
+    let answer = PartAnswer { kind, by: "", because: String::new(), steps: 0 };
+    setting.violation(&scene, answer)
+}
