@@ -81,6 +81,9 @@ impl Case<'_> {
     }
 }
 
+/// What is said where the check fails with the marked points only.
+const WRONG_POINTS: &str = "linearizable, but a linearization point is missing or misplaced";
+
 /// The report that people read.
 pub fn text(case: &Case, look: &Look) -> Document {
     let mut document = Document::default();
@@ -91,9 +94,7 @@ pub fn text(case: &Case, look: &Look) -> Document {
             (Role::Good, format!("every {history} is one of the specification{deadlock}"))
         }
         Verdict::Violation(found) => (Role::Bad, sentence(found)),
-        Verdict::WrongPoints(_) => {
-            (Role::Bad, "linearizable, but a linearization point is missing or misplaced".into())
-        }
+        Verdict::WrongPoints(_) => (Role::Bad, WRONG_POINTS.into()),
         Verdict::Unknown(reason) | Verdict::Refused(reason) => (Role::Doubt, reason.clone()),
     };
     let what = match case.progress_trouble() {
@@ -528,7 +529,7 @@ pub fn json(case: &Case) -> Json {
         Verdict::Violation(found) | Verdict::WrongPoints(found) => {
             let missing = matches!(report.verdict, Verdict::WrongPoints(_));
             object["explanation"] = json!({
-                "sentence": if missing { "a linearization point is missing or misplaced".into() } else { sentence(found) },
+                "sentence": if missing { WRONG_POINTS.into() } else { sentence(found) },
                 "shortest": found.shortest,
                 "initially": found.trace.initially,
                 "steps": steps(case.program, &found.trace.steps, case.notes),

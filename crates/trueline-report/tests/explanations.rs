@@ -218,12 +218,12 @@ fn initial_values_are_part_of_the_reason() {
         (
             "queue:init=[1 2]",
             "0 deq() / 0 ok 2",
-            "`deq() -> 2` overtook 1: the queue holds [1 2] at first, and 1 was never dequeued",
+            "`deq() -> 2` overtook 1: the queue holds [1 2] initially, and 1 was never dequeued",
         ),
         (
             "queue:init=[1]",
             "0 enq(5) / 0 ok / 0 deq() / 0 ok 1 / 0 deq() / 0 ok 7",
-            "`deq() -> 7` cannot be: 7 was never enqueued, and the queue holds [1] at first",
+            "`deq() -> 7` is impossible: 7 was never enqueued, and the queue holds [1] initially",
         ),
     ] {
         let explanation = explained(specification, &history(events));

@@ -1,5 +1,5 @@
 //! What is said about small violations of every specification, to be read as somebody does who knows nothing of trueline:
-//! the result that cannot be, what it would have needed, and the operations that exclude that.
+//! the result that is impossible, what it would have needed, and the operations that exclude that.
 //!
 //! `sentences.txt` holds the answers. Events stand between ` / `: `0 enq(1)` is a call by process 0, `0 ok 7` its return,
 //! `0 ?` an outcome that is not known; the n-th event stands in line n.
@@ -48,6 +48,13 @@ const CASES: &[(&str, &str, &str)] = &[
         "queue:init=[1]",
         "0 deq() / 0 ok 1 / 1 deq() / 1 ok 1",
     ),
+    ("a peek at nothing", "queue", "0 enq(1) / 0 ok / 1 peek() / 1 ok"),
+    ("a peek at what is gone", "queue", "0 enq(1) / 0 ok / 1 deq() / 1 ok 1 / 1 peek() / 1 ok 1"),
+    (
+        "a value that is enqueued twice and overtakes",
+        "queue",
+        "0 enq(1) / 0 ok / 0 enq(2) / 0 ok / 1 deq() / 1 ok 2 / 0 enq(2) / 0 ok / 1 deq() / 1 ok 1",
+    ),
     // Bounded queues.
     (
         "a queue that is full and takes one more",
@@ -74,9 +81,10 @@ const CASES: &[(&str, &str, &str)] = &[
     (
         "three values none of which is below the others",
         "stack",
-        "1 push(1) / 1 ok / 2 push(2) / 3 push(3) / 2 ok / 1 pop() / 1 ok 1 / 3 ok / 2 pop() / 2 ok 2 / 3 pop() / 3 ok 3",
+        "0 push(1) / 0 ok / 0 push(2) / 0 ok / 1 pop() / 0 push(3) / 0 ok / 2 pop() / 1 ok 1 / 0 pop() / 2 ok 2 / 0 ok 3",
     ),
     ("a stack that is found empty", "stack", "0 push(1) / 0 ok / 1 pop() / 1 ok"),
+    ("a pop before the push", "stack", "1 pop() / 1 ok 1 / 0 push(1) / 0 ok"),
     // Priority queues.
     (
         "a smaller value before a larger one",
@@ -91,7 +99,7 @@ const CASES: &[(&str, &str, &str)] = &[
     (
         "larger values that follow each other",
         "priority-queue",
-        "0 insert(5) / 0 ok / 0 insert(1) / 0 ok / 2 poll() / 0 insert(6) / 0 ok / 1 poll() / 1 ok 5 / 2 ok 1 / 1 poll() / 1 ok 6",
+        "0 insert(6) / 0 ok / 0 insert(1) / 0 ok / 2 poll() / 0 insert(5) / 0 ok / 1 poll() / 1 ok 6 / 2 ok 1 / 1 poll() / 1 ok 5",
     ),
     (
         "a priority queue that is full",
@@ -110,6 +118,12 @@ const CASES: &[(&str, &str, &str)] = &[
         "0 push_front(1) / 0 ok / 0 push_back(2) / 0 ok / 1 pop_back() / 1 ok 1 / 1 pop_back() / 1 ok 2",
     ),
     ("a value that nobody pushed", "deque", "0 push_front(1) / 0 ok / 1 pop_front() / 1 ok 77"),
+    (
+        "a deque whose front is not the last that was pushed there",
+        "deque",
+        "0 push_front(1) / 0 ok / 0 push_front(2) / 0 ok / 1 pop_front() / 1 ok 1",
+    ),
+    ("a deque that is found empty", "deque", "0 push_back(1) / 0 ok / 1 pop_front() / 1 ok"),
     // Relaxed queues.
     (
         "a value behind the two oldest",
@@ -152,12 +166,12 @@ const CASES: &[(&str, &str, &str)] = &[
         "0 write(1) / 1 write(2) / 2 read() / 2 ok 1 / 2 read() / 2 ok 2 / 2 read() / 2 ok 1 / 0 ok / 1 ok",
     ),
     (
-        "two reads that exclude each other",
+        "two readers that disagree on the order of two writes",
         "register",
-        "0 write(1) / 0 ok / 1 write(2) / 1 ok / 2 read() / 3 read() / 2 ok 1 / 3 ok 2 / 2 read() / 2 ok 1",
+        "0 write(1) / 1 write(2) / 2 read() / 2 ok 1 / 3 read() / 3 ok 2 / 2 read() / 2 ok 2 / 3 read() / 3 ok 1 / 0 ok / 1 ok",
     ),
     (
-        "reads by others than the seven that follow",
+        "a value that is written again too late",
         "register",
         "0 write(1) / 0 ok / 0 write(2) / 0 ok / 1 read() / 1 ok 1 / 0 write(3) / 0 ok / 0 write(4) / 0 ok / 0 write(5) / 0 ok / 0 write(1) / 0 ok",
     ),
@@ -178,8 +192,20 @@ const CASES: &[(&str, &str, &str)] = &[
         "0 write(3) / 1 read() / 1 ok 3 / 1 write(0) / 1 ok / 1 read() / 1 ok 3 / 1 write(1) / 1 ok / 1 read() / 1 ok 3 / 2 write(3)",
     ),
     ("an update of another value", "rmw", "0 write(1) / 0 ok / 1 rmw(0,2) / 1 ok"),
+    (
+        "a new value and then the old one",
+        "register",
+        "0 write(1) / 0 ok / 0 write(2) / 1 read() / 1 ok 2 / 1 read() / 1 ok 1 / 0 ok",
+    ),
+    (
+        "a write of unknown outcome that does not help",
+        "register",
+        "0 write(1) / 0 ok / 1 write(3) / 2 read() / 2 ok 3 / 2 read() / 2 ok 1",
+    ),
+    ("two cas from one value", "cas-register:init=0", "0 cas(0,1) / 1 cas(0,2) / 0 ok 1 / 1 ok 1"),
+    ("two updates of one value", "rmw", "0 rmw(0,1) / 1 rmw(0,2) / 0 ok / 1 ok"),
     // Maps and stores.
-    ("a key that was never put", "map", "0 put(1,5) / 0 ok / 1 get(1) / 1 ok 6"),
+    ("a value that was never put", "map", "0 put(1,5) / 0 ok / 1 get(1) / 1 ok 6"),
     (
         "a key that was removed",
         "map",
@@ -192,10 +218,17 @@ const CASES: &[(&str, &str, &str)] = &[
         "0 append(k,a) / 0 ok / 0 append(k,b) / 0 ok / 1 get(k) / 1 ok a",
     ),
     (
-        "two texts neither of which is a beginning of the other",
+        "two texts neither of which is a prefix of the other",
         "kv",
         "0 append(k,a) / 1 append(k,b) / 0 ok / 1 ok / 2 get(k) / 2 ok ab / 2 get(k) / 2 ok ba",
     ),
+    ("a key that is there", "map", "0 put(1,5) / 0 ok / 1 get(1) / 1 ok"),
+    (
+        "a key that is removed twice",
+        "map",
+        "0 put(1,5) / 0 ok / 0 remove(1) / 0 ok 1 / 1 remove(1) / 1 ok 1",
+    ),
+    ("a text that nobody appended", "kv", "0 append(k,a) / 0 ok / 1 get(k) / 1 ok ax"),
     // Sets.
     (
         "a value that was added and removed",
@@ -206,6 +239,22 @@ const CASES: &[(&str, &str, &str)] = &[
     ("a value that was never added", "set", "0 remove(3) / 0 ok 1"),
     ("a multiset that counts too much", "multiset", "0 add(1) / 0 ok / 1 count(1) / 1 ok 2"),
     ("a multiset that lost a value", "multiset", "0 add(1) / 0 ok / 1 contains(1) / 1 ok 0"),
+    (
+        "two that remove one value",
+        "set",
+        "0 add(1) / 0 ok 1 / 1 remove(1) / 2 remove(1) / 1 ok 1 / 2 ok 1",
+    ),
+    ("a value that is there", "set", "0 add(1) / 0 ok 1 / 1 contains(1) / 1 ok 0"),
+    (
+        "a lost element",
+        "set",
+        "0 add(1) / 0 ok 1 / 0 add(2) / 0 ok 1 / 0 add(3) / 0 ok 1 / 1 read() / 1 ok [1 3]",
+    ),
+    (
+        "a multiset that counts too little",
+        "multiset",
+        "0 add(1) / 0 ok / 0 add(1) / 0 ok / 1 count(1) / 1 ok 1",
+    ),
     // Locks.
     ("a lock that two hold", "mutex", "0 acquire() / 0 ok / 1 acquire() / 1 ok"),
     ("a lock that two get at once", "mutex", "0 acquire() / 1 acquire() / 0 ok / 1 ok"),
@@ -220,6 +269,17 @@ const CASES: &[(&str, &str, &str)] = &[
         "0 acquire() / 0 ok 1 / 1 acquire() / 1 ok 1",
     ),
     ("a permit that was there", "semaphore:init=1", "0 acquire() / 0 ok 0"),
+    (
+        "two that take the last permit",
+        "semaphore:init=1",
+        "0 acquire() / 1 acquire() / 0 ok 1 / 1 ok 1",
+    ),
+    ("a lock that was never taken", "mutex", "0 release() / 0 ok"),
+    (
+        "a lock that somebody else releases",
+        "owner-mutex",
+        "0 acquire() / 0 ok / 1 release() / 1 ok 1",
+    ),
     // Counters.
     (
         "a total that is too high",
@@ -236,6 +296,12 @@ const CASES: &[(&str, &str, &str)] = &[
         "two that were told the same total",
         "counter",
         "0 fetch_add(1) / 1 fetch_add(1) / 0 ok 0 / 1 ok 0",
+    ),
+    ("a total that no additions make", "counter", "0 add(2) / 0 ok / 1 add(2) / 2 read() / 2 ok 3"),
+    (
+        "two totals of which one lacks the other's addition",
+        "counter",
+        "0 add(1) / 1 add(2) / 2 read() / 2 ok 1 / 3 read() / 3 ok 2 / 0 ok / 1 ok",
     ),
     ("nobody is there", "snzi", "0 arrive() / 0 ok / 0 depart() / 0 ok / 1 query() / 1 ok 1"),
     ("somebody is there", "snzi", "0 arrive() / 0 ok / 1 query() / 1 ok 0"),
@@ -267,7 +333,7 @@ const CASES: &[(&str, &str, &str)] = &[
         "0 update(0,1) / 0 ok / 2 scan() / 2 ok [1 7]",
     ),
     (
-        "two scans that exclude each other",
+        "two scans that contradict each other",
         "snapshot",
         "0 update(0,1) / 1 update(1,2) / 2 scan() / 3 scan() / 2 ok [1 0] / 3 ok [0 2] / 0 ok / 1 ok",
     ),
@@ -278,6 +344,24 @@ const CASES: &[(&str, &str, &str)] = &[
     ),
     ("two values of one index", "log", "0 append(a) / 1 append(b) / 0 ok 0 / 1 ok 0"),
     ("an index that is too high", "log", "0 append(a) / 0 ok 1"),
+    ("an index that is too low", "log", "0 append(a) / 0 ok 0 / 1 append(b) / 1 ok 0"),
+    (
+        "a list in another order than the appends",
+        "log",
+        "0 append(1) / 0 ok / 0 append(2) / 0 ok / 2 read() / 2 ok [2 1]",
+    ),
+    ("a list that shows a value twice", "log", "0 append(1) / 0 ok / 2 read() / 2 ok [1 1]"),
+    ("a scan that misses an update", "snapshot", "0 update(0,1) / 0 ok / 2 scan() / 2 ok [0 0]"),
+    (
+        "a scan that goes back",
+        "snapshot",
+        "0 update(0,1) / 2 scan() / 2 ok [1 0] / 2 scan() / 2 ok [0 0] / 0 ok",
+    ),
+    (
+        "a later update without an earlier one",
+        "snapshot",
+        "2 scan() / 0 update(0,1) / 0 ok / 0 update(1,1) / 0 ok / 2 ok [0 1]",
+    ),
 ];
 
 #[test]

@@ -231,7 +231,7 @@ fn a_violation_in_one_of_several_objects_names_its_operations() {
     assert_eq!(explanation.operations, [3]);
     assert_eq!(
         explanation.sentence,
-        "`read() -> 2` cannot be: 2 was never written; the register holds nil at first"
+        "`read() -> 2` is impossible: 2 was never written; the register holds nil initially"
     );
 }
 

@@ -324,25 +324,25 @@ fn violations_name_the_property_the_scans_and_the_updates() {
             "startUpdate!0,1;startUpdate!1,1;startScan!2;startScan!3;endScan!2,0,1;endScan!3,1,0;\
              endUpdate!0,1;endUpdate!1,1;"
         ),
-        "No Inversion: `scan() -> [1 0]` shows `update(0, 1)` but not `update(1, 1)`, and `scan() -> [0 1]` shows \
-         `update(1, 1)` but not `update(0, 1)`"
+        "No Inversion: `scan() -> [1 0]` and `scan() -> [0 1]` contradict each other: `scan() -> [1 0]` shows \
+         `update(0, 1)` but not `update(1, 1)`, and `scan() -> [0 1]` shows `update(1, 1)` but not `update(0, 1)`"
     );
     assert_eq!(
         sentence(
             "startUpdate!0,1;startScan!2;endScan!2,1,0;startScan!2;endScan!2,0,0;endUpdate!0,1;"
         ),
         "Non-Decreasing: `scan() -> [0 0]` cannot show 0 in segment 0: `scan() -> [1 0]` had returned before it was called, \
-         and nothing can have written 0 there after that: segment 0 holds 0 only at first"
+         and nothing can have written 0 there in between: 0 is only the initial value of segment 0"
     );
     assert_eq!(
         sentence("startUpdate!0,1;endUpdate!0,1;startScan!2;endScan!2,0,0;"),
         "Appropriateness: `scan() -> [0 0]` cannot show 0 in segment 0: `update(0, 1)` had returned before it was called, \
-         and nothing can have written 0 there after that: segment 0 holds 0 only at first"
+         and nothing can have written 0 there in between: 0 is only the initial value of segment 0"
     );
     assert_eq!(
         sentence("startScan!2;endScan!2,1,0;startUpdate!0,1;endUpdate!0,1;"),
         "Appropriateness: `scan() -> [1 0]` cannot show 1 in segment 0: `update(0, 1)`, which alone wrote 1 there, was \
-         called only after it had returned; segment 0 holds 0 at first"
+         called only after it had returned; segment 0 holds 0 initially"
     );
     assert_eq!(
         sentence(
@@ -353,7 +353,7 @@ fn violations_name_the_property_the_scans_and_the_updates() {
     );
     assert_eq!(
         sentence("startScan!2;endScan!2,0,7;startUpdate!0,1;endUpdate!0,1;"),
-        "Appropriateness: `scan() -> [0 7]` cannot show 7 in segment 1: 7 was never written there; segment 1 holds 0 at first"
+        "Appropriateness: `scan() -> [0 7]` cannot show 7 in segment 1: 7 was never written there; segment 1 holds 0 initially"
     );
 }
 

@@ -6,7 +6,7 @@
 //!
 //! Cost: at most 2^8 sets times the states they lead to, for each of at most 28 facts.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::minimise::Core;
 use super::problem::{Decision, Problem, Ticker, Window};
@@ -29,6 +29,8 @@ const FEW: usize = 8;
 /// Tales that are tried, and steps that confirming one may take.
 const TRIED: usize = 12;
 const CONFIRM: u64 = 1 << 16;
+/// Histories of more operations than this are not looked through for operations that look like one that is named.
+const COMPARED: usize = 4096;
 /// Longer operations are cut.
 const LONG: usize = 80;
 /// A tale about more operations than this is no better than the one that the times tell.
@@ -115,16 +117,24 @@ fn as_cell(act: &Act) -> Act {
     }
 }
 
-/// The operations at these indices as people read them. Those that look alike are told apart: by their processes, else by
-/// their lines, else by their order.
+/// The operations at these indices as people read them. One that looks like another of the same object and key is told
+/// apart from it: by its process, else by its line, else by its place in the order of calls. Of a long history, only these
+/// operations are compared.
 pub(crate) fn names<O, R>(
     history: &History<O, R>,
     operations: &[u32],
     show: impl Fn(u32) -> String,
 ) -> Vec<String> {
     let known = |text: String| text.strip_suffix(" -> ?").map_or(text.clone(), String::from);
-    let shown: Vec<String> = operations.iter().map(|&i| known(show(i))).collect();
     let at = |i: u32| &history.operations()[i as usize];
+    let among: Vec<u32> = match history.len() <= COMPARED {
+        true => (0..history.len() as u32).collect(),
+        false => operations.to_vec(),
+    };
+    let mut alike: HashMap<(u32, String), Vec<u32>> = HashMap::new();
+    for index in among {
+        alike.entry((at(index).part, known(show(index)))).or_default().push(index);
+    }
     let differ = |alike: &[u32], f: &dyn Fn(u32) -> u32| {
         let mut keys: Vec<u32> = alike.iter().map(|&i| f(i)).collect();
         keys.sort_unstable();
@@ -133,28 +143,27 @@ pub(crate) fn names<O, R>(
     };
     let line = |i: u32| if at(i).line == 0 { u32::MAX } else { at(i).line };
     let column = |i: u32| if at(i).column == 0 { u32::MAX } else { at(i).column };
-    let name = |n: usize| {
-        let text = format!("`{}`", tell::cut(shown[n].clone(), LONG));
-        let alike: Vec<u32> =
-            (0..shown.len()).filter(|&m| shown[m] == shown[n]).map(|m| operations[m]).collect();
-        if alike.len() == 1 {
-            return text;
-        }
-        let index = operations[n];
-        if differ(&alike, &|i| at(i).process) {
+    let name = |&index: &u32| {
+        let shown = known(show(index));
+        let text = format!("`{}`", tell::cut(shown.clone(), LONG));
+        let alike = match alike.get(&(at(index).part, shown)) {
+            Some(alike) if alike.len() > 1 => alike,
+            _ => return text,
+        };
+        if differ(alike, &|i| at(i).process) {
             let process = &history.processes()[at(index).process as usize];
             return format!("{text} of process {process}");
         }
-        if differ(&alike, &line) {
+        if differ(alike, &line) {
             return format!("{text} in line {}", at(index).line);
         }
-        if differ(&alike, &column) {
+        if differ(alike, &column) {
             return format!("{text} in column {}", at(index).column);
         }
         let number = alike.iter().position(|&i| i == index).map_or(0, |place| place + 1);
         format!("{text} (number {number} of {})", alike.len())
     };
-    (0..shown.len()).map(name).collect()
+    operations.iter().map(name).collect()
 }
 
 /// Explains the violation by times; `core.first_bad` is the operation whose return is the first that cannot be explained.

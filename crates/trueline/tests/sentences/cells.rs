@@ -2,7 +2,7 @@
 
 use trueline::Value;
 
-use crate::claims::{Claim, hold, is_false, times};
+use crate::claims::{Claim, hold, is_false, said, times};
 use crate::scene::{Op, Scene, fit, operations};
 
 impl Scene<'_> {
@@ -14,18 +14,16 @@ impl Scene<'_> {
             ("remove", [_]) if self.spec == "map" && !is_false(op) => Some(Value::Nil),
             _ => None,
         };
-        let key = |op: &Op, k: &str| op.args.first().is_some_and(|v| v.to_string() == k);
+        let key = |op: &Op, k: &str| op.args.first().is_some_and(|v| said(v) == k);
         if let Some(p) = fit("written {} there", done).or(fit("wrote {} there", done)) {
             let segment = self.segment_of(r)?;
-            return Ok(op.method == "update"
-                && key(op, &segment)
-                && op.args[1].to_string() == p[0]);
+            return Ok(op.method == "update" && key(op, &segment) && said(&op.args[1]) == p[0]);
         }
         if let Some(p) = fit("written anything but {}", done) {
-            return Ok(left(op).is_some_and(|v| v.to_string() != p[0]));
+            return Ok(left(op).is_some_and(|v| said(&v) != p[0]));
         }
         if let Some(p) = fit("written {}", done).or(fit("wrote {}", done)) {
-            return Ok(left(op).is_some_and(|v| v.to_string() == p[0]));
+            return Ok(left(op).is_some_and(|v| said(&v) == p[0]));
         }
         Ok(match done {
             "taken the lock" | "took the lock" => op.method.ends_with("acquire") && !is_false(op),
@@ -46,14 +44,14 @@ impl Scene<'_> {
 
     pub(crate) fn cell(&self, text: &str) -> Option<Claim> {
         if let Some(p) = fit(
-            "{} and {} exclude each other: each of {} and {} was written only once, so all that wrote or read the one come before all that wrote or read the other, but {} returned before {} was called and {} returned before {} was called",
+            "{} and {} cannot each have come before the other: each was written only once, but {} returned before {} was called, and {} returned before {} was called",
             text,
         ) {
             return Some((|| {
                 let ops: Vec<usize> =
-                    [0, 1, 4, 5, 6, 7].iter().map(|&n| self.one(p[n])).collect::<Result<_, _>>()?;
-                hold(self.before(ops[2], ops[3]) && self.before(ops[4], ops[5]), "the times")?;
-                for value in [p[2], p[3]] {
+                    p[2..].iter().map(|text| self.one(text)).collect::<Result<_, _>>()?;
+                hold(self.before(ops[0], ops[1]) && self.before(ops[2], ops[3]), "the times")?;
+                for value in [p[0], p[1]] {
                     let done = format!("written {value}");
                     let writers = self
                         .all()
@@ -63,20 +61,20 @@ impl Scene<'_> {
                 }
                 let about = |n: usize, v: &str| {
                     let op = self.op(n);
-                    op.result.as_ref().is_some_and(|r| r.to_string() == v)
-                        || op.args.last().is_some_and(|a| a.to_string() == v)
+                    op.result.as_ref().is_some_and(|r| said(r) == v)
+                        || op.args.last().is_some_and(|a| said(a) == v)
                 };
                 hold(
-                    about(ops[2], p[2])
-                        && about(ops[5], p[2])
-                        && about(ops[3], p[3])
-                        && about(ops[4], p[3]),
+                    about(ops[0], p[0])
+                        && about(ops[3], p[0])
+                        && about(ops[1], p[1])
+                        && about(ops[2], p[1]),
                     "their values",
                 )
             })());
         }
         if let Some(p) = fit(
-            "{} need {} to be written {}: {} came before the first of them and {} in between, but {} can have written {} meanwhile",
+            "{} need {} to be written {}: {} came before the first of them and {} in between, but {} can have written {} in that time",
             text,
         ) {
             return Some((|| {
@@ -116,11 +114,12 @@ impl Scene<'_> {
         let (text, two_scans) = named.unwrap_or((text, false));
         let (subject, rest) = text.split_once(": ")?;
         let subjects = [
-            "{} cannot be",
-            "{} must have found {}",
+            "{} is impossible",
+            "{} should have found {}",
+            "{} cannot have found {}",
             "{} cannot show {} in segment {}",
             "{} cannot show {}",
-            "{} must show {}",
+            "{} should show {}",
             "{} got the lock while it was held",
             "{} released the lock while it was free",
             "{} found the lock held while it was free",
@@ -142,28 +141,29 @@ impl Scene<'_> {
         };
         let (rest, at_first) = rest.split_once("; ").unwrap_or((rest, ""));
         let first = |text: &str| -> Claim {
-            let patterns = [
-                "segment {} holds {} only at first",
-                "the {} holds {} only at first",
-                "segment {} holds {} at first",
-                "the {} holds {} at first",
-            ];
+            let patterns = ["segment {} holds {} initially", "the {} holds {} initially"];
             if let Some(p) = patterns.iter().find_map(|pattern| fit(pattern, text)) {
                 return hold(p[1] == self.at_first(), text);
             }
-            if let Some(p) = fit("{} can only be what the register held at first", text) {
+            let only =
+                ["{} is only the initial value", "{} is only the initial value of segment {}"];
+            if let Some(p) = only.iter().find_map(|pattern| fit(pattern, text)) {
+                return hold(p[0] == self.at_first(), text);
+            }
+            if let Some(p) = fit("{} can only be what the register held initially", text) {
                 return hold(self.parameters == "init=?" && !p[0].is_empty(), text);
             }
-            let known = ["", "the lock is free at first", "the key is absent only at first"];
+            let known = ["", "the lock is free initially", "the key is absent only initially"];
             hold(
                 known.contains(&text)
-                    || fit("{} is there at first", text).is_some_and(|p| self.initially(p[0]) == 1),
+                    || fit("{} is there initially", text)
+                        .is_some_and(|p| self.initially(p[0]) == 1),
                 text,
             )
         };
         if let Some(p) =
-            fit("{} had returned before it was called, and nothing can have {} after that{}", rest)
-            && fit("{} must {}", subject).is_none_or(|_| !rest.contains("replaced"))
+            fit("{} had returned before it was called, and nothing can have {} in between{}", rest)
+            && fit("{} should {}", subject).is_none_or(|_| !rest.contains("replaced"))
         {
             return Some((|| {
                 let x = self.one(p[0])?;
@@ -237,7 +237,7 @@ impl Scene<'_> {
         match self.spec {
             "rmw" | "snapshot" => "0".into(),
             "cas-register" if self.parameters == "init=0" => "0".into(),
-            "kv" => Value::text("").to_string(),
+            "kv" => said(&Value::text("")),
             _ => "nil".into(),
         }
     }

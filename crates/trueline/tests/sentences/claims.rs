@@ -28,6 +28,14 @@ pub(crate) fn times(text: &str) -> Option<usize> {
     }
 }
 
+/// A value as sentences show it: texts stand in quotes.
+pub(crate) fn said(value: &Value) -> String {
+    match value {
+        Value::Text(text) => format!("{text:?}"),
+        other => other.to_string(),
+    }
+}
+
 pub(crate) fn is_false(op: &Op) -> bool {
     op.result == Some(Value::Bool(false))
 }
@@ -50,17 +58,17 @@ impl Scene<'_> {
 
     pub(crate) fn inserts(&self, value: &str) -> Vec<usize> {
         self.places(|op| {
-            INSERTS.contains(&op.method) && op.args[0].to_string() == value && !is_false(op)
+            INSERTS.contains(&op.method) && said(&op.args[0]) == value && !is_false(op)
         })
     }
 
     pub(crate) fn removes(&self, value: &str) -> Vec<usize> {
-        let is_it = |op: &Op| op.result.as_ref().is_some_and(|v| v.to_string() == value);
+        let is_it = |op: &Op| op.result.as_ref().is_some_and(|v| said(v) == value);
         self.places(|op| REMOVES.contains(&op.method) && is_it(op))
     }
 
     pub(crate) fn initially(&self, value: &str) -> usize {
-        self.initial.iter().filter(|v| v.to_string() == value).count()
+        self.initial.iter().filter(|v| said(v) == value).count()
     }
 
     pub(crate) fn open_removals(&self, before: u32) -> Vec<usize> {
@@ -75,8 +83,8 @@ impl Scene<'_> {
         }
         let attempts = [
             self.container(&text),
-            self.cell(&text),
             self.level(&text),
+            self.cell(&text),
             self.grows(&text),
             self.snapshot(&text),
         ];

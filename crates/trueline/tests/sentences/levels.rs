@@ -2,7 +2,7 @@
 
 use trueline::Value;
 
-use crate::claims::{Claim, hold, is_false};
+use crate::claims::{Claim, hold, is_false, times};
 use crate::scene::{Op, Scene, fit, operations};
 
 impl Scene<'_> {
@@ -25,16 +25,24 @@ impl Scene<'_> {
         let number = |text: &str| match text {
             "free" => Ok(0),
             "held" => Ok(1),
+            "nobody" => Ok(0),
+            text if times(text).is_some() => Ok(times(text).unwrap_or(0) as i64),
             text => text.parse::<i64>().map_err(|_| format!("no number: {text}")),
         };
         let at_first = [
-            "{} permit is free at first",
-            "{} permits are free at first",
-            "{} is present at first",
-            "{} are present at first",
-            "it is {} at first",
+            "{} permit is free initially",
+            "{} permits are free initially",
+            "{} is present initially",
+            "{} are present initially",
+            "it is {} initially",
         ];
-        if text == "it is not there at first" || text == "it is free at first" {
+        let nothing = [
+            "",
+            "it is not there initially",
+            "it is free initially",
+            "nobody is present initially",
+        ];
+        if nothing.contains(&text) {
             return Ok((0, None));
         }
         for pattern in at_first {
@@ -51,8 +59,7 @@ impl Scene<'_> {
             "{} permits were free",
             "{} was present",
             "{} were present",
-            "it was there {} time",
-            "it was there {} times",
+            "it was there {}",
             "it was {}",
         ];
         let n = patterns
@@ -76,7 +83,7 @@ impl Scene<'_> {
 
     pub(crate) fn level(&self, text: &str) -> Option<Claim> {
         if let Some(p) = fit(
-            "{} and {} exclude each other: both added to a total of {}, and nothing ever subtracts from it",
+            "{} and {} contradict each other: both added to a total of {}, and nothing ever subtracts from it",
             text,
         ) {
             return Some((|| {
@@ -125,16 +132,28 @@ impl Scene<'_> {
             })());
         }
         let (head, rest) = text.split_once(": ")?;
-        let r = fit("{} cannot be", head).and_then(|p| operations(p[0]));
+        let r = fit("{} is impossible", head).and_then(|p| operations(p[0]));
         if let Some(&[r]) = r.as_deref() {
             let (bound, rest) = rest.split_once(": ")?;
-            if !bound.ends_with(" then") {
+            let starts = [
+                "no permit was free",
+                "nobody was present",
+                "at most ",
+                "at least ",
+                "the value was ",
+                "the lock was ",
+                "the total was ",
+            ];
+            if !starts.iter().any(|start| bound.starts_with(start)) {
                 return None;
             }
             return Some(self.bound(r, bound, rest));
         }
         let (who, done) = head.split_once(" cannot ")?;
         let (_, done) = done.split_once("have ")?;
+        if done.starts_with("found ") {
+            return None;
+        }
         Some((|| {
             let all = match fit("The {} shown", who) {
                 Some(_) => self
@@ -186,11 +205,18 @@ impl Scene<'_> {
     }
 
     fn bound(&self, r: usize, bound: &str, rest: &str) -> Claim {
+        // A base of nothing is not told.
+        let has_none = rest.starts_with('<')
+            || rest.contains(" of the others shown had certainly ")
+                && rest.starts_with(|c: char| c.is_ascii_digit())
+                && !rest.contains(" initially")
+                && !rest.contains(", which had returned before ");
+        let rest = &if has_none { format!(", and {rest}") } else { rest.to_string() };
         let at = rest
             .find(", and only ")
             .or(rest.find(", and nothing "))
             .into_iter()
-            .chain(rest.find(", and <").filter(|_| rest.contains(" had certainly ")))
+            .chain(rest.find(", and <"))
             .chain(
                 rest.find(" of the others shown had certainly ")
                     .and_then(|at| rest[..at].rfind(", and ")),
@@ -217,6 +243,15 @@ impl Scene<'_> {
         };
         let mut total = n;
         for clause in rest[at..].trim_start_matches(", and ").split(", and ") {
+            if anchor.is_none()
+                && let Some(p) = fit("{} had returned before it was called", clause)
+            {
+                for i in self.list(p[0])? {
+                    hold(self.before(i, r) && self.change(self.op(i)) != 0, clause)?;
+                    total += self.change(self.op(i));
+                }
+                continue;
+            }
             if let Some(p) = fit("{} had certainly {} by then", clause) {
                 let some = match fit("{} of the others shown", p[0]) {
                     Some(n) => {
@@ -254,9 +289,13 @@ impl Scene<'_> {
             hold(told == possible(raises(p[1])), clause)?;
             total += told.iter().map(|&i| self.change(self.op(i))).sum::<i64>();
         }
-        let words = ["no permit is", "nobody is", "the value is not", "the lock is free"];
+        let words = ["no permit was", "nobody was", "the value was not", "the lock was free"];
         let most = bound.contains("at most") || words.iter().any(|word| bound.contains(word));
-        let shown: Option<i64> = bound.split(' ').find_map(|word| word.parse().ok());
+        let shown: Option<i64> = bound.split(' ').find_map(|word| match word {
+            "once" => Some(1),
+            "twice" => Some(2),
+            word => word.parse().ok(),
+        });
         hold(
             shown.unwrap_or(if bound.contains("held") { total.max(1) } else { 0 }) == total,
             "the bound",

@@ -2,7 +2,7 @@
 
 use trueline::Value;
 
-use crate::claims::{Claim, hold, times};
+use crate::claims::{Claim, hold, said, times};
 use crate::scene::{Scene, fit};
 
 impl Scene<'_> {
@@ -18,13 +18,12 @@ impl Scene<'_> {
         let index = |i: usize| self.op(i).result.as_ref().and_then(Value::as_int).ok_or("no index");
         let appends = |value: &str| {
             self.places(|op| {
-                op.method == "append" && op.args.last().is_some_and(|v| v.to_string() == value)
+                op.method == "append" && op.args.last().is_some_and(|v| said(v) == value)
             })
         };
-        let count =
-            |list: &[Value], value: &str| list.iter().filter(|v| v.to_string() == value).count();
+        let count = |list: &[Value], value: &str| list.iter().filter(|v| said(v) == value).count();
         if let Some(p) = fit(
-            "{} and {} exclude each other: a log only grows, but neither list is a beginning of the other",
+            "{} and {} contradict each other: a log only grows, but neither list is a prefix of the other",
             text,
         ) {
             return Some((|| {
@@ -33,7 +32,7 @@ impl Scene<'_> {
             })());
         }
         if let Some(p) = fit(
-            "{} must show at least what {} shows, which had returned before it was called: a log only grows",
+            "{} should show at least what {} shows, which had returned before it was called: a log only grows",
             text,
         ) {
             return Some((|| {
@@ -45,12 +44,12 @@ impl Scene<'_> {
             })());
         }
         if let Some(p) =
-            fit("{} and {} exclude each other: no two values have the same index", text)
+            fit("{} and {} contradict each other: no two values have the same index", text)
         {
             return Some((|| hold(index(self.one(p[0])?)? == index(self.one(p[1])?)?, text))());
         }
         if let Some(p) = fit(
-            "{} must have a larger index than {}, which had returned before it was called",
+            "{} should have a larger index than {}, which had returned before it was called",
             text,
         ) {
             return Some((|| {
@@ -58,7 +57,8 @@ impl Scene<'_> {
                 hold(self.before(earlier, later) && index(later)? <= index(earlier)?, text)
             })());
         }
-        if let Some(p) = fit("{} must have an index of at {} {}: the log is empty at first{}", text)
+        if let Some(p) =
+            fit("{} should have an index of at {} {}: the log is empty initially{}", text)
         {
             return Some((|| {
                 let a = self.one(p[0])?;
@@ -97,7 +97,7 @@ impl Scene<'_> {
                 let (a, b) = (self.one(p[3])?, self.one(p[4])?);
                 hold(self.before(a, b) && appends(p[2]) == [a] && appends(p[1]) == [b], text)?;
                 let list = shown(self.one(p[0])?)?;
-                let place = |value: &str| list.iter().position(|v| v.to_string() == value);
+                let place = |value: &str| list.iter().position(|v| said(v) == value);
                 hold(
                     place(p[1]).is_some() && place(p[2]).is_none_or(|at| Some(at) > place(p[1])),
                     text,
@@ -137,7 +137,7 @@ impl Scene<'_> {
                     hold(count(&shown(r)?, p[1]) > may, text)
                 })());
             }
-            if let Some(p) = fit("{} must show {}: {} had returned before it was called", text) {
+            if let Some(p) = fit("{} should show {}: {} had returned before it was called", text) {
                 return Some((|| {
                     let (r, all) = (self.one(p[0])?, self.list(p[2])?);
                     let (value, often) = match p[1].split_once(' ') {
@@ -165,16 +165,14 @@ impl Scene<'_> {
         };
         for how in ["contain", "begin with"] {
             let pattern = format!(
-                "{{}} must {how} {{}}: {{}} had returned before it was called, and nothing can have replaced the text after that"
+                "{{}} should {how} {{}}: {{}} had returned before it was called, and nothing can have replaced the text in between"
             );
             if let Some(p) = fit(&pattern, text) {
                 return Some((|| {
                     let (g, a) = (self.one(p[0])?, self.one(p[2])?);
                     let piece = self.op(a).args[1].as_text().ok_or("no text")?;
                     hold(
-                        self.before(a, g)
-                            && !replaced(a, g)
-                            && self.op(a).args[1].to_string() == p[1],
+                        self.before(a, g) && !replaced(a, g) && said(&self.op(a).args[1]) == p[1],
                         text,
                     )?;
                     hold((self.op(a).method == "put") == (how == "begin with"), how)?;
@@ -190,7 +188,7 @@ impl Scene<'_> {
             }
         }
         if let Some(p) = fit(
-            "{} must begin with the text that {} found, which had returned before it was called: nothing can have replaced the text in between",
+            "{} should begin with the text that {} found, which had returned before it was called: nothing can have replaced the text in between",
             text,
         ) {
             return Some((|| {
@@ -202,7 +200,7 @@ impl Scene<'_> {
             })());
         }
         let p = fit(
-            "{} cannot be: its text is not made of texts that were put or appended before it returned",
+            "{} is impossible: its text is not made of texts that were put or appended before it returned",
             text,
         )?;
         Some((|| {
@@ -237,11 +235,14 @@ impl Scene<'_> {
         ) {
             return Some((|| hold(self.before(self.one(p[2])?, self.one(p[1])?), text))());
         }
-        if let Some(p) = p("No Inversion: {} shows {} but not {}, and {} shows {} but not {}") {
+        if let Some(p) = p(
+            "No Inversion: {} and {} contradict each other: {} shows {} but not {}, and {} shows {} but not {}",
+        ) {
             return Some((|| {
                 let ops: Vec<usize> =
                     p.iter().map(|text| self.one(text)).collect::<Result<_, _>>()?;
-                hold(ops[1] == ops[5] && ops[2] == ops[4], text)
+                hold(ops[0] == ops[2] && ops[1] == ops[5], text)?;
+                hold(ops[3] == ops[7] && ops[4] == ops[6], text)
             })());
         }
         if let Some(p) = p(

@@ -122,7 +122,8 @@ impl<'a> Scene<'a> {
         self.all().filter(|(_, op)| fits(op)).map(|(n, _)| n).collect()
     }
 
-    /// The sentence with `<n>` for each operation that it names. Each name must mean exactly one that is shown.
+    /// The sentence with `<n>` for each operation that it names. Each name must mean exactly one of the history, and that
+    /// must be shown.
     pub(crate) fn resolved(&self, sentence: &str) -> Result<String, String> {
         let mut resolved = String::new();
         let mut rest = sentence;
@@ -131,8 +132,7 @@ impl<'a> Scene<'a> {
             let end = rest[at + 1..].find('`').ok_or("a quote without an end")? + at + 1;
             let text = &rest[at + 1..end];
             rest = &rest[end + 1..];
-            let mut fits: Vec<usize> =
-                self.told.iter().copied().filter(|&i| self.op(i).shown == text).collect();
+            let mut fits: Vec<usize> = self.places(|op| op.shown == text);
             if let Some(tail) = rest.strip_prefix(" of process ") {
                 let length = tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len());
                 fits.retain(|&i| self.op(i).process == tail[..length]);
@@ -147,11 +147,11 @@ impl<'a> Scene<'a> {
                 rest = tail;
             }
             let [one] = fits[..] else {
-                return Err(format!(
-                    "{text} means {} of the operations that are shown",
-                    fits.len()
-                ));
+                return Err(format!("{text} means {} operations", fits.len()));
             };
+            if !self.told.contains(&one) {
+                return Err(format!("{text} is named, but not shown"));
+            }
             resolved += &format!("<{one}>");
         }
         Ok(resolved + rest)

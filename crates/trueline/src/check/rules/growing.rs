@@ -78,31 +78,35 @@ impl From<Violation> for Stop {
     }
 }
 
-const ALIEN: &str = "{0} shows what nobody added";
-const SHOWN_TWICE: &str = "{0} shows twice what only {1} added";
-const LACKS_INITIAL: &str = "{0} does not show what was there at first";
-const NO_CHAIN: &str = "{0} and {1} each show something that the other does not";
-const NO_PREFIX: &str = "{0} and {1} do not begin alike";
-const LOST: &str = "{0} returned before {1} was called, which does not show what it added";
-const TOO_EARLY: &str = "{0} shows what {1} added, which was called only after it returned";
-const SHRUNK: &str = "{0} returned before {1} was called, which shows less";
+const ALIEN: &str = "{0} shows a value that nobody added";
+const SHOWN_TWICE: &str = "{0} shows a value twice that was added only once, by {1}";
+const LACKS_INITIAL: &str = "{0} does not show a value that is there initially";
+const NO_CHAIN: &str = "{0} and {1} contradict each other: each shows a value that the other does not, and nothing is ever removed";
+const NO_PREFIX: &str = "{0} and {1} contradict each other: neither is a prefix of the other";
+const LOST: &str = "{1} does not show the value of {0}, which had returned before it was called";
+const TOO_EARLY: &str = "{0} shows the value of {1}, which was called only after it had returned";
+const SHRUNK: &str = "{1} shows less than {0}, which had returned before it was called";
 const OVERTAKEN: &str =
-    "{2} shows what {1} added and not what {0} added, which returned before {1} was called";
+    "{2} shows the value of {1} but not that of {0}, which had returned before {1} was called";
 const SWAPPED: &str =
-    "{2} shows what {1} added before what {0} added, which returned before {1} was called";
-const NEW_TWICE: &str = "{0} and {1} both added the same value as a new one";
-const NOT_NEW: &str = "{0} added as new what was there at first";
-const FOUND_NOTHING: &str = "{0} found what nobody added";
-const OTHER_PLACE: &str = "{0} tells another place than {1} shows its value at";
-const WRONG_PLACE: &str = "{0} tells a place at which {1} shows something else";
-const INITIAL_PLACE: &str = "{0} tells a place at which there was something at first";
-const SAME_PLACE: &str = "{0} and {1} tell the same place";
-const PLACES: &str = "{0} returned before {1} was called, which tells an earlier place";
-const FOUND_EARLY: &str = "{0} returned before {1} was called, but found what that added first";
-const ADDED_EARLY: &str = "{0} returned before {1} was called, which added the same value as new";
-const VALUE_LOST: &str = "{0} returned before {1} was called, which does not show its value";
+    "{2} shows the value of {1} before that of {0}, which had returned before {1} was called";
+const NEW_TWICE: &str = "{0} and {1} cannot both have added the same value as a new one";
+const NOT_NEW: &str = "{0} added a value as a new one that is there initially";
+const FOUND_NOTHING: &str = "{0} found a value that nobody added";
+const OTHER_PLACE: &str = "{0} returned another index than that at which {1} shows its value";
+const WRONG_PLACE: &str = "{0} returned an index at which {1} shows another value";
+const INITIAL_PLACE: &str = "{0} returned an index at which there is a value initially";
+const SAME_PLACE: &str = "{0} and {1} cannot both have returned the same index";
+const PLACES: &str =
+    "{1} returned a smaller index than {0}, which had returned before it was called";
+const FOUND_EARLY: &str =
+    "{0} found a value that was added first by {1}, which was called only after it had returned";
+const ADDED_EARLY: &str =
+    "{1} added a value as a new one that was there: {0} had returned before it was called";
+const VALUE_LOST: &str =
+    "{1} does not show the value of {0}, which had returned before it was called";
 const VALUE_OVERTAKEN: &str =
-    "{2} shows what {1} added and not the value of {0}, which returned before {1} was called";
+    "{2} shows the value of {1} but not that of {0}, which had returned before {1} was called";
 
 /// Decides, in numbers of the operations seen; nothing where the rule does not fit.
 pub(super) fn decide<Op, Ret>(

@@ -223,7 +223,7 @@ impl Cell<'_> {
         let x = self.last_other(r, last, latest.is_none(), |x| x.leaves_other(value))?;
         let subject = self.property(x.leaves.is_none()) + &self.subject(r, value);
         let mut text = format!(
-            "{subject}: {} had returned before it was called, and nothing can have {} after that",
+            "{subject}: {} had returned before it was called, and nothing can have {} in between",
             mark(x.place),
             self.done(value)
         );
@@ -291,7 +291,7 @@ impl Cell<'_> {
         let x = self.last_other(r, last, latest.is_none(), |x| x.leaves_this(value))?;
         let (subject, other) = words();
         let mut text = format!(
-            "{subject}: {} had returned before it was called, and nothing can have {other} after that",
+            "{subject}: {} had returned before it was called, and nothing can have {other} in between",
             mark(x.place)
         );
         if let Some(w) = latest {
@@ -384,7 +384,7 @@ impl Cell<'_> {
                     some => format!("only {}", marks(some)),
                 };
                 return Some(Tale::new(format!(
-                    "{} need {value} to be written {often}: {} came before the first of them and {} in between, but {only} can have written {value} meanwhile",
+                    "{} need {value} to be written {often}: {} came before the first of them and {} in between, but {only} can have written {value} in that time",
                     marks(&found),
                     mark(x.place),
                     marks(&others[1..])
@@ -450,9 +450,7 @@ impl Cell<'_> {
                 let crossed = a.first.returned < b.last.call && b.first.returned < a.last.call;
                 if crossed && !self.touches.iter().any(joined) {
                     let text = format!(
-                        "{} and {} exclude each other: each of {} and {} was written only once, so all that wrote or read the one come before all that wrote or read the other, but {} returned before {} was called and {} returned before {} was called",
-                        mark(a.last.place),
-                        mark(b.last.place),
+                        "{} and {} cannot each have come before the other: each was written only once, but {} returned before {} was called, and {} returned before {} was called",
                         short(a.value),
                         short(b.value),
                         mark(a.first.place),
@@ -469,22 +467,22 @@ impl Cell<'_> {
         }
     }
 
-    /// `; the register holds 0 at first`.
+    /// `; the register holds 0 initially`.
     fn at_first(&self) -> String {
         let Some(initial) = &self.initial else { return String::new() };
         match self.scene.family {
             Family::Set | Family::Map => match initial {
-                Value::Bool(true) => format!("; {} is there at first", self.name),
+                Value::Bool(true) => format!("; {} is there initially", self.name),
                 _ => String::new(),
             },
             Family::Mutex => match initial {
-                Value::Bool(true) => "; the lock is held at first".into(),
-                _ => "; the lock is free at first".into(),
+                Value::Bool(true) => "; the lock is held initially".into(),
+                _ => "; the lock is free initially".into(),
             },
             Family::Snapshot => {
-                format!("; segment {} holds {} at first", self.name, short(initial))
+                format!("; segment {} holds {} initially", self.name, short(initial))
             }
-            _ => format!("; the {} holds {} at first", self.noun(), short(initial)),
+            _ => format!("; the {} holds {} initially", self.noun(), short(initial)),
         }
     }
 
@@ -495,13 +493,15 @@ impl Cell<'_> {
     fn only_at_first(&self, value: &Value) -> String {
         let shown = short(value);
         if self.initial.is_none() {
-            return format!(": {shown} can only be what the {} held at first", self.noun());
+            return format!(": {shown} can only be what the {} held initially", self.noun());
         }
         match self.scene.family {
             Family::Set | Family::Mutex => String::new(),
-            Family::Map => ": the key is absent only at first".into(),
-            Family::Snapshot => format!(": segment {} holds {shown} only at first", self.name),
-            _ => format!(": the {} holds {shown} only at first", self.noun()),
+            Family::Map => ": the key is absent only initially".into(),
+            Family::Snapshot => {
+                format!(": {shown} is only the initial value of segment {}", self.name)
+            }
+            _ => format!(": {shown} is only the initial value"),
         }
     }
 
@@ -521,7 +521,7 @@ impl Cell<'_> {
             (Family::Set, Act::Contents(_)) if *value == PRESENT => {
                 format!("{shown} cannot show {name}")
             }
-            (Family::Set, Act::Contents(_)) => format!("{shown} must show {name}"),
+            (Family::Set, Act::Contents(_)) => format!("{shown} should show {name}"),
             (Family::Mutex, _) if r.leaves == Some(&PRESENT) => {
                 format!("{shown} got the lock while it was held")
             }
@@ -535,15 +535,18 @@ impl Cell<'_> {
             (Family::Snapshot, _) => {
                 format!("{shown} cannot show {} in segment {name}", short(value))
             }
-            _ => format!("{shown} cannot be"),
+            (Family::Register, _) if r.leaves.is_some() => {
+                format!("{shown} cannot have found {}", short(value))
+            }
+            _ => format!("{shown} is impossible"),
         }
     }
 
     fn subject_of_other(&self, r: &Touch<'_>, value: &Value) -> String {
         let shown = mark(r.place);
         match self.scene.family {
-            Family::Register => format!("{shown} must have found {}", short(value)),
-            _ => format!("{shown} cannot be"),
+            Family::Register => format!("{shown} should have found {}", short(value)),
+            _ => format!("{shown} is impossible"),
         }
     }
 

@@ -135,6 +135,11 @@ fn change(scene: &Scene, place: usize) -> i128 {
     i128::from(level(scene, place).1)
 }
 
+/// `once`, `twice`, `3 times`.
+fn times(n: i128) -> String {
+    usize::try_from(n).map_or_else(|_| format!("{n} times"), super::times)
+}
+
 /// What has been added, and what has been taken away: `.. can have <added>`.
 fn words(family: Family) -> (&'static str, &'static str) {
     match family {
@@ -242,7 +247,7 @@ fn same_total(scene: &Scene, tales: &mut Vec<Tale>) {
         for &(b, second) in &told[n + 1..] {
             if first == second && tales.len() < 32 {
                 tales.push(Tale::new(format!(
-                    "{} and {} exclude each other: both added to a total of {first}, and nothing ever subtracts from it",
+                    "{} and {} contradict each other: both added to a total of {first}, and nothing ever subtracts from it",
                     mark(a),
                     mark(b)
                 )));
@@ -345,7 +350,7 @@ impl<'a> Bounds<'a> {
             return None;
         }
         let mut text =
-            format!("{} cannot be: {}: {}", mark(self.r), self.bound(most, true), self.base());
+            format!("{} is impossible: {}: {}", mark(self.r), self.bound(most, true), self.base());
         text += &match ups.len() {
             0 => format!(", and nothing can have {added}{}", self.between()),
             n if n > NAMED => {
@@ -358,7 +363,7 @@ impl<'a> Bounds<'a> {
             n if n > NAMED => {
                 format!(", and {n} of the others shown had certainly {taken} by then")
             }
-            _ => format!(", and {} had certainly {taken} by then", marks(&downs)),
+            _ => format!(", and {}", self.came_before(&downs, taken)),
         };
         Some(Tale::new(text).with(ups).with(downs))
     }
@@ -373,23 +378,35 @@ impl<'a> Bounds<'a> {
         if least > 1 && self.scene.family == Family::Mutex {
             return None;
         }
-        let mut text =
-            format!("{} cannot be: {}: {}", mark(self.r), self.bound(least, false), self.base());
-        text += &match ups.len() {
-            0 => String::new(),
+        // That there was nothing at the start makes nothing more.
+        let is_told = self.base != 0 || ups.is_empty() || self.scene.family == Family::Counter;
+        let is_told = is_told || matches!(self.from, From::After(_));
+        let mut clauses: Vec<String> = is_told.then(|| self.base()).into_iter().collect();
+        match ups.len() {
+            0 => {}
             n if n > NAMED => {
-                format!(", and {n} of the others shown had certainly {added} by then")
+                clauses.push(format!("{n} of the others shown had certainly {added} by then"));
             }
-            _ => format!(", and {} had certainly {added} by then", marks(&ups)),
-        };
-        text += &match downs.len() {
-            0 => format!(", and nothing can have {taken}{}", self.between()),
+            _ => clauses.push(self.came_before(&ups, added)),
+        }
+        clauses.push(match downs.len() {
+            0 => format!("nothing can have {taken}{}", self.between()),
             n if n > NAMED => {
-                format!(", and only the {n} others shown can have {taken}{}", self.between())
+                format!("only the {n} others shown can have {taken}{}", self.between())
             }
-            _ => format!(", and only {} can have {taken}{}", marks(&downs), self.between()),
-        };
+            _ => format!("only {} can have {taken}{}", marks(&downs), self.between()),
+        });
+        let (r, bound) = (mark(self.r), self.bound(least, false));
+        let text = format!("{r} is impossible: {bound}: {}", clauses.join(", and "));
         Some(Tale::new(text).with(ups).with(downs))
+    }
+
+    /// What certainly came before the one that is wrong, and after where counting starts.
+    fn came_before(&self, some: &[usize], done: &str) -> String {
+        match self.from {
+            From::Start => format!("{} had returned before it was called", marks(some)),
+            From::After(_) => format!("{} had certainly {done} by then", marks(some)),
+        }
     }
 
     fn between(&self) -> &'static str {
@@ -403,21 +420,18 @@ impl<'a> Bounds<'a> {
     fn bound(&self, n: i128, most: bool) -> String {
         let at = if most { "at most" } else { "at least" };
         match self.scene.family {
-            Family::Semaphore if most && n == 0 => "no permit is free then".into(),
-            Family::Snzi if most && n == 0 => "nobody is present then".into(),
-            Family::Multiset if most && n == 0 => "the value is not there then".into(),
+            Family::Semaphore if most && n == 0 => "no permit was free".into(),
+            Family::Snzi if most && n == 0 => "nobody was present".into(),
+            Family::Multiset if most && n == 0 => "the value was not there".into(),
             Family::Semaphore => {
-                let permits = if n == 1 { "permit is" } else { "permits are" };
-                format!("{at} {n} {permits} free then")
+                let permits = if n == 1 { "permit was" } else { "permits were" };
+                format!("{at} {n} {permits} free")
             }
-            Family::Snzi => format!("{at} {n} {} present then", if n == 1 { "is" } else { "are" }),
-            Family::Multiset => format!(
-                "the value is there {at} {n} {} then",
-                if n == 1 { "time" } else { "times" }
-            ),
-            Family::Mutex if n > 0 => "the lock is held then".into(),
-            Family::Mutex => "the lock is free then".into(),
-            _ => format!("the total is {at} {n} then"),
+            Family::Snzi => format!("{at} {n} {} present", if n == 1 { "was" } else { "were" }),
+            Family::Multiset => format!("the value was there {at} {}", times(n)),
+            Family::Mutex if n > 0 => "the lock was held".into(),
+            Family::Mutex => "the lock was free".into(),
+            _ => format!("the total was {at} {n}"),
         }
     }
 
@@ -426,25 +440,27 @@ impl<'a> Bounds<'a> {
         let n = self.base;
         match (self.from, self.scene.family) {
             (From::Start, Family::Semaphore) => {
-                format!("{n} {} free at first", if n == 1 { "permit is" } else { "permits are" })
+                format!("{n} {} free initially", if n == 1 { "permit is" } else { "permits are" })
             }
+            (From::Start, Family::Snzi) if n == 0 => "nobody is present initially".into(),
             (From::Start, Family::Snzi) => {
-                format!("{n} {} present at first", if n == 1 { "is" } else { "are" })
+                format!("{n} {} present initially", if n == 1 { "is" } else { "are" })
             }
-            (From::Start, Family::Multiset) => "it is not there at first".into(),
+            (From::Start, Family::Multiset) => "it is not there initially".into(),
             (From::Start, Family::Mutex) => {
-                format!("it is {} at first", if n == 0 { "free" } else { "held" })
+                format!("it is {} initially", if n == 0 { "free" } else { "held" })
             }
-            (From::Start, _) => format!("it is {n} at first"),
+            (From::Start, _) => format!("it is {n} initially"),
             (From::After(a), family) => {
                 let a = mark(a);
                 let left = match family {
                     Family::Semaphore => {
                         format!("{n} {} free", if n == 1 { "permit was" } else { "permits were" })
                     }
+                    Family::Snzi if n == 0 => "nobody was present".into(),
                     Family::Snzi => format!("{n} {} present", if n == 1 { "was" } else { "were" }),
                     Family::Multiset => {
-                        format!("it was there {n} {}", if n == 1 { "time" } else { "times" })
+                        format!("it was there {}", times(n))
                     }
                     Family::Mutex => format!("it was {}", if n == 0 { "free" } else { "held" }),
                     _ => format!("it was {n}"),

@@ -1,6 +1,6 @@
 //! Lists and texts that grow: logs, and keys of a store to which texts are appended.
 //!
-//! A log only grows, so of two lists that were read one is a beginning of the other, and what was appended before a read is
+//! A log only grows, so of two lists that were read one is a prefix of the other, and what was appended before a read is
 //! in it. A text that may be replaced as a whole grows as long as nothing can have replaced it in between.
 
 use std::collections::HashMap;
@@ -69,7 +69,7 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
             let (x, y) = (mark(a), mark(b));
             if first[..length] != second[..length] {
                 tales.push(Tale::new(format!(
-                    "{x} and {y} exclude each other: a log only grows, but neither list is a beginning of the other"
+                    "{x} and {y} contradict each other: a log only grows, but neither list is a prefix of the other"
                 )));
             } else {
                 for (earlier, later, shrinks) in
@@ -77,7 +77,7 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
                 {
                     if shrinks && cast[earlier].precedes(&cast[later]) {
                         tales.push(Tale::new(format!(
-                            "{} must show at least what {} shows, which had returned before it was called: a log only grows",
+                            "{} should show at least what {} shows, which had returned before it was called: a log only grows",
                             mark(later),
                             mark(earlier)
                         )));
@@ -97,13 +97,13 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
             let Some(second) = second.filter(|_| cast[b].is_certain()) else { continue };
             if first == second {
                 tales.push(Tale::new(format!(
-                    "{} and {} exclude each other: no two values have the same index",
+                    "{} and {} contradict each other: no two values have the same index",
                     mark(a),
                     mark(b)
                 )));
             } else if cast[a].precedes(&cast[b]) && second < first {
                 tales.push(Tale::new(format!(
-                    "{} must have a larger index than {}, which had returned before it was called",
+                    "{} should have a larger index than {}, which had returned before it was called",
                     mark(b),
                     mark(a)
                 )));
@@ -135,7 +135,7 @@ fn wrong_read(
     }
     if !shown.starts_with(initial) {
         let text = format!(
-            "{} cannot be: the log begins with {}",
+            "{} is impossible: the log begins with {}",
             mark(r),
             short(&Value::list(initial.iter().cloned()))
         );
@@ -192,13 +192,13 @@ fn wrong_read(
         let value = short(value);
         let text = match (often, by.as_slice()) {
             (0, [one, ..]) => Tale::new(format!(
-                "{} must show {value}: {} had returned before it was called",
+                "{} should show {value}: {} had returned before it was called",
                 mark(r),
                 mark(*one)
             )),
             _ if is_initial => continue,
             _ => Tale::new(format!(
-                "{} must show {value} {}: {} had returned before it was called",
+                "{} should show {value} {}: {} had returned before it was called",
                 mark(r),
                 super::times(by.len()),
                 marks(by)
@@ -271,16 +271,18 @@ fn wrong_index(
     let least = (initial.len() + before.len()) as i64;
     let most = (initial.len() + perhaps.len()) as i64;
     let holds = match initial.len() {
-        0 => "the log is empty at first".into(),
-        n => format!("the log holds {n} at first"),
+        0 => "the log is empty initially".into(),
+        n => format!("the log holds {n} initially"),
     };
     if index < least {
         let needed = (index + 1 - initial.len() as i64).max(0) as usize;
         let before = before[..needed.min(before.len())].to_vec();
         let text = match before.as_slice() {
-            [] => format!("{} must have an index of at least {}: {holds}", mark(a), initial.len()),
+            [] => {
+                format!("{} should have an index of at least {}: {holds}", mark(a), initial.len())
+            }
             some => format!(
-                "{} must have an index of at least {}: {holds}, and {} had returned before it was called",
+                "{} should have an index of at least {}: {holds}, and {} had returned before it was called",
                 mark(a),
                 initial.len() + some.len(),
                 marks(some)
@@ -291,11 +293,11 @@ fn wrong_index(
     if index > most {
         let text = match perhaps.as_slice() {
             [] => format!(
-                "{} must have an index of at most {most}: {holds}, and nothing else was appended before it returned",
+                "{} should have an index of at most {most}: {holds}, and nothing else was appended before it returned",
                 mark(a)
             ),
             some => format!(
-                "{} must have an index of at most {most}: {holds}, and only {} can have come before it",
+                "{} should have an index of at most {most}: {holds}, and only {} can have come before it",
                 mark(a),
                 marks(some)
             ),
@@ -344,7 +346,7 @@ pub(super) fn texts(scene: &Scene) -> Vec<Tale> {
             if !fits {
                 let how = if is_put { "begin with" } else { "contain" };
                 tales.push(Tale::new(format!(
-                    "{} must {how} {}: {} had returned before it was called, and nothing can have replaced the text after that",
+                    "{} should {how} {}: {} had returned before it was called, and nothing can have replaced the text in between",
                     mark(g),
                     short(&Value::text(piece)),
                     mark(a)
@@ -359,7 +361,7 @@ pub(super) fn texts(scene: &Scene) -> Vec<Tale> {
             if cast[h].precedes(&cast[g]) && !text.starts_with(before) && !replaced(h, g) {
                 work += text.len();
                 tales.push(Tale::new(format!(
-                    "{} must begin with the text that {} found, which had returned before it was called: nothing can have replaced the text in between",
+                    "{} should begin with the text that {} found, which had returned before it was called: nothing can have replaced the text in between",
                     mark(g),
                     mark(h)
                 )));
@@ -372,7 +374,7 @@ pub(super) fn texts(scene: &Scene) -> Vec<Tale> {
         let in_time = texts.iter().filter(|t| cast[t.0].call < cast[g].returned).map(|t| t.1);
         if scene.complete && !is_made_of(text, in_time) {
             tales.push(Tale::new(format!(
-                "{} cannot be: its text is not made of texts that were put or appended before it returned",
+                "{} is impossible: its text is not made of texts that were put or appended before it returned",
                 mark(g)
             )));
         }

@@ -164,9 +164,12 @@ fn values(values: &[&Value]) -> String {
     and(&values.iter().map(|value| short(value)).collect::<Vec<_>>())
 }
 
-/// A value as people read it, cut where it is long.
+/// A value as people read it, cut where it is long. A text stands in quotes: it may be a word of the sentence.
 fn short(value: &Value) -> String {
-    cut(value.to_string(), 40)
+    match value {
+        Value::Text(text) => cut(format!("{text:?}"), 40),
+        other => cut(other.to_string(), 40),
+    }
 }
 
 /// A text of at most so many characters and a mark, cut behind a word where there is one.

@@ -43,7 +43,7 @@ impl Property {
                 "Appropriateness: {0} shows {1} but not {2}, which had returned before the former was called"
             }
             Property::Inversion => {
-                "No Inversion: {0} shows {2} but not {3}, and {1} shows {3} but not {2}"
+                "No Inversion: {0} and {1} contradict each other: {0} shows {2} but not {3}, and {1} shows {3} but not {2}"
             }
             Property::Decreasing => {
                 "Non-Decreasing: {0} shows {2}, and {1} does not, although it was called after the former had returned"

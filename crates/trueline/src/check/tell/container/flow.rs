@@ -25,22 +25,22 @@ impl<'a> Container<'a> {
                 let r = mark(r);
                 tales.push(Tale::new(match life.inserts.as_slice() {
                     [] if !self.scene.complete => {
-                        format!("{r} cannot be: {value} was not {inserted}, or had left already")
+                        format!("{r} is impossible: {value} was not {inserted}, or had left already")
                     }
                     [] if self.initial.is_empty() => {
-                        format!("{r} cannot be: {value} was never {inserted}")
+                        format!("{r} is impossible: {value} was never {inserted}")
                     }
                     [] => format!(
-                        "{r} cannot be: {value} was never {inserted}, and the {noun} holds {} at first",
+                        "{r} is impossible: {value} was never {inserted}, and the {noun} holds {} initially",
                         short(&Value::list(self.initial.iter().cloned()))
                     ),
                     _ if !self.scene.complete => continue,
                     [one] => format!(
-                        "{r} cannot be: {}, which alone {inserted} {value}, was called only after it had returned",
+                        "{r} is impossible: {}, which alone {inserted} {value}, was called only after it had returned",
                         mark(*one)
                     ),
                     all => format!(
-                        "{r} cannot be: {}, which alone {inserted} {value}, were called only after it had returned",
+                        "{r} is impossible: {}, which alone {inserted} {value}, were called only after it had returned",
                         marks(all)
                     ),
                 }));
@@ -66,28 +66,27 @@ impl<'a> Container<'a> {
                 continue;
             }
             let value = short(value);
-            let mut sources = Vec::new();
-            if !life.inserts.is_empty() {
-                sources.push(format!(
-                    "{inserted} only {}, by {}",
-                    times(life.inserts.len()),
-                    marks(&life.inserts)
-                ));
-            }
-            if !life.initial.is_empty() {
-                sources
-                    .push(format!("is in the {noun} only {} at first", times(life.initial.len())));
-            }
+            let initially =
+                || format!("in the {noun} only {} initially", times(life.initial.len()));
+            let later = || {
+                let (often, by) = (times(life.inserts.len()), marks(&life.inserts));
+                format!("{inserted} only {often}, by {by}")
+            };
+            let sources = match (life.initial.is_empty(), life.inserts.is_empty()) {
+                (true, _) => later(),
+                (false, true) => format!("{}, and never {inserted}", initially()),
+                (false, false) => format!("{}, and {}", later(), initially()),
+            };
             let out = &life.removals[..each * went_in + 1];
             let mut text = format!(
                 "{value} was {removed} {}, by {}, but {}",
                 times(out.len()),
                 marks(out),
-                sources.join(", and ")
+                sources
             );
             if each > 1 {
                 text +=
-                    &format!(": a {noun} with j={each} gives out a value {} at most", times(each));
+                    &format!(": a {noun} with j={each} returns a value {} at most", times(each));
             }
             tales.push(Tale::new(text));
         }

@@ -3,6 +3,7 @@
 
 use super::{Container, Known};
 use crate::check::tell::{Tale, and, mark, marks, short, values, was};
+use crate::spec::vocabulary::Family;
 use crate::value::Value;
 
 impl<'a> Container<'a> {
@@ -14,20 +15,32 @@ impl<'a> Container<'a> {
         if let Some((inside, takers)) = self.throughout(from, to, 1, |_| true) {
             let all: Vec<&Value> = inside.iter().map(|k| k.value).collect();
             return Some(Tale::new(format!(
-                "{r} found the {noun} empty, but {} {} inside: {}",
+                "{r} found the {noun} empty, but {} {} in it: {}{}",
                 values(&all),
                 was(all.len()),
-                self.presence(&inside, &takers)
+                self.presence(&inside, &takers),
+                self.may_skip()
             )));
         }
         let cover = self.cover(from, to, |_| true)?;
         let all: Vec<&Value> = cover.iter().map(|k| k.value).collect();
         let stays: Vec<String> = cover.iter().map(|k| self.stay(k)).collect();
         Some(Tale::new(format!(
-            "{r} found the {noun} empty, but at every moment from its call to its return one of {} was inside: {}",
+            "{r} found the {noun} empty, but at every moment from its call to its return at least one of {} was in it: {}{}",
             values(&all),
-            and(&stays)
+            and(&stays),
+            self.may_skip()
         )))
+    }
+
+    /// What a relaxation does not allow.
+    fn may_skip(&self) -> &'static str {
+        match self.scene.family {
+            Family::Relaxed { .. } => {
+                "; a removal may skip values, but not report empty while there is one"
+            }
+            _ => "",
+        }
     }
 
     /// So many more values are inside from one rank to another than open removals can have taken; the values and these.
@@ -94,7 +107,7 @@ impl<'a> Container<'a> {
         }
         if !initial.is_empty() {
             let there = if initial.len() == 1 { "is" } else { "are" };
-            clauses.push(format!("{} {there} inside from the start", values(&initial)));
+            clauses.push(format!("{} {there} there initially", values(&initial)));
         }
         clauses.extend(self.absence(inside, takers, "it"));
         clauses.join(", and ")
@@ -129,9 +142,9 @@ impl<'a> Container<'a> {
         }
         if !takers.is_empty() {
             clauses.push(format!(
-                "{}, of unknown outcome, can have taken only {} of them",
+                "only {}, of unknown outcome, can have taken {} of them",
                 marks(takers),
-                takers.len()
+                if takers.len() == 1 { "one".into() } else { takers.len().to_string() }
             ));
         }
         clauses
@@ -144,7 +157,7 @@ impl<'a> Container<'a> {
         let mut clauses = Vec::new();
         if !initial.is_empty() {
             let there = if initial.len() == 1 { "is" } else { "are" };
-            clauses.push(format!("{} {there} inside from the start", values(&initial)));
+            clauses.push(format!("{} {there} there initially", values(&initial)));
         }
         if !inserts.is_empty() {
             clauses.push(format!("{} had returned", marks(&inserts)));

@@ -40,14 +40,14 @@ impl<'a> Container<'a> {
         let bound = match self.scene.family {
             Family::Queue { nearest: 2.. } => {
                 format!(
-                    "; a semiqueue with k={nearest} gives out one of its {nearest} oldest values"
+                    "; a semiqueue with k={nearest} may return only one of its {nearest} oldest values"
                 )
             }
             Family::Relaxed { passes: Some(1), .. } => {
-                "; with out-of-order=1 a removal passes over 1 value at most".to_string()
+                "; with out-of-order=1 a removal may skip at most 1 value".to_string()
             }
             Family::Relaxed { passes: Some(k @ 2..), .. } => {
-                format!("; with out-of-order={k} a removal passes over {k} values at most")
+                format!("; with out-of-order={k} a removal may skip at most {k} values")
             }
             _ => String::new(),
         };
@@ -66,7 +66,7 @@ impl<'a> Container<'a> {
                 clauses.join(", and ")
             };
             let text = format!(
-                "{r} cannot be: the {size} {} {} inside: {text}{bound}",
+                "{r} is impossible: the {size} {} {} in the {noun}: {text}{bound}",
                 values(&all),
                 was(all.len())
             );
@@ -87,20 +87,19 @@ impl<'a> Container<'a> {
                     mark(v)
                 )),
                 (all, Some(v), true) => clauses.push(format!(
-                    "{} {} called after {} had returned and had returned before {r} was called",
+                    "{} ran between the return of {} and the call of {r}",
                     marks(all),
-                    was(all.len()),
                     mark(v)
                 )),
                 (all, None, _) => clauses.push(format!(
-                    "{} is inside from the start and {} had returned before {r} was called",
+                    "{} is there initially and {} had returned before {r} was called",
                     short(value),
                     marks(all)
                 )),
             }
             if !initial.is_empty() {
                 clauses.push(format!(
-                    "the {noun} holds {} at first",
+                    "the {noun} holds {} initially",
                     short(&Value::list(self.initial.iter().cloned()))
                 ));
                 if let Some(insert) = v.insert {
@@ -109,11 +108,17 @@ impl<'a> Container<'a> {
             }
         }
         clauses.extend(self.absence(&ahead, &takers, &r));
+        let (value, others) = (short(value), values(&all));
+        let peeks = matches!(self.scene.cast[place].act, Act::Peek(..));
         let how = match turn {
-            Some(Turn::Newest) => "came out from under",
-            _ => "overtook",
+            Some(Turn::Newest) if peeks => format!("found {value} under {others}"),
+            Some(Turn::Newest) => format!("took {value} from under {others}"),
+            Some(Turn::Oldest) if !peeks => format!("overtook {others}"),
+            _ => {
+                format!("returned {value} although {others} {} ahead of it", was(all.len()))
+            }
         };
-        let text = format!("{r} {how} {}: {}{bound}", values(&all), clauses.join(", and "));
+        let text = format!("{r} {how}: {}{bound}", clauses.join(", and "));
         Some(Tale::new(text).with(v.insert))
     }
 
@@ -124,6 +129,7 @@ impl<'a> Container<'a> {
             Turn::Largest => "larger",
             Turn::Oldest | Turn::Newest => return None,
         };
+        let (noun, ..) = self.nouns();
         let cover = self.cover(from, to, |x| x.value != v.value && self.is_ahead(x, v, end))?;
         let all: Vec<&Value> = cover.iter().map(|k| k.value).collect();
         let stays: Vec<String> = cover.iter().map(|k| self.stay(k)).collect();
@@ -135,7 +141,7 @@ impl<'a> Container<'a> {
         };
         Some(
             Tale::new(format!(
-                "{} cannot be: at every moment from {since} to its return one of the {size} {} was inside: {}",
+                "{} is impossible: at every moment from {since} to its return at least one of the {size} {} was in the {noun}: {}",
                 mark(place),
                 values(&all),
                 and(&stays)

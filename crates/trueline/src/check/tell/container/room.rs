@@ -1,7 +1,7 @@
 //! Bounded containers that were found full, or took a value, wrongly.
 
 use super::{Container, Known};
-use crate::check::tell::{Tale, and, mark, marks, values, was};
+use crate::check::tell::{Tale, and, mark, marks, values};
 use crate::value::Value;
 
 impl<'a> Container<'a> {
@@ -37,17 +37,20 @@ impl<'a> Container<'a> {
         let r = mark(place);
         let mut found = Vec::new();
         if !initial.is_empty() {
-            found.push(format!("{}, from the start", values(&initial)));
+            found.push(format!("{}, which it holds initially", values(&initial)));
         }
         if !inserts.is_empty() {
             found.push(format!("what {} put in", marks(&inserts)));
         }
         let inside = match found.is_empty() {
-            true => "nothing was inside".to_string(),
-            false => format!("at most {count} can have been inside: {}", and(&found)),
+            true => "nothing can have been in it".to_string(),
+            false => {
+                let values = if count == 1 { "value" } else { "values" };
+                format!("at most {count} {values} can have been in it: {}", and(&found))
+            }
         };
         Some(Tale::new(format!(
-            "{r} found the {noun} full, but it has room for {capacity} and {inside}"
+            "{r} found the {noun} full, but its capacity is {capacity}, and {inside}"
         )))
     }
 
@@ -61,12 +64,11 @@ impl<'a> Container<'a> {
         let all: Vec<&Value> = inside.iter().map(|k| k.value).collect();
         let r = mark(place);
         if capacity == 0 {
-            return Some(Tale::new(format!("{r} cannot be: the {noun} has room for nothing")));
+            return Some(Tale::new(format!("{r} is impossible: the {noun} has a capacity of 0")));
         }
         Some(Tale::new(format!(
-            "{r} cannot be: the {noun} has room for {capacity} and was full, as {} {} inside: {}",
+            "{r} is impossible: the {noun}, of capacity {capacity}, was full with {}: {}",
             values(&all),
-            was(all.len()),
             self.presence(&inside, &takers)
         )))
     }
