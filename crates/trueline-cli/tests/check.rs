@@ -82,8 +82,8 @@ fn a_stale_read() {
     examples().run("check --spec register register-violation.edn").shows(expect![[r#"
         violation: register-violation.edn: 4 operations fit no order that register allows
 
-          `read() -> 1` cannot be: `read() -> 2` had returned before it was called, and
-          nothing can have written 1 after that: `write(1)` had returned before
+          `read() -> 1` is impossible: `read() -> 2` had returned before it was called,
+          and nothing can have written 1 in between: `write(1)` had returned before
           `read() -> 2` was called
 
           process 0  ╞═ write(1) ═╡ ├─ write(2) ──────────────────────────┤
@@ -109,8 +109,8 @@ fn a_stack_that_claims_to_be_empty() {
     examples().run("check stack-violation.calls --ascii").shows(expect![[r#"
         violation: stack-violation.calls: 2 of 4 operations fit no order that stack allows
 
-          `pop() -> nil` found the stack empty, but c was inside: `push(c)` had returned
-          before it was called, and c was never popped
+          `pop() -> nil` found the stack empty, but "c" was in it: `push(c)` had
+          returned before it was called, and "c" was never popped
 
           process 0  |= push(c) =| |= pop() -> nil =|
 
@@ -131,8 +131,8 @@ fn one_key_loses_a_write() {
     examples().run("check keys-violation.jsonl").shows(expect![[r#"
         violation: keys-violation.jsonl: 2 of 4 operations fit no order that register:init=0 allows (key x)
 
-          `read() -> 0` cannot be: `write(5)` had returned before it was called, and
-          nothing can have written 0 after that: the register holds 0 only at first
+          `read() -> 0` is impossible: `write(5)` had returned before it was called, and
+          nothing can have written 0 in between: 0 is only the initial value
 
           process 0  ╞═ write(5) ═╡
           process 1                 ╞═ read() -> 0 ═╡

@@ -67,6 +67,8 @@ pub(crate) struct Thread {
     pub(crate) clock_location: usize,
     /// The lines at which it has woken up for no reason.
     pub(crate) woken: Vec<Caller>,
+    /// How many events there were when each of its accesses to cells that last began.
+    lasting: Vec<usize>,
 }
 
 impl Thread {
@@ -74,13 +76,14 @@ impl Thread {
     fn renew(&mut self) {
         let (mut watches, mut locals) = (take(&mut self.watches), take(&mut self.locals));
         let (mut dropped, mut woken) = (take(&mut self.dropped), take(&mut self.woken));
-        let mut times = take(&mut self.times);
+        let (mut times, mut lasting) = (take(&mut self.times), take(&mut self.lasting));
         watches.clear();
         locals.clear();
         dropped.clear();
         woken.clear();
         times.clear();
-        *self = Thread { watches, locals, dropped, woken, times, ..Thread::default() };
+        lasting.clear();
+        *self = Thread { watches, locals, dropped, woken, times, lasting, ..Thread::default() };
     }
 }
 
@@ -438,6 +441,23 @@ pub(crate) fn plain(address: usize, access: Plain, name: &'static str, caller: C
     settle();
     interface::aside(place_of(address), access == Plain::Write, caller);
     plain_goes_on(address, access, name, caller);
+}
+
+/// An access to a cell goes on until [`has_lasted`]. How many events there were is kept here and not on the thread's stack:
+/// there it would make each round of a loop differ from the one before.
+pub(crate) fn lasts() {
+    let events = interface::count_events();
+    interface::with_own_state(|front: &mut Front, thread| {
+        front.thread(thread).lasting.push(events);
+    });
+}
+
+/// Whether there were events since the latest of the thread's accesses that last began, which ends.
+pub(crate) fn has_lasted() -> bool {
+    let events = interface::count_events();
+    interface::with_own_state(|front: &mut Front, thread| {
+        front.thread(thread).lasting.pop().is_some_and(|began| began != events)
+    })
 }
 
 /// As [`plain`], for the end of an access that lasts: it was noted for the steps when it began.

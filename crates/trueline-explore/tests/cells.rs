@@ -70,6 +70,46 @@ fn a_read_lasts_until_its_function_returns() {
     races(&report);
 }
 
+/// How many events there were when an access began was kept on the thread's stack: each round of a loop differed from the one
+/// before, and the exploration did not end.
+#[test]
+fn a_loop_that_reads_a_cell_in_each_round_is_recognised() {
+    let report = explore(|| {
+        let (flag, cell) = (AtomicU32::new(0), Shared(UnsafeCell::new(0u32)));
+        let (flag, cell) = (&flag, &cell);
+        thread::scope(|s| {
+            s.spawn(|| flag.store(1, SeqCst));
+            while cell.0.with(|_| flag.load(SeqCst)) == 0 {}
+        });
+    });
+    assert!(report.holds(), "{report}");
+}
+
+#[test]
+fn a_weak_exchange_in_a_loop_that_reads_a_cell_fails_for_no_reason_finitely_often() {
+    let report = Exploration::new().spurious(true).run(|| {
+        let (value, cell) = (AtomicU32::new(0), Shared(UnsafeCell::new(0u32)));
+        let (value, cell) = (&value, &cell);
+        thread::scope(|s| {
+            for _ in 0..2 {
+                s.spawn(|| {
+                    let mut seen = value.load(SeqCst);
+                    loop {
+                        // SAFETY: nobody writes.
+                        let next = seen + 1 + cell.0.with(|p| unsafe { *p });
+                        match value.compare_exchange_weak(seen, next, SeqCst, SeqCst) {
+                            Ok(_) => break,
+                            Err(found) => seen = found,
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(value.load(SeqCst), 2);
+    });
+    assert!(report.holds(), "{report}");
+}
+
 #[test]
 fn an_access_that_was_over_before_it_was_published_is_no_race() {
     let report = explore(|| {

@@ -110,8 +110,8 @@ impl<T: ?Sized> UnsafeCell<T> {
             return None;
         }
         let address = self.value.get().cast::<u8>().addr();
-        let (events, caller) = (interface::count_events(), Location::caller());
-        Some(Lasting { address, access, name, caller, events })
+        front::lasts();
+        Some(Lasting { address, access, name, caller: Location::caller() })
     }
 
     #[inline]
@@ -131,14 +131,12 @@ struct Lasting {
     access: Plain,
     name: &'static str,
     caller: front::Caller,
-    /// How many events there were at its beginning.
-    events: usize,
 }
 
 impl Drop for Lasting {
     #[inline]
     fn drop(&mut self) {
-        if interface::active() && interface::count_events() != self.events {
+        if interface::active() && front::has_lasted() {
             front::plain_goes_on(self.address, self.access, self.name, self.caller);
         }
     }
