@@ -108,6 +108,9 @@ extern "sysv64" fn point_at(access: &Access, lowest: *const u64) {
             record.pending.location = location;
             record.state = State::Pending;
             record.lowest = lowest;
+            if record.deepest.is_null() || lowest < record.deepest {
+                record.deepest = lowest;
+            }
             let frame = Frame { lowest, base: record.base };
             if record.spin.announce(&record.pending, frame, sum) == Announced::Repeats {
                 machine.believe_spin();
