@@ -4,6 +4,7 @@ mod common;
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use common::{Cell, boxed, join, threads};
 use trueline_explore::engine::interface::{Failure, spin_hint};
@@ -229,4 +230,43 @@ fn a_thread_that_has_seen_something_new_since_its_hint_does_not_spin() {
         ]);
     });
     assert_eq!(report.failure, None, "{report:?}");
+}
+
+/// Something that loops carry along, and that differs between executions though nothing depends on it, was called nondeterminism: in debug
+/// builds what other functions have left on the stack is such a thing. The loop is recognised in another round than before.
+#[test]
+fn a_loop_that_is_recognised_in_another_round_than_before_is_no_nondeterminism() {
+    for workers in [1, 2] {
+        let executions = AtomicU64::new(0);
+        let seen: Mutex<BTreeSet<u64>> = Mutex::default();
+        let body = || {
+            let leftover = executions.fetch_add(1, Ordering::Relaxed) % 3;
+            threads([
+                boxed(move || {
+                    let mut carried = [0; 3];
+                    while A.load() != 1 {
+                        carried = std::hint::black_box([carried[1], carried[2], leftover]);
+                    }
+                    let value = B.load();
+                    Cell(24).store(10 + value);
+                }),
+                boxed(|| {
+                    A.store(0);
+                    B.store(1);
+                    A.store(1);
+                }),
+                boxed(|| {
+                    A.store(1);
+                    A.store(0);
+                }),
+            ]);
+        };
+        let exploration = Exploration::new().may_block().workers(workers);
+        let report = exploration.run_with(body, |execution| {
+            seen.lock().unwrap().insert(execution.value(24));
+            Ok(())
+        });
+        assert_eq!(report.failure, None, "{report}");
+        assert_eq!(seen.into_inner().unwrap(), BTreeSet::from([0, 10, 11]));
+    }
 }

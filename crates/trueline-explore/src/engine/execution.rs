@@ -632,17 +632,23 @@ impl Machine {
 
     pub(crate) fn choose(&mut self, count: u32) -> u32 {
         assert!(count > 0, "a choice among nothing");
-        let passive = self.unwinding.is_passive();
-        if passive || self.threads[self.current as usize].spin.is_settled() {
+        if self.unwinding.is_passive() {
             return 0;
         }
-        let choice = match self.trace.expected() {
-            Some(expected) => expected.choice.min(count - 1),
+        // Where the round in which a loop is recognised differs from before, what was decided holds: see `run_as_decided`.
+        let settled = self.threads[self.current as usize].spin.is_settled();
+        self.choice = match self.trace.expected() {
+            Some(expected) if settled || expected.choices == 1 => {
+                (expected.choice.min(count - 1), expected.choices)
+            }
+            Some(expected) => (expected.choice.min(count - 1), count),
             // SAFETY: see `decide`.
-            None => unsafe { &mut *self.strategy }.choose(&self.trace, count),
+            None => match unsafe { &mut *self.strategy } {
+                strategy if settled && !strategy.has_chosen(&self.trace) => (0, 1),
+                strategy => (strategy.choose(&self.trace, count), count),
+            },
         };
-        self.choice = (choice, count);
-        choice
+        self.choice.0
     }
 
     pub(crate) fn spin_hint(&mut self) {

@@ -237,6 +237,11 @@ impl Strategy for Optimal {
         None
     }
 
+    fn has_chosen(&self, trace: &Trace) -> bool {
+        let node = &self.nodes[trace.len()];
+        node.choice > 0 || node.choices > 1
+    }
+
     fn choose(&mut self, trace: &Trace, count: u32) -> u32 {
         let node = &mut self.nodes[trace.len()];
         choose_again(&mut node.choice, &mut node.choices, count)

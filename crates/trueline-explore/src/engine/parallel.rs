@@ -551,6 +551,10 @@ impl Strategy for Worker {
         (depth < self.prescribed).then(|| self.steps[depth].thread)
     }
 
+    fn has_chosen(&self, trace: &Trace) -> bool {
+        self.steps[trace.len()].choice > 0
+    }
+
     fn choose(&mut self, trace: &Trace, count: u32) -> u32 {
         let step = &mut self.steps[trace.len()];
         choose_again(&mut step.choice, &mut step.choices, count)

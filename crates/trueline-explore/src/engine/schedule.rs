@@ -148,6 +148,10 @@ impl Strategy for Replay<'_> {
         view.could_run(thread).then_some(thread)
     }
 
+    fn has_chosen(&self, trace: &Trace) -> bool {
+        self.schedule.events.get(trace.len()).is_some_and(|&(_, choice)| choice > 0)
+    }
+
     fn choose(&mut self, trace: &Trace, count: u32) -> u32 {
         self.schedule.events.get(trace.len()).map_or(0, |&(_, choice)| choice.min(count - 1))
     }

@@ -18,6 +18,11 @@ pub(crate) trait Strategy {
     /// One of `0..count`, for the event that is under way: number `trace.len()`.
     fn choose(&mut self, trace: &Trace, count: u32) -> u32;
 
+    /// Whether [`Strategy::choose`] would yield, for the event that is under way, what was decided before.
+    fn has_chosen(&self, _trace: &Trace) -> bool {
+        false
+    }
+
     /// The event that was chosen last is now the last of the trace. False if it is not the one that was expected.
     fn executed(&mut self, _trace: &Trace) -> bool {
         true
