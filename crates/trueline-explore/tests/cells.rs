@@ -1,5 +1,7 @@
 //! Plain accesses to cells: how long they last, which bytes they touch, and when their history ends.
 
+use std::mem::ManuallyDrop;
+
 use trueline_explore::Alloc;
 use trueline_explore::engine::interface::Failure;
 use trueline_explore::engine::{Exploration, Report};
@@ -189,4 +191,32 @@ fn a_pointer_into_a_freed_block_is_no_access_of_its_next_owner() {
         });
     });
     assert!(report.holds(), "{report}");
+}
+
+/// Two cells at one address, of which one has no bytes.
+#[repr(C)]
+struct Neighbours {
+    empty: ManuallyDrop<UnsafeCell<()>>,
+    full: UnsafeCell<u32>,
+}
+
+/// The drop of a cell without bytes ended the history of the cell at the same address, and its race was missed.
+#[test]
+fn a_cell_without_bytes_that_is_dropped_leaves_the_history_of_its_neighbour() {
+    let report = explore(|| {
+        let cells = Shared(Neighbours {
+            empty: ManuallyDrop::new(UnsafeCell::new(())),
+            full: UnsafeCell::new(0),
+        });
+        let cells = &cells;
+        thread::scope(|s| {
+            // SAFETY: none, it races with the read.
+            s.spawn(|| cells.0.full.with_mut(|p| unsafe { *p = 1 }));
+            // SAFETY: it is dropped once, and nobody else uses it.
+            unsafe { ManuallyDrop::drop(&mut *(&raw const cells.0.empty).cast_mut()) };
+            // SAFETY: none, see above.
+            cells.0.full.with(|p| unsafe { *p });
+        });
+    });
+    races(&report);
 }

@@ -147,3 +147,27 @@ fn a_once_whose_function_has_panicked_can_be_forced() {
         *once.get_or_init(|| 5)
     });
 }
+
+/// A wait for a `OnceLock` panicked when a function had. Std's goes on until a later one succeeds.
+#[test]
+fn a_wait_for_a_once_lock_outlasts_a_function_that_panics() {
+    check([1], || {
+        let once = OnceLock::new();
+        thread::scope(|s| {
+            let waits = s.spawn(|| *once.wait());
+            caught(|| {
+                once.get_or_init(|| panic!("not yet"));
+            });
+            once.set(1).unwrap();
+            waits.join().unwrap()
+        })
+    });
+    check([()], || {
+        let once = Once::new();
+        thread::scope(|s| {
+            s.spawn(|| once.wait_force());
+            caught(|| once.call_once(|| panic!("not yet")));
+            once.call_once_force(|_| ());
+        });
+    });
+}

@@ -149,9 +149,7 @@ impl Strategy for Bounded {
     fn next(&mut self, view: &View<'_>) -> Decision {
         let depth = view.trace.len();
         if depth < self.decided {
-            let thread = self.nodes[depth].thread;
-            let can = view.can_run(thread);
-            return if can { Decision::Run(thread) } else { Decision::Diverged };
+            return Decision::Run(self.nodes[depth].thread);
         }
         if self.nodes.len() <= depth {
             self.nodes.push(Node::default());
@@ -177,6 +175,16 @@ impl Strategy for Bounded {
         node.done.clear();
         self.decided = depth + 1;
         Decision::Run(self.nodes[depth].thread)
+    }
+
+    fn decided(&self, view: &View<'_>) -> Option<u32> {
+        let depth = view.trace.len();
+        (depth < self.decided).then(|| self.nodes[depth].thread)
+    }
+
+    fn has_chosen(&self, trace: &Trace) -> bool {
+        let node = &self.nodes[trace.len()];
+        node.choice > 0 || node.choices > 1
     }
 
     fn choose(&mut self, trace: &Trace, count: u32) -> u32 {

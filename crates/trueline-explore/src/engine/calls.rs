@@ -108,6 +108,9 @@ extern "sysv64" fn point_at(access: &Access, lowest: *const u64) {
             record.pending.location = location;
             record.state = State::Pending;
             record.lowest = lowest;
+            if record.deepest.is_null() || lowest < record.deepest {
+                record.deepest = lowest;
+            }
             let frame = Frame { lowest, base: record.base };
             if record.spin.announce(&record.pending, frame, sum) == Announced::Repeats {
                 machine.believe_spin();
@@ -128,6 +131,38 @@ extern "sysv64" fn point_at(access: &Access, lowest: *const u64) {
     }
     MACHINE.set(this);
 }
+
+/// Runs a function that must not leave anything on the stack near the frame that calls: its own frames begin far below.
+///
+/// Where nothing is optimised, copies of values that are uninitialised in part carry such leftovers from round to round of a loop, and
+/// a thread with hints would be seen to wait in another round than one without. Less than a page is left free, so that a thread
+/// whose stack is full meets its guard page.
+#[cfg(target_arch = "x86_64")]
+macro_rules! far_below {
+    ($function:path) => {
+        // SAFETY: the function has no arguments, returns nothing and does not unwind; the stack pointer is restored from a register
+        // that it preserves, and is aligned as a call demands. Nothing below the caller's frame is in use, but for its red zone, which is skipped.
+        unsafe {
+            std::arch::asm!(
+                "mov r12, rsp",
+                "sub rsp, 4000",
+                "and rsp, -16",
+                "call {function}",
+                "mov rsp, r12",
+                function = sym $function,
+                out("r12") _,
+                clobber_abi("C"),
+            );
+        }
+    };
+}
+#[cfg(not(target_arch = "x86_64"))]
+macro_rules! far_below {
+    ($function:path) => {
+        $function()
+    };
+}
+pub(crate) use far_below;
 
 /// See [`super::interface::sweep`].
 #[inline]

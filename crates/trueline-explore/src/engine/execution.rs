@@ -50,6 +50,8 @@ pub(crate) struct Thread {
     pub(super) base: *const u64,
     /// Where it ended at the last point; null where that is not known.
     pub(super) lowest: *const u64,
+    /// Where it ended at the point at which it was deepest, in all executions so far; null before the first.
+    pub(super) deepest: *const u64,
     pub(super) pending: Access,
     /// The parent that waits for this new thread to reach its first point.
     pub(super) returns_to: Option<u32>,
@@ -76,6 +78,7 @@ impl Thread {
             switch: null(),
             base: null(),
             lowest: null(),
+            deepest: null(),
             pending: Access::local(),
             returns_to: None,
             children: 0,
@@ -89,14 +92,30 @@ impl Thread {
         }
     }
 
+    /// Removes what former executions have left on its stack, as far down as it has been at points: the state of a thread that
+    /// seems to spin is made of what lies there, and should depend on this execution alone.
+    fn clear_stack(&mut self) {
+        if !self.deepest.is_null() {
+            let words = (self.base as usize - self.deepest as usize) / size_of::<u64>();
+            // SAFETY: the memory is that of a stack on which nothing runs, from a place that has been in use up to its base.
+            unsafe { self.deepest.cast_mut().write_bytes(0, words) };
+        }
+    }
+
     /// Whether it waits at a point and its access may run, now that the locations have these values.
     #[inline(always)]
     pub(super) fn can_run(&self, locations: &Locations) -> bool {
+        self.could_run(locations) && self.spin.may_go_on(locations)
+    }
+
+    /// As [`Thread::can_run`], though the thread may have been seen to spin.
+    #[inline(always)]
+    pub(super) fn could_run(&self, locations: &Locations) -> bool {
         let holds = match &self.pending.condition {
             None => true,
             Some(c) => (c.holds)(locations.value(self.pending.location), c.argument),
         };
-        self.state == State::Pending && holds && self.spin.may_go_on(locations)
+        self.state == State::Pending && holds
     }
 }
 
@@ -335,7 +354,10 @@ impl Machine {
         let (low, high) = ((base as usize).saturating_sub(self.stack_size), base as usize);
         self.stacks = (low.min(self.stacks.0), high.max(self.stacks.1));
         record.state = State::Running;
-        record.base = base;
+        if record.base != base {
+            (record.base, record.deepest) = (base, null());
+        }
+        record.clear_stack();
         record.returns_to = parent;
         record.children = 0;
         record.fresh = 0;
@@ -392,14 +414,25 @@ impl Machine {
     pub(super) fn schedule(&mut self) -> Option<u32> {
         if let Some(expected) = self.trace.expected() {
             let thread = expected.thread;
-            let record = self.threads.get(thread as usize);
-            if record.is_some_and(|record| record.can_run(&self.trace.locations)) {
-                return Some(thread);
-            }
-            self.diverges();
-            return None;
+            return self.run_as_decided(thread);
         }
         self.decide()
+    }
+
+    /// Lets a thread make the next event because an earlier execution, or a strategy, says so.
+    ///
+    /// It may have been seen to spin where it was not before: what is left on a stack by functions that have returned may differ between
+    /// executions, and with it the round in which a loop is recognised. One round more is an execution of the program, too.
+    #[inline]
+    fn run_as_decided(&mut self, thread: u32) -> Option<u32> {
+        let locations = &self.trace.locations;
+        let record = self.threads.get_mut(thread as usize);
+        if let Some(record) = record.filter(|record| record.could_run(locations)) {
+            record.spin.go_on(locations);
+            return Some(thread);
+        }
+        self.diverges();
+        None
     }
 
     /// As [`Machine::schedule`], where nothing is repeated.
@@ -411,6 +444,12 @@ impl Machine {
             alive: &self.alive,
         };
         if !view.can_run(self.current) && view.enabled().next().is_none() {
+            // SAFETY: as below.
+            if let Some(thread) = unsafe { &*self.strategy }.decided(&view) {
+                // All that are left spin or wait, but one of them went on here before.
+                self.run_as_decided(thread)?;
+                return self.decide();
+            }
             self.end = Some(if self.alive.is_empty() {
                 End::Complete
             } else {
@@ -424,7 +463,7 @@ impl Machine {
         }
         // SAFETY: `run` keeps the strategy borrowed while the coroutines run, and uses it nowhere else.
         match unsafe { &mut *self.strategy }.next(&view) {
-            Decision::Run(thread) => return Some(thread),
+            Decision::Run(thread) => return self.run_as_decided(thread),
             Decision::GiveUp => self.end = Some(End::GivenUp),
             Decision::Diverged => self.diverges(),
         }
@@ -593,17 +632,23 @@ impl Machine {
 
     pub(crate) fn choose(&mut self, count: u32) -> u32 {
         assert!(count > 0, "a choice among nothing");
-        let passive = self.unwinding.is_passive();
-        if passive || self.threads[self.current as usize].spin.is_settled() {
+        if self.unwinding.is_passive() {
             return 0;
         }
-        let choice = match self.trace.expected() {
-            Some(expected) => expected.choice.min(count - 1),
+        // Where the round in which a loop is recognised differs from before, what was decided holds: see `run_as_decided`.
+        let settled = self.threads[self.current as usize].spin.is_settled();
+        self.choice = match self.trace.expected() {
+            Some(expected) if settled || expected.choices == 1 => {
+                (expected.choice.min(count - 1), expected.choices)
+            }
+            Some(expected) => (expected.choice.min(count - 1), count),
             // SAFETY: see `decide`.
-            None => unsafe { &mut *self.strategy }.choose(&self.trace, count),
+            None => match unsafe { &mut *self.strategy } {
+                strategy if settled && !strategy.has_chosen(&self.trace) => (0, 1),
+                strategy => (strategy.choose(&self.trace, count), count),
+            },
         };
-        self.choice = (choice, count);
-        choice
+        self.choice.0
     }
 
     pub(crate) fn spin_hint(&mut self) {

@@ -46,6 +46,7 @@
 use std::panic::Location;
 
 use super::calls;
+pub(crate) use super::calls::far_below;
 
 /// The location of accesses that touch none.
 pub(crate) const NOWHERE: usize = 0;

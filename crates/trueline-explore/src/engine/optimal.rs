@@ -192,16 +192,11 @@ impl Strategy for Optimal {
         let depth = view.trace.len();
         self.prepare(depth);
         if depth < self.decided {
-            let thread = self.nodes[depth].thread;
-            let can = view.can_run(thread);
-            return if can { Decision::Run(thread) } else { Decision::Diverged };
+            return Decision::Run(self.nodes[depth].thread);
         }
         let mut subtree = NONE;
         let node = &mut self.nodes[depth];
         if let Some(branch) = node.next_branch(&mut self.trees) {
-            if !view.can_run(branch.thread) {
-                return Decision::Diverged;
-            }
             node.thread = branch.thread;
             node.expected = Some(branch.footprint.location);
             node.choice = branch.choice;
@@ -223,6 +218,28 @@ impl Strategy for Optimal {
         self.prepare(depth + 1);
         self.nodes[depth + 1].pending = subtree;
         Decision::Run(self.nodes[depth].thread)
+    }
+
+    fn decided(&self, view: &View<'_>) -> Option<u32> {
+        let depth = view.trace.len();
+        let node = self.nodes.get(depth)?;
+        if depth < self.decided {
+            return Some(node.thread);
+        }
+        let mut branch = node.pending;
+        while branch != NONE {
+            let WakeupNode { thread, next_sibling, .. } = *self.trees.node(branch);
+            if !node.sleeps(thread) {
+                return Some(thread);
+            }
+            branch = next_sibling;
+        }
+        None
+    }
+
+    fn has_chosen(&self, trace: &Trace) -> bool {
+        let node = &self.nodes[trace.len()];
+        node.choice > 0 || node.choices > 1
     }
 
     fn choose(&mut self, trace: &Trace, count: u32) -> u32 {

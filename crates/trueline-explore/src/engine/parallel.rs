@@ -531,8 +531,7 @@ impl Strategy for Worker {
                 self.slept_out = true;
                 return Decision::GiveUp;
             }
-            let can = view.can_run(step.thread);
-            return if can { Decision::Run(step.thread) } else { Decision::Diverged };
+            return Decision::Run(step.thread);
         }
         step.sleepers.iter_mut().for_each(|sleeper| sleeper.foreign = true);
         let awake = |thread: &u32| step.sleepers.iter().all(|s| s.thread != *thread);
@@ -545,6 +544,15 @@ impl Strategy for Worker {
         step.expected = None;
         step.siblings.clear();
         Decision::Run(thread)
+    }
+
+    fn decided(&self, view: &View<'_>) -> Option<u32> {
+        let depth = view.trace.len();
+        (depth < self.prescribed).then(|| self.steps[depth].thread)
+    }
+
+    fn has_chosen(&self, trace: &Trace) -> bool {
+        self.steps[trace.len()].choice > 0
     }
 
     fn choose(&mut self, trace: &Trace, count: u32) -> u32 {

@@ -138,10 +138,18 @@ impl Strategy for Replay<'_> {
     fn next(&mut self, view: &View<'_>) -> Decision {
         // In a machine that runs nothing else, threads are numbered as they are spawned.
         match self.schedule.events.get(view.trace.len()) {
-            Some(&(thread, _)) if view.can_run(thread) => Decision::Run(thread),
-            Some(_) => Decision::Diverged,
+            Some(&(thread, _)) => Decision::Run(thread),
             None => Decision::Run(view.current_or_first()),
         }
+    }
+
+    fn decided(&self, view: &View<'_>) -> Option<u32> {
+        let &(thread, _) = self.schedule.events.get(view.trace.len())?;
+        view.could_run(thread).then_some(thread)
+    }
+
+    fn has_chosen(&self, trace: &Trace) -> bool {
+        self.schedule.events.get(trace.len()).is_some_and(|&(_, choice)| choice > 0)
     }
 
     fn choose(&mut self, trace: &Trace, count: u32) -> u32 {

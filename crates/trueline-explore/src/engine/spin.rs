@@ -313,6 +313,14 @@ impl Spin {
         self.watched.clone()
     }
 
+    /// The thread goes on: what it does is one round more, unless one of the values that it looks at has changed.
+    #[inline]
+    pub(crate) fn go_on(&mut self, locations: &Locations) {
+        if !self.may_go_on(locations) {
+            self.watched = None;
+        }
+    }
+
     /// Whether the thread does not spin, or one of the values that it looks at has changed.
     #[inline]
     pub(crate) fn may_go_on(&self, locations: &Locations) -> bool {

@@ -10,8 +10,18 @@ pub(crate) trait Strategy {
     /// Who makes the next event; at least one thread can.
     fn next(&mut self, view: &View<'_>) -> Decision;
 
+    /// Who must make the next event, if that was decided before. Asked where no thread can run.
+    fn decided(&self, _view: &View<'_>) -> Option<u32> {
+        None
+    }
+
     /// One of `0..count`, for the event that is under way: number `trace.len()`.
     fn choose(&mut self, trace: &Trace, count: u32) -> u32;
+
+    /// Whether [`Strategy::choose`] would yield, for the event that is under way, what was decided before.
+    fn has_chosen(&self, _trace: &Trace) -> bool {
+        false
+    }
 
     /// The event that was chosen last is now the last of the trace. False if it is not the one that was expected.
     fn executed(&mut self, _trace: &Trace) -> bool {
@@ -28,11 +38,11 @@ pub(crate) fn choose_again(choice: &mut u32, choices: &mut u32, count: u32) -> u
 
 /// What a strategy says.
 pub(crate) enum Decision {
-    /// This thread goes on.
+    /// This thread goes on; if it cannot the program does not do again what it did.
     Run(u32),
     /// The rest of this execution is of no interest.
     GiveUp,
-    /// The program does not do again what it did: who should run cannot.
+    /// The program does not do again what it did.
     Diverged,
 }
 
@@ -52,6 +62,12 @@ impl View<'_> {
     pub(crate) fn can_run(&self, thread: u32) -> bool {
         let record = self.threads.get(thread as usize);
         record.is_some_and(|record| record.can_run(&self.trace.locations))
+    }
+
+    /// As [`View::can_run`], though the thread may have been seen to spin.
+    pub(crate) fn could_run(&self, thread: u32) -> bool {
+        let record = self.threads.get(thread as usize);
+        record.is_some_and(|record| record.could_run(&self.trace.locations))
     }
 
     /// The threads that can run, in ascending order.

@@ -21,18 +21,15 @@ pub use ::std::cell::{
 /// such as the slots of a ring, need cells of their own: `[UnsafeCell<T>; N]`. A cell of no bytes is never part of a race.
 #[repr(transparent)]
 pub struct UnsafeCell<T: ?Sized> {
-    life: Life,
     value: ::std::cell::UnsafeCell<T>,
 }
 
-/// Ends the history of an address when the cell there is dropped. A field of its own, so that the cell itself has no destructor.
-struct Life;
-
-impl Drop for Life {
+impl<T: ?Sized> Drop for UnsafeCell<T> {
+    /// The history of its address ends. At that of a cell without bytes another cell may be, which lives on.
     #[inline]
     fn drop(&mut self) {
-        if interface::active() {
-            front::forget_cell(::std::ptr::from_ref(self).addr());
+        if interface::active() && size_of_val(self) > 0 {
+            front::forget_cell(self.value.get().cast::<u8>().addr());
         }
     }
 }
@@ -41,16 +38,18 @@ impl<T> UnsafeCell<T> {
     /// As `std::cell::UnsafeCell::new`.
     #[inline]
     pub const fn new(value: T) -> UnsafeCell<T> {
-        // `Life` knows the address of the cell by its own.
-        const { assert!(mem::offset_of!(UnsafeCell<T>, life) == 0) };
-        UnsafeCell { life: Life, value: ::std::cell::UnsafeCell::new(value) }
+        UnsafeCell { value: ::std::cell::UnsafeCell::new(value) }
     }
 
     /// As `std::cell::UnsafeCell::into_inner`.
     #[inline]
     pub fn into_inner(self) -> T {
-        let UnsafeCell { life: _life, value } = self;
-        value.into_inner()
+        if interface::active() && size_of::<T>() > 0 {
+            front::forget_cell(self.value.get().cast::<u8>().addr());
+        }
+        let this = mem::ManuallyDrop::new(self);
+        // SAFETY: the cell is owned, and neither used again nor dropped.
+        unsafe { this.value.get().read() }
     }
 }
 

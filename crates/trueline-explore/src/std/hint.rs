@@ -5,8 +5,12 @@ use crate::engine::interface;
 pub use ::std::hint::*;
 
 /// As `std::hint::spin_loop`. In an exploration other threads are tried first; what is explored in the end does not depend on it.
-#[inline]
+#[inline(always)]
 pub fn spin_loop() {
+    interface::far_below!(hint);
+}
+
+extern "C" fn hint() {
     if interface::active() {
         crate::front::settle();
         interface::spin_hint();

@@ -6,6 +6,7 @@ mod oracle;
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64 as RealAtomic, Ordering::Relaxed};
 use std::sync::{Mutex as RealMutex, PoisonError};
 
 use generate::{Flavour, random_program};
@@ -36,6 +37,9 @@ const MOST_STATES: usize = 30_000;
 struct Style {
     hint: Hint,
     counter: Counter,
+    /// Loops carry something along that differs between executions and that nothing depends on, as copies of values that are uninitialised in
+    /// part do. So the round in which a loop is seen to wait differs, too.
+    leftovers: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +66,9 @@ const HINTS: [Hint; 3] = [Hint::Nothing, Hint::SpinLoop, Hint::YieldNow];
 trueline_explore::thread_local! {
     static ROUNDS: Cell<u64> = Cell::new(0);
 }
+
+/// The number of an execution, more or less: std's, so that the explorer does not know of it.
+static EXECUTIONS: RealAtomic = RealAtomic::new(0);
 
 static HELD: [[Mutex<u64>; THREADS]; 3] = [const { [const { Mutex::new(0) }; THREADS] }; 3];
 
@@ -140,10 +147,13 @@ fn look_around(
     cells: &Cells,
     looks: &[(Look, u64)],
     most: Option<u64>,
-    hint: Hint,
+    style: Style,
     rounds: &Cell<u64>,
 ) -> Option<(usize, u64)> {
+    let leftover = if style.leftovers { EXECUTIONS.load(Relaxed) % 2 } else { 0 };
+    let mut carried = [0; 3];
     loop {
+        carried = std::hint::black_box([carried[1], carried[2], leftover]);
         for (index, &(one, times)) in looks.iter().enumerate() {
             for _ in 0..times {
                 if let Some(found) = look(cells, one) {
@@ -154,7 +164,7 @@ fn look_around(
         if count_round(rounds, most) {
             return None;
         }
-        give(hint);
+        give(style.hint);
     }
 }
 
@@ -224,7 +234,7 @@ fn run_steps<'scope>(
                 result = fold(fold(result, found), u64::from(exchanged.is_ok()));
             }
             Step::Loop(looks, most) => {
-                let run = |rounds: &Cell<u64>| look_around(cells, looks, *most, style.hint, rounds);
+                let run = |rounds: &Cell<u64>| look_around(cells, looks, *most, style, rounds);
                 let (found, rounds) = counted(style.counter, lent, run);
                 result = fold_loop(result, found, rounds);
             }
@@ -279,6 +289,7 @@ fn run_steps<'scope>(
 }
 
 fn run_program(program: &Program, style: Style) {
+    EXECUTIONS.fetch_add(1, Relaxed);
     let shared = Shared::default();
     // The first events say where the cells are.
     shared.cells.iter().for_each(|cell| cell.store(0, SeqCst));
@@ -374,10 +385,14 @@ fn styles(seed: u64, flavour: Flavour) -> [Style; 3] {
         Counter::Borrowed,
         Counter::Static(flavour),
     ];
-    [0, 1, 2].map(|i| Style { hint: HINTS[i], counter: counters[(2 * i + seed as usize) % 5] })
+    [0, 1, 2].map(|i| Style {
+        hint: HINTS[i],
+        counter: counters[(2 * i + seed as usize) % 5],
+        leftovers: false,
+    })
 }
 
-/// Runs a program in all styles, on one worker and on two.
+/// Runs a program in all styles, on one worker and on two, and with leftovers.
 fn explore_in_all_styles(
     seed: u64,
     flavour: Flavour,
@@ -394,7 +409,15 @@ fn explore_in_all_styles(
         executions.insert(report.executions);
     }
     assert!(executions.len() == 1, "seed {seed}: {executions:?} of {program:?}");
+    if seed % 4 == 3 {
+        let style = Style { leftovers: true, ..styles(seed, flavour)[seed as usize % 3] };
+        let name = format!("leftovers, seed {seed}, {style:?}");
+        let (report, seen) = explore(&exploration(), program, style);
+        assert!(report.holds(), "{name}: {report} of {program:?}");
+        compare(&name, program, &seen, &expected.behaviours);
+    }
     let mut style = styles(seed, flavour)[seed as usize % 3];
+    style.leftovers = seed % 4 == 0;
     if let Counter::Static(_) = style.counter {
         // Workers run executions at the same time, which share what is static.
         style.counter = Counter::Stack;
@@ -408,7 +431,8 @@ fn explore_in_all_styles(
 /// Runs a program with few preemptions: all that they suffice for is seen.
 fn explore_bounded(seed: u64, flavour: Flavour, program: &Program, expected: &Expected) {
     let most = (seed % 3) as u32;
-    let style = styles(seed, flavour)[seed as usize % 3];
+    let mut style = styles(seed, flavour)[seed as usize % 3];
+    style.leftovers = seed % 4 == 1;
     let name = format!("{most} preemptions, seed {seed}, {style:?}");
     let exploration = Exploration::new().may_block().preemptions(most);
     let (report, seen) = explore(&exploration, program, style);
@@ -468,7 +492,8 @@ fn every_behaviour_with_spurious_failures_is_seen_if_asked_for() {
     let mut programs = 0;
     for seed in seeds() {
         let program = random_program(seed, Flavour::Weak, CELLS);
-        let style = styles(seed, Flavour::Weak)[seed as usize % 3];
+        let mut style = styles(seed, Flavour::Weak)[seed as usize % 3];
+        style.leftovers = seed % 2 == 1;
         for spurious in [false, true] {
             let most = MOST_STATES / 4;
             let Some(expected) = behaviours(&program, CELLS, spurious, most) else { continue };

@@ -102,6 +102,20 @@ impl Once {
         assert!(effect.after != POISONED, "Once instance has previously been poisoned");
     }
 
+    /// As std's `wait_force`: calls that have panicked do not end the wait.
+    #[track_caller]
+    pub fn wait_force(&self) {
+        if !interface::active() {
+            return self.outside.wait_force();
+        }
+        if self.outside.is_completed() {
+            return;
+        }
+        let complete = Condition::equals(COMPLETE);
+        let access = self.access("Once::wait_force", Location::caller()).when(complete);
+        self.identity.event(access, |value| (Effect::read(value), Edge::Acquire));
+    }
+
     /// Whether it is complete, for those who own it; not an event.
     pub(super) fn is_complete_now(&self) -> bool {
         if !interface::active() {
@@ -204,10 +218,10 @@ impl<T> OnceLock<T> {
         self.once.is_complete_now().then(|| unsafe { self.value.get_mut().assume_init_mut() })
     }
 
-    /// As std's `wait`.
+    /// As std's `wait`: functions that have panicked do not end the wait.
     #[track_caller]
     pub fn wait(&self) -> &T {
-        self.once.wait();
+        self.once.wait_force();
         // SAFETY: the value was written.
         unsafe { self.written() }
     }

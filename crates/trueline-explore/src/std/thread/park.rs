@@ -75,11 +75,16 @@ pub fn sleep(duration: Duration) {
 }
 
 /// As `std::thread::yield_now`: a hint that the thread waits for others.
-#[track_caller]
+#[inline(always)]
 pub fn yield_now() {
-    if !interface::active() {
-        return ::std::thread::yield_now();
+    interface::far_below!(yield_hint);
+}
+
+extern "C" fn yield_hint() {
+    if interface::active() {
+        front::settle();
+        interface::spin_hint();
+    } else {
+        ::std::thread::yield_now();
     }
-    front::settle();
-    interface::spin_hint();
 }
