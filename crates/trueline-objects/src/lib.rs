@@ -51,6 +51,7 @@ static ALLOC: trueline_explore::Alloc = trueline_explore::Alloc;
 pub mod conventions;
 mod sync;
 mod thread_index;
+mod within;
 
 #[path = "objects/array_queue.rs"]
 pub mod array_queue;

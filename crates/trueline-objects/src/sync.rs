@@ -8,6 +8,7 @@ pub(crate) use std::time::Instant;
 pub(crate) use crate::thread_index::{
     thread_bound, threads_ended, with_ended_thread_index, with_thread_index,
 };
+pub(crate) use crate::within::{is_within, within};
 
 use std::cell::Cell;
 

@@ -5,14 +5,18 @@ mod wild;
 
 use std::cell::Cell;
 use std::cmp::Ordering;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::task::{Context, Poll, Waker};
 use std::thread;
+use std::time::Duration;
 
+use trueline_objects::blocking;
 use trueline_objects::priority_queue::Tuning;
 use trueline_objects::{
-    ArrayQueue, BLinkTree, BoundedPriorityQueue, FetchAddQueue, HerlihyWingQueue, ListSet,
-    MichaelScottQueue, Multiset, PriorityQueue, Semiqueue, TreiberStack, VyukovQueue,
+    ArrayQueue, BLinkTree, Blocking, BoundedPriorityQueue, FetchAddQueue, HerlihyWingQueue,
+    ListSet, MichaelScottQueue, Multiset, PriorityQueue, Semiqueue, TreiberStack, VyukovQueue,
 };
 use wild::{Ledger, Manners, Wild, behave, dice, may_panic, quiet, seed_dice, with_object};
 
@@ -389,6 +393,10 @@ fn queues_with_wild_values() {
             _ => drop(queue.deq()),
         },
     );
+    run_wild("Herlihy-Wing queue", HerlihyWingQueue::new, |queue, ledger| match dice() % 2 {
+        0 => queue.enq(ledger.value(dice())),
+        _ => drop(queue.try_deq()),
+    });
     run_wild(
         "array queue",
         || ArrayQueue::new(7),
@@ -429,6 +437,53 @@ fn priority_queues_with_wild_values() {
             0 => drop(queue.push(dice() as usize % 3, ledger.value(0))),
             _ => drop(queue.pop()),
         },
+    );
+}
+
+/// Nobody waits here for what does not come: each wait has an end.
+fn wait_a_little<Q: blocking::Queue>(queue: &Blocking<Q>, item: Q::Item) {
+    match dice() % 16 {
+        0 | 1 => drop(queue.try_push(item)),
+        2 | 3 => drop(queue.push_timeout(item, Duration::ZERO)),
+        4 | 5 => drop(poll_once(queue.push_async(item))),
+        6 if dice().is_multiple_of(64) => drop((queue.close(), item)),
+        7 => drop((queue.is_closed(), item)),
+        8 | 9 => drop(poll_once(queue.pop_async())),
+        10 | 11 => drop(queue.pop_timeout(Duration::ZERO)),
+        _ => drop(queue.try_pop()),
+    }
+}
+
+/// Polls a task once, and drops it then.
+fn poll_once<F: Future>(task: F) -> Option<F::Output> {
+    match pin!(task).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => Some(output),
+        Poll::Pending => None,
+    }
+}
+
+#[test]
+fn queues_that_are_waited_for_with_wild_values() {
+    let tuning = Tuning { prefix: 1, batch: 1, levels: 2, seed: 3 };
+    run_wild(
+        "waiting priority queue",
+        || Blocking::new(PriorityQueue::with_tuning(tuning)),
+        |queue, ledger| wait_a_little(queue, (ledger.value(dice() % 8), ledger.value(0))),
+    );
+    run_wild(
+        "waiting bins",
+        || Blocking::new(BoundedPriorityQueue::new(3, 2)),
+        |queue, ledger| wait_a_little(queue, (dice() as usize % 3, ledger.value(0))),
+    );
+    run_wild(
+        "waiting ring",
+        || Blocking::new(ArrayQueue::new(2)),
+        |queue, ledger| wait_a_little(queue, ledger.value(0)),
+    );
+    run_wild(
+        "waiting stack",
+        || Blocking::new(TreiberStack::with_batch(1)),
+        |queue, ledger| wait_a_little(queue, ledger.value(0)),
     );
 }
 
