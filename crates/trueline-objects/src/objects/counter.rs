@@ -36,7 +36,7 @@ pub struct Counter {
 
 impl Counter {
     /// A counter at zero.
-    pub fn new() -> Counter {
+    pub const fn new() -> Counter {
         Counter { stripes: GrowingArray::new() }
     }
 

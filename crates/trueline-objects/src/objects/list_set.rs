@@ -44,12 +44,12 @@ pub struct ListSet<T> {
 
 impl<T: Ord> ListSet<T> {
     /// An empty set.
-    pub fn new() -> ListSet<T> {
+    pub const fn new() -> ListSet<T> {
         ListSet::with_batch(grace::BATCH)
     }
 
     /// An empty set in which a thread tries to free nodes after it has unlinked so many (64 if not told otherwise).
-    pub fn with_batch(batch: usize) -> ListSet<T> {
+    pub const fn with_batch(batch: usize) -> ListSet<T> {
         ListSet { list: MarkedList::new(batch) }
     }
 

@@ -91,7 +91,7 @@ impl<E> Node<E> {
 }
 
 impl<E> MarkedList<E> {
-    pub(crate) fn new(batch: usize) -> MarkedList<E> {
+    pub(crate) const fn new(batch: usize) -> MarkedList<E> {
         MarkedList { head: AtomicPtr::new(ptr::null_mut()), domain: Domain::new(batch) }
     }
 
