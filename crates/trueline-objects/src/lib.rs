@@ -55,8 +55,6 @@ pub mod conventions;
 mod sync;
 #[cfg(feature = "std")]
 mod thread_index;
-#[cfg(feature = "std")]
-mod within;
 
 #[path = "objects/array_queue.rs"]
 pub mod array_queue;
@@ -106,6 +104,9 @@ pub mod multiset;
 #[path = "objects/padded.rs"]
 mod padded;
 #[cfg(feature = "std")]
+#[path = "objects/per_thread.rs"]
+mod per_thread;
+#[cfg(feature = "std")]
 #[path = "objects/priority_queue.rs"]
 pub mod priority_queue;
 #[cfg(feature = "std")]
@@ -142,6 +143,10 @@ pub mod wide_register;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/objects.md")]
 struct Page;
+
+#[cfg(feature = "std")]
+#[path = "objects/within.rs"]
+mod within;
 
 #[cfg(feature = "simulate")]
 mod mutants;

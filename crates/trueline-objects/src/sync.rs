@@ -2,14 +2,12 @@
 
 pub(crate) use core::sync::atomic;
 #[cfg(feature = "std")]
-pub(crate) use std::{sync::Mutex, thread, time::Instant};
+pub(crate) use std::{sync::Mutex, thread, thread_local, time::Instant};
 
 #[cfg(feature = "std")]
 pub(crate) use crate::thread_index::{
     thread_bound, threads_ended, with_ended_thread_index, with_thread_index,
 };
-#[cfg(feature = "std")]
-pub(crate) use crate::within::{is_within, within};
 
 use core::cell::Cell;
 use core::hint;

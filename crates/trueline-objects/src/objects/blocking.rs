@@ -22,8 +22,9 @@
 
 use super::padded::Padded;
 use super::sync::atomic::{AtomicUsize, Ordering, fence};
-use super::sync::{Backoff, Instant, Mutex, is_within, thread, within};
+use super::sync::{Backoff, Instant, Mutex, thread};
 use super::to_the_end::for_each_to_the_end;
+use super::within::{is_within, within};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
@@ -257,16 +258,18 @@ impl<Q: Queue> Blocking<Q> {
 
     /// Whether the queue is closed. While it is being closed, this waits for the pushes that are under way, unless a push of this thread runs the code that asks.
     pub fn is_closed(&self) -> bool {
-        let backoff = Backoff::default();
-        loop {
-            // Acquire: what was pushed is seen.
-            match self.pushes.load(Ordering::SeqCst) {
-                CLOSED => return true,
-                pushes if pushes & CLOSED == 0 => return false,
-                _ if is_within(self.address()) => return true,
-                _ => backoff.wait_for_other(),
-            }
+        // Acquire: what was pushed is seen.
+        match self.pushes.load(Ordering::SeqCst) {
+            CLOSED => return true,
+            pushes if pushes & CLOSED == 0 => return false,
+            _ if is_within(self.address()) => return true,
+            _ => {}
         }
+        let backoff = Backoff::default();
+        while self.pushes.load(Ordering::SeqCst) != CLOSED {
+            backoff.wait_for_other();
+        }
+        true
     }
 
     /// By which a thread knows that a push of its own runs its code.

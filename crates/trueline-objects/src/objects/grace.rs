@@ -24,8 +24,8 @@
 //! is the only one with the right to that record; the lock around the numbers orders the two (`thread_index.rs`). What a thread that runs has retired,
 //! less than two batches, stays until it uses the object again. [`Domain::flush`] does what can be done at once.
 
-use super::growing_array::{GrowingArray, Initial};
-use super::padded::Padded;
+use super::growing_array::Initial;
+use super::per_thread::PerThread;
 use super::sync::atomic::{AtomicUsize, Ordering, fence};
 use super::sync::cell::UnsafeCell;
 use super::sync::{
@@ -50,7 +50,7 @@ const MANY_BYTES: usize = 1 << 20;
 
 /// Frees the nodes of one object.
 pub(crate) struct Domain<N> {
-    records: GrowingArray<Padded<Record<N>>>,
+    records: PerThread<Record<N>>,
     batch: usize,
     /// Freed nodes of a thread whose memory is kept, at most.
     spare: usize,
@@ -115,7 +115,7 @@ impl<N> Domain<N> {
         let most = if size == 0 { usize::MAX } else { MANY_BYTES / size };
         let batch = if batch < most { batch } else { most };
         Domain {
-            records: GrowingArray::new(),
+            records: PerThread::new(),
             batch: if batch == 0 { 1 } else { batch },
             spare: 0,
             // No thread has left anything in a new domain; the first look may be in vain.
@@ -189,7 +189,7 @@ impl<N> Domain<N> {
         self.taken_over.store(threads_ended(), Ordering::Relaxed);
         for (index, record) in self.records.iter() {
             let has_garbage = record.has_garbage.load(Ordering::Relaxed);
-            if !has_garbage || ptr::eq(&raw const **record, own) {
+            if !has_garbage || ptr::eq(record, own) {
                 continue;
             }
             with_ended_thread_index(index, || {

@@ -8,7 +8,7 @@
 //! The first items lie in the array itself, which is why it can be made by a `const fn`, and so can the objects that have one.
 
 #[cfg(target_has_atomic = "64")]
-use super::sync::atomic::{AtomicI64, AtomicU64};
+use super::sync::atomic::AtomicU64;
 use super::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use super::to_the_end::for_each_to_the_end;
 use alloc::boxed::Box;
@@ -33,11 +33,6 @@ impl Initial for AtomicUsize {
 #[cfg(target_has_atomic = "64")]
 impl Initial for AtomicU64 {
     const INITIAL: AtomicU64 = AtomicU64::new(0);
-}
-
-#[cfg(target_has_atomic = "64")]
-impl Initial for AtomicI64 {
-    const INITIAL: AtomicI64 = AtomicI64::new(0);
 }
 
 /// An array of 2^32 items that start as [`Initial`].

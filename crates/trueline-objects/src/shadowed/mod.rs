@@ -7,6 +7,7 @@ pub(crate) mod sync {
     pub(crate) use trueline_explore::std::sync::{Mutex, atomic};
     pub(crate) use trueline_explore::std::thread;
     pub(crate) use trueline_explore::std::time::Instant;
+    pub(crate) use trueline_explore::thread_local;
 
     use trueline_explore::engine::interface;
 
@@ -51,16 +52,6 @@ pub(crate) mod sync {
     }
 
     pub(crate) fn with_ended_thread_index(_index: usize, _function: impl FnOnce()) {}
-
-    /// In an exploration no code of the user's calls an object that runs it.
-    #[inline]
-    pub(crate) fn within<R>(_object: *const (), function: impl FnOnce() -> R) -> R {
-        function()
-    }
-
-    pub(crate) fn is_within(_object: *const ()) -> bool {
-        false
-    }
 
     /// As `crate::sync::store_and_fence`, for which it is written.
     #[inline]
@@ -114,6 +105,8 @@ pub mod michael_scott_queue;
 pub mod multiset;
 #[path = "../objects/padded.rs"]
 mod padded;
+#[path = "../objects/per_thread.rs"]
+pub(crate) mod per_thread;
 #[path = "../objects/priority_queue.rs"]
 pub mod priority_queue;
 #[path = "../objects/range.rs"]
@@ -138,6 +131,8 @@ pub mod treiber_stack;
 pub mod vyukov_queue;
 #[path = "../objects/wide_register.rs"]
 pub mod wide_register;
+#[path = "../objects/within.rs"]
+mod within;
 
 pub use array_queue::ArrayQueue;
 pub use b_link_tree::BLinkTree;

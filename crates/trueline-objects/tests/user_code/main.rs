@@ -20,8 +20,14 @@ use trueline_objects::{
 };
 use wild::{Ledger, Manners, Wild, behave, dice, may_panic, quiet, seed_dice, with_object};
 
-const ROUNDS: u64 = 24;
 const STEPS: u64 = 400;
+
+/// The seeds of the random tests, told as for all of the project's: this crate has no dependency that reads them (`trueline::rng::seeds`).
+fn rounds() -> std::ops::Range<u64> {
+    let number = |name| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let first: u64 = number("TRUELINE_FROM").unwrap_or(0);
+    first..first.saturating_add(number("TRUELINE_CASES").unwrap_or(24))
+}
 
 /// A priority queue was freed while it was linked on an upper level, where a comparison said at random what is larger.
 #[test]
@@ -277,7 +283,7 @@ fn run_wild<O: Send + Sync>(
     step: impl Fn(&O, &Ledger) + Send + Sync,
 ) {
     quiet();
-    for round in 0..ROUNDS {
+    for round in rounds() {
         let (mut manners, ledger) = (manners_of(round), Ledger::default());
         // An operation of the tree starts over when its own user's code has changed the page: it must not each time. And who looks at all values takes very long if
         // its own user's code does the same for each of them, above all where an order that lies lets values in again and again.
@@ -315,7 +321,7 @@ fn run_wild<O: Send + Sync>(
         }
         behave(Manners::default());
         may_panic(|| drop(object));
-        ledger.assert_settled(what);
+        ledger.assert_settled(&format!("{what}, round {round}"));
     }
 }
 
@@ -323,7 +329,7 @@ fn run_wild<O: Send + Sync>(
 #[test]
 fn what_is_taken_apart_loses_nothing() {
     quiet();
-    for round in 0..ROUNDS {
+    for round in rounds() {
         let ledger = Ledger::default();
         let (set, bag, tree) =
             (ListSet::new(), Multiset::new(), BLinkTree::<Wild, Wild, 2>::with_batch(2));

@@ -2,6 +2,7 @@
 //!
 //! A thread's frames are a list on its stack, the innermost first. An entry costs two stores to a thread local.
 
+use super::sync::thread_local;
 use std::cell::Cell;
 use std::ptr;
 
@@ -19,13 +20,13 @@ thread_local! {
 /// Runs a function inside of the object at this address.
 #[inline]
 pub(crate) fn within<R>(object: *const (), function: impl FnOnce() -> R) -> R {
-    let frame = Frame { object, outer: INNERMOST.get() };
-    INNERMOST.set(&raw const frame);
+    let frame = Frame { object, outer: INNERMOST.with(Cell::get) };
+    INNERMOST.with(|innermost| innermost.set(&raw const frame));
     // Also where the function panics.
     struct Leaving(*const Frame);
     impl Drop for Leaving {
         fn drop(&mut self) {
-            INNERMOST.set(self.0);
+            INNERMOST.with(|innermost| innermost.set(self.0));
         }
     }
     let _leaving = Leaving(frame.outer);
@@ -34,7 +35,7 @@ pub(crate) fn within<R>(object: *const (), function: impl FnOnce() -> R) -> R {
 
 /// Whether this thread runs a function inside of the object at this address.
 pub(crate) fn is_within(object: *const ()) -> bool {
-    let mut next = INNERMOST.get();
+    let mut next = INNERMOST.with(Cell::get);
     // SAFETY: it is a frame of this thread, of a call of `within` that has not returned: it is on the stack, and nobody writes it.
     while let Some(frame) = unsafe { next.as_ref() } {
         if ptr::eq(frame.object, object) {
