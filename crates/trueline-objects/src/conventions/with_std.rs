@@ -93,7 +93,6 @@ extended! {
     PriorityQueue[P: (Ord + Clone), T: (Sized)] of (P, T) = |this, (priority, value)| this.push(priority, value);
     ListSet[T: (Ord)] of T = |this, value| this.insert(value);
     Multiset[T: (Ord)] of T = |this, value| this.add(value);
-    BLinkTree[K: (Ord + Clone), V: (Clone)] of (K, V) = |this, (key, value)| this.insert(key, value);
 }
 
 collected! {
@@ -103,7 +102,6 @@ collected! {
     PriorityQueue[P: (Ord + Clone), T: (Sized)] of (P, T);
     ListSet[T: (Ord)] of T;
     Multiset[T: (Ord)] of T;
-    BLinkTree[K: (Ord + Clone), V: (Clone)] of (K, V);
 }
 
 macro_rules! iterated {
@@ -132,6 +130,31 @@ impl<'a, K: Ord + Clone, V: Clone, const CAPACITY: usize> IntoIterator
 
     fn into_iter(self) -> b_link_tree::Range<'a, K, V, CAPACITY> {
         self.iter()
+    }
+}
+
+impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> Extend<(K, V)> for BLinkTree<K, V, CAPACITY> {
+    fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, entries: I) {
+        (&*self).extend(entries);
+    }
+}
+
+/// Through a shared reference, too: others may come in between.
+impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> Extend<(K, V)>
+    for &BLinkTree<K, V, CAPACITY>
+{
+    fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, entries: I) {
+        entries.into_iter().for_each(|(key, value)| drop(self.insert(key, value)));
+    }
+}
+
+impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> FromIterator<(K, V)>
+    for BLinkTree<K, V, CAPACITY>
+{
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> BLinkTree<K, V, CAPACITY> {
+        let mut tree = BLinkTree::new();
+        tree.extend(entries);
+        tree
     }
 }
 

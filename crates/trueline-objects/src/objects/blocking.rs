@@ -198,7 +198,7 @@ impl<Q: Queue> Blocking<Q> {
         }
     }
 
-    /// Puts an item in, as a task: waits until there is room. The output is the item, if the queue is closed. A future that is dropped has put nothing in.
+    /// Puts an item in, as a task: waits until there is room. The output is the item, if the queue is closed. A future that is dropped has put nothing in; one that is forgotten keeps its place in the line.
     pub fn push_async(&self, item: Q::Item) -> Push<'_, Q> {
         Push { queue: self, item: Some(item), place: Place::new(&self.pushers) }
     }
@@ -243,7 +243,7 @@ impl<Q: Queue> Blocking<Q> {
         }
     }
 
-    /// Takes an item out, as a task: waits until there is one. The output is `None` if the queue is closed and empty. A future that is dropped has taken nothing.
+    /// Takes an item out, as a task: waits until there is one. The output is `None` if the queue is closed and empty. A future that is dropped has taken nothing; one that is forgotten keeps its place in the line.
     pub fn pop_async(&self) -> Pop<'_, Q> {
         Pop { queue: self, place: Place::new(&self.poppers) }
     }

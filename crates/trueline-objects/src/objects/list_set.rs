@@ -86,7 +86,7 @@ impl<T: Ord> ListSet<T> {
             let Some(node) = place.found else { return false };
             let removed = node.mark();
             if removed {
-                search.clean_up(&place, order);
+                search.clean_up(&place);
             }
             removed
         })
@@ -153,7 +153,7 @@ impl<T: Ord + Clone> ListSet<T> {
             if !node.mark() {
                 return None;
             }
-            search.clean_up(&place, order);
+            search.clean_up(&place);
             Some(taken)
         })
     }

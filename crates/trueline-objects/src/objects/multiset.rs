@@ -116,7 +116,7 @@ impl<T: Ord> Multiset<T> {
             let before = node.entry().change(|count| count - 1);
             if before == Some(1) {
                 node.mark();
-                search.clean_up(&place, order);
+                search.clean_up(&place);
             }
             before.is_some()
         })

@@ -276,6 +276,67 @@ fn a_destructor_of_a_key_may_call_the_tree() {
     ledger.assert_settled("tree");
 }
 
+/// A comparison that panicked after `take` had removed a value took the value with it.
+#[test]
+fn what_is_taken_from_a_set_is_given_out_whatever_comparisons_do() {
+    thread_local! {
+        static SET: ListSet<Taken> = ListSet::with_batch(1);
+        static PANICS: Cell<bool> = const { Cell::new(false) };
+    }
+    #[derive(PartialEq, Eq, Debug)]
+    struct Taken(u8);
+    impl PartialOrd for Taken {
+        fn partial_cmp(&self, other: &Taken) -> Option<Ordering> {
+            Some(self.cmp(other))
+        }
+    }
+    impl Ord for Taken {
+        fn cmp(&self, other: &Taken) -> Ordering {
+            if PANICS.get() {
+                std::panic::panic_any("the user's code panics");
+            }
+            self.0.cmp(&other.0)
+        }
+    }
+    impl Clone for Taken {
+        fn clone(&self) -> Taken {
+            // Something is linked before the value, so that it is not where it was found.
+            SET.with(|set| set.insert(Taken(self.0 - 1)));
+            PANICS.set(true);
+            Taken(self.0)
+        }
+    }
+    quiet();
+    SET.with(|set| {
+        [1, 5, 9].into_iter().for_each(|number| assert!(set.insert(Taken(number))));
+        let mut taken = None;
+        assert!(!may_panic(|| taken = set.take(&Taken(5))));
+        PANICS.set(false);
+        assert_eq!((taken, set.len(), set.contains(&Taken(4))), (Some(Taken(5)), 3, true));
+    });
+}
+
+/// A clone that panicked while an iterator fetched the next leaf ended the iterator.
+#[test]
+fn a_panicking_clone_does_not_end_an_iterator() {
+    quiet();
+    let ledger = Ledger::default();
+    let tree: BLinkTree<Wild, u8, 2> = (0..20).map(|key| (ledger.value(key), 0)).collect();
+    let (mut keys, mut panics, mut entries) = (Vec::new(), 0, tree.iter());
+    while keys.len() < 20 {
+        behave(Manners { panics_cloning: 100, ..Manners::default() });
+        let mut next = None;
+        panics += u32::from(may_panic(|| next = Some(entries.next())));
+        behave(Manners::default());
+        keys.extend(next.map(|entry| entry.expect("there are more").0.key));
+    }
+    assert!(panics > 0 && keys.iter().copied().eq(0..20), "{panics} {keys:?}");
+    assert!(entries.next().is_none());
+    drop(entries);
+    drop(tree);
+    ledger.assert_settled("tree");
+}
+
 /// Runs one object with user's code of all manners: alone and on threads.
 fn run_wild<O: Send + Sync>(
     what: &str,
