@@ -10,7 +10,8 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 const HELP: &str = "\
-cargo xtask ci      formatting, licences, lints, documentation, build, tests (the corpus among them), doc tests: all that must pass
+cargo xtask ci      formatting, licences, lints, documentation, build, tests (the corpus among them), doc tests, the objects under the address
+                    sanitizer: all that must pass
 cargo xtask soak    the randomised tests with new seeds, until the time is over or one fails (--help says more)
 cargo xtask evidence [--quick] [OBJECT...]
                     models, explorations, stress and mutants of every object of trueline-objects; writes docs/evidence.md, and fails
@@ -66,6 +67,18 @@ fn ci() -> ExitCode {
         ],
         // The objects as they ship, without the feature that others need: nothing of the explorer is compiled then.
         &["clippy", "-p", "trueline-objects", "--all-targets", "--quiet", "--", "-D", "warnings"],
+        // Those of them that need no std.
+        &[
+            "clippy",
+            "-p",
+            "trueline-objects",
+            "--lib",
+            "--no-default-features",
+            "--quiet",
+            "--",
+            "-D",
+            "warnings",
+        ],
         &["doc", "--workspace", "--no-deps", "--quiet"],
         &tests,
         &doc_tests,
@@ -78,7 +91,7 @@ fn ci() -> ExitCode {
             return ExitCode::FAILURE;
         }
     }
-    ExitCode::SUCCESS
+    if sanitize::IS_THERE { sanitize::sanitize(true) } else { ExitCode::SUCCESS }
 }
 
 /// The work is done by an example of trueline-objects, in release: what it measures is what ships.

@@ -4,14 +4,18 @@
 //! are not built with it, and sees every access of the crate's own code and of what is generic in std.
 
 use std::process::{Command, ExitCode};
+use std::time::Instant;
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+/// Whether this machine can run it.
+pub(crate) const IS_THERE: bool = cfg!(all(target_os = "linux", target_arch = "x86_64"));
 
 /// The tests that run user's code of all manners, values of all sizes, and real threads.
 const TESTS: [&str; 6] =
     ["user_code", "values", "conventions", "blocking", "production", "ordered"];
 
-/// Runs the tests; `quick` those alone that have user's code, values of all sizes, and what else users expect.
+/// Runs the tests; `quick`, as CI does, those alone that have user's code, values of all sizes, and what else users expect.
 pub(crate) fn sanitize(quick: bool) -> ExitCode {
     let tests = if quick { &TESTS[..4] } else { &TESTS[..] };
     let mut command = Command::new("cargo");
@@ -23,9 +27,8 @@ pub(crate) fn sanitize(quick: bool) -> ExitCode {
         // Memory goes back to the allocator of the sanitizer: see `tests/user_code/wild.rs`.
         .env("TRUELINE_SANITIZE", "1");
     println!("> {command:?}");
-    if command.status().is_ok_and(|status| status.success()) {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    let started = Instant::now();
+    let ok = command.status().is_ok_and(|status| status.success());
+    println!("  {:.1} s", started.elapsed().as_secs_f64());
+    if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

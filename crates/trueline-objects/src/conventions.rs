@@ -1,15 +1,12 @@
 //! What users of std and crossbeam expect of a container, made of its operations. Nothing here touches an object but through them, so that what was explored of
 //! them holds.
 
-use crate::{
-    ArrayQueue, BLinkTree, BoundedPriorityQueue, Counter, FetchAddQueue, HerlihyWingQueue, ListSet,
-    MichaelScottQueue, Multiset, PriorityQueue, Semiqueue, Snapshot, Snzi, StutteringQueue,
-    TreiberStack, VyukovQueue, WideRegister, b_link_tree,
-};
-use std::fmt;
-use std::iter::FusedIterator;
-use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::vec;
+use crate::{ArrayQueue, HerlihyWingQueue, VyukovQueue};
+#[cfg(target_has_atomic = "64")]
+use crate::{BoundedPriorityQueue, Snzi};
+use core::fmt;
+use core::iter::FusedIterator;
+use core::panic::{RefUnwindSafe, UnwindSafe};
 
 /// Takes values out of a container, one `pop` at a time, until one finds nothing.
 ///
@@ -32,41 +29,7 @@ impl<C> fmt::Debug for IntoIter<C> {
     }
 }
 
-/// The names of std and crossbeam for a queue's operations, which the papers call `enq` and `deq`.
-macro_rules! queue_names {
-    ($($object:ident)*) => {$(
-        impl<T> $object<T> {
-            /// Puts a value at the end: another name of `enq`.
-            #[inline]
-            pub fn push(&self, value: T) {
-                self.enq(value);
-            }
-
-            /// Takes a value out, as `deq` does, of which it is another name; `None` where there is none.
-            #[inline]
-            pub fn pop(&self) -> Option<T> {
-                self.deq()
-            }
-        }
-    )*};
-}
-
-queue_names! { MichaelScottQueue FetchAddQueue Semiqueue }
-
-impl<T: Copy> StutteringQueue<T> {
-    /// Puts a value at the end: another name of `enq`.
-    #[inline]
-    pub fn push(&self, value: T) {
-        self.enq(value);
-    }
-
-    /// Tells the oldest value, as `deq` does, of which it is another name; `None` where there is none.
-    #[inline]
-    pub fn pop(&self) -> Option<T> {
-        self.deq()
-    }
-}
-
+/// The names of std and crossbeam, where the papers have `enq` and `deq`.
 impl<T> HerlihyWingQueue<T> {
     /// Puts a value at the end: another name of `enq`.
     #[inline]
@@ -152,49 +115,14 @@ macro_rules! container {
 }
 
 container! {
-    TreiberStack[T] of T;
-    MichaelScottQueue[T] of T;
-    FetchAddQueue[T] of T;
     HerlihyWingQueue[T] of T;
-    Semiqueue[T] of T;
-    StutteringQueue[T: Copy] of T;
     ArrayQueue[T] of T;
     VyukovQueue[T] of T;
+}
+
+#[cfg(target_has_atomic = "64")]
+container! {
     BoundedPriorityQueue[T] of (usize, T);
-}
-
-impl<P: Ord + Clone, T> PriorityQueue<P, T> {
-    /// Takes values out until there is none, the best first, one at a time: other threads may come in between, and what they put in comes out here, too.
-    pub fn drain(&self) -> Drain<'_, PriorityQueue<P, T>> {
-        Drain(self)
-    }
-}
-
-impl<P: Ord + Clone, T> Iterator for Drain<'_, PriorityQueue<P, T>> {
-    type Item = (P, T);
-
-    fn next(&mut self) -> Option<(P, T)> {
-        self.0.pop()
-    }
-}
-
-impl<P: Ord + Clone, T> Iterator for IntoIter<PriorityQueue<P, T>> {
-    type Item = (P, T);
-
-    fn next(&mut self) -> Option<(P, T)> {
-        self.0.pop()
-    }
-}
-
-impl<P: Ord + Clone, T> FusedIterator for IntoIter<PriorityQueue<P, T>> {}
-
-impl<P: Ord + Clone, T> IntoIterator for PriorityQueue<P, T> {
-    type Item = (P, T);
-    type IntoIter = IntoIter<PriorityQueue<P, T>>;
-
-    fn into_iter(self) -> IntoIter<PriorityQueue<P, T>> {
-        IntoIter(self)
-    }
 }
 
 /// Objects that can be extended, also through a shared reference.
@@ -219,16 +147,7 @@ macro_rules! extended {
 }
 
 extended! {
-    TreiberStack[T: (Sized)] of T = |this, value| this.push(value);
-    MichaelScottQueue[T: (Sized)] of T = |this, value| this.push(value);
-    FetchAddQueue[T: (Sized)] of T = |this, value| this.push(value);
     HerlihyWingQueue[T: (Sized)] of T = |this, value| this.push(value);
-    Semiqueue[T: (Sized)] of T = |this, value| this.push(value);
-    StutteringQueue[T: (Copy)] of T = |this, value| this.push(value);
-    PriorityQueue[P: (Ord + Clone), T: (Sized)] of (P, T) = |this, (priority, value)| this.push(priority, value);
-    ListSet[T: (Ord)] of T = |this, value| this.insert(value);
-    Multiset[T: (Ord)] of T = |this, value| this.add(value);
-    BLinkTree[K: (Ord + Clone), V: (Clone)] of (K, V) = |this, (key, value)| this.insert(key, value);
 }
 
 /// Those that can be collected: what else they are made of has a usual value.
@@ -245,53 +164,7 @@ macro_rules! collected {
 }
 
 collected! {
-    TreiberStack[T: (Sized)] of T;
-    MichaelScottQueue[T: (Sized)] of T;
-    FetchAddQueue[T: (Sized)] of T;
     HerlihyWingQueue[T: (Sized)] of T;
-    PriorityQueue[P: (Ord + Clone), T: (Sized)] of (P, T);
-    ListSet[T: (Ord)] of T;
-    Multiset[T: (Ord)] of T;
-    BLinkTree[K: (Ord + Clone), V: (Clone)] of (K, V);
-}
-
-macro_rules! iterated {
-    ($($object:ident[$($parameter:ident: ($($bound:tt)*)),*] of $item:ty;)*) => {$(
-        impl<$($parameter: $($bound)*),*> IntoIterator for &$object<$($parameter),*> {
-            type Item = $item;
-            type IntoIter = vec::IntoIter<$item>;
-
-            fn into_iter(self) -> vec::IntoIter<$item> {
-                self.iter()
-            }
-        }
-    )*};
-}
-
-iterated! {
-    ListSet[T: (Ord + Clone)] of T;
-    Multiset[T: (Ord + Clone)] of (T, usize);
-}
-
-impl<'a, K: Ord + Clone, V: Clone, const CAPACITY: usize> IntoIterator
-    for &'a BLinkTree<K, V, CAPACITY>
-{
-    type Item = (K, V);
-    type IntoIter = b_link_tree::Range<'a, K, V, CAPACITY>;
-
-    fn into_iter(self) -> b_link_tree::Range<'a, K, V, CAPACITY> {
-        self.iter()
-    }
-}
-
-/// In ascending order. Keys and values are cloned, as whatever is given out by a tree.
-impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> IntoIterator for BLinkTree<K, V, CAPACITY> {
-    type Item = (K, V);
-    type IntoIter = vec::IntoIter<(K, V)>;
-
-    fn into_iter(self) -> vec::IntoIter<(K, V)> {
-        self.iter().collect::<Vec<_>>().into_iter()
-    }
 }
 
 /// An object may be used after a panic: values are moved, and where code of the user's runs while an operation is half done, the operation leaves the object as it was
@@ -304,9 +177,13 @@ macro_rules! unwind_safe {
 }
 
 unwind_safe! {
-    TreiberStack[T]; MichaelScottQueue[T]; FetchAddQueue[T]; HerlihyWingQueue[T]; Semiqueue[T]; StutteringQueue[T]; ArrayQueue[T]; VyukovQueue[T];
-    PriorityQueue[P, T]; BoundedPriorityQueue[T]; ListSet[T]; Multiset[T]; WideRegister[T]; Snapshot[T]; Counter[]; Snzi[];
+    HerlihyWingQueue[T]; ArrayQueue[T]; VyukovQueue[T];
 }
 
-impl<K, V, const CAPACITY: usize> UnwindSafe for BLinkTree<K, V, CAPACITY> {}
-impl<K, V, const CAPACITY: usize> RefUnwindSafe for BLinkTree<K, V, CAPACITY> {}
+#[cfg(target_has_atomic = "64")]
+unwind_safe! {
+    BoundedPriorityQueue[T]; Snzi[];
+}
+
+#[cfg(feature = "std")]
+mod with_std;

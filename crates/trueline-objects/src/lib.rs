@@ -38,10 +38,13 @@
 //! assert_eq!(queue.deq(), None);
 //! ```
 
+#![cfg_attr(not(feature = "std"), no_std)]
 #![allow(
     clippy::duplicate_mod,
     reason = "each object is compiled over std and over the shadow std"
 )]
+
+extern crate alloc;
 
 // Explorations of unit tests need names of memory that are the same in all executions.
 #[cfg(all(test, feature = "simulate"))]
@@ -50,64 +53,89 @@ static ALLOC: trueline_explore::Alloc = trueline_explore::Alloc;
 
 pub mod conventions;
 mod sync;
+#[cfg(feature = "std")]
 mod thread_index;
 
 #[path = "objects/array_queue.rs"]
 pub mod array_queue;
+#[cfg(feature = "std")]
 #[path = "objects/b_link_tree.rs"]
 pub mod b_link_tree;
+#[cfg(feature = "std")]
 #[path = "objects/blocking.rs"]
 pub mod blocking;
+#[cfg(feature = "std")]
 #[path = "objects/blocking_queues.rs"]
 mod blocking_queues;
+#[cfg(target_has_atomic = "64")]
 #[path = "objects/bounded_priority_queue.rs"]
 pub mod bounded_priority_queue;
+#[cfg(feature = "std")]
 #[path = "objects/counter.rs"]
 pub mod counter;
+#[cfg(feature = "std")]
 #[path = "objects/fetch_add_queue.rs"]
 pub mod fetch_add_queue;
+#[cfg(feature = "std")]
 #[path = "objects/grace.rs"]
 mod grace;
 #[path = "objects/growing_array.rs"]
 mod growing_array;
 #[path = "objects/herlihy_wing_queue.rs"]
 pub mod herlihy_wing_queue;
+#[cfg(feature = "std")]
 #[path = "objects/lagging_list.rs"]
 mod lagging_list;
+#[cfg(feature = "std")]
 #[path = "objects/list_set.rs"]
 pub mod list_set;
+#[cfg(feature = "std")]
 #[path = "objects/mark.rs"]
 mod mark;
+#[cfg(feature = "std")]
 #[path = "objects/marked_list.rs"]
 mod marked_list;
+#[cfg(feature = "std")]
 #[path = "objects/michael_scott_queue.rs"]
 pub mod michael_scott_queue;
+#[cfg(feature = "std")]
 #[path = "objects/multiset.rs"]
 pub mod multiset;
 #[path = "objects/padded.rs"]
 mod padded;
+#[cfg(feature = "std")]
+#[path = "objects/per_thread.rs"]
+mod per_thread;
+#[cfg(feature = "std")]
 #[path = "objects/priority_queue.rs"]
 pub mod priority_queue;
+#[cfg(feature = "std")]
 #[path = "objects/range.rs"]
 mod range;
 #[path = "objects/ring.rs"]
 mod ring;
+#[cfg(feature = "std")]
 #[path = "objects/semiqueue.rs"]
 pub mod semiqueue;
+#[cfg(feature = "std")]
 #[path = "objects/snapshot.rs"]
 pub mod snapshot;
+#[cfg(target_has_atomic = "64")]
 #[path = "objects/snzi.rs"]
 pub mod snzi;
+#[cfg(feature = "std")]
 #[path = "objects/stuttering_queue.rs"]
 pub mod stuttering_queue;
 #[path = "objects/ticket_lock.rs"]
 pub mod ticket_lock;
 #[path = "objects/to_the_end.rs"]
 mod to_the_end;
+#[cfg(feature = "std")]
 #[path = "objects/treiber_stack.rs"]
 pub mod treiber_stack;
 #[path = "objects/vyukov_queue.rs"]
 pub mod vyukov_queue;
+#[cfg(feature = "std")]
 #[path = "objects/wide_register.rs"]
 pub mod wide_register;
 
@@ -115,6 +143,10 @@ pub mod wide_register;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/objects.md")]
 struct Page;
+
+#[cfg(feature = "std")]
+#[path = "objects/within.rs"]
+mod within;
 
 #[cfg(feature = "simulate")]
 mod mutants;
@@ -126,23 +158,38 @@ pub mod shadowed;
 pub mod simulate;
 
 pub use array_queue::ArrayQueue;
+#[cfg(feature = "std")]
 pub use b_link_tree::BLinkTree;
+#[cfg(feature = "std")]
 pub use blocking::Blocking;
+#[cfg(target_has_atomic = "64")]
 pub use bounded_priority_queue::BoundedPriorityQueue;
+#[cfg(feature = "std")]
 pub use counter::Counter;
+#[cfg(feature = "std")]
 pub use fetch_add_queue::FetchAddQueue;
 pub use herlihy_wing_queue::HerlihyWingQueue;
+#[cfg(feature = "std")]
 pub use list_set::ListSet;
+#[cfg(feature = "std")]
 pub use michael_scott_queue::MichaelScottQueue;
+#[cfg(feature = "std")]
 pub use multiset::Multiset;
+#[cfg(feature = "std")]
 pub use priority_queue::PriorityQueue;
+#[cfg(feature = "std")]
 pub use semiqueue::Semiqueue;
+#[cfg(feature = "std")]
 pub use snapshot::Snapshot;
+#[cfg(target_has_atomic = "64")]
 pub use snzi::Snzi;
+#[cfg(feature = "std")]
 pub use stuttering_queue::StutteringQueue;
 pub use ticket_lock::TicketLock;
+#[cfg(feature = "std")]
 pub use treiber_stack::TreiberStack;
 pub use vyukov_queue::VyukovQueue;
+#[cfg(feature = "std")]
 pub use wide_register::WideRegister;
 
 /// The page about the ordered objects, whose example is compiled and run.

@@ -1,15 +1,16 @@
 //! What the objects share between threads, over std. `shadowed::sync` is the same over the shadow std.
 
-use std::hint;
-pub(crate) use std::sync::{Mutex, atomic};
-pub(crate) use std::thread;
-pub(crate) use std::time::Instant;
+pub(crate) use core::sync::atomic;
+#[cfg(feature = "std")]
+pub(crate) use std::{sync::Mutex, thread, thread_local, time::Instant};
 
+#[cfg(feature = "std")]
 pub(crate) use crate::thread_index::{
     thread_bound, threads_ended, with_ended_thread_index, with_thread_index,
 };
 
-use std::cell::Cell;
+use core::cell::Cell;
+use core::hint;
 
 /// Lets the thread that was quicker go on for a while: each turn waits twice as long as the one before, up to a limit. While one waits the
 /// others have the cache line to themselves, so that together they do more than if all tried all the time.
@@ -32,19 +33,21 @@ impl Backoff {
     }
 
     /// To be called again and again where nothing can be done before another thread has done its part: soon that thread gets the processor,
-    /// which it may not have had.
+    /// which it may not have had. Without std there is nobody to give it: see `docs/objects.md`.
     #[inline]
     pub(crate) fn wait_for_other(&self) {
         const SOON: u32 = 5;
-        if self.turns.get() < SOON {
+        if cfg!(not(feature = "std")) || self.turns.get() < SOON {
             self.wait();
         } else {
+            #[cfg(feature = "std")]
             thread::yield_now();
         }
     }
 }
 
 /// As `fetch_add(1, SeqCst)`, but gives way to threads that were quicker for a while before it insists.
+#[cfg(feature = "std")]
 #[inline]
 pub(crate) fn take_number(counter: &atomic::AtomicUsize) -> usize {
     const TRIES: usize = 32;
@@ -62,6 +65,7 @@ pub(crate) fn take_number(counter: &atomic::AtomicUsize) -> usize {
 }
 
 /// Waits until something is so, but not for long.
+#[cfg(feature = "std")]
 #[inline]
 pub(crate) fn await_a_while(is_so: impl Fn() -> bool) {
     const TURNS: usize = 6;
@@ -75,10 +79,11 @@ pub(crate) fn await_a_while(is_so: impl Fn() -> bool) {
 }
 
 /// Of how many freed nodes of this size a thread keeps the memory for the next ones of an object: not many, and not many bytes.
-pub(crate) fn spare_nodes(size: usize) -> usize {
+#[cfg(feature = "std")]
+pub(crate) const fn spare_nodes(size: usize) -> usize {
     const MOST: usize = 128;
     const MOST_BYTES: usize = 1 << 16;
-    MOST.min(MOST_BYTES / size.max(1))
+    if MOST * size <= MOST_BYTES { MOST } else { MOST_BYTES / size }
 }
 
 /// Stores a value, and lets no later access of this thread come before it: a store with release and a sequentially consistent fence.
@@ -87,6 +92,7 @@ pub(crate) fn spare_nodes(size: usize) -> usize {
 /// consistent themselves; so it rests on two facts outside of it: that the compiler moves no access over the exchange (`compiler_fence`), and that the processor moves none
 /// over a locked instruction. Miri knows the language alone, and shows what it allows: there, as everywhere else, it is what the first line says, which
 /// is also what explorations run.
+#[cfg(feature = "std")]
 #[inline]
 pub(crate) fn store_and_fence(place: &atomic::AtomicUsize, value: usize) {
     if cfg!(all(any(target_arch = "x86", target_arch = "x86_64"), not(miri))) {
@@ -104,12 +110,12 @@ pub(crate) mod cell {
     /// As `std::cell::UnsafeCell`.
     #[derive(Default)]
     #[repr(transparent)]
-    pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
+    pub(crate) struct UnsafeCell<T>(core::cell::UnsafeCell<T>);
 
     impl<T> UnsafeCell<T> {
         #[inline]
         pub(crate) const fn new(value: T) -> UnsafeCell<T> {
-            UnsafeCell(std::cell::UnsafeCell::new(value))
+            UnsafeCell(core::cell::UnsafeCell::new(value))
         }
 
         /// Reads through a pointer.

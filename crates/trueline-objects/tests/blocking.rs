@@ -1,6 +1,8 @@
 //! Queues whose users wait, on real threads and as tasks.
 
+use std::cell::Cell;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
@@ -152,27 +154,173 @@ fn a_task_that_is_dropped_hands_its_turn_on() {
     assert_eq!(pin!(&mut b).poll(&mut Context::from_waker(&two)), Poll::Ready(Some(2)));
 }
 
+thread_local! {
+    /// What comparisons and clones of this thread do.
+    static DOES: Cell<fn()> = const { Cell::new(|| {}) };
+}
+
+fn panics() {
+    std::panic::resume_unwind(Box::new("the user's code panics"))
+}
+
+/// Runs something while comparisons and clones do this.
+fn while_code<R>(does: fn(), run: impl FnOnce() -> R) -> thread::Result<R> {
+    DOES.set(does);
+    let result = catch_unwind(AssertUnwindSafe(run));
+    DOES.set(|| {});
+    result
+}
+
+/// A priority whose comparisons and clones do what [`DOES`] says.
+#[derive(Debug, PartialEq, Eq)]
+struct Priority(u8);
+
+impl Clone for Priority {
+    fn clone(&self) -> Priority {
+        DOES.get()();
+        Priority(self.0)
+    }
+}
+
+impl PartialOrd for Priority {
+    fn partial_cmp(&self, other: &Priority) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Priority {
+    fn cmp(&self, other: &Priority) -> std::cmp::Ordering {
+        DOES.get()();
+        self.0.cmp(&other.0)
+    }
+}
+
 /// A comparison that panics while it pushes leaves no push under way: else `close` would wait for ever.
 #[test]
 fn a_push_that_panics_is_over() {
-    #[derive(Clone, PartialEq, Eq)]
-    struct Panics(u8);
-    impl PartialOrd for Panics {
-        fn partial_cmp(&self, other: &Panics) -> Option<std::cmp::Ordering> {
-            Some(self.cmp(other))
-        }
-    }
-    impl Ord for Panics {
-        fn cmp(&self, _: &Panics) -> std::cmp::Ordering {
-            std::panic::panic_any("the user's code panics")
-        }
-    }
     let queue = Blocking::new(PriorityQueue::new());
-    assert!(queue.push((Panics(1), ())).is_ok());
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
-    let pushed = std::panic::catch_unwind(|| queue.push((Panics(2), ())).is_ok());
-    std::panic::set_hook(hook);
-    assert!(pushed.is_err());
+    assert!(queue.push((Priority(1), ())).is_ok());
+    assert!(while_code(panics, || queue.push((Priority(2), ()))).is_err());
     assert!(queue.close() && queue.pop().is_some());
+}
+
+/// One that was woken and whose pop panicked kept the wakeup: the value lay there while others waited for it.
+#[test]
+fn a_pop_that_panics_hands_its_turn_on() {
+    let queue = Blocking::new(PriorityQueue::new());
+    let [(first, one), (second, two)] = [waker(), waker()];
+    let count = |counts: &Counts| counts.0.load(Ordering::SeqCst);
+    let (mut a, mut b) = (queue.pop_async(), queue.pop_async());
+    for (pop, waker) in [(&mut a, &one), (&mut b, &two)] {
+        assert!(pin!(pop).poll(&mut Context::from_waker(waker)).is_pending());
+    }
+    queue.push((Priority(1), 7)).unwrap();
+    assert_eq!((count(&first), count(&second)), (1, 0));
+    let polled = while_code(panics, || pin!(&mut a).poll(&mut Context::from_waker(&one)));
+    assert!(polled.is_err());
+    drop(a);
+    assert_eq!((count(&first), count(&second)), (1, 1));
+    let polled = pin!(&mut b).poll(&mut Context::from_waker(&two));
+    assert_eq!(polled, Poll::Ready(Some((Priority(1), 7))));
+}
+
+/// A queue that panics when it has done what it was asked for.
+#[derive(Default)]
+struct PanicsAfter(ArrayQueueOfOne);
+type ArrayQueueOfOne = std::sync::Mutex<Option<u8>>;
+
+impl Queue for PanicsAfter {
+    type Item = u8;
+    const IS_BOUNDED: bool = true;
+
+    fn offer(&self, item: u8) -> Result<(), u8> {
+        let mut place = self.0.lock().unwrap();
+        if place.is_some() {
+            return Err(item);
+        }
+        *place = Some(item);
+        drop(place);
+        DOES.get()();
+        Ok(())
+    }
+
+    fn poll(&self) -> Option<u8> {
+        let item = self.0.lock().unwrap().take()?;
+        DOES.get()();
+        Some(item)
+    }
+}
+
+/// What a queue has done before it panicked is there for who waits for it.
+#[test]
+fn an_operation_that_panics_after_its_effect_wakes_who_waits() {
+    let queue = Blocking::new(PanicsAfter::default());
+    let ((popper, one), (pusher, two)) = (waker(), waker());
+    let count = |counts: &Counts| counts.0.load(Ordering::SeqCst);
+    let mut pop = queue.pop_async();
+    assert!(pin!(&mut pop).poll(&mut Context::from_waker(&one)).is_pending());
+    assert!(while_code(panics, || queue.push(1)).is_err());
+    assert_eq!(count(&popper), 1);
+    let mut push = queue.push_async(2);
+    assert!(pin!(&mut push).poll(&mut Context::from_waker(&two)).is_pending());
+    assert!(while_code(panics, || queue.try_pop()).is_err());
+    assert_eq!(count(&pusher), 1);
+    assert_eq!(pin!(&mut push).poll(&mut Context::from_waker(&two)), Poll::Ready(Ok(())));
+    assert_eq!(pin!(&mut pop).poll(&mut Context::from_waker(&one)), Poll::Ready(Some(2)));
+}
+
+/// Panics when it is woken.
+struct Panics;
+
+impl Wake for Panics {
+    fn wake(self: Arc<Panics>) {
+        panics();
+    }
+}
+
+/// `close` forgot those behind a waker that panicked.
+#[test]
+fn a_waker_that_panics_keeps_nobody_else_asleep() {
+    let queue = Blocking::new(ArrayQueue::new(1));
+    let [(first, one), (second, two)] = [waker(), waker()];
+    let bad = Waker::from(Arc::new(Panics));
+    let count = |counts: &Counts| counts.0.load(Ordering::SeqCst);
+    queue.push(1).unwrap();
+    let mut pushes = [queue.push_async(2), queue.push_async(3)];
+    for (push, waker) in pushes.iter_mut().zip([&bad, &one]) {
+        assert!(pin!(push).poll(&mut Context::from_waker(waker)).is_pending());
+    }
+    // They hold the pop's place, too: the first of the list is the one that panics.
+    assert!(while_code(|| {}, || queue.try_pop()).is_err());
+    assert!(queue.inner().pop().is_none());
+    let mut pops = [queue.pop_async(), queue.pop_async()];
+    for (pop, waker) in pops.iter_mut().zip([&bad, &two]) {
+        assert!(pin!(pop).poll(&mut Context::from_waker(waker)).is_pending());
+    }
+    assert!(while_code(|| {}, || queue.close()).is_err());
+    assert_eq!((count(&first), count(&second)), (1, 1));
+    assert!(queue.is_closed());
+}
+
+static RE_ENTERED: std::sync::OnceLock<Blocking<PriorityQueue<Priority, u8>>> =
+    std::sync::OnceLock::new();
+
+/// A comparison that closed the queue, or asked it while another thread did, waited for the push that ran it.
+#[test]
+fn code_that_a_push_runs_may_use_and_close_the_queue() {
+    let queue = RE_ENTERED.get_or_init(Blocking::default);
+    queue.push((Priority(1), 1)).unwrap();
+    let closes = || {
+        let queue = RE_ENTERED.get().unwrap();
+        DOES.set(|| {});
+        assert_eq!(queue.try_pop(), Ok((Priority(1), 1)));
+        assert_eq!(queue.try_pop(), Err(PopError::Empty));
+        assert!(queue.try_push((Priority(3), 3)).is_ok());
+        assert!(!queue.is_closed() && queue.close() && queue.is_closed());
+        // Nothing can be pushed any more, but for what is under way.
+        assert_eq!(queue.push((Priority(4), 4)), Err((Priority(4), 4)));
+        assert_eq!((queue.pop(), queue.pop()), (Some((Priority(3), 3)), None));
+    };
+    assert_eq!(while_code(closes, || queue.push((Priority(2), 2))).unwrap(), Ok(()));
+    assert_eq!((queue.pop(), queue.pop()), (Some((Priority(2), 2)), None));
 }

@@ -6,9 +6,9 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use trueline_objects::b_link_tree::Change;
 use trueline_objects::{
-    ArrayQueue, BLinkTree, BoundedPriorityQueue, Counter, FetchAddQueue, HerlihyWingQueue, ListSet,
-    MichaelScottQueue, Multiset, PriorityQueue, Semiqueue, Snapshot, Snzi, StutteringQueue,
-    TreiberStack, VyukovQueue, WideRegister,
+    ArrayQueue, BLinkTree, Blocking, BoundedPriorityQueue, Counter, FetchAddQueue,
+    HerlihyWingQueue, ListSet, MichaelScottQueue, Multiset, PriorityQueue, Semiqueue, Snapshot,
+    Snzi, StutteringQueue, TicketLock, TreiberStack, VyukovQueue, WideRegister,
 };
 
 macro_rules! check {
@@ -249,6 +249,36 @@ fn what_is_left_of_an_iterator_is_dropped_with_it() {
     drop((values.next(), values.next()));
     drop(values);
     assert_eq!(Arc::strong_count(&value), 1);
+}
+
+/// Those that allocate nothing before they are used.
+#[test]
+fn objects_may_be_statics() {
+    static STACK: TreiberStack<u8> = TreiberStack::new();
+    static BATCHED: TreiberStack<u8> = TreiberStack::with_batch(0);
+    static SET: ListSet<u8> = ListSet::new();
+    static BAG: Multiset<u8> = Multiset::with_batch(3);
+    static QUEUE: HerlihyWingQueue<u8> = HerlihyWingQueue::new();
+    static COUNTER: Counter = Counter::new();
+    static LOCK: TicketLock<u8> = TicketLock::new(5);
+    static JOBS: Blocking<TreiberStack<u8>> = Blocking::new(TreiberStack::new());
+    std::thread::scope(|s| {
+        for _ in 0..20 {
+            s.spawn(|| {
+                STACK.push(1);
+                BATCHED.push(1);
+                SET.insert(1);
+                BAG.add(1);
+                QUEUE.push(1);
+                COUNTER.inc();
+                *LOCK.lock() += 1;
+                assert_eq!(JOBS.push(1), Ok(()));
+            });
+        }
+    });
+    assert_eq!((STACK.drain().count(), BATCHED.drain().count(), SET.len()), (20, 20, 1));
+    assert_eq!((BAG.len(), QUEUE.len(), COUNTER.read(), *LOCK.lock()), (20, 20, 20, 25));
+    assert_eq!(JOBS.inner().len(), 20);
 }
 
 #[test]

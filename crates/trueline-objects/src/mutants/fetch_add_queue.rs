@@ -1,6 +1,6 @@
 //! The queue of segments with cells by fetch-and-add, with a fault: one segment without an end.
 
-use crate::shadowed::growing_array::GrowingArray;
+use crate::shadowed::growing_array::{GrowingArray, Initial};
 use crate::shadowed::sync::atomic::{AtomicI64, AtomicU8, AtomicUsize, Ordering};
 use crate::shadowed::sync::cell::UnsafeCell;
 use crate::shadowed::sync::hint;
@@ -26,10 +26,13 @@ pub(crate) struct Queue {
     cells: GrowingArray<Cell>,
 }
 
-#[derive(Default)]
 struct Cell {
     state: AtomicU8,
     value: AtomicI64,
+}
+
+impl Initial for Cell {
+    const INITIAL: Cell = Cell { state: AtomicU8::new(0), value: AtomicI64::new(0) };
 }
 
 const EMPTY: u8 = 0;
@@ -101,10 +104,13 @@ pub(crate) struct RelaxedQueue {
     cells: GrowingArray<RelaxedCell>,
 }
 
-#[derive(Default)]
 struct RelaxedCell {
     full: AtomicU8,
     value: UnsafeCell<i64>,
+}
+
+impl Initial for RelaxedCell {
+    const INITIAL: RelaxedCell = RelaxedCell { full: AtomicU8::new(0), value: UnsafeCell::new(0) };
 }
 
 // SAFETY: it is not: this is the fault, which the explorer finds as a race. There threads run one at a time.

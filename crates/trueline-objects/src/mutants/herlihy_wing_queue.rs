@@ -1,6 +1,6 @@
 //! Herlihy and Wing's queue with a fault.
 
-use crate::shadowed::growing_array::GrowingArray;
+use crate::shadowed::growing_array::{GrowingArray, Initial};
 use crate::shadowed::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use crate::shadowed::sync::hint;
 
@@ -27,10 +27,8 @@ const EMPTY: i64 = i64::MIN;
 
 struct Place(AtomicI64);
 
-impl Default for Place {
-    fn default() -> Place {
-        Place(AtomicI64::new(EMPTY))
-    }
+impl Initial for Place {
+    const INITIAL: Place = Place(AtomicI64::new(EMPTY));
 }
 
 impl Queue {

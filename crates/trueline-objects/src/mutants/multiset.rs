@@ -88,7 +88,7 @@ impl Multiset {
             }
             if before == 1 {
                 node.mark();
-                search.clean_up(&place, order);
+                search.clean_up(&place);
             }
             true
         })

@@ -1,6 +1,6 @@
 //! Nodes that live as long as the object: a fault that loses or doubles a node is neither a leak nor a double free.
 
-use crate::shadowed::growing_array::GrowingArray;
+use crate::shadowed::growing_array::{GrowingArray, Initial};
 use crate::shadowed::sync::with_thread_index;
 use std::cell::UnsafeCell;
 
@@ -13,10 +13,8 @@ pub(crate) struct Nursery<N> {
 /// The nodes that one thread has made; touched by this thread alone, and by who drops the nursery.
 struct Made<N>(UnsafeCell<Vec<*mut N>>);
 
-impl<N> Default for Made<N> {
-    fn default() -> Made<N> {
-        Made(UnsafeCell::new(Vec::new()))
-    }
+impl<N> Initial for Made<N> {
+    const INITIAL: Made<N> = Made(UnsafeCell::new(Vec::new()));
 }
 
 // SAFETY: the pointers are owned; the list is touched by one thread at a time, see `with_thread_index`.

@@ -176,8 +176,8 @@ impl<T> Drop for ArrayQueue<T> {
     }
 }
 
-impl<T> std::fmt::Debug for ArrayQueue<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl<T> core::fmt::Debug for ArrayQueue<T> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("ArrayQueue").field("capacity", &self.capacity()).finish_non_exhaustive()
     }
 }

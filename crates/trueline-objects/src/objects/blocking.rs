@@ -13,12 +13,18 @@
 //! closed. Whoever finds the queue closing waits until no push is under way, so that 'closed' has a moment: when the last one of them has ended. Otherwise a push
 //! that began before could put a value into a queue of which others know that it is closed and empty: the mutant `-closes-at-once`.
 //!
+//! **Code of the user's** that the queue runs, such as comparisons of a priority queue, may panic and may call the queue. An operation that panics hands its turn on, and a push counts no
+//! longer as under way. Code that a push runs cannot wait for the end of that push: for it the queue is closed as soon as it is being closed, whatever is under way. A waker that panics keeps no
+//! other one from being woken.
+//!
 //! **Progress.** `try_push` and `try_pop` are what those of the queue are, but for a queue that is being closed. **Cost.** A push adds two changes of one word and a fence, a pop of a bounded queue
 //! a fence. Lists are under locks, which are taken by who waits and who wakes somebody. Wakers, which may be anything, are called, cloned and dropped outside of them.
 
 use super::padded::Padded;
 use super::sync::atomic::{AtomicUsize, Ordering, fence};
 use super::sync::{Backoff, Instant, Mutex, thread};
+use super::to_the_end::for_each_to_the_end;
+use super::within::{is_within, within};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
@@ -152,12 +158,18 @@ impl<Q: Queue> Blocking<Q> {
     /// # Errors
     /// The item, and why not.
     pub fn try_push(&self, item: Q::Item) -> Result<(), PushError<Q::Item>> {
-        let Some(push) = self.begin_push() else { return Err(PushError::Closed(item)) };
-        let offered = self.queue.offer(item);
+        // Where the queue panics the item may be in it: one too many is woken rather than none. Dropped after the push is over.
+        let mut wake = WakesOne::new(&self.poppers);
+        let Some(push) = self.begin_push() else {
+            wake.cancel();
+            return Err(PushError::Closed(item));
+        };
+        let offered = within(self.address(), || self.queue.offer(item));
         drop(push);
-        offered.map_err(PushError::Full)?;
-        self.poppers.wake_one();
-        Ok(())
+        offered.map_err(|item| {
+            wake.cancel();
+            PushError::Full(item)
+        })
     }
 
     /// Puts an item in; waits until there is room.
@@ -186,7 +198,7 @@ impl<Q: Queue> Blocking<Q> {
         }
     }
 
-    /// Puts an item in, as a task: waits until there is room. The output is the item, if the queue is closed. A future that is dropped has put nothing in.
+    /// Puts an item in, as a task: waits until there is room. The output is the item, if the queue is closed. A future that is dropped has put nothing in; one that is forgotten keeps its place in the line.
     pub fn push_async(&self, item: Q::Item) -> Push<'_, Q> {
         Push { queue: self, item: Some(item), place: Place::new(&self.pushers) }
     }
@@ -196,18 +208,23 @@ impl<Q: Queue> Blocking<Q> {
     /// # Errors
     /// Why there is none.
     pub fn try_pop(&self) -> Result<Q::Item, PopError> {
+        // As in `try_push`: where the queue panics there may be room.
+        let mut wake = WakesOne::new(&self.pushers);
         let mut item = self.queue.poll();
+        let mut is_closed = false;
         if item.is_none() {
-            if !self.is_closed() {
-                return Err(PopError::Empty);
+            is_closed = self.is_closed();
+            if is_closed {
+                // A push may have ended after the first look, and before the queue was closed.
+                item = self.queue.poll();
             }
-            // A push may have ended after the first look, and before the queue was closed.
-            item = self.queue.poll();
         }
-        if Q::IS_BOUNDED && item.is_some() {
-            self.pushers.wake_one();
+        if item.is_none() || !Q::IS_BOUNDED {
+            wake.cancel();
         }
-        item.ok_or(PopError::Closed)
+        // Not on the way out: what a function returns is forgotten where a destructor panics there.
+        drop(wake);
+        item.ok_or(if is_closed { PopError::Closed } else { PopError::Empty })
     }
 
     /// Takes an item out; waits until there is one. `None` if the queue is closed and empty.
@@ -226,7 +243,7 @@ impl<Q: Queue> Blocking<Q> {
         }
     }
 
-    /// Takes an item out, as a task: waits until there is one. The output is `None` if the queue is closed and empty. A future that is dropped has taken nothing.
+    /// Takes an item out, as a task: waits until there is one. The output is `None` if the queue is closed and empty. A future that is dropped has taken nothing; one that is forgotten keeps its place in the line.
     pub fn pop_async(&self) -> Pop<'_, Q> {
         Pop { queue: self, place: Place::new(&self.poppers) }
     }
@@ -235,22 +252,29 @@ impl<Q: Queue> Blocking<Q> {
     pub fn close(&self) -> bool {
         let before = self.pushes.fetch_or(CLOSED, Ordering::SeqCst);
         self.is_closed();
-        self.poppers.wake_all();
-        self.pushers.wake_all();
+        for_each_to_the_end([&self.poppers, &self.pushers], Waiters::wake_all);
         before & CLOSED == 0
     }
 
-    /// Whether the queue is closed. While it is being closed, this waits for the pushes that are under way.
+    /// Whether the queue is closed. While it is being closed, this waits for the pushes that are under way, unless a push of this thread runs the code that asks.
     pub fn is_closed(&self) -> bool {
-        let backoff = Backoff::default();
-        loop {
-            // Acquire: what was pushed is seen.
-            match self.pushes.load(Ordering::SeqCst) {
-                CLOSED => return true,
-                pushes if pushes & CLOSED == 0 => return false,
-                _ => backoff.wait_for_other(),
-            }
+        // Acquire: what was pushed is seen.
+        match self.pushes.load(Ordering::SeqCst) {
+            CLOSED => return true,
+            pushes if pushes & CLOSED == 0 => return false,
+            _ if is_within(self.address()) => return true,
+            _ => {}
         }
+        let backoff = Backoff::default();
+        while self.pushes.load(Ordering::SeqCst) != CLOSED {
+            backoff.wait_for_other();
+        }
+        true
+    }
+
+    /// By which a thread knows that a push of its own runs its code.
+    fn address(&self) -> *const () {
+        (&raw const self.pushes).cast()
     }
 
     /// Says that a push is under way; `None` where the queue is closed.
@@ -296,6 +320,30 @@ struct UnderWay<'a>(&'a AtomicUsize);
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(PUSH, Ordering::SeqCst);
+    }
+}
+
+/// Wakes one that waits when it is dropped.
+struct WakesOne<'a> {
+    waiters: &'a Waiters,
+    is_cancelled: bool,
+}
+
+impl<'a> WakesOne<'a> {
+    fn new(waiters: &'a Waiters) -> WakesOne<'a> {
+        WakesOne { waiters, is_cancelled: false }
+    }
+
+    fn cancel(&mut self) {
+        self.is_cancelled = true;
+    }
+}
+
+impl Drop for WakesOne<'_> {
+    fn drop(&mut self) {
+        if !self.is_cancelled {
+            self.waiters.wake_one();
+        }
     }
 }
 
@@ -393,7 +441,7 @@ impl Waiters {
         fence(Ordering::SeqCst);
         if self.number.load(Ordering::Relaxed) > 0 {
             let wakers = self.with_list(|list| std::mem::take(&mut list.wakers));
-            wakers.into_values().for_each(Waker::wake);
+            for_each_to_the_end(wakers.into_values(), Waker::wake);
         }
     }
 
@@ -408,7 +456,7 @@ impl Waiters {
 /// Somebody who may wait.
 pub(crate) struct Place<'a> {
     waiters: &'a Waiters,
-    /// Its number, if it is in the list or was woken since.
+    /// Its number, if it is in the list, or was woken since and has not used its turn.
     number: Option<u64>,
 }
 
@@ -424,14 +472,16 @@ impl<'a> Place<'a> {
         mut attempt: impl FnMut() -> Option<R>,
     ) -> Poll<R> {
         // Whether it was woken is asked before the try: what it finds is what it was woken for.
-        if !self.is_in_list(waker) {
-            self.number = None;
-        }
+        let waits = self.is_in_list(waker);
+        // Where it panics, who was woken has not used its turn, and hands it on when it is dropped.
         if let Some(result) = attempt() {
-            self.leave();
+            if waits {
+                self.leave();
+            }
+            self.number = None;
             return Poll::Ready(result);
         }
-        if self.number.is_none() {
+        if !waits {
             self.enter(waker);
             // See the module's text.
             fence(Ordering::SeqCst);

@@ -26,7 +26,8 @@ use super::sync::Backoff;
 use super::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use super::sync::cell::UnsafeCell;
 use super::to_the_end::to_the_end;
-use std::mem::MaybeUninit;
+use alloc::boxed::Box;
+use core::mem::MaybeUninit;
 
 /// A bounded priority queue for a few priorities.
 ///
@@ -230,8 +231,8 @@ impl<T> Drop for BoundedPriorityQueue<T> {
     }
 }
 
-impl<T> std::fmt::Debug for BoundedPriorityQueue<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl<T> core::fmt::Debug for BoundedPriorityQueue<T> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let (priorities, capacity) = (self.bins.len(), self.capacity);
         f.debug_struct("BoundedPriorityQueue")
             .field("priorities", &priorities)

@@ -14,8 +14,7 @@
 //!
 //! All accesses are sequentially consistent: 'the number of increments at a moment' needs one order of all of them.
 
-use super::growing_array::GrowingArray;
-use super::padded::Padded;
+use super::per_thread::PerThread;
 use super::sync::atomic::{AtomicU64, Ordering};
 use super::sync::with_thread_index;
 
@@ -31,13 +30,13 @@ use super::sync::with_thread_index;
 /// ```
 pub struct Counter {
     /// How often the thread with this number has counted.
-    stripes: GrowingArray<Padded<AtomicU64>>,
+    stripes: PerThread<AtomicU64>,
 }
 
 impl Counter {
     /// A counter at zero.
-    pub fn new() -> Counter {
-        Counter { stripes: GrowingArray::new() }
+    pub const fn new() -> Counter {
+        Counter { stripes: PerThread::new() }
     }
 
     /// Adds one. It wraps around after 2^64 increments.

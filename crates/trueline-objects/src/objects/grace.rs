@@ -24,8 +24,8 @@
 //! is the only one with the right to that record; the lock around the numbers orders the two (`thread_index.rs`). What a thread that runs has retired,
 //! less than two batches, stays until it uses the object again. [`Domain::flush`] does what can be done at once.
 
-use super::growing_array::GrowingArray;
-use super::padded::Padded;
+use super::growing_array::Initial;
+use super::per_thread::PerThread;
 use super::sync::atomic::{AtomicUsize, Ordering, fence};
 use super::sync::cell::UnsafeCell;
 use super::sync::{
@@ -50,7 +50,7 @@ const MANY_BYTES: usize = 1 << 20;
 
 /// Frees the nodes of one object.
 pub(crate) struct Domain<N> {
-    records: GrowingArray<Padded<Record<N>>>,
+    records: PerThread<Record<N>>,
     batch: usize,
     /// Freed nodes of a thread whose memory is kept, at most.
     spare: usize,
@@ -92,26 +92,39 @@ unsafe impl<N: Send> Send for Record<N> {}
 // SAFETY: as above.
 unsafe impl<N: Send> Sync for Record<N> {}
 
-impl<N> Default for Record<N> {
-    fn default() -> Record<N> {
-        let (fresh, waiting, guests, spare) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let garbage = Garbage { fresh, waiting, guests, spare, records: 0 };
-        let (passes, own_passes, due) = (AtomicUsize::new(0), Cell::new(0), Cell::new(false));
-        let (has_garbage, garbage) = (AtomicBool::new(false), UnsafeCell::new(garbage));
-        Record { passes, own_passes, due, has_garbage, garbage }
-    }
+impl<N> Initial for Record<N> {
+    const INITIAL: Record<N> = Record {
+        passes: AtomicUsize::new(0),
+        own_passes: Cell::new(0),
+        due: Cell::new(false),
+        has_garbage: AtomicBool::new(false),
+        garbage: UnsafeCell::new(Garbage {
+            fresh: Vec::new(),
+            waiting: Vec::new(),
+            guests: Vec::new(),
+            spare: Vec::new(),
+            records: 0,
+        }),
+    };
 }
 
 impl<N> Domain<N> {
     /// A domain that looks around when a thread has retired so many nodes, or [`MANY_BYTES`] of them.
-    pub(crate) fn new(batch: usize) -> Domain<N> {
-        let (records, taken_over) = (GrowingArray::new(), Hint::new(threads_ended()));
-        let batch = batch.min(MANY_BYTES / size_of::<N>().max(1)).max(1);
-        Domain { records, batch, spare: 0, taken_over }
+    pub(crate) const fn new(batch: usize) -> Domain<N> {
+        let size = size_of::<N>();
+        let most = if size == 0 { usize::MAX } else { MANY_BYTES / size };
+        let batch = if batch < most { batch } else { most };
+        Domain {
+            records: PerThread::new(),
+            batch: if batch == 0 { 1 } else { batch },
+            spare: 0,
+            // No thread has left anything in a new domain; the first look may be in vain.
+            taken_over: Hint::new(0),
+        }
     }
 
     /// The same, of an object whose nodes come from [`Domain::allocate`]: the memory of some that were freed is kept for that.
-    pub(crate) fn with_spare(batch: usize) -> Domain<N> {
+    pub(crate) const fn with_spare(batch: usize) -> Domain<N> {
         let spare = spare_nodes(size_of::<N>());
         let mut domain = Domain::new(batch);
         domain.spare = spare;
@@ -176,7 +189,7 @@ impl<N> Domain<N> {
         self.taken_over.store(threads_ended(), Ordering::Relaxed);
         for (index, record) in self.records.iter() {
             let has_garbage = record.has_garbage.load(Ordering::Relaxed);
-            if !has_garbage || ptr::eq(&raw const **record, own) {
+            if !has_garbage || ptr::eq(record, own) {
                 continue;
             }
             with_ended_thread_index(index, || {

@@ -4,10 +4,16 @@
 //! the first thread that needs one puts in place with a compare-exchange. Finding an item costs O(1).
 //!
 //! Invariant: a pointer to a block, once there, stays the same until the array is dropped.
+//!
+//! The first items lie in the array itself, which is why it can be made by a `const fn`, and so can the objects that have one.
 
-use super::sync::atomic::{AtomicPtr, Ordering};
+#[cfg(target_has_atomic = "64")]
+use super::sync::atomic::AtomicU64;
+use super::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use super::to_the_end::for_each_to_the_end;
-use std::ptr;
+use alloc::boxed::Box;
+use core::marker::PhantomData;
+use core::ptr;
 
 /// Number of items that are there from the start; a power of two.
 const FIRST: usize = 8;
@@ -15,13 +21,27 @@ const FIRST: usize = 8;
 /// Blocks after the first one: enough for 2^32 items.
 const BLOCKS: usize = 32 - FIRST.ilog2() as usize;
 
-/// An array of 2^32 items that start as their default.
+/// What items start as, in a constant: `Default` cannot be called by a `const fn`.
+pub(crate) trait Initial {
+    const INITIAL: Self;
+}
+
+impl Initial for AtomicUsize {
+    const INITIAL: AtomicUsize = AtomicUsize::new(0);
+}
+
+#[cfg(target_has_atomic = "64")]
+impl Initial for AtomicU64 {
+    const INITIAL: AtomicU64 = AtomicU64::new(0);
+}
+
+/// An array of 2^32 items that start as [`Initial`].
 pub(crate) struct GrowingArray<T> {
-    first: Box<[T; FIRST]>,
+    first: [T; FIRST],
     /// Block `b` holds the `FIRST << b` items from index `FIRST << b` on, or is null.
     blocks: [AtomicPtr<T>; BLOCKS],
     /// The array owns items: threads that share it share them and threads that get it drop them.
-    owns: std::marker::PhantomData<T>,
+    owns: PhantomData<T>,
 }
 
 // SAFETY: an array is a collection of `T`s that it owns. It hands out `&T`s, and drops `T`s.
@@ -29,12 +49,12 @@ unsafe impl<T: Send> Send for GrowingArray<T> {}
 // SAFETY: as above; through `&GrowingArray` a thread can reach `&T`s, and can make items that another thread drops.
 unsafe impl<T: Send + Sync> Sync for GrowingArray<T> {}
 
-impl<T: Default> GrowingArray<T> {
-    pub(crate) fn new() -> GrowingArray<T> {
+impl<T: Initial> GrowingArray<T> {
+    pub(crate) const fn new() -> GrowingArray<T> {
         GrowingArray {
-            first: Box::new(std::array::from_fn(|_| T::default())),
-            blocks: std::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
-            owns: std::marker::PhantomData,
+            first: [const { T::INITIAL }; FIRST],
+            blocks: [const { AtomicPtr::new(ptr::null_mut()) }; BLOCKS],
+            owns: PhantomData,
         }
     }
 
@@ -64,7 +84,7 @@ impl<T: Default> GrowingArray<T> {
 
     #[cold]
     fn grow(&self, block: usize, length: usize) -> *mut T {
-        let items: Box<[T]> = (0..length).map(|_| T::default()).collect();
+        let items: Box<[T]> = (0..length).map(|_| T::INITIAL).collect();
         let start = Box::into_raw(items).cast::<T>();
         let (yes, no) = (Ordering::Release, Ordering::Acquire);
         match self.blocks[block].compare_exchange(ptr::null_mut(), start, yes, no) {
@@ -78,6 +98,7 @@ impl<T: Default> GrowingArray<T> {
     }
 
     /// The items of the blocks that are in place, with their indices.
+    #[cfg_attr(not(feature = "std"), allow(dead_code, reason = "for objects that need std"))]
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &T)> {
         let far = self.blocks.iter().enumerate().flat_map(|(block, start)| {
             let length = FIRST << block;
@@ -92,6 +113,7 @@ impl<T: Default> GrowingArray<T> {
 
 impl<T> GrowingArray<T> {
     /// The items of the blocks that are in place.
+    #[cfg_attr(not(feature = "std"), allow(dead_code, reason = "for objects that need std"))]
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         let far = self.blocks.iter_mut().enumerate().flat_map(|(block, start)| {
             let start = *start.get_mut();
@@ -126,8 +148,7 @@ unsafe fn into_box<T>(start: *mut T, length: usize) -> Box<[T]> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sync::atomic::{AtomicUsize, Ordering};
-    use super::GrowingArray;
+    use super::{AtomicUsize, GrowingArray, Ordering};
 
     #[test]
     fn items_are_found_again_and_visited_in_order() {

@@ -11,11 +11,12 @@
 //! lock-free: it goes round again only if others took what there was. **Cost.** `deq` looks at each place that was ever reserved, and
 //! places are freed with the queue: an object to study, not one for a long life. At most 2^32 calls of `enq`.
 
-use super::growing_array::GrowingArray;
+use super::growing_array::{GrowingArray, Initial};
 use super::padded::Padded;
 use super::sync::Backoff;
 use super::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use std::ptr;
+use alloc::boxed::Box;
+use core::ptr;
 
 /// A queue without a bound, whose `deq` waits for a value.
 ///
@@ -34,10 +35,8 @@ pub struct HerlihyWingQueue<T> {
 /// Null before it is filled and after it is emptied; otherwise a value of its own.
 struct Place<T>(AtomicPtr<T>);
 
-impl<T> Default for Place<T> {
-    fn default() -> Place<T> {
-        Place(AtomicPtr::new(ptr::null_mut()))
-    }
+impl<T> Initial for Place<T> {
+    const INITIAL: Place<T> = Place(AtomicPtr::new(ptr::null_mut()));
 }
 
 impl<T> Place<T> {
@@ -70,7 +69,7 @@ unsafe impl<T: Send> Sync for Place<T> {}
 
 impl<T> HerlihyWingQueue<T> {
     /// An empty queue.
-    pub fn new() -> HerlihyWingQueue<T> {
+    pub const fn new() -> HerlihyWingQueue<T> {
         HerlihyWingQueue { back: Padded(AtomicUsize::new(0)), places: GrowingArray::new() }
     }
 
@@ -129,8 +128,8 @@ impl<T> Default for HerlihyWingQueue<T> {
     }
 }
 
-impl<T> std::fmt::Debug for HerlihyWingQueue<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl<T> core::fmt::Debug for HerlihyWingQueue<T> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("HerlihyWingQueue").finish_non_exhaustive()
     }
 }

@@ -44,12 +44,12 @@ pub struct ListSet<T> {
 
 impl<T: Ord> ListSet<T> {
     /// An empty set.
-    pub fn new() -> ListSet<T> {
+    pub const fn new() -> ListSet<T> {
         ListSet::with_batch(grace::BATCH)
     }
 
     /// An empty set in which a thread tries to free nodes after it has unlinked so many (64 if not told otherwise).
-    pub fn with_batch(batch: usize) -> ListSet<T> {
+    pub const fn with_batch(batch: usize) -> ListSet<T> {
         ListSet { list: MarkedList::new(batch) }
     }
 
@@ -86,7 +86,7 @@ impl<T: Ord> ListSet<T> {
             let Some(node) = place.found else { return false };
             let removed = node.mark();
             if removed {
-                search.clean_up(&place, order);
+                search.clean_up(&place);
             }
             removed
         })
@@ -153,7 +153,7 @@ impl<T: Ord + Clone> ListSet<T> {
             if !node.mark() {
                 return None;
             }
-            search.clean_up(&place, order);
+            search.clean_up(&place);
             Some(taken)
         })
     }

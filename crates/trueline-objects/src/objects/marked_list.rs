@@ -91,7 +91,7 @@ impl<E> Node<E> {
 }
 
 impl<E> MarkedList<E> {
-    pub(crate) fn new(batch: usize) -> MarkedList<E> {
+    pub(crate) const fn new(batch: usize) -> MarkedList<E> {
         MarkedList { head: AtomicPtr::new(ptr::null_mut()), domain: Domain::new(batch) }
     }
 
@@ -116,6 +116,11 @@ pub(crate) struct Search<'a, E> {
 impl<E> Search<'_, E> {
     /// The place of an entry, of which `order` says how others compare with it. Unlinks the marked nodes that it comes across.
     pub(crate) fn find(&self, order: impl Fn(&E) -> cmp::Ordering) -> Place<'_, E> {
+        self.search(|node| order(node.entry()))
+    }
+
+    /// The same, where `order` says it of nodes.
+    fn search(&self, order: impl Fn(&Node<E>) -> cmp::Ordering) -> Place<'_, E> {
         'anew: loop {
             let mut link = &self.list.head;
             let mut next = link.load(Ordering::Acquire);
@@ -134,7 +139,7 @@ impl<E> Search<'_, E> {
                     }
                     continue;
                 }
-                match order(node.entry()) {
+                match order(node) {
                     cmp::Ordering::Less => (link, next) = (&node.next, after),
                     cmp::Ordering::Equal => return Place { link, next, found: Some(node) },
                     cmp::Ordering::Greater => return Place { link, next, found: None },
@@ -220,13 +225,16 @@ impl<E> Search<'_, E> {
         }
     }
 
-    /// Unlinks a node that was found and has been marked, here or by the next search that comes across it.
-    pub(crate) fn clean_up(&self, place: &Place<'_, E>, order: impl Fn(&E) -> cmp::Ordering) {
+    /// Unlinks a node that was found and has been marked, if nobody else has. It runs no code of the user's, whose panic would hide that the node was removed.
+    pub(crate) fn clean_up(&self, place: &Place<'_, E>) {
         let Some(node) = place.found else { return };
         let after = unmarked(node.next.load(Ordering::Acquire));
         if self.unlink(place.link, node, after).is_err() {
-            // Another one has unlinked it, or something was linked before it: a search comes across it.
-            self.find(order);
+            // Another one has unlinked it, or something was linked before it: then a search up to the node behind it comes across it.
+            let is_behind = |other: &Node<E>| ptr::eq(other, after);
+            self.search(|other| {
+                if is_behind(other) { cmp::Ordering::Greater } else { cmp::Ordering::Less }
+            });
         }
     }
 

@@ -63,12 +63,12 @@ impl<T> Counted<T> {
 
 impl<T: Ord> Multiset<T> {
     /// An empty multiset.
-    pub fn new() -> Multiset<T> {
+    pub const fn new() -> Multiset<T> {
         Multiset::with_batch(grace::BATCH)
     }
 
     /// An empty multiset in which a thread tries to free nodes after it has unlinked so many (64 if not told otherwise).
-    pub fn with_batch(batch: usize) -> Multiset<T> {
+    pub const fn with_batch(batch: usize) -> Multiset<T> {
         Multiset { list: MarkedList::new(batch) }
     }
 
@@ -116,7 +116,7 @@ impl<T: Ord> Multiset<T> {
             let before = node.entry().change(|count| count - 1);
             if before == Some(1) {
                 node.mark();
-                search.clean_up(&place, order);
+                search.clean_up(&place);
             }
             before.is_some()
         })

@@ -1,6 +1,7 @@
 //! A value on cache lines of its own, so that threads that use its neighbours do not slow it down.
 
-use std::ops::{Deref, DerefMut};
+use super::growing_array::Initial;
+use core::ops::{Deref, DerefMut};
 
 /// A value on cache lines of its own. 128 bytes: processors fetch lines in pairs.
 #[derive(Debug, Default)]
@@ -20,4 +21,8 @@ impl<T> DerefMut for Padded<T> {
     fn deref_mut(&mut self) -> &mut T {
         &mut self.0
     }
+}
+
+impl<T: Initial> Initial for Padded<T> {
+    const INITIAL: Padded<T> = Padded(T::INITIAL);
 }

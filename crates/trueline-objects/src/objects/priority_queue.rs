@@ -45,9 +45,9 @@
 //! comparisons expected; `pop` O(1) expected and as many taken nodes as are in front, which is [`Tuning::prefix`] if nobody is stopped.
 
 use super::grace::{self, Domain, Inside};
-use super::growing_array::GrowingArray;
+use super::growing_array::Initial;
 use super::mark::{is_marked, marked, unmarked};
-use super::padded::Padded;
+use super::per_thread::PerThread;
 use super::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, fence};
 use super::sync::cell::UnsafeCell;
 use super::sync::with_thread_index;
@@ -72,9 +72,16 @@ pub struct PriorityQueue<P, T> {
     head: Tower<P, T>,
     domain: Domain<Node<P, T>>,
     /// For each thread how many heights it has drawn.
-    drawn: GrowingArray<Padded<AtomicU64>>,
+    drawn: PerThread<Drawn>,
     seed: u64,
     prefix: usize,
+}
+
+/// How many heights a thread has drawn.
+struct Drawn(AtomicU64);
+
+impl Initial for Drawn {
+    const INITIAL: Drawn = Drawn(AtomicU64::new(0));
 }
 
 /// What does not change what a queue does, but how fast it is and how much memory it takes.
@@ -191,7 +198,7 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
         PriorityQueue {
             head: Tower::new(tuning.levels.clamp(1, MOST_LEVELS)),
             domain: Domain::new(tuning.batch),
-            drawn: GrowingArray::new(),
+            drawn: PerThread::new(),
             seed: tuning.seed,
             prefix: tuning.prefix.max(1),
         }
@@ -467,7 +474,7 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
             return 1;
         }
         let (thread, drawn) = with_thread_index(|thread| {
-            let drawn = self.drawn.get(thread);
+            let Drawn(drawn) = self.drawn.get(thread);
             let number = drawn.load(Ordering::Relaxed);
             drawn.store(number.wrapping_add(1), Ordering::Relaxed);
             (thread as u64, number)

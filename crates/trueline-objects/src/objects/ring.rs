@@ -10,8 +10,9 @@
 use super::padded::Padded;
 use super::sync::atomic::{AtomicUsize, Ordering};
 use super::sync::cell::UnsafeCell;
-use std::mem::MaybeUninit;
-use std::ptr;
+use alloc::boxed::Box;
+use core::mem::MaybeUninit;
+use core::ptr;
 
 /// Slots, and the numbers that are handed out. Values that are there are not dropped with it.
 pub(crate) struct Ring<T> {

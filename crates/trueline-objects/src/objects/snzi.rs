@@ -20,7 +20,9 @@
 
 use super::padded::Padded;
 use super::sync::atomic::{AtomicU64, Ordering};
+#[cfg(feature = "std")]
 use super::sync::with_thread_index;
+use alloc::boxed::Box;
 
 /// Whether anybody is there.
 ///
@@ -40,6 +42,7 @@ pub struct Snzi {
 }
 
 /// Somebody who is there, until it is dropped.
+#[cfg(feature = "std")]
 #[must_use]
 #[derive(Debug)]
 pub struct Arrival<'a> {
@@ -77,7 +80,8 @@ impl Snzi {
         Snzi { nodes, indicator: Padded(AtomicU64::new(0)) }
     }
 
-    /// Arrives, at the place of this thread.
+    /// Arrives, at the place of this thread. With the feature `std`.
+    #[cfg(feature = "std")]
     pub fn arrive(&self) -> Arrival<'_> {
         let place = with_thread_index(|index| index);
         self.arrive_at(place);
@@ -223,14 +227,15 @@ fn change(word: &AtomicU64, from: Word, to: Word) -> bool {
     word.compare_exchange(from.word(), to.word(), Ordering::SeqCst, Ordering::SeqCst).is_ok()
 }
 
+#[cfg(feature = "std")]
 impl Drop for Arrival<'_> {
     fn drop(&mut self) {
         self.indicator.depart_from(self.place);
     }
 }
 
-impl std::fmt::Debug for Snzi {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl core::fmt::Debug for Snzi {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Snzi").finish_non_exhaustive()
     }
 }

@@ -13,8 +13,8 @@ use super::padded::Padded;
 use super::sync::Backoff;
 use super::sync::atomic::{AtomicUsize, Ordering};
 use super::sync::cell::UnsafeCell;
-use std::marker::PhantomData;
-use std::ops::{Deref, DerefMut};
+use core::marker::PhantomData;
+use core::ops::{Deref, DerefMut};
 
 /// A lock around a value, first come first served.
 ///
@@ -127,8 +127,8 @@ impl<T: Default> Default for TicketLock<T> {
     }
 }
 
-impl<T> std::fmt::Debug for TicketLock<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl<T> core::fmt::Debug for TicketLock<T> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("TicketLock").finish_non_exhaustive()
     }
 }

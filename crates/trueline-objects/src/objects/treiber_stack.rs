@@ -53,12 +53,12 @@ unsafe impl<T: Send> Send for Node<T> {}
 
 impl<T> TreiberStack<T> {
     /// An empty stack.
-    pub fn new() -> TreiberStack<T> {
+    pub const fn new() -> TreiberStack<T> {
         TreiberStack::with_batch(grace::BATCH)
     }
 
     /// An empty stack in which a thread tries to free nodes after it has popped so many (64 if not told otherwise).
-    pub fn with_batch(batch: usize) -> TreiberStack<T> {
+    pub const fn with_batch(batch: usize) -> TreiberStack<T> {
         TreiberStack { head: AtomicPtr::new(ptr::null_mut()), domain: Domain::with_spare(batch) }
     }
 

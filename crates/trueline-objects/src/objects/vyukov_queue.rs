@@ -132,8 +132,8 @@ impl<T> Drop for VyukovQueue<T> {
     }
 }
 
-impl<T> std::fmt::Debug for VyukovQueue<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl<T> core::fmt::Debug for VyukovQueue<T> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("VyukovQueue").field("capacity", &self.capacity()).finish_non_exhaustive()
     }
 }

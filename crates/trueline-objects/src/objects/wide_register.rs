@@ -78,6 +78,12 @@ impl<T: Copy> WideRegister<T> {
     }
 }
 
+impl<T: Copy + Default> Default for WideRegister<T> {
+    fn default() -> WideRegister<T> {
+        WideRegister::new(T::default())
+    }
+}
+
 impl<T> Drop for WideRegister<T> {
     fn drop(&mut self) {
         // SAFETY: nobody else has the register, and what is current was not retired.

@@ -15,3 +15,14 @@ pub(crate) mod random_dequeue_queue;
 pub(crate) mod segmented_queue;
 pub(crate) mod segments;
 pub(crate) mod single_list_queue;
+
+use crate::shadowed::growing_array::Initial;
+use crate::shadowed::sync::atomic::{AtomicBool, AtomicI64};
+
+impl Initial for AtomicI64 {
+    const INITIAL: AtomicI64 = AtomicI64::new(0);
+}
+
+impl Initial for AtomicBool {
+    const INITIAL: AtomicBool = AtomicBool::new(false);
+}

@@ -7,6 +7,7 @@ pub(crate) mod sync {
     pub(crate) use trueline_explore::std::sync::{Mutex, atomic};
     pub(crate) use trueline_explore::std::thread;
     pub(crate) use trueline_explore::std::time::Instant;
+    pub(crate) use trueline_explore::thread_local;
 
     use trueline_explore::engine::interface;
 
@@ -36,7 +37,7 @@ pub(crate) mod sync {
     pub(crate) fn await_a_while(_is_so: impl Fn() -> bool) {}
 
     /// In an exploration memory that was freed is the allocator's, which knows it then as freed.
-    pub(crate) fn spare_nodes(_size: usize) -> usize {
+    pub(crate) const fn spare_nodes(_size: usize) -> usize {
         0
     }
 
@@ -104,6 +105,8 @@ pub mod michael_scott_queue;
 pub mod multiset;
 #[path = "../objects/padded.rs"]
 mod padded;
+#[path = "../objects/per_thread.rs"]
+pub(crate) mod per_thread;
 #[path = "../objects/priority_queue.rs"]
 pub mod priority_queue;
 #[path = "../objects/range.rs"]
@@ -128,6 +131,8 @@ pub mod treiber_stack;
 pub mod vyukov_queue;
 #[path = "../objects/wide_register.rs"]
 pub mod wide_register;
+#[path = "../objects/within.rs"]
+mod within;
 
 pub use array_queue::ArrayQueue;
 pub use b_link_tree::BLinkTree;

@@ -5,19 +5,29 @@ mod wild;
 
 use std::cell::Cell;
 use std::cmp::Ordering;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::task::{Context, Poll, Waker};
 use std::thread;
+use std::time::Duration;
 
+use trueline_objects::blocking;
 use trueline_objects::priority_queue::Tuning;
 use trueline_objects::{
-    ArrayQueue, BLinkTree, BoundedPriorityQueue, FetchAddQueue, HerlihyWingQueue, ListSet,
-    MichaelScottQueue, Multiset, PriorityQueue, Semiqueue, TreiberStack, VyukovQueue,
+    ArrayQueue, BLinkTree, Blocking, BoundedPriorityQueue, FetchAddQueue, HerlihyWingQueue,
+    ListSet, MichaelScottQueue, Multiset, PriorityQueue, Semiqueue, TreiberStack, VyukovQueue,
 };
 use wild::{Ledger, Manners, Wild, behave, dice, may_panic, quiet, seed_dice, with_object};
 
-const ROUNDS: u64 = 24;
 const STEPS: u64 = 400;
+
+/// The seeds of the random tests, told as for all of the project's: this crate has no dependency that reads them (`trueline::rng::seeds`).
+fn rounds() -> std::ops::Range<u64> {
+    let number = |name| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let first: u64 = number("TRUELINE_FROM").unwrap_or(0);
+    first..first.saturating_add(number("TRUELINE_CASES").unwrap_or(24))
+}
 
 /// A priority queue was freed while it was linked on an upper level, where a comparison said at random what is larger.
 #[test]
@@ -266,6 +276,67 @@ fn a_destructor_of_a_key_may_call_the_tree() {
     ledger.assert_settled("tree");
 }
 
+/// A comparison that panicked after `take` had removed a value took the value with it.
+#[test]
+fn what_is_taken_from_a_set_is_given_out_whatever_comparisons_do() {
+    thread_local! {
+        static SET: ListSet<Taken> = ListSet::with_batch(1);
+        static PANICS: Cell<bool> = const { Cell::new(false) };
+    }
+    #[derive(PartialEq, Eq, Debug)]
+    struct Taken(u8);
+    impl PartialOrd for Taken {
+        fn partial_cmp(&self, other: &Taken) -> Option<Ordering> {
+            Some(self.cmp(other))
+        }
+    }
+    impl Ord for Taken {
+        fn cmp(&self, other: &Taken) -> Ordering {
+            if PANICS.get() {
+                std::panic::panic_any("the user's code panics");
+            }
+            self.0.cmp(&other.0)
+        }
+    }
+    impl Clone for Taken {
+        fn clone(&self) -> Taken {
+            // Something is linked before the value, so that it is not where it was found.
+            SET.with(|set| set.insert(Taken(self.0 - 1)));
+            PANICS.set(true);
+            Taken(self.0)
+        }
+    }
+    quiet();
+    SET.with(|set| {
+        [1, 5, 9].into_iter().for_each(|number| assert!(set.insert(Taken(number))));
+        let mut taken = None;
+        assert!(!may_panic(|| taken = set.take(&Taken(5))));
+        PANICS.set(false);
+        assert_eq!((taken, set.len(), set.contains(&Taken(4))), (Some(Taken(5)), 3, true));
+    });
+}
+
+/// A clone that panicked while an iterator fetched the next leaf ended the iterator.
+#[test]
+fn a_panicking_clone_does_not_end_an_iterator() {
+    quiet();
+    let ledger = Ledger::default();
+    let tree: BLinkTree<Wild, u8, 2> = (0..20).map(|key| (ledger.value(key), 0)).collect();
+    let (mut keys, mut panics, mut entries) = (Vec::new(), 0, tree.iter());
+    while keys.len() < 20 {
+        behave(Manners { panics_cloning: 100, ..Manners::default() });
+        let mut next = None;
+        panics += u32::from(may_panic(|| next = Some(entries.next())));
+        behave(Manners::default());
+        keys.extend(next.map(|entry| entry.expect("there are more").0.key));
+    }
+    assert!(panics > 0 && keys.iter().copied().eq(0..20), "{panics} {keys:?}");
+    assert!(entries.next().is_none());
+    drop(entries);
+    drop(tree);
+    ledger.assert_settled("tree");
+}
+
 /// Runs one object with user's code of all manners: alone and on threads.
 fn run_wild<O: Send + Sync>(
     what: &str,
@@ -273,7 +344,7 @@ fn run_wild<O: Send + Sync>(
     step: impl Fn(&O, &Ledger) + Send + Sync,
 ) {
     quiet();
-    for round in 0..ROUNDS {
+    for round in rounds() {
         let (mut manners, ledger) = (manners_of(round), Ledger::default());
         // An operation of the tree starts over when its own user's code has changed the page: it must not each time. And who looks at all values takes very long if
         // its own user's code does the same for each of them, above all where an order that lies lets values in again and again.
@@ -311,7 +382,7 @@ fn run_wild<O: Send + Sync>(
         }
         behave(Manners::default());
         may_panic(|| drop(object));
-        ledger.assert_settled(what);
+        ledger.assert_settled(&format!("{what}, round {round}"));
     }
 }
 
@@ -319,7 +390,7 @@ fn run_wild<O: Send + Sync>(
 #[test]
 fn what_is_taken_apart_loses_nothing() {
     quiet();
-    for round in 0..ROUNDS {
+    for round in rounds() {
         let ledger = Ledger::default();
         let (set, bag, tree) =
             (ListSet::new(), Multiset::new(), BLinkTree::<Wild, Wild, 2>::with_batch(2));
@@ -389,6 +460,10 @@ fn queues_with_wild_values() {
             _ => drop(queue.deq()),
         },
     );
+    run_wild("Herlihy-Wing queue", HerlihyWingQueue::new, |queue, ledger| match dice() % 2 {
+        0 => queue.enq(ledger.value(dice())),
+        _ => drop(queue.try_deq()),
+    });
     run_wild(
         "array queue",
         || ArrayQueue::new(7),
@@ -429,6 +504,53 @@ fn priority_queues_with_wild_values() {
             0 => drop(queue.push(dice() as usize % 3, ledger.value(0))),
             _ => drop(queue.pop()),
         },
+    );
+}
+
+/// Nobody waits here for what does not come: each wait has an end.
+fn wait_a_little<Q: blocking::Queue>(queue: &Blocking<Q>, item: Q::Item) {
+    match dice() % 16 {
+        0 | 1 => drop(queue.try_push(item)),
+        2 | 3 => drop(queue.push_timeout(item, Duration::ZERO)),
+        4 | 5 => drop(poll_once(queue.push_async(item))),
+        6 if dice().is_multiple_of(64) => drop((queue.close(), item)),
+        7 => drop((queue.is_closed(), item)),
+        8 | 9 => drop(poll_once(queue.pop_async())),
+        10 | 11 => drop(queue.pop_timeout(Duration::ZERO)),
+        _ => drop(queue.try_pop()),
+    }
+}
+
+/// Polls a task once, and drops it then.
+fn poll_once<F: Future>(task: F) -> Option<F::Output> {
+    match pin!(task).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => Some(output),
+        Poll::Pending => None,
+    }
+}
+
+#[test]
+fn queues_that_are_waited_for_with_wild_values() {
+    let tuning = Tuning { prefix: 1, batch: 1, levels: 2, seed: 3 };
+    run_wild(
+        "waiting priority queue",
+        || Blocking::new(PriorityQueue::with_tuning(tuning)),
+        |queue, ledger| wait_a_little(queue, (ledger.value(dice() % 8), ledger.value(0))),
+    );
+    run_wild(
+        "waiting bins",
+        || Blocking::new(BoundedPriorityQueue::new(3, 2)),
+        |queue, ledger| wait_a_little(queue, (dice() as usize % 3, ledger.value(0))),
+    );
+    run_wild(
+        "waiting ring",
+        || Blocking::new(ArrayQueue::new(2)),
+        |queue, ledger| wait_a_little(queue, ledger.value(0)),
+    );
+    run_wild(
+        "waiting stack",
+        || Blocking::new(TreiberStack::with_batch(1)),
+        |queue, ledger| wait_a_little(queue, ledger.value(0)),
     );
 }
 

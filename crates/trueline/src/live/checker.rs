@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::mem;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -13,8 +14,8 @@ use crate::spec::Spec;
 use crate::stream::{Event, Monitor, Stopped};
 use crate::value::Value;
 
-/// How long the monitor sleeps when there is nothing to do.
-const NAP: Duration = Duration::from_micros(300);
+/// How long the monitor sleeps when there is nothing to do: twice as long each time, from the first to the second.
+const NAPS: (Duration, Duration) = (Duration::from_micros(300), Duration::from_millis(10));
 /// So many operations of unknown outcome are taken along over a gap.
 const MOST_ABANDONED: usize = 1 << 16;
 
@@ -80,6 +81,8 @@ impl<S: Spec> Checker<S> {
     }
 
     pub(super) fn run(mut self) -> Report<S> {
+        let (shortest, longest) = NAPS;
+        let mut nap = shortest;
         loop {
             // Whether to stop is asked before the last look, so that nothing is left behind.
             let is_last = self.shared.is_stopping.load(Ordering::SeqCst);
@@ -93,7 +96,10 @@ impl<S: Spec> Checker<S> {
                 {
                     self.stopped(stopped);
                 }
-                thread::sleep(NAP);
+                thread::park_timeout(nap);
+                nap = longest.min(2 * nap);
+            } else {
+                nap = shortest;
             }
         }
     }
@@ -289,7 +295,8 @@ impl<S: Spec> Checker<S> {
         self.outcome = Some(match stopped {
             Stopped::Violation(violation) => {
                 if let Some(call) = self.on_violation.take() {
-                    call(&violation);
+                    // The report tells of the violation, whatever the callback does.
+                    let _ = panic::catch_unwind(AssertUnwindSafe(|| call(&violation)));
                 }
                 Outcome::Violation(violation)
             }

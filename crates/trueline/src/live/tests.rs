@@ -290,3 +290,53 @@ fn a_violation_is_told_to_a_callback() {
     // Whoever waits here waits for a monitor that has a violation before it.
     assert_eq!(receiver.recv().ok(), Some(1));
 }
+
+/// A callback that panicked took the violation with it: the report said 'unknown'.
+#[test]
+fn a_callback_that_panics_does_not_hide_the_violation() {
+    let live = Live::new(spec::queue())
+        .on_violation(|_| std::panic::resume_unwind(Box::new("the callback panics")))
+        .start()
+        .unwrap();
+    live.process().call(QueueOp::Deq).returns(Value::Int(1));
+    assert!(live.stop().is_violation());
+}
+
+/// Planted before, between and after gaps and calls that panicked: what is checked is found, and what is not is said.
+#[test]
+fn a_fault_is_found_before_between_and_after_gaps_and_panics() {
+    let faults: [&[(QueueOp, Value)]; 3] = [
+        &[nothing(), enq(5), deq(5), deq(5)],
+        &[nothing(), enq(5), nothing()],
+        &[nothing(), enq(5), enq(6), deq(6)],
+    ];
+    for fault in faults {
+        for place in 0..=4 {
+            let mut live = manual(16, Full::Drop);
+            for part in 0..=4 {
+                if part == place {
+                    live.operations(fault);
+                }
+                match part {
+                    0 | 2 => live.overflow(),
+                    1 | 3 => drop(live.running.process().call(QueueOp::Peek)),
+                    _ => {}
+                }
+            }
+            let report = live.report();
+            assert!(report.is_violation(), "place {place}: {report}");
+        }
+        // Inside of a gap nothing is checked, and that is said.
+        let mut live = manual(16, Full::Drop);
+        let mut other = live.running.process();
+        let running = other.call(QueueOp::Peek);
+        live.overflow();
+        live.operations(fault);
+        drop(running);
+        live.operations(&[nothing()]);
+        let report = live.report();
+        assert!(!report.is_fine() && !report.is_violation(), "{report}");
+        let skipped: u64 = report.gaps.iter().map(|gap| gap.skipped).sum();
+        assert!(skipped >= fault.len() as u64, "{report}");
+    }
+}

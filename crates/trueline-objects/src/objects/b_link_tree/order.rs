@@ -7,7 +7,7 @@
 use super::super::range::{check_bounds, is_behind};
 use super::{BLinkTree, Content, Inside, Items, Node, Ordering, Page};
 use std::ops::{Bound, RangeBounds};
-use std::{fmt, mem, ptr, vec};
+use std::{fmt, ptr, vec};
 
 /// What was read of a leaf.
 type Leaf<'a, K, V> = (&'a Node<K, V>, &'a Content<K, V>);
@@ -189,8 +189,8 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> Iterator for Range<'_, K, 
             if let Some(entry) = self.leaf.next() {
                 return Some(entry);
             }
-            let start = mem::take(&mut self.start)?;
-            let (entries, next) = self.tree.page(&start, &self.end);
+            // It stays until the page is there: where a clone panics, the next call goes on from here.
+            let (entries, next) = self.tree.page(self.start.as_ref()?, &self.end);
             (self.leaf, self.start) = (entries.into_iter(), next);
         }
     }
