@@ -94,8 +94,9 @@ fn a_lock_is_not_held_by_an_acquire_that_was_released_long_before() {
     assert_eq!(explanation.operations, [39, 40, 41], "{}", explanation.sentence);
     assert_eq!(
         explanation.sentence,
-        "`acquire()` of process 2 got the lock while it was held: `acquire()` of process 1 had returned before it was \
-         called, and nothing can have released the lock after that: `release()` had returned before `acquire()` of process 1 was called"
+        "`acquire()` in line 83 got the lock while it was held: `acquire()` in line 81 had returned before it was called, \
+         and nothing can have released the lock in between: `release()` in line 79 had returned before `acquire()` in line 81 \
+         was called"
     );
 }
 
@@ -114,7 +115,7 @@ fn a_lock_that_is_handed_over_all_the_time_is_counted() {
     let explanation = explained("mutex", &history(&events.join(" / ")));
     assert_eq!(explanation.operations.len(), 2, "{}", explanation.sentence);
     assert!(
-        explanation.sentence.starts_with("`acquire()` of process 5 "),
+        explanation.sentence.starts_with("`acquire()` in line 39 "),
         "{}",
         explanation.sentence
     );
@@ -133,7 +134,7 @@ fn a_lost_element_names_its_add_and_the_read_alone() {
     assert_eq!(explanation.operations, [23, 40]);
     let sentence = &explanation.sentence;
     assert!(
-        sentence.contains("must show 23: `add(23)` had returned before it was called"),
+        sentence.contains("should show 23: `add(23)` had returned before it was called"),
         "{sentence}"
     );
 }

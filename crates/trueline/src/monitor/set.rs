@@ -18,7 +18,8 @@
 //! not either. Call a moment a *cut* if the state there is known and no open add or remove has happened: counting
 //! the finished ones the key is present and no remove is open, or absent and no add is open. Operations that
 //! returned before a cut only set the state at the cut, so they can be dropped, but for one finished add
-//! (remove) where that state is not the initial one. Lookups can be dropped always.
+//! (remove) where that state is not the initial one. Lookups can be dropped always. Only cuts count that no operation
+//! reaches across which stays: together with what is dropped it might have had an order.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -181,6 +182,12 @@ fn explain(operations: &[Op<Action>], events: &[u32], present: bool, stuck: &Stu
         let returns = events[cut..=stuck.event].iter().filter(|e| *e & 1 == 1).map(|e| e >> 1);
         returns.chain(open.iter().copied()).collect::<Vec<u32>>()
     };
+    let mut place_of_call = vec![usize::MAX; operations.len()];
+    for (at, &event) in events[..=stuck.event].iter().enumerate() {
+        if event & 1 == 0 {
+            place_of_call[(event >> 1) as usize] = at;
+        }
+    }
     let mut part = since(0);
     let mut work = 0;
     for &(cut, state, first) in cuts.iter().rev() {
@@ -188,6 +195,10 @@ fn explain(operations: &[Op<Action>], events: &[u32], present: bool, stuck: &Stu
         work += shorter.len();
         if work > WORK {
             break;
+        }
+        let crosses = |&i: &u32| place_of_call[i as usize] < cut;
+        if cut > 0 && shorter.iter().any(crosses) {
+            continue;
         }
         if state != present {
             // A change of the right kind has finished before this cut, since the state is not the initial one.

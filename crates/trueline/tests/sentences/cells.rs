@@ -42,6 +42,68 @@ impl Scene<'_> {
         self.segment.borrow().clone().ok_or_else(|| "no segment".into())
     }
 
+    /// A value that was replaced more often than it was there.
+    pub(crate) fn replaced(&self, text: &str) -> Option<Claim> {
+        if !["register", "cas-register", "rmw", "set"].contains(&self.spec) {
+            return None;
+        }
+        let p = ["both", "all"].iter().find_map(|all| {
+            let when = if *all == "both" { "both" } else { "all of them" };
+            let pattern = format!(
+                "{{}} cannot {all} have {{}}: {{}}, and {{}} can have {{}} before {when} had returned"
+            );
+            fit(&pattern, text)
+        })?;
+        Some((|| {
+            let these = self.list(p[0])?;
+            let end = these.iter().map(|&i| self.op(i).returned).max().unwrap_or(0);
+            let mut by = Vec::new();
+            for (i, op) in self.all() {
+                let stays = op.method == "cas" && op.args[0] == op.args[1];
+                let stays = stays || (op.method == "rmw" && op.args[0] == op.args[1]);
+                if self.may(i, p[4], op)? && op.call < end && !stays {
+                    by.push(i);
+                }
+            }
+            let told = match p[3] {
+                "nothing" => Vec::new(),
+                some => self.list(some.strip_prefix("only ").ok_or("only")?)?,
+            };
+            hold(told == by, "who can have left it")?;
+            let initially = if self.spec == "set" {
+                let (name, is) = match fit("{} is not there initially", p[2]) {
+                    Some(q) => (q[0], 0),
+                    None => (fit("{} is there initially", p[2]).ok_or("initially")?[0], 1),
+                };
+                hold(self.initially(name) == is, p[2])?;
+                let removes = p[1] == format!("removed {name}");
+                hold(removes || p[1] == format!("added {name}"), p[1])?;
+                let method = if removes { "remove" } else { "add" };
+                let fits = |&i: &usize| {
+                    let op = self.op(i);
+                    op.method == method && said(&op.args[0]) == name && !is_false(op)
+                };
+                hold(these.iter().all(fits), "what they did")?;
+                if removes { is } else { 1 - is }
+            } else {
+                let value = p[1].strip_prefix("replaced ").ok_or("replaced")?;
+                let found = |&i: &usize| {
+                    let op = self.op(i);
+                    ["cas", "rmw"].contains(&op.method)
+                        && said(&op.args[0]) == value
+                        && op.args[0] != op.args[1]
+                        && !is_false(op)
+                };
+                hold(these.iter().all(found), "what they found")?;
+                let is = p[2] == format!("{value} is the initial value");
+                hold(is || p[2] == format!("{value} is not the initial value"), p[2])?;
+                hold(is == (self.at_first() == value), p[2])?;
+                usize::from(is)
+            };
+            hold(these.len() > by.len() + initially, "too often")
+        })())
+    }
+
     pub(crate) fn cell(&self, text: &str) -> Option<Claim> {
         if let Some(p) = fit(
             "{} and {} cannot each have come before the other: each was written only once, but {} returned before {} was called, and {} returned before {} was called",

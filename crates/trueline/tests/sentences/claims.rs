@@ -83,6 +83,7 @@ impl Scene<'_> {
         }
         let attempts = [
             self.container(&text),
+            self.replaced(&text),
             self.level(&text),
             self.cell(&text),
             self.grows(&text),

@@ -99,6 +99,9 @@ impl Truth {
             return Err("the operations that are shown are no violation".into());
         }
         let scene = Scene::new(name, spec, history, explanation);
+        if explanation.start.is_none() && explanation.until == u32::MAX {
+            scene.stays_a_violation()?;
+        }
         let kind = scene.claims(&explanation.sentence)?;
         self.general += u64::from(kind == claims::General::Yes);
         self.minimal += u64::from(explanation.minimal);

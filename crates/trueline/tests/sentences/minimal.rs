@@ -11,7 +11,35 @@ use crate::scene::{Op, Scene};
 const CONTAINERS: &[&str] = &["queue", "stack", "deque", "priority-queue", "semiqueue"];
 const REGISTERS: &[&str] = &["register", "cas-register", "rmw"];
 
+/// Operations, shown or not, beyond which brute force would take too long; and that are added to what is shown in all ways.
+const MOST: usize = 12;
+const ALL_WAYS: usize = 6;
+
 impl Scene<'_> {
+    /// What is shown must be a violation whatever else of the history is added to it: otherwise a reader may ask why one of the
+    /// operations that are not shown does not help.
+    pub(crate) fn stays_a_violation(&self) -> Result<(), String> {
+        let others: Vec<usize> =
+            self.all().map(|(i, _)| i).filter(|i| !self.told.contains(i)).collect();
+        if self.told.len() + others.len() > MOST {
+            return Ok(());
+        }
+        let sets: Vec<u32> = match others.len() {
+            n if n <= ALL_WAYS => (1..1 << n).collect(),
+            n => (0..n).flat_map(|a| (0..=a).map(move |b| 1 << a | 1 << b)).collect(),
+        };
+        for set in sets {
+            let added = others.iter().enumerate().filter(|(n, _)| set >> n & 1 == 1);
+            let added: Vec<usize> = added.map(|(_, &i)| i).collect();
+            let mut all: Vec<usize> = self.told.iter().chain(&added).copied().collect();
+            all.sort_unstable();
+            if (self.in_time)(&all) {
+                return Err(format!("together with {added:?} it has an order"));
+            }
+        }
+        Ok(())
+    }
+
     /// Operations that are shown and may leave together.
     pub(crate) fn may_leave(&self, looks: impl Fn(usize) -> bool) -> Vec<Vec<usize>> {
         let mut groups: Vec<Vec<usize>> =

@@ -63,6 +63,10 @@ struct Cell<'a> {
     writers: HashMap<&'a Value, Vec<usize>>,
 }
 
+/// Values that are looked at for being replaced too often, and operations that are named for having left one.
+const VALUES: usize = 64;
+const FEW: usize = 6;
+
 const PRESENT: Value = Value::Bool(true);
 const ABSENT: Value = Value::Bool(false);
 
@@ -80,6 +84,9 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
             break;
         }
         cell.impossible(&mut tales);
+        if tales.is_empty() && matches!(scene.family, Family::Register | Family::Set) {
+            cell.replaced(&mut tales);
+        }
         if tales.is_empty() && matches!(scene.family, Family::Register | Family::Map | Family::Kv) {
             cell.two_values(&mut tales);
         }
@@ -396,6 +403,79 @@ impl Cell<'_> {
             sources.extend(self.source(other));
             end = other.returned;
         }
+    }
+
+    /// A value that was replaced more often than it can have been there.
+    ///
+    /// Each of some operations finds it and leaves something else. So it was there initially or was left there anew for each.
+    fn replaced(&self, tales: &mut Vec<Tale>) {
+        let replaces = |t: &Touch<'_>, value: &Value| {
+            let finds = matches!(&t.needs, Needs::Is(seen) if seen == value);
+            finds && t.returned != PENDING && t.leaves.is_some_and(|left| left != value)
+        };
+        let mut seen: Vec<&Value> = Vec::new();
+        for touch in &self.touches {
+            let Needs::Is(value) = &touch.needs else { continue };
+            if seen.contains(&value) || !replaces(touch, value) || self.initial.is_none() {
+                continue;
+            }
+            seen.push(value);
+            if seen.len() > VALUES {
+                return;
+            }
+            let is_initial = self.initial.as_ref() == Some(value);
+            let by_return = || self.by_return.iter().map(|&n| &self.touches[n]);
+            let all: Vec<&Touch<'_>> = by_return().filter(|t| replaces(t, value)).collect();
+            let writers = self.writers.get(value).map_or(&[][..], Vec::as_slice);
+            let makes = |t: &&Touch<'_>| !matches!(&t.needs, Needs::Is(seen) if seen == value);
+            let makers: Vec<&Touch<'_>> =
+                writers.iter().map(|&n| &self.touches[n]).filter(makes).collect();
+            for count in 2..=all.len() {
+                let end = all[count - 1].returned;
+                let by: Vec<usize> =
+                    makers.iter().filter(|t| t.call < end).map(|t| t.place).collect();
+                if by.len() > FEW {
+                    break;
+                }
+                if by.len() + usize::from(is_initial) < count {
+                    let mut these: Vec<usize> = all[..count].iter().map(|t| t.place).collect();
+                    these.sort_unstable();
+                    tales.push(Tale::new(self.told_replaced(&these, &by, value, is_initial)));
+                    break;
+                }
+            }
+        }
+    }
+
+    fn told_replaced(
+        &self,
+        these: &[usize],
+        by: &[usize],
+        value: &Value,
+        is_initial: bool,
+    ) -> String {
+        let (name, shown) = (short(&self.name), short(value));
+        let done = match (self.scene.family, *value == PRESENT) {
+            (Family::Set, true) => format!("removed {name}"),
+            (Family::Set, false) => format!("added {name}"),
+            _ => format!("replaced {shown}"),
+        };
+        let there = match (self.scene.family, is_initial == (*value == PRESENT)) {
+            (Family::Set, true) => format!("{name} is there initially"),
+            (Family::Set, false) => format!("{name} is not there initially"),
+            _ if is_initial => format!("{shown} is the initial value"),
+            _ => format!("{shown} is not the initial value"),
+        };
+        let only = if by.is_empty() { "nothing".into() } else { format!("only {}", marks(by)) };
+        let (both, when) = match these.len() {
+            2 => ("both", "both"),
+            _ => ("all", "all of them"),
+        };
+        format!(
+            "{} cannot {both} have {done}: {there}, and {only} can have {} before {when} had returned",
+            marks(these),
+            self.done(value)
+        )
     }
 
     /// Values each of which is left here by one operation only.
