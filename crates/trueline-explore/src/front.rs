@@ -52,6 +52,8 @@ pub(crate) struct Waiters {
 pub(crate) struct Thread {
     pub(crate) after: Option<Caller>,
     pub(crate) watches: Vec<Watch>,
+    /// How many events there were when each of the accesses that last began, the innermost last.
+    pub(crate) begun: Vec<usize>,
     pub(crate) locals: Vec<Local>,
     /// The keys of thread locals whose destructor has begun.
     pub(crate) dropped: Vec<usize>,
@@ -74,13 +76,14 @@ impl Thread {
     fn renew(&mut self) {
         let (mut watches, mut locals) = (take(&mut self.watches), take(&mut self.locals));
         let (mut dropped, mut woken) = (take(&mut self.dropped), take(&mut self.woken));
-        let mut times = take(&mut self.times);
+        let (mut times, mut begun) = (take(&mut self.times), take(&mut self.begun));
         watches.clear();
         locals.clear();
         dropped.clear();
         woken.clear();
         times.clear();
-        *self = Thread { watches, locals, dropped, woken, times, ..Thread::default() };
+        begun.clear();
+        *self = Thread { watches, begun, locals, dropped, woken, times, ..Thread::default() };
     }
 }
 
@@ -454,6 +457,20 @@ pub(crate) fn plain_goes_on(address: usize, access: Plain, name: &'static str, c
     if let Some(fault) = fault {
         report(fault);
     }
+}
+
+/// An access begins that lasts: [`access_has_met_events`] is called at its end.
+pub(crate) fn access_begins() {
+    let events = interface::count_events();
+    interface::with_own_state(|front: &mut Front, thread| front.thread(thread).begun.push(events));
+}
+
+/// Whether there were events since the innermost of the accesses that last began, which ends.
+pub(crate) fn access_has_met_events() -> bool {
+    let events = interface::count_events();
+    let begun =
+        interface::with_own_state(|front: &mut Front, thread| front.thread(thread).begun.pop());
+    begun != Some(events)
 }
 
 /// A cell is gone: its outstanding pointer is settled, its history ends.
