@@ -52,6 +52,8 @@ pub(crate) struct Waiters {
 pub(crate) struct Thread {
     pub(crate) after: Option<Caller>,
     pub(crate) watches: Vec<Watch>,
+    /// How many events there were when each of the accesses that last began, the innermost last.
+    pub(crate) begun: Vec<usize>,
     pub(crate) locals: Vec<Local>,
     /// The keys of thread locals whose destructor has begun.
     pub(crate) dropped: Vec<usize>,
@@ -67,8 +69,6 @@ pub(crate) struct Thread {
     pub(crate) clock_location: usize,
     /// The lines at which it has woken up for no reason.
     pub(crate) woken: Vec<Caller>,
-    /// How many events there were when each of its accesses to cells that last began.
-    lasting: Vec<usize>,
 }
 
 impl Thread {
@@ -76,14 +76,14 @@ impl Thread {
     fn renew(&mut self) {
         let (mut watches, mut locals) = (take(&mut self.watches), take(&mut self.locals));
         let (mut dropped, mut woken) = (take(&mut self.dropped), take(&mut self.woken));
-        let (mut times, mut lasting) = (take(&mut self.times), take(&mut self.lasting));
+        let (mut times, mut begun) = (take(&mut self.times), take(&mut self.begun));
         watches.clear();
         locals.clear();
         dropped.clear();
         woken.clear();
         times.clear();
-        lasting.clear();
-        *self = Thread { watches, locals, dropped, woken, times, lasting, ..Thread::default() };
+        begun.clear();
+        *self = Thread { watches, begun, locals, dropped, woken, times, ..Thread::default() };
     }
 }
 
@@ -443,23 +443,6 @@ pub(crate) fn plain(address: usize, access: Plain, name: &'static str, caller: C
     plain_goes_on(address, access, name, caller);
 }
 
-/// An access to a cell goes on until [`has_lasted`]. How many events there were is kept here and not on the thread's stack:
-/// there it would make each round of a loop differ from the one before.
-pub(crate) fn lasts() {
-    let events = interface::count_events();
-    interface::with_own_state(|front: &mut Front, thread| {
-        front.thread(thread).lasting.push(events);
-    });
-}
-
-/// Whether there were events since the latest of the thread's accesses that last began, which ends.
-pub(crate) fn has_lasted() -> bool {
-    let events = interface::count_events();
-    interface::with_own_state(|front: &mut Front, thread| {
-        front.thread(thread).lasting.pop().is_some_and(|began| began != events)
-    })
-}
-
 /// As [`plain`], for the end of an access that lasts: it was noted for the steps when it began.
 pub(crate) fn plain_goes_on(address: usize, access: Plain, name: &'static str, caller: Caller) {
     settle();
@@ -474,6 +457,20 @@ pub(crate) fn plain_goes_on(address: usize, access: Plain, name: &'static str, c
     if let Some(fault) = fault {
         report(fault);
     }
+}
+
+/// An access begins that lasts: [`access_has_met_events`] is called at its end.
+pub(crate) fn access_begins() {
+    let events = interface::count_events();
+    interface::with_own_state(|front: &mut Front, thread| front.thread(thread).begun.push(events));
+}
+
+/// Whether there were events since the innermost of the accesses that last began, which ends.
+pub(crate) fn access_has_met_events() -> bool {
+    let events = interface::count_events();
+    let begun =
+        interface::with_own_state(|front: &mut Front, thread| front.thread(thread).begun.pop());
+    begun != Some(events)
 }
 
 /// A cell is gone: its outstanding pointer is settled, its history ends.

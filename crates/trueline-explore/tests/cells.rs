@@ -7,8 +7,8 @@ use trueline_explore::engine::interface::Failure;
 use trueline_explore::engine::{Exploration, Report};
 use trueline_explore::memory::{self, Reuse};
 use trueline_explore::std::cell::UnsafeCell;
-use trueline_explore::std::sync::atomic::AtomicU32;
 use trueline_explore::std::sync::atomic::Ordering::{Acquire, Release, SeqCst};
+use trueline_explore::std::sync::atomic::{AtomicPtr, AtomicU32};
 use trueline_explore::std::thread;
 
 #[global_allocator]
@@ -219,4 +219,48 @@ fn a_cell_without_bytes_that_is_dropped_leaves_the_history_of_its_neighbour() {
         });
     });
     races(&report);
+}
+
+struct Node {
+    value: UnsafeCell<ManuallyDrop<u64>>,
+    next: UnsafeCell<usize>,
+}
+
+struct List {
+    head: AtomicPtr<Node>,
+}
+
+impl List {
+    fn push(&self, value: u64) {
+        let value = UnsafeCell::new(ManuallyDrop::new(value));
+        let node = Box::into_raw(Box::new(Node { value, next: UnsafeCell::new(0) }));
+        node.expose_provenance();
+        let mut head = self.head.load(SeqCst);
+        loop {
+            // SAFETY: the node is this thread's own until it is in the list.
+            unsafe { (*node).next.with_mut(|next| *next = head.addr()) };
+            match self.head.compare_exchange_weak(head, node, Release, Acquire) {
+                Ok(_) => return,
+                Err(found) => head = found,
+            }
+        }
+    }
+}
+
+/// What an access to a cell left on the stack in a debug build differed from round to round, and a loop that fails for no reason was never seen
+/// to be where it had been: the exploration did not end.
+#[test]
+fn a_loop_with_a_cell_that_fails_for_no_reason_is_explored_to_the_end() {
+    let report = Exploration::new().spurious(true).executions(1000).run(|| {
+        memory::allow_leaks();
+        let list = List { head: AtomicPtr::default() };
+        thread::scope(|s| {
+            s.spawn(|| list.push(1));
+            list.push(2);
+        });
+        // SAFETY: nobody changes the list any more.
+        let value = unsafe { (*list.head.load(SeqCst)).value.with(|value| **value) };
+        assert!(value == 1 || value == 2);
+    });
+    assert!(report.holds(), "{report}");
 }

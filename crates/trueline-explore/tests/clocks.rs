@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use trueline_explore::Alloc;
-use trueline_explore::engine::Exploration;
+use trueline_explore::engine::{Assumption, Exploration};
 use trueline_explore::std::sync::Mutex;
 use trueline_explore::std::sync::atomic::AtomicU32;
 use trueline_explore::std::sync::atomic::Ordering::SeqCst;
@@ -64,4 +64,25 @@ fn threads_that_look_at_the_clock_are_independent() {
         });
     });
     assert!(report.holds() && report.executions == 1, "{report}");
+}
+
+/// What a sleep left on the stack in a debug build differed from round to round, and a loop that sleeps was never seen to wait.
+#[test]
+fn a_loop_that_sleeps_until_something_changes_ends() {
+    let report = Exploration::new().events(1000).run(|| {
+        let (ready, start) = (AtomicU32::new(0), Instant::now());
+        thread::scope(|s| {
+            s.spawn(|| {
+                thread::sleep(Duration::from_secs(5));
+                ready.store(1, SeqCst);
+            });
+            while ready.load(SeqCst) == 0 {
+                thread::sleep(Duration::from_millis(1));
+            }
+            assert!(start.elapsed() >= Duration::from_secs(5));
+        });
+    });
+    assert_eq!(report.failure, None, "{report}");
+    assert_eq!(report.scope.assumed, Some(Assumption::Time), "{report}");
+    assert_eq!(report.scope.stopped, None, "{report}");
 }

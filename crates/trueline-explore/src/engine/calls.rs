@@ -15,8 +15,8 @@ use super::strategy::End;
 thread_local! {
     /// The machine whose user code runs on this OS thread now.
     static MACHINE: Cell<*mut Machine> = const { Cell::new(null_mut()) };
-    /// How many words [`sweep`] clears after the event that was recorded last.
-    static SWEEP: Cell<usize> = const { Cell::new(0) };
+    /// The stack that [`sweep`] clears after the event that was recorded last, its lowest address and its base; 0 if there is nothing to do.
+    static SWEEP: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
 }
 
 /// As many words of a stack as the engine uses below a frame of the user's, with room to spare. Frames are larger where it is not
@@ -164,46 +164,52 @@ macro_rules! far_below {
 }
 pub(crate) use far_below;
 
-/// See [`super::interface::sweep`].
-#[inline]
+/// See [`super::interface::sweep`]. Where nothing is optimised, a frame of its own would hide leftovers.
+#[inline(always)]
 pub(crate) fn sweep() {
-    let words = SWEEP.get();
-    if words != 0 {
-        // SAFETY: nothing lives below the frame that calls, and `record` has seen that so many words are on the stack.
+    let (lowest, base) = SWEEP.get();
+    if base != 0 {
+        // SAFETY: nothing lives below the frame that calls, but for a red zone, which a function that calls has none of; and it
+        // clears nothing outside of the stack.
         #[cfg(target_arch = "x86_64")]
         unsafe {
-            clear_below(words);
+            clear_below(lowest, base);
         }
     }
 }
 
-/// Sets so many words below its return address to zero. It has no frame, since that would hide leftovers itself.
+/// Sets some words below its return address to zero, if that is on this stack. It has no frame, since that would hide leftovers itself.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
-unsafe extern "sysv64" fn clear_below(words: usize) {
+unsafe extern "sysv64" fn clear_below(lowest: usize, base: usize) {
     std::arch::naked_asm!(
-        "mov rcx, rdi",
-        "shl rdi, 3",
+        "cmp rsp, rdi",
+        "jbe 3f",
+        "cmp rsp, rsi",
+        "ja 3f",
+        "mov rcx, rsp",
+        "sub rcx, rdi",
+        "shr rcx, 3",
+        "cmp rcx, {words}",
+        "jbe 2f",
+        "mov ecx, {words}",
+        "2:",
+        "lea rdi, [rcx*8]",
         "neg rdi",
         "add rdi, rsp",
         "xor eax, eax",
         "rep stosq",
+        "3:",
         "ret",
+        words = const SWEPT_WORDS,
     )
 }
 
 /// Says what [`sweep`] has to do after the event that the thread has just made.
 #[inline]
 pub(super) fn sweep_later(record: &Thread, stack_size: usize) {
-    SWEEP.set(if record.spin.reads() { words_to_sweep(record, stack_size) } else { 0 });
-}
-
-/// How many words of the stack below this frame may be cleared.
-#[cold]
-fn words_to_sweep(record: &Thread, stack_size: usize) -> usize {
-    let here = &raw const record as usize;
-    let lowest = (record.base as usize).saturating_sub(stack_size);
-    (here.saturating_sub(lowest) / size_of::<u64>()).min(SWEPT_WORDS)
+    let base = record.base as usize;
+    SWEEP.set(if record.spin.reads() { (base.saturating_sub(stack_size), base) } else { (0, 0) });
 }
 
 #[inline(never)]

@@ -339,7 +339,7 @@ pub fn record(effect: Effect) {
 
 /// Removes what the engine left below the caller's frame, where the thread may be spinning: called when an event is over, from
 /// the frame that called [`point`]. Without it a spin loop whose rounds differ in such leftovers is not recognised.
-#[inline]
+#[inline(always)]
 pub(crate) fn sweep() {
     calls::sweep();
 }

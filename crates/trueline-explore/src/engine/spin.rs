@@ -30,9 +30,14 @@
 //!
 //! The state is hashed only where a thread reads a location again from the same line since it last wrote, and sums are made only from there on.
 //! The first round is never compared: a round is repeated when the same reads with the same values were made before, and the state after the
-//! first of the two is that after the second. What lies on the stack before a round has written it may be leftovers, of other executions
-//! too, and whether a thread waits must depend on its own past alone. Those of the engine itself, which
-//! works on the thread's stack, are swept away after each read. On processors other than x86-64 the state is not known and no loop is found: one
+//! first of the two is that after the second.
+//!
+//! **Leftovers.** What lies on the stack before a round has written it may be left by functions that have returned. Where nothing is optimised,
+//! copies of values that are uninitialised in part carry it along, and it delays the round in which a loop is recognised. Those of the engine itself, which
+//! works on the thread's stack, are swept away after each read and each access to a cell; hints run far below; a thread begins on a clean stack. What is
+//! left nevertheless must not decide more than that: a thread that an earlier execution, or a strategy, lets go on does so, though it seems to spin.
+//!
+//! On processors other than x86-64 the state is not known and no loop is found: one
 //! that waits is cut off at the limit of events, and the report says that the exploration is incomplete.
 
 use std::panic::Location;

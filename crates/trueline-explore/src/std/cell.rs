@@ -64,6 +64,7 @@ impl<T: ?Sized> UnsafeCell<T> {
             let size = size_of_val(self);
             if size > 0 {
                 front::watch(address, size, Location::caller());
+                interface::sweep();
             }
         }
         pointer
@@ -74,6 +75,7 @@ impl<T: ?Sized> UnsafeCell<T> {
     #[track_caller]
     pub fn get_mut(&mut self) -> &mut T {
         self.note(Plain::Write, "UnsafeCell::get_mut");
+        interface::sweep();
         self.value.get_mut()
     }
 
@@ -88,8 +90,12 @@ impl<T: ?Sized> UnsafeCell<T> {
     #[track_caller]
     pub fn with<R>(&self, function: impl FnOnce(*const T) -> R) -> R {
         self.note(Plain::Read, "UnsafeCell::with");
-        let _lasting = self.lasting(Plain::Read, "UnsafeCell::with, until it returns");
-        function(self.value.get())
+        let lasting = self.lasting(Plain::Read, "UnsafeCell::with, until it returns");
+        interface::sweep();
+        let result = function(self.value.get());
+        drop(lasting);
+        interface::sweep();
+        result
     }
 
     /// Writes through a pointer, until the function returns.
@@ -97,8 +103,12 @@ impl<T: ?Sized> UnsafeCell<T> {
     #[track_caller]
     pub fn with_mut<R>(&self, function: impl FnOnce(*mut T) -> R) -> R {
         self.note(Plain::Write, "UnsafeCell::with_mut");
-        let _lasting = self.lasting(Plain::Write, "UnsafeCell::with_mut, until it returns");
-        function(self.value.get())
+        let lasting = self.lasting(Plain::Write, "UnsafeCell::with_mut, until it returns");
+        interface::sweep();
+        let result = function(self.value.get());
+        drop(lasting);
+        interface::sweep();
+        result
     }
 
     /// What has been noted goes on until the result is dropped.
@@ -109,7 +119,7 @@ impl<T: ?Sized> UnsafeCell<T> {
             return None;
         }
         let address = self.value.get().cast::<u8>().addr();
-        front::lasts();
+        front::access_begins();
         Some(Lasting { address, access, name, caller: Location::caller() })
     }
 
@@ -124,7 +134,8 @@ impl<T: ?Sized> UnsafeCell<T> {
 }
 
 /// An access that lasts. If events have happened meanwhile, other threads may have run, or have learnt of them: it is noted once
-/// more at its end.
+/// more at its end. How many there were at its beginning is not kept here: the stack of a thread that waits in a loop must be the same in each
+/// round.
 struct Lasting {
     address: usize,
     access: Plain,
@@ -135,7 +146,7 @@ struct Lasting {
 impl Drop for Lasting {
     #[inline]
     fn drop(&mut self) {
-        if interface::active() && front::has_lasted() {
+        if interface::active() && front::access_has_met_events() {
             front::plain_goes_on(self.address, self.access, self.name, self.caller);
         }
     }

@@ -417,7 +417,7 @@ fn explore_in_all_styles(
         compare(&name, program, &seen, &expected.behaviours);
     }
     let mut style = styles(seed, flavour)[seed as usize % 3];
-    style.leftovers = seed % 4 == 0;
+    style.leftovers = seed.is_multiple_of(4);
     if let Counter::Static(_) = style.counter {
         // Workers run executions at the same time, which share what is static.
         style.counter = Counter::Stack;

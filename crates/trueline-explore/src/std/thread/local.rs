@@ -25,7 +25,9 @@ impl<T: 'static> LocalKey<T> {
         if !interface::active() {
             return self.outside.with(function);
         }
-        match self.inside() {
+        let value = self.inside();
+        interface::sweep();
+        match value {
             Some(value) => function(value),
             None => panic!(
                 "cannot access a Thread Local Storage value during or after destruction: AccessError"
@@ -42,7 +44,9 @@ impl<T: 'static> LocalKey<T> {
         if !interface::active() {
             return self.outside.try_with(function);
         }
-        self.inside().map(function).ok_or_else(access_error)
+        let value = self.inside();
+        interface::sweep();
+        value.map(function).ok_or_else(access_error)
     }
 
     /// The value of the thread; none if its destructor has begun.

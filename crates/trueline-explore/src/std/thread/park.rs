@@ -48,6 +48,7 @@ pub fn park_timeout(duration: Duration) {
     if !effect.wrote {
         crate::std::time::pass(duration);
         interface::spin_hint();
+        interface::sweep();
     }
 }
 
@@ -72,6 +73,8 @@ pub fn sleep(duration: Duration) {
     front::settle();
     crate::std::time::pass(duration);
     interface::spin_hint();
+    // The time is kept together with the number of the thread's events, which differs from round to round of a loop.
+    interface::sweep();
 }
 
 /// As `std::thread::yield_now`: a hint that the thread waits for others.
