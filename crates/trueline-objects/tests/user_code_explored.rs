@@ -29,6 +29,8 @@ thread_local! {
 trueline_explore::thread_local! {
     /// Whether this thread is in code that calls back: it does not do so again.
     static CALLS_BACK: Cell<bool> = const { Cell::new(false) };
+    /// Whether code of this thread panics. One thread's alone does: where two unwind at once, the explorer does not know which of them still does.
+    static PANICS: Cell<bool> = const { Cell::new(false) };
 }
 
 /// What is explored.
@@ -89,7 +91,9 @@ fn whim(what: u64, one: &Key, other: &Key) -> u64 {
 /// Panics or calls the object, or neither.
 fn act(whim: u64, key: &Key) {
     match whim {
-        0..3 if !thread::panicking() => resume_unwind(Box::new("the user's code panics")),
+        0..3 if !thread::panicking() && PANICS.with(Cell::get) => {
+            resume_unwind(Box::new("the user's code panics"))
+        }
         3..6 if !thread::panicking() => {
             if let Some(object) = OBJECT.get()
                 && !CALLS_BACK.with(|calls| calls.replace(true))
@@ -244,9 +248,12 @@ fn explore<O: Object + 'static>(make: impl Fn(u64) -> O + Sync, cases: u64) {
             // What is there at first is in whatever order that is.
             before.iter().for_each(|&(_, number)| run(0, number));
             thread::scope(|s| {
-                for program in &programs {
+                for (thread, program) in programs.iter().enumerate() {
                     let run = &run;
-                    s.spawn(move || program.iter().for_each(|&(call, number)| run(call, number)));
+                    s.spawn(move || {
+                        PANICS.with(|panics| panics.set(thread == 0));
+                        program.iter().for_each(|&(call, number)| run(call, number));
+                    });
                 }
             });
             MANNERS.set(0);

@@ -111,8 +111,10 @@ impl<N> Initial for Record<N> {
 impl<N> Domain<N> {
     /// A domain that looks around when a thread has retired so many nodes, or [`MANY_BYTES`] of them.
     pub(crate) const fn new(batch: usize) -> Domain<N> {
-        let size = size_of::<N>();
-        let most = if size == 0 { usize::MAX } else { MANY_BYTES / size };
+        let most = match MANY_BYTES.checked_div(size_of::<N>()) {
+            Some(most) => most,
+            None => usize::MAX,
+        };
         let batch = if batch < most { batch } else { most };
         Domain {
             records: PerThread::new(),

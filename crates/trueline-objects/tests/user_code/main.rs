@@ -280,7 +280,7 @@ fn a_destructor_of_a_key_may_call_the_tree() {
 #[test]
 fn what_is_taken_from_a_set_is_given_out_whatever_comparisons_do() {
     thread_local! {
-        static SET: ListSet<Taken> = ListSet::with_batch(1);
+        static SET: ListSet<Taken> = const { ListSet::with_batch(1) };
         static PANICS: Cell<bool> = const { Cell::new(false) };
     }
     #[derive(PartialEq, Eq, Debug)]
