@@ -448,7 +448,7 @@ impl Words {
                     }
                 })?;
                 let present = key.is_some_and(|key| self.holds(key));
-                Ok(Some(set::check(&operations, present)))
+                Ok(Some(set::check(&operations, present, false)))
             }
             Kind::Mutex => {
                 let operations = translated(words, |action| match action {

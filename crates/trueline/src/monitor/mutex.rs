@@ -28,5 +28,5 @@ pub(crate) fn check(operations: &[Op<Action>], held: bool) -> Answer {
         },
     };
     let operations: Vec<_> = operations.iter().map(as_set).collect();
-    set::check(&operations, held)
+    set::check(&operations, held, true)
 }

@@ -18,8 +18,9 @@
 //! not either. Call a moment a *cut* if the state there is known and no open add or remove has happened: counting
 //! the finished ones the key is present and no remove is open, or absent and no add is open. Operations that
 //! returned before a cut only set the state at the cut, so they can be dropped, but for one finished add
-//! (remove) where that state is not the initial one. Lookups can be dropped always. Only cuts count that no operation
-//! reaches across which stays: together with what is dropped it might have had an order.
+//! (remove) where that state is not the initial one. Lookups can be dropped always. A cut that no operation
+//! reaches across which stays is better: one that does might have an order together with some of what is dropped, and a
+//! reader would ask why. Where that would show too much, and for locks, which somebody waits for all the time, any cut will do.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -42,12 +43,12 @@ pub(crate) enum Action {
     Absent,
 }
 
-/// Decides one key. `present` tells whether it is there at the start.
-pub(crate) fn check(operations: &[Op<Action>], present: bool) -> Answer {
+/// Decides one key. `present` tells whether it is there at the start, `waited_for` whether somebody waits for it nearly all the time.
+pub(crate) fn check(operations: &[Op<Action>], present: bool, waited_for: bool) -> Answer {
     let events = timeline(operations.iter().map(|o| o.span));
     match sweep(operations, &events, present) {
         Ok(order) => Answer::Order(order),
-        Err(stuck) => explain(operations, &events, present, &stuck),
+        Err(stuck) => explain(operations, &events, present, waited_for, &stuck),
     }
 }
 
@@ -136,9 +137,17 @@ fn sweep(operations: &[Op<Action>], events: &[u32], present: bool) -> Result<Vec
 
 /// Operations that may be looked at to find a cut.
 const WORK: usize = 1 << 19;
+/// So many operations are shown for the sake of a cut that none of them reaches across.
+const FEW: usize = 24;
 
 /// A few operations that are a violation.
-fn explain(operations: &[Op<Action>], events: &[u32], present: bool, stuck: &Stuck) -> Answer {
+fn explain(
+    operations: &[Op<Action>],
+    events: &[u32],
+    present: bool,
+    waited_for: bool,
+    stuck: &Stuck,
+) -> Answer {
     let action = |i: u32| operations[i as usize].action;
     let changes = |i: u32| matches!(action(i), Action::Add | Action::Remove);
     let fails = |part: &[u32]| {
@@ -188,7 +197,7 @@ fn explain(operations: &[Op<Action>], events: &[u32], present: bool, stuck: &Stu
             place_of_call[(event >> 1) as usize] = at;
         }
     }
-    let mut part = since(0);
+    let (mut part, mut any) = (None, None);
     let mut work = 0;
     for &(cut, state, first) in cuts.iter().rev() {
         let mut shorter = since(cut);
@@ -196,21 +205,27 @@ fn explain(operations: &[Op<Action>], events: &[u32], present: bool, stuck: &Stu
         if work > WORK {
             break;
         }
-        let crosses = |&i: &u32| place_of_call[i as usize] < cut;
-        if cut > 0 && shorter.iter().any(crosses) {
-            continue;
-        }
+        let crosses = shorter.iter().any(|&i| place_of_call[i as usize] < cut);
         if state != present {
             // A change of the right kind has finished before this cut, since the state is not the initial one.
             shorter.extend(first[usize::from(state)]);
         }
         shorter.sort_unstable();
         shorter.dedup();
-        if fails(&shorter) {
-            part = shorter;
+        if !fails(&shorter) {
+            continue;
+        }
+        let shows_too_much = shorter.len() > FEW && any.is_some();
+        if crosses || shows_too_much {
+            any.get_or_insert(shorter);
+        } else {
+            part = Some(shorter);
+        }
+        if waited_for || part.is_some() || shows_too_much {
             break;
         }
     }
+    let mut part = part.or(any).unwrap_or_else(|| since(0));
     part.sort_unstable();
     part.dedup();
 
