@@ -348,8 +348,8 @@ fn violations_name_the_property_the_scans_and_the_updates() {
         sentence(
             "startScan!2;startUpdate!0,1;endUpdate!0,1;startUpdate!1,1;endUpdate!1,1;endScan!2,0,1;"
         ),
-        "Appropriateness: `scan() -> [0 1]` shows `update(1, 1)` but not `update(0, 1)`, which had returned before the \
-         former was called"
+        "Appropriateness: `scan() -> [0 1]` shows `update(1, 1)` but not `update(0, 1)`, although `update(0, 1)` had \
+         returned before `update(1, 1)` was called"
     );
     assert_eq!(
         sentence("startScan!2;endScan!2,0,7;startUpdate!0,1;endUpdate!0,1;"),

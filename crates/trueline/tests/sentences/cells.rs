@@ -15,6 +15,9 @@ impl Scene<'_> {
             _ => None,
         };
         let key = |op: &Op, k: &str| op.args.first().is_some_and(|v| said(v) == k);
+        // Of a map or a store, only operations of one key are looked at.
+        let of_key = done.starts_with("written ") || done.starts_with("wrote ");
+        let done = done.strip_suffix(" under the key").filter(|_| of_key).unwrap_or(done);
         if let Some(p) = fit("written {} there", done).or(fit("wrote {} there", done)) {
             let segment = self.segment_of(r)?;
             return Ok(op.method == "update" && key(op, &segment) && said(&op.args[1]) == p[0]);
@@ -105,10 +108,12 @@ impl Scene<'_> {
     }
 
     pub(crate) fn cell(&self, text: &str) -> Option<Claim> {
-        if let Some(p) = fit(
-            "{} and {} cannot each have come before the other: each was written only once, but {} returned before {} was called, and {} returned before {} was called",
-            text,
-        ) {
+        let of_key = ["map", "kv"].contains(&self.spec);
+        let pattern = format!(
+            "{{}} and {{}} cannot each have come before the other: each was written only once{}, but {{}} returned before {{}} was called, and {{}} returned before {{}} was called",
+            if of_key { " under the key" } else { "" }
+        );
+        if let Some(p) = fit(&pattern, text) {
             return Some((|| {
                 let ops: Vec<usize> =
                     p[2..].iter().map(|text| self.one(text)).collect::<Result<_, _>>()?;
@@ -141,7 +146,8 @@ impl Scene<'_> {
         ) {
             return Some((|| {
                 let (found, first, others) = (self.list(p[0])?, self.one(p[3])?, self.list(p[4])?);
-                hold(times(p[2]) == Some(found.len()) && p[1] == p[6], "how often")?;
+                let written = p[6].strip_suffix(" under the key").unwrap_or(p[6]);
+                hold(times(p[2]) == Some(found.len()) && p[1] == written, "how often")?;
                 let mut chain = vec![first];
                 for (n, &r) in found.iter().enumerate() {
                     chain.push(r);
@@ -281,7 +287,7 @@ impl Scene<'_> {
             _ => {
                 let p = fit("{} was never {}", rest)?;
                 match p[1] {
-                    "written" => format!("written {}", p[0]),
+                    "written" | "written under the key" => format!("written {}", p[0]),
                     "written there" => format!("written {} there", p[0]),
                     "added" | "removed" if self.spec == "set" => format!("{} {}", p[1], p[0]),
                     _ => return None,

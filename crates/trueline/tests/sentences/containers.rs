@@ -51,7 +51,7 @@ impl Scene<'_> {
             return Some(self.too_often(&p));
         }
         if let Some(p) = fit(
-            "{} were in the stack one after the other without a gap, so one of them was pushed first and popped last, but none can be: {}",
+            "From the first of their pushes to the last of their pops at least one of {} was in the stack, so one of them was pushed first and popped last, but none can have been: {}",
             text,
         ) {
             return Some(self.bottomless(p[0], p[1]));
@@ -103,6 +103,10 @@ impl Scene<'_> {
                 "{} found {} under {}: {}",
                 "{} returned {} although {} was ahead of it: {}",
                 "{} returned {} although {} were ahead of it: {}",
+                "{} returned {} although {} was nearer to the front: {}",
+                "{} returned {} although {} were nearer to the front: {}",
+                "{} returned {} although {} was nearer to the back: {}",
+                "{} returned {} although {} were nearer to the back: {}",
             ];
             let order = order.iter().find_map(|pattern| fit(pattern, text));
             let (who, inside, clauses) = match (n, &order) {

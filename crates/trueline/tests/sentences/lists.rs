@@ -231,9 +231,12 @@ impl Scene<'_> {
         }
         let p = |pattern: &str| fit(pattern, text);
         if let Some(p) = p(
-            "Appropriateness: {} shows {} but not {}, which had returned before the former was called",
+            "Appropriateness: {} shows {} but not {}, although {} had returned before {} was called",
         ) {
-            return Some((|| hold(self.before(self.one(p[2])?, self.one(p[1])?), text))());
+            return Some((|| {
+                hold(p[2] == p[3] && p[1] == p[4], text)?;
+                hold(self.before(self.one(p[2])?, self.one(p[1])?), text)
+            })());
         }
         if let Some(p) = p(
             "No Inversion: {} and {} contradict each other: {} shows {} but not {}, and {} shows {} but not {}",

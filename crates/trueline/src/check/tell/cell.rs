@@ -385,13 +385,14 @@ impl Cell<'_> {
                 .map(|w| w.place)
                 .collect();
             if may.len() < found.len() {
+                let done = self.done(value);
                 let (value, often) = (short(value), super::times(found.len()));
                 let only = match may.as_slice() {
                     [] => "nothing".into(),
                     some => format!("only {}", marks(some)),
                 };
                 return Some(Tale::new(format!(
-                    "{} need {value} to be written {often}: {} came before the first of them and {} in between, but {only} can have written {value} in that time",
+                    "{} need {value} to be written {often}: {} came before the first of them and {} in between, but {only} can have {done} in that time",
                     marks(&found),
                     mark(x.place),
                     marks(&others[1..])
@@ -530,9 +531,10 @@ impl Cell<'_> {
                 let crossed = a.first.returned < b.last.call && b.first.returned < a.last.call;
                 if crossed && !self.touches.iter().any(joined) {
                     let text = format!(
-                        "{} and {} cannot each have come before the other: each was written only once, but {} returned before {} was called, and {} returned before {} was called",
+                        "{} and {} cannot each have come before the other: each was written only once{}, but {} returned before {} was called, and {} returned before {} was called",
                         short(a.value),
                         short(b.value),
+                        if self.scene.family == Family::Register { "" } else { " under the key" },
                         mark(a.first.place),
                         mark(b.last.place),
                         mark(b.first.place),
@@ -640,6 +642,7 @@ impl Cell<'_> {
             Family::Mutex => "there was no release".into(),
             Family::Map if value.is_nil() => "the key was never removed".into(),
             Family::Snapshot => format!("{shown} was never written there"),
+            Family::Map | Family::Kv => format!("{shown} was never written under the key"),
             _ => format!("{shown} was never written"),
         }
     }
@@ -654,6 +657,7 @@ impl Cell<'_> {
             Family::Mutex => "released the lock".into(),
             Family::Map if value.is_nil() => "removed the key".into(),
             Family::Snapshot => format!("wrote {shown} there"),
+            Family::Map | Family::Kv => format!("wrote {shown} under the key"),
             _ => format!("wrote {shown}"),
         }
     }
@@ -668,6 +672,7 @@ impl Cell<'_> {
             Family::Mutex => "released the lock".into(),
             Family::Map if value.is_nil() => "removed the key".into(),
             Family::Snapshot => format!("written {shown} there"),
+            Family::Map | Family::Kv => format!("written {shown} under the key"),
             _ => format!("written {shown}"),
         }
     }
@@ -676,6 +681,9 @@ impl Cell<'_> {
     fn other_than(&self, value: &Value) -> String {
         match self.scene.family {
             Family::Map if value.is_nil() => "put anything under the key".into(),
+            Family::Map | Family::Kv => {
+                format!("written anything but {} under the key", short(value))
+            }
             _ => format!("written anything but {}", short(value)),
         }
     }

@@ -40,7 +40,7 @@ impl Property {
                 "Appropriateness: {0} shows a value that {1} had overwritten before the scan was called"
             }
             Property::Skipped => {
-                "Appropriateness: {0} shows {1} but not {2}, which had returned before the former was called"
+                "Appropriateness: {0} shows {1} but not {2}, although {2} had returned before {1} was called"
             }
             Property::Inversion => {
                 "No Inversion: {0} and {1} contradict each other: {0} shows {2} but not {3}, and {1} shows {3} but not {2}"

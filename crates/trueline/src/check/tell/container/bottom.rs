@@ -35,7 +35,7 @@ impl<'a> Container<'a> {
             set.iter().flat_map(|&k| [self.known[k].insert, self.known[k].removal]).flatten();
         Some(
             Tale::new(format!(
-                "{} were in the stack one after the other without a gap, so one of them was pushed first and popped last, but none can be: {}",
+                "From the first of their pushes to the last of their pops at least one of {} was in the stack, so one of them was pushed first and popped last, but none can have been: {}",
                 values(&all),
                 and(&reasons)
             ))

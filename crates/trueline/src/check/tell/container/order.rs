@@ -115,7 +115,12 @@ impl<'a> Container<'a> {
             Some(Turn::Newest) => format!("took {value} from under {others}"),
             Some(Turn::Oldest) if !peeks => format!("overtook {others}"),
             _ => {
-                format!("returned {value} although {others} {} ahead of it", was(all.len()))
+                let place = match (self.scene.family, end) {
+                    (Family::Deque, End::Front) => "nearer to the front",
+                    (Family::Deque, End::Back) => "nearer to the back",
+                    _ => "ahead of it",
+                };
+                format!("returned {value} although {others} {} {place}", was(all.len()))
             }
         };
         let text = format!("{r} {how}: {}{bound}", clauses.join(", and "));
