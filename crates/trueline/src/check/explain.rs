@@ -6,7 +6,7 @@
 //!
 //! Cost: at most 2^8 sets times the states they lead to, for each of at most 28 facts.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::minimise::Core;
 use super::problem::{Decision, Problem, Ticker, Window};
@@ -120,7 +120,7 @@ fn as_cell(act: &Act) -> Act {
 /// The operations at these indices as people read them. One that looks like another of the same object and key is told
 /// apart from it: by its process, else by its line, else by its place in the order of calls. Of a long history, only these
 /// operations are compared.
-pub(crate) fn names<O, R>(
+pub(crate) fn names<O: PartialEq, R>(
     history: &History<O, R>,
     operations: &[u32],
     show: impl Fn(u32) -> String,
@@ -131,10 +131,14 @@ pub(crate) fn names<O, R>(
         true => (0..history.len() as u32).collect(),
         false => operations.to_vec(),
     };
-    let mut alike: HashMap<(u32, String), Vec<u32>> = HashMap::new();
-    for index in among {
-        alike.entry((at(index).part, known(show(index)))).or_default().push(index);
-    }
+    let mut is_named = vec![false; history.len()];
+    operations.iter().for_each(|&i| is_named[i as usize] = true);
+    let alike = |index: u32, shown: &str| -> Vec<u32> {
+        let (part, op) = (at(index).part, &at(index).op);
+        // Calls are compared first: to show them all would take longer than to decide.
+        let may = |&&i: &&u32| at(i).part == part && (is_named[i as usize] || at(i).op == *op);
+        among.iter().filter(may).copied().filter(|&i| known(show(i)) == shown).collect()
+    };
     let differ = |alike: &[u32], f: &dyn Fn(u32) -> u32| {
         let mut keys: Vec<u32> = alike.iter().map(|&i| f(i)).collect();
         keys.sort_unstable();
@@ -145,19 +149,19 @@ pub(crate) fn names<O, R>(
     let column = |i: u32| if at(i).column == 0 { u32::MAX } else { at(i).column };
     let name = |&index: &u32| {
         let shown = known(show(index));
-        let text = format!("`{}`", tell::cut(shown.clone(), LONG));
-        let alike = match alike.get(&(at(index).part, shown)) {
-            Some(alike) if alike.len() > 1 => alike,
-            _ => return text,
-        };
-        if differ(alike, &|i| at(i).process) {
+        let alike = alike(index, &shown);
+        let text = format!("`{}`", tell::cut(shown, LONG));
+        if alike.len() < 2 {
+            return text;
+        }
+        if differ(&alike, &|i| at(i).process) {
             let process = &history.processes()[at(index).process as usize];
             return format!("{text} of process {process}");
         }
-        if differ(alike, &line) {
+        if differ(&alike, &line) {
             return format!("{text} in line {}", at(index).line);
         }
-        if differ(alike, &column) {
+        if differ(&alike, &column) {
             return format!("{text} in column {}", at(index).column);
         }
         let number = alike.iter().position(|&i| i == index).map_or(0, |place| place + 1);
