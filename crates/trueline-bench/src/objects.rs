@@ -1,11 +1,13 @@
 //! Throughput of the objects of trueline-objects beside what one would take instead: crossbeam-queue, crossbeam-skiplist, concurrent-queue,
 //! and collections of std behind a lock of parking_lot.
 //!
-//! Each thread inserts and removes in turn, a fixed number of times. The contenders of a family take turns within a round, so that whatever
-//! else the machine does hits all of them; a figure is the median over the rounds, and so is the ratio to the reference in the same round.
+//! Each thread inserts and removes in turn until the round is over. A round has a fixed length, so that the threads work at the same time:
+//! with a fixed number of operations, a thread that is woken late meets nobody. The contenders of a family take turns within a round, so
+//! that other load on the machine hits all of them. A figure is the median over the rounds, and so is the ratio to the reference in the
+//! same round.
 
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
-use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,9 +18,9 @@ pub(crate) struct Arguments {
     /// Rounds.
     #[arg(long, default_value_t = 9)]
     rounds: usize,
-    /// Pairs of an insertion and a removal that each thread makes in a round: so many that threads do meet.
-    #[arg(long, default_value_t = 200_000)]
-    pairs: usize,
+    /// Length of a round in milliseconds.
+    #[arg(long, default_value_t = 100)]
+    millis: u64,
     /// Numbers of threads.
     #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 4])]
     threads: Vec<usize>,
@@ -27,10 +29,11 @@ pub(crate) struct Arguments {
     family: Option<String>,
 }
 
-/// One of those that are compared: runs so many pairs on so many threads.
+/// One of those that are compared.
 struct Contender {
     name: &'static str,
-    run: Box<dyn Fn(usize, usize) -> Duration>,
+    /// Runs so many threads for so long; returns operations per second.
+    run: Box<dyn Fn(usize, Duration) -> f64>,
 }
 
 /// Objects that can be used in each other's place; the first is ours, the second the one to be measured by. Further ones may be ours, too.
@@ -41,8 +44,8 @@ struct Family {
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     println!(
-        "million operations a second, median of {} rounds of {} pairs a thread; in parentheses the ratio to the first after ours\n",
-        arguments.rounds, arguments.pairs
+        "million operations a second, median of {} rounds of {} ms; in parentheses the ratio to the first after ours\n",
+        arguments.rounds, arguments.millis
     );
     for family in families() {
         if arguments.family.as_ref().is_some_and(|wanted| !family.name.contains(wanted)) {
@@ -71,8 +74,8 @@ fn column(family: &Family, threads: usize, arguments: &Arguments) -> Vec<String>
     let mut rates = vec![Vec::new(); family.contenders.len()];
     for _ in 0..arguments.rounds {
         for (rates, contender) in rates.iter_mut().zip(&family.contenders) {
-            let took = (contender.run)(threads, arguments.pairs);
-            rates.push((2 * threads * arguments.pairs) as f64 / took.as_secs_f64() / 1e6);
+            let rate = (contender.run)(threads, Duration::from_millis(arguments.millis));
+            rates.push(rate / 1e6);
         }
     }
     let reference = rates[1].clone();
@@ -296,6 +299,9 @@ fn maps() -> Family {
     Family { name: "map of up to 65,536 keys", contenders }
 }
 
+/// Pairs of an insertion and a removal between two looks at the clock.
+const PAIRS_AT_ONCE: usize = 100;
+
 /// Numbers in no order, below this.
 fn scrambled(number: u64, below: u64) -> u64 {
     (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % below
@@ -308,28 +314,39 @@ fn contender<O: Sync + 'static, R>(
     insert: impl Fn(&O, u64) + Sync + 'static,
     remove: impl Fn(&O, u64) -> R + Sync + 'static,
 ) -> Contender {
-    let run = move |threads, pairs| {
+    let run = move |threads: usize, length: Duration| {
         let object = make();
-        let barrier = Barrier::new(threads);
+        let (arrived, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
         let work = |thread: usize| {
-            barrier.wait();
-            let start = Instant::now();
-            for i in 0..pairs {
-                let number = (thread * pairs + i) as u64;
-                insert(&object, number);
-                std::hint::black_box(remove(&object, number + 1000));
+            arrived.fetch_add(1, Ordering::Relaxed);
+            // Waiting on a futex would let the first thread run alone until the others wake up.
+            while arrived.load(Ordering::Relaxed) < threads {
+                thread::yield_now();
             }
-            (start, Instant::now())
+            let start = Instant::now();
+            let mut pairs = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                for _ in 0..PAIRS_AT_ONCE {
+                    let number = ((thread as u64) << 40) + pairs;
+                    insert(&object, number);
+                    std::hint::black_box(remove(&object, number + 1000));
+                    pairs += 1;
+                }
+                if thread == 0 && start.elapsed() >= length {
+                    is_over.store(true, Ordering::Relaxed);
+                }
+            }
+            (start, Instant::now(), 2 * pairs)
         };
-        // From the first that starts to the last that ends: whoever waits for them may be told late.
-        let times: Vec<(Instant, Instant)> = thread::scope(|s| {
+        let ran: Vec<(Instant, Instant, u64)> = thread::scope(|s| {
             let work = &work;
             let threads: Vec<_> = (0..threads).map(|t| s.spawn(move || work(t))).collect();
             threads.into_iter().map(|t| t.join().expect("it does not panic")).collect()
         });
-        let start = times.iter().map(|(start, _)| *start).min().expect("a thread");
-        let end = times.iter().map(|(_, end)| *end).max().expect("a thread");
-        end - start
+        let start = ran.iter().map(|(start, ..)| *start).min().expect("a thread");
+        let end = ran.iter().map(|(_, end, _)| *end).max().expect("a thread");
+        let operations: u64 = ran.iter().map(|(.., operations)| operations).sum();
+        operations as f64 / (end - start).as_secs_f64()
     };
     Contender { name, run: Box::new(run) }
 }
