@@ -159,20 +159,12 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Print the verdict line only
-    #[arg(long, short, conflicts_with = "json")]
-    pub(crate) quiet: bool,
-
     /// Tell the order that explains a linearizable history
     #[arg(long)]
     pub(crate) witness: bool,
 
     #[command(flatten)]
-    pub(crate) drawing: DrawingArgs,
-
-    /// Columns to fit the drawing into [default: those of the terminal, or 80]
-    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(20..=10_000))]
-    pub(crate) width: Option<u16>,
+    pub(crate) output: OutputArgs,
 }
 
 #[derive(Debug, Args)]
@@ -286,13 +278,6 @@ pub(crate) struct OutputArgs {
     #[arg(long, short, conflicts_with = "json")]
     pub(crate) quiet: bool,
 
-    #[command(flatten)]
-    pub(crate) drawing: DrawingArgs,
-}
-
-/// How to draw.
-#[derive(Debug, Args)]
-pub(crate) struct DrawingArgs {
     /// When to use colour; auto: on a terminal
     #[arg(long, default_value = "auto", value_name = "WHEN")]
     pub(crate) color: Color,
@@ -300,6 +285,10 @@ pub(crate) struct DrawingArgs {
     /// Draw with ASCII characters only
     #[arg(long)]
     pub(crate) ascii: bool,
+
+    /// Columns to fit the report into [default: those of the terminal, or 80]
+    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(20..=10_000))]
+    pub(crate) width: Option<u16>,
 }
 
 /// How far out of order operations may be.

@@ -10,7 +10,7 @@ use trueline::quasi::{Finding, Quasi};
 use trueline::spec::{self, Named};
 use trueline::verdict::{Reason, Unknown};
 use trueline::{Algorithm, Budget, History, Outcome, Verdict, history};
-use trueline_report::{Case, Look, bytes, count};
+use trueline_report::{Case, Section, bytes, count};
 
 use crate::again::{self, Again};
 use crate::args::{CheckArgs, Keys, ensure_distinct};
@@ -289,34 +289,18 @@ impl Checked {
             again: &again,
             witness: args.witness,
         };
-        let look = Look {
-            width: output::width(args.width.map(usize::from)),
-            ascii: output::wants_ascii(args.drawing.ascii),
-            quiet: args.quiet,
+        let mut report = match &self.quasi {
+            Some((asked, finding)) => case.quasi_report(asked, finding),
+            None => case.report(),
         };
-        let quasi = self.quasi.as_ref();
-        if args.json {
-            let mut json = match quasi {
-                Some((asked, finding)) => trueline_report::quasi_json(&case, asked, finding),
-                None => trueline_report::json(&case),
-            };
-            if let Some(index) = index {
-                json["index"] = index.into();
-            }
-            if let Some(has_keys) = self.history.guessed_keys() {
-                json["keys"] = name_guess(has_keys).into();
-            }
-            return format!("{json}\n");
+        if let Some(index) = index {
+            report.field("index", index);
         }
-        let text = match quasi {
-            Some((asked, finding)) => trueline_report::quasi_text(&case, asked, finding, &look),
-            None => trueline_report::text(&case, &look),
-        };
-        let text = text.render(output::wants_color(args.drawing.color));
-        match self.history.guessed_keys().map(describe_guess) {
-            Some(guess) if !args.quiet => format!("{text}{guess}\n"),
-            _ => text,
+        if let Some(has_keys) = self.history.guessed_keys() {
+            report.field("keys", name_guess(has_keys));
+            report.sections.push(Section::Paragraph(describe_guess(has_keys).into()));
         }
+        output::render(&report, args.json, &args.output)
     }
 }
 

@@ -9,12 +9,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
 use trueline::history::{self, Part};
 use trueline::spec::{self, Named};
 use trueline::stream::{Ended, Stopped, Tally, Violation, Watch};
 use trueline::{Budget, Value};
-use trueline_report::{Case, Look, SCHEMA, count, seconds};
+use trueline_report::{Answer, Case, Look, Report, Section, Undecided, count, seconds};
 
 use crate::again::{self, Again};
 use crate::args::{MonitorArgs, Online, ensure_distinct};
@@ -30,6 +29,8 @@ const PERIOD: u64 = 1 << 12;
 const LONG: u64 = 1 << 22;
 /// Operations that are named in a sentence.
 const FEW: usize = 4;
+/// The reason where lines were left out.
+const SKIPPED: &str = "skipped-lines";
 /// What is said at the end where something may have been missed: by saturation, or in lines that were left out.
 const NOTHING_FOUND: &str = "no violation found";
 /// Where the next event has to be waited for, what was put off is decided, unless that took more than one in so many parts
@@ -78,12 +79,14 @@ pub(crate) fn run(args: &MonitorArgs) -> anyhow::Result<Exit> {
     };
     let text = match ended {
         Err(End::Violation(violation)) => watcher.report(&name, &violation, seconds),
-        Err(End::Unknown(why)) => watcher.summary(&name, "unknown", Some(&why), seconds, tally),
+        Err(End::Unknown(why)) => watcher.summary(&name, Answer::Unknown(why), seconds, tally),
         // That saturation finds nothing does not mean that there is nothing, and a line that was skipped may be wrong.
         _ if args.algorithm == Online::Saturate || watcher.skipped > 0 => {
-            watcher.summary(&name, NOTHING_FOUND, None, seconds, tally)
+            let code = if watcher.skipped > 0 { SKIPPED } else { "incomplete" };
+            let nothing = Undecided { words: NOTHING_FOUND, ..Undecided::new(code, NOTHING_FOUND) };
+            watcher.summary(&name, Answer::Unknown(nothing), seconds, tally)
         }
-        _ => watcher.summary(&name, "linearizable", None, seconds, tally),
+        _ => watcher.summary(&name, Answer::holds("linearizable"), seconds, tally),
     };
     out.show(&text, exit)?;
     // What it holds is given back with the process, at once.
@@ -95,7 +98,7 @@ pub(crate) fn run(args: &MonitorArgs) -> anyhow::Result<Exit> {
 enum End {
     Violation(Box<Violation<history::Call, Value>>),
     /// From here on, and why.
-    Unknown(String),
+    Unknown(Undecided),
     /// With the file's name.
     Input(String),
 }
@@ -143,7 +146,7 @@ impl Watcher<'_> {
                 looked = events.bytes();
                 interrupt.tell(self.tally());
                 if let Some(why) = limits::spent(&self.budget) {
-                    return Err(End::Unknown(why.to_string()));
+                    return Err(End::Unknown(Undecided::limit(&why)));
                 }
             }
         }
@@ -170,12 +173,13 @@ impl Watcher<'_> {
         };
         let few: Vec<String> = (0..history.len().min(FEW) as u32).map(show).collect();
         let more = if history.len() > FEW { ", .." } else { "" };
-        End::Unknown(format!(
+        let why = format!(
             "{} {} skipped, and what was in them may explain what fits no order: {}{more}",
             count(self.skipped, "malformed line"),
             if self.skipped == 1 { "was" } else { "were" },
             few.join(", ")
-        ))
+        );
+        End::Unknown(Undecided::new(SKIPPED, why))
     }
 
     /// An error with the name of the file that it is in.
@@ -222,7 +226,7 @@ impl Watcher<'_> {
         let told = match &next.held.what {
             What::Call { args, part } => {
                 let part = part.as_deref().cloned().unwrap_or_else(Part::default);
-                let object = names.object(part, |part| watch.object(part)).map_err(End::Unknown)?;
+                let object = names.object(part, |part| watch.object(part)).map_err(unfit)?;
                 let rename = self.args.rename.iter().find(|r| r.from == next.method);
                 let method = rename.map_or(next.method, |rename| rename.to.as_str());
                 match watch.call(process, object, method, args.clone(), at) {
@@ -265,74 +269,45 @@ impl Watcher<'_> {
             again: &again,
             witness: false,
         };
+        let mut report = case.report();
         let tally = self.tally();
-        if self.args.json {
-            let mut object = trueline_report::json(&case);
-            object["events"] = tally.events.into();
-            object["operations"] = tally.operations.into();
-            object["open"] = tally.open.into();
-            object["most_held"] = tally.most_held.into();
-            object["skipped"] = self.skipped.into();
-            return format!("{object}\n");
-        }
-        let look = Look {
-            width: output::width(None),
-            ascii: output::wants_ascii(self.args.output.drawing.ascii),
-            quiet: self.args.output.quiet,
-        };
-        let text = trueline_report::text(&case, &look)
-            .render(output::wants_color(self.args.output.drawing.color));
-        match self.args.output.quiet {
-            true => text,
-            false => format!("{text}seen after {}\n", describe(tally, self.skipped)),
-        }
+        tell(&mut report, tally);
+        report.field("skipped", self.skipped);
+        let seen = format!("seen after {}", describe(tally, self.skipped));
+        report.sections.push(Section::Paragraph(seen));
+        output::render(&report, self.args.json, &self.args.output)
     }
 
-    fn summary(
-        &self,
-        name: &str,
-        verdict: &str,
-        why: Option<&str>,
-        seconds: f64,
-        tally: Tally,
-    ) -> String {
+    /// How a stream without a violation ended.
+    fn summary(&self, name: &str, answer: Answer, seconds: f64, tally: Tally) -> String {
         let direct = self.direct.map_or("", |(algorithm, _)| algorithm);
         let algorithm = self.watch.as_ref().map_or(direct, |watch| watch.algorithm());
-        let spec = self.spec.as_ref().map_or("", |spec| spec.text());
-        if self.args.json {
-            let mut object = json!({
-                "schema": SCHEMA,
-                "file": name,
-                "verdict": verdict,
-                "spec": spec,
-                "algorithm": algorithm,
-                "seconds": (seconds * 1e6).round() / 1e6,
-                "events": tally.events,
-                "operations": tally.operations,
-                "open": tally.open,
-                "most_held": tally.most_held,
-                "skipped": self.skipped,
-            });
-            if let Some(why) = why {
-                object["message"] = why.into();
-            }
-            if verdict == NOTHING_FOUND {
-                object["verdict"] = "unknown".into();
-                object["message"] = NOTHING_FOUND.into();
-            }
-            return format!("{object}\n");
-        }
-        let seen = describe(tally, self.skipped);
-        let time = trueline_report::seconds(seconds);
-        match why {
-            Some(why) => {
-                format!(
-                    "unknown: {name}: from here on: {why}\n  no violation found: {seen}, {time}\n"
-                )
-            }
-            None => format!("{verdict}: {name}: {seen}, {time}\n"),
-        }
+        let seen =
+            format!("{}, {}", describe(tally, self.skipped), trueline_report::seconds(seconds));
+        let (summary, section) = match &answer {
+            Answer::Unknown(Undecided { words: "unknown", message, .. }) => (
+                format!("from here on: {message}"),
+                Some(Section::Paragraph(format!("no violation found: {seen}"))),
+            ),
+            _ => (seen, None),
+        };
+        let mut report = Report::new(name, answer, summary);
+        report.field("spec", self.spec.as_ref().map_or("", |spec| spec.text()));
+        report.field("algorithm", algorithm);
+        report.field("seconds", (seconds * 1e6).round() / 1e6);
+        tell(&mut report, tally);
+        report.field("skipped", self.skipped);
+        report.sections.extend(section);
+        output::render(&report, self.args.json, &self.args.output)
     }
+}
+
+/// What was seen of the stream, for programs.
+fn tell(report: &mut Report, tally: Tally) {
+    report.field("events", tally.events);
+    report.field("operations", tally.operations);
+    report.field("open", tally.open);
+    report.field("most_held", tally.most_held);
 }
 
 fn describe(tally: Tally, skipped: u64) -> String {
@@ -349,10 +324,15 @@ fn describe(tally: Tally, skipped: u64) -> String {
     text
 }
 
+/// The monitor cannot decide what comes from here on.
+fn unfit(why: String) -> End {
+    End::Unknown(Undecided::new("not-applicable", why))
+}
+
 fn end(ended: Ended, file: &str) -> End {
     match ended {
         Stopped::Violation(violation) => End::Violation(violation),
-        Stopped::Unknown(why) => End::Unknown(why),
+        Stopped::Unknown(why) => unfit(why),
         Stopped::Input(error) => End::Input(format!("{file}:{error}")),
     }
 }
@@ -385,24 +365,17 @@ fn again(name: &str, args: &MonitorArgs) -> String {
     }
 }
 
-/// What a monitor says that is ended by Ctrl-C or by its time limit.
-fn interrupted(name: &str, why: &str, as_json: bool, tally: Tally, elapsed: f64) -> String {
-    if as_json {
-        let object = json!({
-            "schema": SCHEMA,
-            "file": name,
-            "verdict": "unknown",
-            "message": why,
-            "seconds": (elapsed * 1e6).round() / 1e6,
-            "events": tally.events,
-            "operations": tally.operations,
-            "open": tally.open,
-            "most_held": tally.most_held,
-        });
-        return format!("{object}\n");
+/// What a monitor says that is ended by Ctrl-C or by a limit.
+fn interrupted(name: &str, why: &Undecided, as_json: bool, tally: Tally, elapsed: f64) -> String {
+    let seen = format!("{}, {}", describe(tally, 0), seconds(elapsed));
+    let summary = format!("{}, no violation so far: {seen}", why.message);
+    let mut report = Report::new(name, Answer::Unknown(why.clone()), summary);
+    report.field("seconds", (elapsed * 1e6).round() / 1e6);
+    tell(&mut report, tally);
+    match as_json {
+        true => format!("{}\n", report.json()),
+        false => report.text(&Look::default()).render(false),
     }
-    let seen = describe(tally, 0);
-    format!("unknown: {name}: {why}, no violation so far: {seen}, {}\n", seconds(elapsed))
 }
 
 /// True for standard input.

@@ -3,9 +3,9 @@
 use std::fmt::Arguments;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
-use trueline_report::clean;
+use trueline_report::{Look, Report, clean};
 
-use crate::args::Color;
+use crate::args::{Color, OutputArgs};
 use crate::exit::{Closed, Exit};
 
 /// Standard output, buffered.
@@ -31,13 +31,26 @@ impl Output {
     }
 }
 
+/// The report as it was asked for: one JSON object, or text.
+pub(crate) fn render(report: &Report, as_json: bool, args: &OutputArgs) -> String {
+    if as_json {
+        return format!("{}\n", report.json());
+    }
+    let look = Look {
+        width: width(args.width.map(usize::from)),
+        ascii: wants_ascii(args.ascii),
+        quiet: args.quiet,
+    };
+    report.text(&look).render(wants_color(args.color))
+}
+
 /// A line on standard error. Whatever could confuse a terminal is escaped.
 pub(crate) fn complain(message: Arguments) {
     let _ = writeln!(io::stderr().lock(), "{}", clean(&message.to_string()));
 }
 
 /// Whether to write colours: as told, or where a terminal that wants them shows standard output.
-pub(crate) fn wants_color(color: Color) -> bool {
+fn wants_color(color: Color) -> bool {
     let set = |name| std::env::var_os(name).is_some_and(|v| !v.is_empty());
     match color {
         Color::Always => true,
@@ -50,7 +63,7 @@ pub(crate) fn wants_color(color: Color) -> bool {
 }
 
 /// Whether drawings keep to ASCII: as told, or where a terminal's locale says that it shows nothing else.
-pub(crate) fn wants_ascii(ascii: bool) -> bool {
+fn wants_ascii(ascii: bool) -> bool {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
         .iter()
         .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
@@ -59,7 +72,7 @@ pub(crate) fn wants_ascii(ascii: bool) -> bool {
 }
 
 /// Columns for a report: as told, or the terminal's, or 80.
-pub(crate) fn width(width: Option<usize>) -> usize {
+fn width(width: Option<usize>) -> usize {
     width.unwrap_or_else(|| {
         let terminal = || terminal_size::terminal_size_of(io::stdout());
         terminal().map_or(80, |(terminal_size::Width(columns), _)| usize::from(columns))

@@ -17,14 +17,14 @@ use trueline_objects::simulate::{
     self, Case, Entry, Found, Generated, Kind, Minimised, Mode, Request, Simulated, Verdict,
     program,
 };
-use trueline_report::{SCHEMA, clean, count, seconds};
+use trueline_report::{Answer, Report, Role, Section, Undecided, count, seconds};
 
 use crate::again::{self, Again};
 use crate::args::{SimulateArgs, SimulateMode};
 use crate::exit::Exit;
 use crate::guard;
 use crate::limits::Limits;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::progress;
 
 pub(crate) fn run(args: &'static SimulateArgs) -> anyhow::Result<Exit> {
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &'static SimulateArgs) -> anyhow::Result<Exit> {
         Ok(done) => done?,
         Err(why) => {
             progress::clear();
-            (cut_short(entry, args, why, start), Exit::Undecided)
+            (cut_short(entry, args, &why, start), Exit::Undecided)
         }
     };
     Output::new().show(&text, exit)?;
@@ -96,29 +96,30 @@ fn simulate(
         Verdict::Undecided(_) => Exit::Undecided,
     };
     let case = Told { entry, args, simulated: &simulated, seconds: start.elapsed().as_secs_f64() };
-    let measured = quasi.and_then(|quasi| quasi.measured);
-    let undecided = measured.as_ref().is_some_and(|m| m.undecided.load(Ordering::Relaxed));
-    let least = measured.map(|measured| measured.told());
-    let mut text = if args.json { case.json(least) } else { case.text() };
-    if let (Some(least), false) = (least, args.json) {
-        let _ = match least {
+    let mut report = case.report();
+    if let Some(measured) = quasi.and_then(|quasi| quasi.measured) {
+        let least = measured.told();
+        report.field("factor", least);
+        let text = match least {
             Some(places) => {
                 let seen = match simulated.verdict {
                     Verdict::Holds => "",
                     _ => " in the histories that were seen",
                 };
-                let places = count(u64::from(places), "place");
-                writeln!(text, "  displacement: {places} at most{seen}")
+                format!("{} at most{seen}", count(u64::from(places), "place"))
             }
-            None if undecided => {
-                writeln!(text, "  displacement: undecided: a limit was reached before it was known")
+            None if measured.undecided.load(Ordering::Relaxed) => {
+                "undecided: a limit was reached before it was known".into()
             }
-            None => writeln!(text, "  displacement: no factor explains all histories"),
+            None => "no factor explains all histories".into(),
         };
+        report.sections.push(Section::Line(Role::Plain, format!("displacement: {text}")));
     }
-    if args.histories > 0 {
-        text = histories.text(&simulated.verdict) + &commented(&text);
-    }
+    let text = output::render(&report, args.json, &args.output);
+    let text = match args.histories {
+        0 => text,
+        _ => histories.text(&simulated.verdict) + &commented(&text),
+    };
     Ok((text, exit))
 }
 
@@ -128,24 +129,19 @@ fn commented(report: &str) -> String {
 }
 
 /// What is told where a limit is reached in the midst of something that cannot be interrupted.
-fn cut_short(entry: &Entry, args: &SimulateArgs, why: Exhausted, start: Instant) -> String {
-    let again = again(args);
-    let why = format!("{why}; what was under way could not be stopped in time");
-    if !args.json {
-        return format!("unknown: {}: {why}\n  again: {again}\n", entry.name);
-    }
-    let object = json!({
-        "schema": SCHEMA,
-        "file": args.object,
-        "object": entry.name,
-        "spec": entry.spec,
-        "verdict": "unknown",
-        "message": why,
-        "seconds": start.elapsed().as_secs_f64(),
-        "explanation": null,
-        "again": again,
-    });
-    format!("{object}\n")
+fn cut_short(entry: &Entry, args: &SimulateArgs, why: &Exhausted, start: Instant) -> String {
+    let why = Undecided {
+        message: format!("{why}; what was under way could not be stopped in time"),
+        ..Undecided::limit(why)
+    };
+    let mut report = Report::new(entry.name, Answer::Unknown(why.clone()), why.message);
+    report.field("file", &*args.object);
+    report.field("object", entry.name);
+    report.field("spec", entry.spec);
+    report.field("seconds", start.elapsed().as_secs_f64());
+    report.field("explanation", serde_json::Value::Null);
+    report.commands.push(("again", again(args)));
+    output::render(&report, args.json, &args.output)
 }
 
 /// How far out of order removals may be, or the question how far they are.
@@ -329,109 +325,86 @@ struct Told<'a> {
 }
 
 impl Told<'_> {
-    fn verdict(&self) -> &'static str {
-        match self.simulated.verdict {
-            Verdict::Holds => "linearizable",
-            Verdict::Violation(_) => "violation",
-            Verdict::Undecided(_) => "unknown",
-        }
-    }
-
-    fn text(&self) -> String {
+    fn report(&self) -> Report {
         let Simulated { verdict, counts, scope } = self.simulated;
-        let what = match verdict {
-            Verdict::Holds => format!("holds for {scope}"),
-            Verdict::Violation(found) => format!("{}: {}", found.kind, found.sentence),
-            Verdict::Undecided(why) => why.clone(),
-        };
-        let mut text = format!("{}: {}: {}\n", self.verdict(), self.entry.name, clean(&what));
-        if self.args.quiet {
-            if let Verdict::Violation(found) = verdict
-                && let Minimised::Stopped(why) = &found.minimised
-            {
-                let _ = writeln!(text, "  there may be a smaller program that fails so: {why}");
+        let (answer, summary) = match verdict {
+            Verdict::Holds => (Answer::holds("linearizable"), format!("holds for {scope}")),
+            Verdict::Violation(found) => {
+                (Answer::violation(), format!("{}: {}", found.kind, found.case))
             }
-            return text;
-        }
-        if let Verdict::Violation(found) = verdict {
-            let _ = writeln!(text, "\n{}", found.report.trim_end());
-            if let Some(history) = &found.history {
-                text += "\nThe history, in the notation of Wing and Gong:\n\n";
-                simulate::wing_gong(history).lines().for_each(|line| {
-                    let _ = writeln!(text, "  {line}");
-                });
-                text.push('\n');
-            }
-        }
-        let programs = count(counts.scenarios, "program");
-        let counts = counts.to_string();
-        let counts = counts.split_once(", ").map_or("", |(_, rest)| rest);
-        let _ = writeln!(text, "  {programs}, {counts}, {}", seconds(self.seconds));
-        let _ = writeln!(text, "  again: {}", again(self.args));
-        if let Some(replay) = self.replay() {
-            let _ = writeln!(text, "  replay: {replay}");
-        }
-        text
-    }
-
-    fn json(&self, least: Option<Option<u32>>) -> String {
-        let Simulated { verdict, counts, scope } = self.simulated;
-        let explanation = match verdict {
-            Verdict::Violation(found) => self.explanation(found),
-            _ => serde_json::Value::Null,
+            Verdict::Undecided(why) => (Answer::Unknown(why.clone()), why.message.clone()),
         };
-        let mut object = json!({
-            "schema": SCHEMA,
-            "file": self.args.object,
-            "object": self.entry.name,
-            "spec": self.entry.spec,
-            "verdict": self.verdict(),
-            "algorithm": match self.args.mode {
-                SimulateMode::Explore => "explore",
-                SimulateMode::Stress => "stress",
-            },
-            "scope": scope,
-            "seconds": self.seconds,
-            "programs": counts.scenarios,
-            "executions": counts.executions,
-            "blocked": counts.blocked,
-            "histories": counts.histories,
-            "checked": counts.checks,
-            "explanation": explanation,
-            "again": again(self.args),
-        });
-        if let Verdict::Undecided(why) = verdict {
-            object["message"] = why.as_str().into();
+        let mut report = Report::new(self.entry.name, answer, summary);
+        for (name, value) in [
+            ("file", json!(self.args.object)),
+            ("object", json!(self.entry.name)),
+            ("spec", json!(self.entry.spec)),
+            ("algorithm", json!(if self.is_explored() { "explore" } else { "stress" })),
+            ("scope", json!(scope)),
+            ("seconds", json!(self.seconds)),
+            ("programs", json!(counts.scenarios)),
+            ("executions", json!(counts.executions)),
+            ("blocked", json!(counts.blocked)),
+            ("histories", json!(counts.histories)),
+            ("checked", json!(counts.checks)),
+            ("explanation", json!(null)),
+        ] {
+            report.field(name, value);
         }
         if let Some(factors) = &self.args.quasi {
-            object["quasi"] = factors.to_string().into();
-            object["reading"] = "slots".into();
+            report.field("quasi", factors.to_string());
+            report.field("reading", "slots");
         }
-        if let Some(least) = least {
-            object["factor"] = least.into();
+        if let Verdict::Violation(found) = verdict {
+            self.explain(found, &mut report);
         }
-        format!("{object}\n")
+        let programs = count(counts.scenarios, "program");
+        let counts = counts.without_scenarios();
+        let line = format!("{programs}, {counts}, {}", seconds(self.seconds));
+        report.sections.push(Section::dim(line));
+        report.commands.push(("again", again(self.args)));
+        report.commands.extend(self.replay().map(|replay| ("replay", replay)));
+        report
     }
 
-    fn explanation(&self, found: &Found) -> serde_json::Value {
-        json!({
-            "kind": found.kind.to_string(),
-            "sentence": found.sentence,
-            "program": found.case,
-            "history": found.history.as_ref().map(simulate::wing_gong),
-            "replay": self.schedule(found),
-            "minimised": found.minimised == Minimised::Fully,
-            "not_minimised": match &found.minimised {
-                Minimised::Fully => None,
-                Minimised::NotAsked => Some("not asked for"),
-                Minimised::Stopped(why) => Some(why.as_str()),
-            },
-        })
+    /// What is wrong, for people and for programs.
+    fn explain(&self, found: &Found, report: &mut Report) {
+        report.sections.clone_from(&found.sections);
+        let history = found.history.as_ref().map(simulate::wing_gong);
+        if let Some(history) = &history {
+            let title = "The history, in the notation of Wing and Gong:".into();
+            report.sections.push(Section::Quote { title, text: history.clone() });
+        }
+        let not_minimised = match &found.minimised {
+            Minimised::Fully => None,
+            Minimised::NotAsked => Some("not asked for"),
+            Minimised::Stopped(why) => Some(why.as_str()),
+        };
+        if let Minimised::Stopped(why) = &found.minimised {
+            let caveat = format!("There may be a smaller program that fails so: {why}.");
+            report.sections.push(Section::Note(caveat.clone()));
+            report.caveat = Some(caveat);
+        }
+        for (name, value) in [
+            ("kind", json!(found.kind.to_string())),
+            ("sentence", json!(found.sentence)),
+            ("program", json!(found.case)),
+            ("history", json!(history)),
+            ("replay", json!(self.schedule(found))),
+            ("minimised", json!(found.minimised == Minimised::Fully)),
+            ("not_minimised", json!(not_minimised)),
+        ] {
+            report.explanation.insert(name.to_string(), value);
+        }
+    }
+
+    fn is_explored(&self) -> bool {
+        self.args.mode == SimulateMode::Explore
     }
 
     /// The failing schedule; real threads have none that could be run again.
     fn schedule<'a>(&self, found: &'a Found) -> Option<&'a String> {
-        found.replay.as_ref().filter(|_| self.args.mode == SimulateMode::Explore)
+        found.replay.as_ref().filter(|_| self.is_explored())
     }
 
     /// The command that runs the failing schedule again.

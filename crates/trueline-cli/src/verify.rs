@@ -11,11 +11,9 @@ use std::{fs, thread};
 
 use trueline::Budget;
 use trueline::budget::Exhausted;
-use trueline_model::engine::{self, Options, Progress, Property, Report, Simple, Verdict};
-use trueline_model::interpret::{self, Note, Rejected};
-use trueline_model::program::Program;
-use trueline_model::{Model, Semantics, library, report};
-use trueline_report::{Look, bytes, count};
+use trueline_model::engine::{Options, Pulse, Simple, Verdict};
+use trueline_model::{Findings, Model, Semantics, Verification, library, report};
+use trueline_report::{Answer, bytes, count, limit_code};
 
 use crate::again::{self, Again};
 use crate::args::{Histories, Reduction, SemanticsArg, Switch, VerifyArgs};
@@ -87,13 +85,9 @@ fn verify(name: &str, args: &VerifyArgs) -> Result<(String, Exit), String> {
     }
     let options = options(args);
     let pulse = options.pulse.clone();
-    let work = Work {
-        model: model.clone(),
-        semantics,
-        program: program.clone(),
-        options,
-        progress: args.progress,
-    };
+    let verification = Verification { semantics, options, progress: args.progress };
+    let (theirs, run) = (model.clone(), program.clone());
+    let work = move |budget: &Budget| verification.run(&theirs, &run, budget);
     let say = || {
         let states = pulse.states.load(Ordering::Relaxed);
         let rate = states as f64 / budget.elapsed().as_secs_f64().max(1e-3);
@@ -103,28 +97,12 @@ fn verify(name: &str, args: &VerifyArgs) -> Result<(String, Exit), String> {
         format!("verifying, {states}, {} a second, depth {depth}, {memory}, {name}", rate as u64)
     };
     let saving = || pulse.saving.load(Ordering::Relaxed);
-    let found = progress::during(say, || guard::within(&budget, saving, move |b| work.run(b)));
-    let mut found = found.unwrap_or_else(|why| Found::nothing(why, &pulse));
-    if let Verdict::Refused(why) = &found.report.verdict {
-        return Err(format!("{name}: {why}"));
-    }
-    if let Some(why) = &found.mismatch {
-        return Err(format!("{name}: a counterexample was found and not accepted: {why}"));
-    }
-    let undecided =
-        found.progress.iter_mut().filter_map(|(_, report)| match &mut report.progress {
-            Progress::Unknown(reason) => Some(reason),
-            Progress::Holds | Progress::Fails(_) => None,
-        });
-    let unknown = match &mut found.report.verdict {
-        Verdict::Unknown(reason) => Some(reason),
-        _ => None,
+    let found = progress::during(say, || guard::within(&budget, saving, work));
+    let mut found = match found {
+        Ok(found) => found.map_err(|error| format!("{name}: {error}"))?,
+        Err(why) => given_up(&why, &pulse),
     };
-    for reason in undecided.chain(unknown) {
-        if let Some(rest) = reason.strip_prefix("cancelled") {
-            *reason = format!("interrupted{rest}");
-        }
-    }
+    let spent = budget.spend(0).err();
     if let (Verdict::Unknown(reason), Some(path)) = (&mut found.report.verdict, &args.checkpoint)
         && path.exists()
     {
@@ -153,120 +131,25 @@ fn verify(name: &str, args: &VerifyArgs) -> Result<(String, Exit), String> {
         algorithm: &algorithm(args),
         seconds: start.elapsed().as_secs_f64(),
         again: &again,
+        reason_code: spent.as_ref().map_or("incomplete", limit_code),
     };
-    let exit = match case.verdict() {
-        "verified" => Exit::Holds,
-        "violation" => Exit::Violation,
-        _ => Exit::Undecided,
+    let report = case.report();
+    let exit = match report.verdict {
+        Answer::Holds { .. } => Exit::Holds,
+        Answer::Violation(_) => Exit::Violation,
+        Answer::Unknown(_) => Exit::Undecided,
     };
-    if args.json {
-        return Ok((format!("{}\n", report::json(&case)), exit));
-    }
-    let look = Look {
-        width: output::width(args.width.map(usize::from)),
-        ascii: output::wants_ascii(args.output.drawing.ascii),
-        quiet: args.output.quiet,
-    };
-    Ok((report::text(&case, &look).render(output::wants_color(args.output.drawing.color)), exit))
+    Ok((output::render(&report, args.json, &args.output), exit))
 }
 
-/// What is to be done for one model.
-struct Work {
-    model: Model,
-    semantics: Semantics,
-    program: Arc<Program>,
-    options: Options,
-    progress: bool,
-}
-
-/// What came out.
-struct Found {
-    report: Report,
-    /// What the steps of the counterexample did.
-    notes: Vec<Note>,
-    progress: Vec<(String, engine::ProgressReport)>,
-    progress_notes: Vec<Vec<Note>>,
-    /// Why the counterexample is none.
-    mismatch: Option<String>,
-}
-
-impl Found {
-    /// The work did not come to an end.
-    fn nothing(why: Exhausted, pulse: &engine::Pulse) -> Found {
-        let depth = pulse.depth.load(Ordering::Relaxed);
-        let mut report = Report::unknown(format!("{why}; the search had reached depth {depth}"));
-        report.states = pulse.states.load(Ordering::Relaxed);
-        report.depth = pulse.depth.load(Ordering::Relaxed);
-        report.bytes = pulse.bytes.load(Ordering::Relaxed);
-        let (progress, progress_notes) = (Vec::new(), Vec::new());
-        Found { report, notes: Vec::new(), progress, progress_notes, mismatch: None }
-    }
-}
-
-impl Work {
-    fn run(self, budget: &Budget) -> Found {
-        let Work { model, semantics, program, options, progress } = self;
-        let report = engine::verify(&program, &options, budget);
-        let mut found = Found {
-            report,
-            notes: Vec::new(),
-            progress: Vec::new(),
-            progress_notes: Vec::new(),
-            mismatch: None,
-        };
-        // A counterexample is shown only after the interpreter, which shares nothing with the engine, has accepted it.
-        match &found.report.verdict {
-            Verdict::Violation(shown) => {
-                match interpret::explain(&model, semantics, &program, shown, budget) {
-                    Ok(notes) => found.notes = notes,
-                    Err(Rejected::Mismatch(why)) => found.mismatch = Some(why),
-                    Err(Rejected::Spent(spent)) => {
-                        found.report.verdict = Verdict::Unknown(format!(
-                            "{spent}; a violation was found, but there was no time left to confirm it"
-                        ));
-                    }
-                }
-                return found;
-            }
-            Verdict::WrongPoints(shown) => {
-                let steps = &shown.trace.steps;
-                let notes = interpret::follow(&model, semantics, &program, steps, budget);
-                found.notes = notes.unwrap_or_default();
-            }
-            Verdict::Verified | Verdict::Unknown(_) | Verdict::Refused(_) => {}
-        }
-        if progress {
-            found.progress = check_progress(&model, &program, budget);
-            let notes = |(_, report): &(String, engine::ProgressReport)| {
-                let Progress::Fails(lasso) = &report.progress else { return Vec::new() };
-                let run: Vec<_> = lasso.stem.iter().chain(&lasso.cycle).cloned().collect();
-                let notes = interpret::follow(&model, semantics, &program, &run, budget);
-                notes.unwrap_or_default()
-            };
-            found.progress_notes = found.progress.iter().map(notes).collect();
-        }
-        found
-    }
-}
-
-/// The progress properties that the model asks for; freedom from deadlock in any case.
-fn check_progress(
-    model: &Model,
-    program: &Arc<Program>,
-    budget: &Budget,
-) -> Vec<(String, engine::ProgressReport)> {
-    let mut wanted = vec![("deadlock-free".to_string(), Property::DeadlockFree)];
-    if model.asks_for("lock_free") {
-        wanted.push(("lock-free".to_string(), Property::LockFree));
-    }
-    for response in &program.responses {
-        let weakly_fair = model.weakly_fair(&response.name);
-        let (operation, results) = (response.operation, response.results.clone());
-        let property = Property::Response { operation, results, weakly_fair };
-        wanted.push((response.name.clone(), property));
-    }
-    let check = |(name, property)| (name, engine::progress(program, &property, budget));
-    wanted.into_iter().map(check).collect()
+/// What is known of a search that did not come to an end.
+fn given_up(why: &Exhausted, pulse: &Pulse) -> Findings {
+    let depth = pulse.depth.load(Ordering::Relaxed);
+    let mut found = Findings::unknown(format!("{why}; the search had reached depth {depth}"));
+    found.report.states = pulse.states.load(Ordering::Relaxed);
+    found.report.depth = depth;
+    found.report.bytes = pulse.bytes.load(Ordering::Relaxed);
+    found
 }
 
 fn options(args: &VerifyArgs) -> Options {

@@ -8,5 +8,7 @@ mod language;
 pub mod library;
 pub mod program;
 pub mod report;
+mod verification;
 
 pub use language::{Diagnostic, Expectation, Model, ParameterInfo, Semantics, Span};
+pub use verification::{Findings, Verification, VerifyError};

@@ -1,11 +1,13 @@
-//! A verdict on a model as text with lanes, and as JSON.
+//! The report on a model.
 //!
-//! A counterexample has one lane a process. Each line is a step: what was called, the line of the model that ran, what it
-//! read, the variables of the process that changed, what came back; then the shared variables and nodes that changed, and the states of the specification that
-//! still explain what was seen. Nothing is cut off: long texts go on in the next row.
+//! A counterexample has one lane a process. Each step shows what was called, the line of the model that ran,
+//! what it read, the variables of the process that changed, what came back; then the shared variables and nodes
+//! that changed, and the states of the specification that still explain what was seen.
 
-use serde_json::{Value as Json, json};
-use trueline_report::{Document, Line, Look, Role, SCHEMA, bytes, clean, count, seconds};
+use serde_json::{Map, Value as Json, json};
+use trueline_report::{
+    Answer, Layout, Role, Section, Step, Steps, Undecided, bytes, count, seconds,
+};
 
 use crate::engine::{
     Counterexample, Event, Lasso, Progress, ProgressReport, Reason, Report, SHORTENING, Trace,
@@ -42,6 +44,8 @@ pub struct Case<'a> {
     pub seconds: f64,
     /// The command that does it again.
     pub again: &'a str,
+    /// The field `reason` where there is no verdict: which limit was reached.
+    pub reason_code: &'static str,
 }
 
 impl Case<'_> {
@@ -84,85 +88,259 @@ impl Case<'_> {
 /// What is said where the check fails with the marked points only.
 const WRONG_POINTS: &str = "linearizable, but a linearization point is missing or misplaced";
 
-/// The report that people read.
-pub fn text(case: &Case, look: &Look) -> Document {
-    let mut document = Document::default();
-    let (role, what) = match &case.report.verdict {
-        Verdict::Verified => {
-            let history = case.restriction.unwrap_or("history");
-            let deadlock = if case.finds_deadlocks() { ", none ends in a deadlock" } else { "" };
-            (Role::Good, format!("every {history} is one of the specification{deadlock}"))
+impl Case<'_> {
+    /// The report on this model.
+    pub fn report(&self) -> trueline_report::Report {
+        let (answer, what) = self.answer();
+        let what = match self.progress_trouble() {
+            Some(trouble) => format!("{trouble}; {what}"),
+            None => what,
+        };
+        let settings: Vec<String> = self.settings.iter().map(|(n, v)| format!("{n}={v}")).collect();
+        // A client of literal numbers has no settings that tell how far the verdict goes.
+        let bound = bound(self.program);
+        let settings = if settings.is_empty() { bound.clone() } else { settings.join(" ") };
+        let subject = format!("{} ({settings})", self.file);
+        let mut report = trueline_report::Report::new(subject, answer, what);
+        self.tell_fields(&mut report);
+        if let Verdict::Violation(found) | Verdict::WrongPoints(found) = &self.report.verdict {
+            self.tell_counterexample(found, &mut report);
         }
-        Verdict::Violation(found) => (Role::Bad, sentence(found)),
-        Verdict::WrongPoints(_) => (Role::Bad, WRONG_POINTS.into()),
-        Verdict::Unknown(reason) | Verdict::Refused(reason) => (Role::Doubt, reason.clone()),
-    };
-    let what = match case.progress_trouble() {
-        Some(trouble) => format!("{trouble}; {what}"),
-        None => what,
-    };
-    let name = case.verdict();
-    let role = match name {
-        "violation" => Role::Bad,
-        "unknown" => Role::Doubt,
-        _ => role,
-    };
-    let settings: Vec<String> = case.settings.iter().map(|(n, v)| format!("{n}={v}")).collect();
-    // A client of literal numbers has no settings that tell how far the verdict goes.
-    let bound = bound(case.program);
-    let settings = if settings.is_empty() { bound.clone() } else { settings.join(" ") };
-    let mut line = Line::of(role, name);
-    line.push(Role::Plain, clean(&format!(": {} ({settings}): {what}", case.file)));
-    document.push(line);
-    if look.quiet {
-        return document;
+        self.tell_progress(&mut report);
+        let mut not_checked = |what: String| {
+            report.sections.push(Section::Line(Role::Doubt, format!("not checked: {what}")));
+        };
+        if !self.finds_deadlocks() {
+            not_checked("deadlock (simple histories do not show it)".into());
+        }
+        if !self.unchecked.is_empty() {
+            not_checked(format!("{} ({})", self.unchecked.join(", "), self.unchecked_because));
+        }
+        let Report { states, transitions, depth, bytes: held, .. } = self.report;
+        let counts = format!(
+            "{bound}: {}, {}, depth {depth}, {}, {}; {}",
+            count(*states, "state"),
+            count(*transitions, "transition"),
+            bytes(*held),
+            seconds(self.seconds),
+            self.algorithm
+        );
+        report.sections.push(Section::dim(counts));
+        report.commands.push(("again", self.again.to_string()));
+        report
     }
-    if let Verdict::Violation(found) | Verdict::WrongPoints(found) = &case.report.verdict {
-        if matches!(case.report.verdict, Verdict::WrongPoints(_)) {
-            document.push(Line::plain(
-                "  The check with points fails as below; the check without them does not.",
-            ));
-        }
-        document.gap();
-        let Trace { steps, initially } = &found.trace;
-        document.extend(lanes(case.program, steps, case.notes, initially, look));
-        document.gap();
-        if found.reason == Reason::Deadlock {
-            for line in waiting(case.program, steps) {
-                document.push(Line::plain(clean(&format!("  {line}"))));
+
+    /// The answer, progress included, and what is said about the histories.
+    fn answer(&self) -> (Answer, String) {
+        let what = match &self.report.verdict {
+            Verdict::Verified => {
+                let history = self.restriction.unwrap_or("history");
+                let deadlock =
+                    if self.finds_deadlocks() { ", none ends in a deadlock" } else { "" };
+                format!("every {history} is one of the specification{deadlock}")
             }
+            Verdict::Violation(found) => sentence(found),
+            Verdict::WrongPoints(_) => WRONG_POINTS.into(),
+            Verdict::Unknown(reason) | Verdict::Refused(reason) => reason.clone(),
+        };
+        let answer = match self.verdict() {
+            "verified" => Answer::holds("verified"),
+            "violation" => Answer::violation(),
+            _ => {
+                let message = match &self.report.verdict {
+                    Verdict::Unknown(reason) | Verdict::Refused(reason) => reason.clone(),
+                    _ => self.progress_trouble().unwrap_or_default(),
+                };
+                Answer::Unknown(Undecided::new(self.reason_code, message))
+            }
+        };
+        (answer, what)
+    }
+
+    fn tell_fields(&self, report: &mut trueline_report::Report) {
+        let settings: Map<String, Json> =
+            self.settings.iter().map(|(n, v)| (n.clone(), json!(v))).collect();
+        let searched = self.report;
+        for (name, value) in [
+            ("file", json!(self.file)),
+            ("algorithm", json!(self.algorithm)),
+            ("seconds", json!(self.seconds)),
+            ("settings", json!(settings)),
+            ("bound", json!(bound(self.program))),
+            ("histories", json!(self.restriction.unwrap_or("all"))),
+            ("states", json!(searched.states)),
+            ("transitions", json!(searched.transitions)),
+            ("depth", json!(searched.depth)),
+            ("sets", json!(searched.sets)),
+            ("bytes", json!(searched.bytes)),
+            ("points", json!(searched.points)),
+            ("deadlock", json!(if self.finds_deadlocks() { "checked" } else { "not checked" })),
+        ] {
+            report.field(name, value);
         }
-        document.push(Line::of(Role::Dim, format!("  {}", length(found))));
+        if !self.unchecked.is_empty() {
+            let unchecked =
+                json!({"properties": self.unchecked, "because": self.unchecked_because});
+            report.field("not_checked", unchecked);
+        }
+        if let Some(trouble) = self.progress_trouble() {
+            report.field("message", trouble);
+        }
     }
-    for (number, (name, report)) in case.progress.iter().enumerate() {
-        let notes = case.progress_notes.get(number).map_or(&[][..], Vec::as_slice);
-        document.extend(progress(case.program, name, report, notes, look));
+
+    fn tell_counterexample(&self, found: &Counterexample, report: &mut trueline_report::Report) {
+        let Trace { steps, initially } = &found.trace;
+        let wrong_points = matches!(self.report.verdict, Verdict::WrongPoints(_));
+        let sentence = if wrong_points { WRONG_POINTS.into() } else { sentence(found) };
+        let mut explain = |name: &str, value: Json| {
+            report.explanation.insert(name.to_string(), value);
+        };
+        explain("sentence", json!(sentence));
+        explain("shortest", json!(found.shortest));
+        explain("initially", json!(initially));
+        if let Some(depth) = found.shorter_seen {
+            explain("none_up_to", json!(depth));
+        }
+        if wrong_points {
+            let why = "The check with points fails as below; the check without them does not.";
+            report.sections.push(Section::Line(Role::Plain, why.into()));
+        }
+        let shown = Steps {
+            title: None,
+            layout: Layout::Model,
+            lanes: lane_names(self.program),
+            steps: shown_steps(self.program, steps, self.notes, initially),
+            cycle: None,
+            initially: initially.clone(),
+        };
+        report.sections.push(Section::Steps(shown));
+        if found.reason == Reason::Deadlock {
+            let waiting = waiting(self.program, steps);
+            report.explanation.insert("waiting".into(), json!(waiting));
+            let lines = waiting.into_iter().map(|line| Section::Line(Role::Plain, line));
+            report.sections.extend(lines);
+        }
+        report.sections.push(Section::dim(length(found)));
     }
-    if !case.finds_deadlocks() {
-        let line = "  not checked: deadlock (simple histories do not show it)";
-        document.push(Line::of(Role::Doubt, line));
+
+    fn tell_progress(&self, report: &mut trueline_report::Report) {
+        let mut properties = Vec::new();
+        for (number, (name, found)) in self.progress.iter().enumerate() {
+            let notes = self.progress_notes.get(number).map_or(&[][..], Vec::as_slice);
+            let note =
+                bounded(self.program, name).filter(|_| matches!(found.progress, Progress::Holds));
+            let (verdict, detail, section) = match &found.progress {
+                Progress::Holds => {
+                    let bounded = note.as_ref().map_or(String::new(), |note| format!(" {note}"));
+                    let line = format!("{name}: holds{bounded}");
+                    ("holds", Json::Null, Section::Line(Role::Plain, line))
+                }
+                Progress::Unknown(reason) => {
+                    let line = format!("{name}: unknown: {reason}");
+                    ("unknown", json!(reason), Section::Line(Role::Doubt, line))
+                }
+                Progress::Fails(lasso) => {
+                    let steps = lasso_steps(self.program, name, lasso, notes);
+                    let fields = |steps: &[Step]| -> Json {
+                        steps.iter().map(|step| Json::Object(step.fields.clone())).collect()
+                    };
+                    let (stem, cycle) = steps.steps.split_at(lasso.stem.len());
+                    let detail = json!({
+                        "stem": fields(stem),
+                        "cycle": fields(cycle),
+                        "waits": lasso.waits,
+                    });
+                    ("fails", detail, Section::Steps(steps))
+                }
+            };
+            report.sections.push(section);
+            properties.push(json!({
+                "property": name,
+                "verdict": verdict,
+                "states": found.states,
+                "detail": detail,
+                "note": note,
+            }));
+        }
+        if !properties.is_empty() {
+            report.field("progress", properties);
+        }
     }
-    if !case.unchecked.is_empty() {
-        let (names, why) = (case.unchecked.join(", "), case.unchecked_because);
-        document.push(Line::of(Role::Doubt, clean(&format!("  not checked: {names} ({why})"))));
+}
+
+fn lane_names(program: &Program) -> Vec<String> {
+    (0..program.processes()).map(|process| format!("P{process}")).collect()
+}
+
+/// The run that shows that a progress property fails.
+fn lasso_steps(program: &Program, name: &str, lasso: &Lasso, notes: &[Note]) -> Steps {
+    let Lasso { stem, cycle, waits, for_ever } = lasso;
+    let end = match waits {
+        Some(process) if *for_ever => {
+            format!("ends where P{process} waits for ever, whatever the others do")
+        }
+        Some(process) => {
+            format!("ends where P{process} can only wait for others, who may have stopped")
+        }
+        None if cycle.is_empty() => "ends where nothing goes on".into(),
+        None => "leads to a cycle that repeats for ever".to_string(),
+    };
+    let (before, after) = notes.split_at(stem.len().min(notes.len()));
+    let mut steps = shown_steps(program, stem, before, &[]);
+    steps.extend(shown_steps(program, cycle, after, &[]));
+    Steps {
+        title: Some(format!("{name}: fails: this run {end}")),
+        layout: Layout::Model,
+        lanes: lane_names(program),
+        steps,
+        cycle: (!cycle.is_empty()).then_some(stem.len()),
+        initially: Vec::new(),
     }
-    let report = case.report;
-    document.push(Line::of(
-        Role::Dim,
-        format!(
-            "  {bound}: {}, {}, depth {}, {}, {}; {}",
-            count(report.states, "state"),
-            count(report.transitions, "transition"),
-            report.depth,
-            bytes(report.bytes),
-            seconds(case.seconds),
-            case.algorithm
-        ),
-    ));
-    if name != "verified" {
-        document.push(Line::of(Role::Dim, format!("  again: {}", clean(case.again))));
+}
+
+/// The steps for a report.
+fn shown_steps(
+    program: &Program,
+    steps: &[TraceStep],
+    notes: &[Note],
+    initially: &[String],
+) -> Vec<Step> {
+    let mut before: Vec<i32> =
+        program.shared.iter().flat_map(|v| (0..v.cells()).map(|c| v.first(c))).collect();
+    let mut known: Vec<String> = initially.to_vec();
+    let mut shown = Vec::new();
+    for (number, step) in steps.iter().enumerate() {
+        let note = notes.get(number);
+        let changed = match note {
+            Some(note) => pairs(note.shared.iter().chain(&note.heap)),
+            None => changes(program, &before, &step.shared),
+        };
+        before.clone_from(&step.shared);
+        let mut states = None;
+        if step.explained_by != known && !initially.is_empty() {
+            states = Some(match step.explained_by.len() {
+                0 => unexplained(program, step),
+                _ => step.explained_by.join(" or "),
+            });
+            known.clone_from(&step.explained_by);
+        }
+        let (call, did, returned) = cell(program, step, note);
+        let line = line_of(program, step, note);
+        let texts: Vec<&String> = call.iter().chain(&did).chain(&returned).collect();
+        let fields = step_fields(program, step, note, line, &texts);
+        shown.push(Step {
+            lane: step.process,
+            call,
+            did,
+            returned,
+            file: None,
+            line: line.unwrap_or(0),
+            changed,
+            states,
+            fields,
+        });
     }
-    document
+    shown
 }
 
 /// What a verdict speaks of: `2 processes, 1 operation each`.
@@ -186,7 +364,7 @@ fn bound(program: &Program) -> String {
 fn length(found: &Counterexample) -> String {
     let steps = count(found.trace.steps.len() as u64, "step");
     match (found.shortest, found.shorter_seen) {
-        (true, _) => format!("{steps}, as short as there is one"),
+        (true, _) => format!("{steps} (shortest possible)"),
         (false, None) => format!("{steps}; a shorter one was not looked for"),
         (false, Some(depth)) => format!(
             "{steps}; a shorter one was looked for in {}: there is none of up to {depth}",
@@ -224,135 +402,6 @@ fn bounded(program: &Program, name: &str) -> Option<String> {
         .then(|| format!("with {}; with operations without end it may fail", bound(program)))
 }
 
-fn progress(
-    program: &Program,
-    name: &str,
-    report: &ProgressReport,
-    notes: &[Note],
-    look: &Look,
-) -> Document {
-    let mut document = Document::default();
-    match &report.progress {
-        Progress::Holds => {
-            let bounded = bounded(program, name).map_or(String::new(), |note| format!(" {note}"));
-            document.push(Line::plain(format!("  {name}: holds{bounded}")));
-        }
-        Progress::Unknown(reason) => {
-            document.push(Line::of(Role::Doubt, clean(&format!("  {name}: unknown: {reason}"))));
-        }
-        Progress::Fails(Lasso { stem, cycle, waits, for_ever }) => {
-            let end = match waits {
-                Some(process) if *for_ever => {
-                    format!("ends where P{process} waits for ever, whatever the others do")
-                }
-                Some(process) => {
-                    format!("ends where P{process} can only wait for others, who may have stopped")
-                }
-                None if cycle.is_empty() => "ends where nothing goes on".into(),
-                None => "leads to a cycle that repeats for ever".to_string(),
-            };
-            document.gap();
-            document.push(Line::of(Role::Bad, format!("  {name}: fails: this run {end}")));
-            let (before, after) = notes.split_at(stem.len().min(notes.len()));
-            document.extend(lanes(program, stem, before, &[], look));
-            if !cycle.is_empty() {
-                document.push(Line::of(Role::Strong, "  then for ever"));
-                document.extend(lanes(program, cycle, after, &[], look));
-            }
-            document.gap();
-        }
-    }
-    document
-}
-
-/// One lane a process, one line a step.
-fn lanes(
-    program: &Program,
-    steps: &[TraceStep],
-    notes: &[Note],
-    initially: &[String],
-    look: &Look,
-) -> Document {
-    let bar = if look.ascii { "|" } else { "│" };
-    let noted = |number: usize| notes.get(number);
-    let cells: Vec<Vec<String>> =
-        steps.iter().enumerate().map(|(i, s)| cell(program, s, noted(i))).collect();
-    let processes = program.processes();
-    let most = (look.width.max(40) / (processes + 2)).max(12);
-    let widths: Vec<usize> = (0..processes)
-        .map(|p| {
-            let own = cells.iter().zip(steps).filter(|(_, s)| s.process == p);
-            let widest = own.flat_map(|(c, _)| c.iter().map(|t| t.chars().count())).max();
-            widest.unwrap_or(2).clamp(4, most)
-        })
-        .collect();
-    let mut document = Document::default();
-    let numbers = steps.len().to_string().len().max(2) + 3;
-    let mut head = Line::default();
-    head.pad_to(numbers);
-    for (p, width) in widths.iter().enumerate() {
-        let column = head.width() + width + 3;
-        head.push(Role::Dim, format!("P{p}"));
-        head.pad_to(column);
-    }
-    head.push(Role::Dim, "shared");
-    document.push(head);
-    let specification = |document: &mut Document, text: &str| {
-        for row in wrap(&format!("specification: {text}"), look.width.max(40)) {
-            let mut line = Line::default();
-            line.pad_to(numbers);
-            line.push(Role::Dim, clean(&row));
-            document.push(line);
-        }
-    };
-    if !initially.is_empty() {
-        specification(&mut document, &initially.join(" or "));
-    }
-    let mut before: Vec<i32> =
-        program.shared.iter().flat_map(|v| (0..v.cells()).map(|c| v.first(c))).collect();
-    let mut known: Vec<String> = initially.to_vec();
-    for (number, (step, texts)) in steps.iter().zip(&cells).enumerate() {
-        let changed = match noted(number) {
-            Some(note) => pairs(note.shared.iter().chain(&note.heap)),
-            None => changes(program, &before, &step.shared),
-        };
-        before.clone_from(&step.shared);
-        let rows: Vec<String> =
-            texts.iter().flat_map(|text| wrap(text, widths[step.process])).collect();
-        for (row, text) in rows.iter().enumerate() {
-            let mut line = Line::default();
-            line.pad_to(2);
-            if row == 0 {
-                line.push(Role::Dim, format!("{}", number + 1));
-            }
-            line.pad_to(numbers);
-            for (p, width) in widths.iter().enumerate() {
-                let column = line.width() + width + 1;
-                if p == step.process {
-                    let last = number + 1 == steps.len() && row + 1 == rows.len();
-                    let role = if last { Role::Clash } else { Role::Plain };
-                    line.push(role, clean(text));
-                }
-                line.pad_to(column);
-                line.push(Role::Dim, format!("{bar} "));
-            }
-            if row + 1 == rows.len() {
-                line.push(Role::Plain, clean(&changed));
-            }
-            document.push(line);
-        }
-        if step.explained_by != known && !initially.is_empty() {
-            let states = match step.explained_by.len() {
-                0 => unexplained(program, step),
-                _ => step.explained_by.join(" or "),
-            };
-            specification(&mut document, &states);
-            known.clone_from(&step.explained_by);
-        }
-    }
-    document
-}
-
 /// What nothing explains, and what would have been explained.
 fn unexplained(program: &Program, step: &TraceStep) -> String {
     let returned = step.events.iter().find_map(|event| match event {
@@ -373,29 +422,6 @@ fn unexplained(program: &Program, step: &TraceStep) -> String {
     }
 }
 
-/// The text in rows of this width, broken at spaces where there are some.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut rows: Vec<String> = Vec::new();
-    let mut row = String::new();
-    for word in text.split(' ') {
-        let mut word = word;
-        let together = row.chars().count() + 1 + word.chars().count();
-        if !row.is_empty() && together > width {
-            rows.push(std::mem::take(&mut row));
-        } else if !row.is_empty() {
-            row.push(' ');
-        }
-        while word.chars().count() > width {
-            let end = word.char_indices().nth(width).map_or(word.len(), |(at, _)| at);
-            rows.push(word[..end].to_string());
-            word = &word[end..];
-        }
-        row.push_str(word);
-    }
-    rows.push(row);
-    rows
-}
-
 fn pairs<'a>(pairs: impl Iterator<Item = &'a (String, String)>) -> String {
     let shown = pairs.map(|(name, value)| match value.as_str() {
         "freed" => format!("{name} freed"),
@@ -413,47 +439,49 @@ fn operation_of(program: &Program, step: &TraceStep) -> Option<usize> {
     called.or_else(|| step.location.map(|l| program.locations[l].operation))
 }
 
-/// What a step shows in its lane.
-fn cell(program: &Program, step: &TraceStep, note: Option<&Note>) -> Vec<String> {
-    let mut rows = Vec::new();
+/// What a step shows in its lane: the call that begins with it, what it did, the return that ends with it.
+fn cell(
+    program: &Program,
+    step: &TraceStep,
+    note: Option<&Note>,
+) -> (Option<String>, Vec<String>, Option<String>) {
     let operation = operation_of(program, step);
-    for event in &step.events {
-        if let Event::Call(call) = event {
+    let call = step.events.iter().find_map(|event| match event {
+        Event::Call(call) => {
             let line = operation.map_or(0, |operation| program.operations[operation].line);
-            rows.push(format!("{line}: {}", program.show_call(*call)));
+            Some(format!("{line}: {}", program.show_call(*call)))
         }
-    }
+        _ => None,
+    });
+    let mut did = Vec::new();
     match (note, step.location) {
         (Some(note), _) if note.line > 0 => {
             let comes = if note.arrives { "comes to " } else { "" };
-            rows.push(format!("{comes}{}: {}", note.line, note.text));
+            did.push(format!("{comes}{}: {}", note.line, note.text));
         }
         (_, Some(location)) => {
             let location = &program.locations[location];
-            rows.push(format!("{}: {}", location.line, location.text));
+            did.push(format!("{}: {}", location.line, location.text));
         }
         _ => {}
     }
     if let Some(note) = note {
-        rows.extend(seen(note));
+        did.extend(seen(note));
         if !note.locals.is_empty() {
-            rows.push(pairs(note.locals.iter()));
+            did.push(pairs(note.locals.iter()));
         }
     }
-    for event in &step.events {
-        match event {
-            Event::Return(results) => {
-                let operation = operation.unwrap_or_default();
-                rows.push(format!("-> {}", program.show_results(operation, results)));
-            }
-            Event::Lin => rows.push("takes effect".into()),
-            Event::Call(_) => {}
+    if step.events.iter().any(|event| matches!(event, Event::Lin)) {
+        did.push("takes effect".into());
+    }
+    let returned = step.events.iter().find_map(|event| match event {
+        Event::Return(results) => {
+            let operation = operation.unwrap_or_default();
+            Some(format!("-> {}", program.show_results(operation, results)))
         }
-    }
-    if rows.is_empty() {
-        rows.push(String::new());
-    }
-    rows
+        _ => None,
+    });
+    (call, did, returned)
 }
 
 /// What the accesses of a step gave, where the changes do not tell it.
@@ -500,128 +528,63 @@ fn cell_name(variable: &Variable, cell: usize) -> String {
     format!("{}{}", variable.name, indices.concat())
 }
 
-/// One JSON object.
-pub fn json(case: &Case) -> Json {
-    let report = case.report;
-    let settings: serde_json::Map<String, Json> =
-        case.settings.iter().map(|(n, v)| (n.clone(), json!(v))).collect();
-    let mut object = json!({
-        "schema": SCHEMA,
-        "file": case.file,
-        "verdict": case.verdict(),
-        "algorithm": case.algorithm,
-        "seconds": case.seconds,
-        "settings": settings,
-        "bound": bound(case.program),
-        "histories": case.restriction.unwrap_or("all"),
-        "states": report.states,
-        "transitions": report.transitions,
-        "depth": report.depth,
-        "sets": report.sets,
-        "bytes": report.bytes,
-        "points": report.points,
-        "deadlock": if case.finds_deadlocks() { "checked" } else { "not checked" },
-        "again": case.again,
-    });
-    match &report.verdict {
-        Verdict::Verified => {}
-        Verdict::Unknown(reason) | Verdict::Refused(reason) => object["reason"] = json!(reason),
-        Verdict::Violation(found) | Verdict::WrongPoints(found) => {
-            let missing = matches!(report.verdict, Verdict::WrongPoints(_));
-            object["explanation"] = json!({
-                "sentence": if missing { WRONG_POINTS.into() } else { sentence(found) },
-                "shortest": found.shortest,
-                "initially": found.trace.initially,
-                "steps": steps(case.program, &found.trace.steps, case.notes),
-            });
-            if let Some(depth) = found.shorter_seen {
-                object["explanation"]["none_up_to"] = json!(depth);
-            }
-            if found.reason == Reason::Deadlock {
-                let waiting = waiting(case.program, &found.trace.steps);
-                object["explanation"]["waiting"] = json!(waiting);
-            }
-        }
-    }
-    if !case.unchecked.is_empty() {
-        object["not_checked"] =
-            json!({"properties": case.unchecked, "because": case.unchecked_because});
-    }
-    if let Some(trouble) = case.progress_trouble()
-        && object.get("reason").is_none()
-    {
-        object["reason"] = json!(trouble);
-    }
-    if !case.progress.is_empty() {
-        let progress = case.progress.iter().enumerate().map(|(number, (name, report))| {
-            let notes = case.progress_notes.get(number).map_or(&[][..], Vec::as_slice);
-            let (verdict, detail) = match &report.progress {
-                Progress::Holds => ("holds", Json::Null),
-                Progress::Unknown(reason) => ("unknown", json!(reason)),
-                Progress::Fails(lasso) => {
-                    let (before, after) = notes.split_at(lasso.stem.len().min(notes.len()));
-                    let detail = json!({
-                        "stem": steps(case.program, &lasso.stem, before),
-                        "cycle": steps(case.program, &lasso.cycle, after),
-                        "waits": lasso.waits,
-                    });
-                    ("fails", detail)
-                }
-            };
-            let holds = matches!(report.progress, Progress::Holds);
-            let note = bounded(case.program, name).filter(|_| holds);
-            json!({"property": name, "verdict": verdict, "states": report.states, "detail": detail, "note": note})
-        });
-        object["progress"] = progress.collect();
-    }
-    object
+/// The line of the model that a step ran.
+fn line_of(program: &Program, step: &TraceStep, note: Option<&Note>) -> Option<u32> {
+    let line = step.location.map(|l| program.locations[l].line);
+    note.map(|note| note.line).filter(|line| *line > 0).or(line)
 }
 
-fn steps(program: &Program, steps: &[TraceStep], notes: &[Note]) -> Json {
-    let one = |(number, step): (usize, &TraceStep)| {
-        let note = notes.get(number);
-        let mut at = 0;
-        let mut shared = serde_json::Map::new();
-        for variable in &program.shared {
-            for cell in 0..variable.cells() {
-                shared.insert(cell_name(variable, cell), json!(variable.ty.show(step.shared[at])));
-                at += 1;
-            }
+/// A step as programs read it.
+fn step_fields(
+    program: &Program,
+    step: &TraceStep,
+    note: Option<&Note>,
+    line: Option<u32>,
+    texts: &[&String],
+) -> Map<String, Json> {
+    let mut shared = Map::new();
+    let mut at = 0;
+    for variable in &program.shared {
+        for cell in 0..variable.cells() {
+            shared.insert(cell_name(variable, cell), json!(variable.ty.show(step.shared[at])));
+            at += 1;
         }
-        let line = step.location.map(|l| program.locations[l].line);
-        let line = note.map(|note| note.line).filter(|line| *line > 0).or(line);
-        let mut object = json!({
-            "process": step.process,
-            "line": line,
-            "choices": step.choices,
-            "shows": cell(program, step, note),
-            "shared": shared,
-            "explained_by": step.explained_by,
+    }
+    let mut fields = Map::new();
+    let mut set = |name: &str, value: Json| fields.insert(name.to_string(), value);
+    set("process", json!(step.process));
+    set("line", json!(line));
+    set("choices", json!(step.choices));
+    set("shows", json!(texts));
+    set("shared", json!(shared));
+    set("explained_by", json!(step.explained_by));
+    if let Some(note) = note {
+        let map = |pairs: &[(String, String)]| -> Map<String, Json> {
+            pairs.iter().map(|(name, value)| (name.clone(), json!(value))).collect()
+        };
+        let accesses = note.accesses.iter().map(|access| {
+            json!({
+                "kind": access.kind,
+                "place": access.place,
+                "value": access.value,
+                "succeeded": access.succeeded,
+            })
         });
-        if let Some(note) = note {
-            let map = |pairs: &[(String, String)]| -> serde_json::Map<String, Json> {
-                pairs.iter().map(|(name, value)| (name.clone(), json!(value))).collect()
-            };
-            let accesses = note.accesses.iter().map(|access| {
-                json!({
-                    "kind": access.kind,
-                    "place": access.place,
-                    "value": access.value,
-                    "succeeded": access.succeeded,
-                })
-            });
-            object["text"] = json!(note.text);
-            object["accesses"] = accesses.collect();
-            object["changed"] = json!({"shared": map(&note.shared), "heap": map(&note.heap), "locals": map(&note.locals)});
-        }
-        if step.explained_by.is_empty()
-            && let Some(operation) = operation_of(program, step)
-        {
-            let possible = step.possible.iter();
-            object["possible"] =
-                possible.map(|results| json!(program.show_results(operation, results))).collect();
-        }
-        object
-    };
-    steps.iter().enumerate().map(one).collect()
+        set("text", json!(note.text));
+        set("accesses", accesses.collect());
+        let changed = json!({
+            "shared": map(&note.shared),
+            "heap": map(&note.heap),
+            "locals": map(&note.locals),
+        });
+        set("changed", changed);
+    }
+    if step.explained_by.is_empty()
+        && let Some(operation) = operation_of(program, step)
+    {
+        let possible = step.possible.iter();
+        let possible = possible.map(|results| json!(program.show_results(operation, results)));
+        set("possible", possible.collect());
+    }
+    fields
 }

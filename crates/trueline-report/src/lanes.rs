@@ -14,7 +14,7 @@ use crate::document::{Document, Line, Role};
 use crate::words::cut;
 
 /// An operation to be drawn.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bar {
     /// Index of its lane.
     pub lane: usize,
@@ -28,17 +28,14 @@ pub struct Bar {
     pub clash: bool,
 }
 
-/// Draws bars, sorted by call, on lanes with these names. Where bars are too short for their labels, a list below says what they are.
-pub fn lanes(bars: &[Bar], names: &[String], look: &Look) -> Document {
-    let glyphs = Glyphs::new(look.ascii);
-    let Drawing { mut document, numbered } = draw(bars, names, look.width, glyphs);
-    if numbered {
-        document.gap();
-        for (i, bar) in bars.iter().enumerate() {
-            let label = cut(&bar.label, look.width.saturating_sub(8), glyphs.cut);
-            let role = if bar.clash { Role::Clash } else { Role::Plain };
-            document.push(Line::of(role, format!("  {:>3}  {label}", i + 1)));
-        }
+/// What the numbers on bars stand for.
+pub(crate) fn legend(bars: &[Bar], look: &Look) -> Document {
+    let mut document = Document::default();
+    for (i, bar) in bars.iter().enumerate() {
+        let mark = Glyphs::new(look.ascii).cut;
+        let label = cut(&bar.label, look.width.saturating_sub(8), mark);
+        let role = if bar.clash { Role::Clash } else { Role::Plain };
+        document.push(Line::of(role, format!("  {:>3}  {label}", i + 1)));
     }
     document
 }

@@ -1,27 +1,33 @@
-//! From a verdict to something that people or programs read.
+//! From an answer to something that people or programs read.
 //!
-//! A [`Case`] is everything that is known about one checked file. [`text`] makes a [`Document`] of it (lines of
-//! spans with roles, no escape codes), which [`Document::render`] turns into terminal text with or without
-//! colour; [`json`] makes one JSON object.
+//! Every way into trueline ends in a [`Report`]: a verdict on a subject, sections as data, and how to reproduce
+//! it. [`Report::text`] makes a [`Document`] of it (lines of spans with roles, no escape codes), which
+//! [`Document::render`] turns into terminal text with or without colour; [`Report::json`] makes one JSON object.
+//! [`Case`] is everything that is known about one checked history; [`Case::report`] is the report on it.
+//!
+//! **Invariant: nobody else renders.** Other crates make reports; none of them edits what was rendered.
 //!
 //! **Invariant: no I/O.** The width of the terminal, whether it has colour and what file names look like are
-//! parameters. The same case and [`Look`] give the same text, but for the seconds.
+//! parameters. The same report and [`Look`] give the same text.
 #![forbid(unsafe_code)]
 
 mod document;
+mod history;
 mod json;
 mod lanes;
 mod quasi;
+mod report;
+mod steps;
 mod text;
 mod words;
 
 use trueline::{History, Outcome};
 
 pub use document::{Document, Line, Role, Span};
-pub use json::{SCHEMA, json, value};
-pub use lanes::{Bar, lanes};
-pub use quasi::{quasi_json, quasi_text};
-pub use text::text;
+pub use json::{SCHEMA, error_json, value};
+pub use lanes::Bar;
+pub use report::{Answer, Operations, Placed, Report, Section, Undecided, limit_code};
+pub use steps::{Layout, Step, Steps};
 pub use words::{bytes, clean, count, cut, grouped, seconds, unbroken, wrap};
 
 /// One file that was checked, and what came out.
@@ -61,4 +67,14 @@ impl Default for Look {
     fn default() -> Look {
         Look { width: 80, ascii: false, quiet: false }
     }
+}
+
+/// The text of the report on a case: [`Case::report`] and [`Report::text`].
+pub fn text(case: &Case, look: &Look) -> Document {
+    case.report().text(look)
+}
+
+/// The object for a case: [`Case::report`] and [`Report::json`].
+pub fn json(case: &Case) -> serde_json::Value {
+    case.report().json()
 }

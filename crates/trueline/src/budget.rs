@@ -35,7 +35,7 @@ pub enum Exhausted {
 impl fmt::Display for Exhausted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Exhausted::Cancelled => f.write_str("cancelled"),
+            Exhausted::Cancelled => f.write_str("interrupted"),
             Exhausted::Steps(n) => write!(f, "the budget of {n} steps is spent"),
             Exhausted::Time(t) => write!(f, "the time limit of {} s is spent", t.as_secs_f64()),
             Exhausted::Memory(bytes) => {

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use trueline::quasi::Factors;
 use trueline_objects::simulate::MOST_PROCESSES;
 
+use super::OutputArgs;
 use crate::limits;
 
 pub(super) const HELP: &str = "\
@@ -102,9 +103,8 @@ pub(crate) struct SimulateArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Print the verdict line only
-    #[arg(long, short, conflicts_with = "json")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -89,10 +89,6 @@ pub(crate) struct VerifyArgs {
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-
-    /// Columns to fit the drawing into [default: those of the terminal, or 80]
-    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(20..=10_000))]
-    pub(crate) width: Option<u16>,
 }
 
 impl VerifyArgs {

@@ -35,7 +35,7 @@ pub(super) fn watch(watcher: &mut Watcher<'_>) -> Option<Result<(), End>> {
     watcher.read_by("snapshot-monitor", tally, spec);
     Some(match tested {
         Tested::Linearizable => Ok(()),
-        Tested::NotSimple(why) => Err(End::Unknown(format!(
+        Tested::NotSimple(why) => Err(super::unfit(format!(
             "the history is not simple: {why}; 'trueline check' decides any history"
         ))),
         Tested::Violation(history) => {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use trueline::budget::Exhausted;
 use trueline::stream::Tally;
+use trueline_report::Undecided;
 
 use super::interrupted;
 use crate::args::MonitorArgs;
@@ -15,7 +16,7 @@ use crate::guard;
 /// Exit code 3: undecided.
 const UNDECIDED: i32 = 3;
 
-/// What an interrupt would tell. Whoever holds it has the word.
+/// What an interrupt would print. Holding the lock delays the handler.
 pub(super) struct Interrupt(Arc<Mutex<Tally>>);
 
 impl Interrupt {
@@ -25,7 +26,7 @@ impl Interrupt {
         let (told, name, json) = (tally.clone(), name.to_string(), args.json);
         let start = Instant::now();
         ctrlc::set_handler(move || {
-            end(&told, &name, "interrupted", json, start);
+            end(&told, &name, &Undecided::new("cancelled", "interrupted"), json, start);
         })?;
         Ok(Interrupt(tally))
     }
@@ -34,7 +35,7 @@ impl Interrupt {
     /// found.
     pub(super) fn after(&self, time: Duration, name: &str, json: bool) -> anyhow::Result<()> {
         let (told, name, start) = (self.0.clone(), name.to_string(), Instant::now());
-        let why = Exhausted::Time(time).to_string();
+        let why = Undecided::limit(&Exhausted::Time(time));
         let watch = move || {
             thread::sleep(time);
             end(&told, &name, &why, json, start);
@@ -47,7 +48,7 @@ impl Interrupt {
     /// events, too, but a single one can take more than all before it: saturation doubles its tables.
     pub(super) fn beyond(&self, bytes: u64, name: &str, json: bool) -> anyhow::Result<()> {
         let (told, name, start) = (self.0.clone(), name.to_string(), Instant::now());
-        let why = Exhausted::Memory(bytes).to_string();
+        let why = Undecided::limit(&Exhausted::Memory(bytes));
         let watch = move || {
             while !guard::is_far_beyond(bytes) {
                 thread::sleep(guard::PERIOD);
@@ -70,7 +71,7 @@ impl Interrupt {
 }
 
 /// Tells what was seen and ends the program.
-fn end(told: &Mutex<Tally>, name: &str, why: &str, json: bool, start: Instant) -> ! {
+fn end(told: &Mutex<Tally>, name: &str, why: &Undecided, json: bool, start: Instant) -> ! {
     let tally = told.lock().unwrap_or_else(PoisonError::into_inner);
     let text = interrupted(name, why, json, *tally, start.elapsed().as_secs_f64());
     let mut out = std::io::stdout().lock();

@@ -15,6 +15,7 @@ use super::scenario::Scenario;
 use super::setting::{Attempt, Effort, Ended, Failing, Setting};
 use super::{Harness, Operate, report};
 use crate::engine::MAX_OPERATIONS;
+use trueline_report::{Answer, Report, Undecided};
 
 /// A run of a test.
 struct Run<'a, T, O: Operate<T>> {
@@ -75,7 +76,10 @@ where
     match replay::asked(wanted.as_deref(), run.number, alphabet.len()) {
         Ok(None) => {}
         Ok(Some(asked)) => return run.again(asked, name.as_deref()),
-        Err(what) => return run.error(what),
+        Err(what) => {
+            let source = if harness.replay.is_some() { "the schedule" } else { replay::VARIABLE };
+            return run.error(format!("{source}: {what}"));
+        }
     }
     let mut kept = Vec::new();
     if let Some(regressions) = &run.regressions {
@@ -179,48 +183,52 @@ impl<T: Sync, O: Operate<T>> Run<'_, T, O> {
                 Err(e) => format!("could not be kept in {}: {e}", regressions.file().display()),
             }
         });
-        let text = report::failure(
-            &self.setting,
-            &failing,
-            &self.counts,
-            &minimised,
-            &report::Again { replay: &replay, test, kept: kept.as_deref() },
-        );
         let failure = Failure {
             kind: failing.kind,
             sentence: report::sentence(&failing),
             scenario: failing.scenario.show(self.setting.alphabet),
+            sections: report::sections(&self.setting, &failing),
             history: failing.drawn.map(|drawn| drawn.history),
             replay: Some(replay.to_string()),
             minimised,
         };
+        let again = report::Again { replay: &replay, test, kept: kept.as_deref() };
+        let report = report::failure(&failure, &self.counts, &again);
         let scope = String::from("stopped at a failure");
         let verdict = Verdict::Fails(Box::new(failure));
-        Outcome { verdict, counts: self.counts, scope, text }
+        Outcome { verdict, counts: self.counts, seen: scope.clone(), scope, report }
     }
 
     fn cut(&self, scenario: &Scenario, scope: String) -> Outcome<O, O::Ret> {
         let shown = scenario.show(self.setting.alphabet);
-        let text = format!("undecided: {shown}: {scope}; {}\n", self.counts);
-        let verdict = Verdict::Undecided(format!("{shown}: {scope}"));
-        Outcome { verdict, counts: self.counts, scope, text }
+        let message = format!("{shown}: {scope}");
+        let answer = Undecided { words: "undecided", ..Undecided::new("incomplete", &*message) };
+        let summary = format!("{scope}; {}", self.counts);
+        let report = Report::new(shown, Answer::Unknown(answer), summary);
+        let verdict = Verdict::Undecided(message);
+        Outcome { verdict, counts: self.counts, seen: scope.clone(), scope, report }
     }
 
     fn error(&self, what: String) -> Outcome<O, O::Ret> {
-        let text = format!("error: {what}\n");
+        let answer = Undecided { words: "error", ..Undecided::new("error", &*what) };
+        let report = Report::new("", Answer::Unknown(answer), &*what);
         let scope = String::from("stopped at an error");
-        Outcome { verdict: Verdict::Error(what), counts: self.counts, scope, text }
+        let verdict = Verdict::Error(what);
+        Outcome { verdict, counts: self.counts, seen: scope.clone(), scope, report }
     }
 
     fn passed(&self, size: &str) -> Outcome<O, O::Ret> {
         let seen: Vec<&str> = self.scopes.iter().map(String::as_str).collect();
-        let scope = format!("{size}; {}", seen.join(" / "));
-        let (verdict, word) = if self.sample {
-            (Verdict::NothingFound, "nothing found")
+        let seen = seen.join(" / ");
+        let scope = format!("{size}; {seen}");
+        let (verdict, answer) = if self.sample {
+            let sample = Undecided::new("sample", "nothing wrong was found in a sample");
+            let answer = Undecided { words: "nothing found", ..sample };
+            (Verdict::NothingFound, Answer::Unknown(answer))
         } else {
-            (Verdict::Holds, "holds")
+            (Verdict::Holds, Answer::Holds { name: "linearizable", words: "holds".into() })
         };
-        let text = format!("{word}: {scope}; {}\n", self.counts);
-        Outcome { verdict, counts: self.counts, scope, text }
+        let report = Report::new("", answer, format!("{scope}; {}", self.counts));
+        Outcome { verdict, counts: self.counts, seen, scope, report }
     }
 }

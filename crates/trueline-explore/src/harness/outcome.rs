@@ -1,11 +1,14 @@
-//! What came of a test: the verdict, what it rests on, and the text that says so.
+//! What came of a test: the verdict, what it rests on, and the report that says so.
 
 use std::fmt;
 
 use trueline::History;
-use trueline_report::grouped;
+use trueline_report::{Look, Report, Section, grouped};
 
 use super::two_phase::Enumerated;
+
+/// Columns of a report in the output of a test.
+const WIDTH: usize = 100;
 
 /// What came of a test of operations `O` with results `R`.
 #[derive(Clone, Debug)]
@@ -16,7 +19,10 @@ pub struct Outcome<O, R> {
     pub counts: Counts,
     /// What has been seen, in words.
     pub scope: String,
-    pub(crate) text: String,
+    /// The same without the size of the scenarios: which schedules.
+    pub seen: String,
+    /// All of it as a report.
+    pub report: Report,
 }
 
 /// The answer to 'does the object do what its specification says?'.
@@ -49,6 +55,8 @@ pub struct Failure<O, R> {
     pub replay: Option<String>,
     /// Whether smaller scenarios were looked for.
     pub minimised: Minimised,
+    /// The sentence, the operations and the steps, for a report.
+    pub sections: Vec<Section>,
 }
 
 /// How far a failure was made smaller.
@@ -112,19 +120,30 @@ impl Counts {
     }
 }
 
+/// `1 history`, `12,345 histories`.
+fn count(n: u64, one: &str, many: &str) -> String {
+    match n {
+        1 => format!("1 {one}"),
+        n => format!("{} {many}", grouped(n)),
+    }
+}
+
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = |n: u64, one: &str, many: &str| match n {
-            1 => format!("1 {one}"),
-            n => format!("{} {many}", grouped(n)),
-        };
         let scenarios = count(self.scenarios, "scenario", "scenarios");
+        write!(f, "{scenarios}, {}", self.without_scenarios())
+    }
+}
+
+impl Counts {
+    /// What was run, for callers who count scenarios in words of their own: `163 executions, 254 histories, 253 checked`.
+    pub fn without_scenarios(&self) -> String {
         let executions = count(self.executions, "execution", "executions");
         let histories = count(self.histories, "history", "histories");
-        write!(f, "{scenarios}, {executions}, {histories}, {} checked", grouped(self.checks))?;
+        let text = format!("{executions}, {histories}, {} checked", grouped(self.checks));
         let Enumerated { sequentializations, permutations, .. } = self.enumerated;
         if sequentializations == 0 {
-            return Ok(());
+            return text;
         }
         let of = |n: u64, skipped: u64, one: &str| {
             format!("{} and {} skipped", count(n, one, &format!("{one}s")), grouped(skipped))
@@ -132,7 +151,7 @@ impl fmt::Display for Counts {
         let skipped = self.enumerated.skipped_sequentializations;
         let sequentializations = of(sequentializations, skipped, "sequentialization");
         let permutations = of(permutations, self.enumerated.skipped_permutations, "permutation");
-        write!(f, "; {sequentializations}, {permutations}")
+        format!("{text}; {sequentializations}, {permutations}")
     }
 }
 
@@ -158,7 +177,8 @@ impl<O, R> Outcome<O, R> {
 
 impl<O, R> fmt::Display for Outcome<O, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        let look = Look { width: WIDTH, ..Look::default() };
+        f.write_str(&self.report.text(&look).render(false))
     }
 }
 

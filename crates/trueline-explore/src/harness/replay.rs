@@ -35,12 +35,12 @@ pub(crate) fn asked(
     operations: usize,
 ) -> Result<Option<Replay>, String> {
     let Some(text) = text else { return Ok(None) };
-    let replay: Replay = text.parse().map_err(|e| format!("{VARIABLE}: {e}"))?;
+    let replay: Replay = text.parse()?;
     if replay.test != test {
         return Ok(None);
     }
     if replay.scenario.calls().iter().any(|&(_, call)| call >= operations) {
-        return Err(format!("{VARIABLE}: the scenario has operations that the test has not"));
+        return Err("the scenario has operations that the test has not".into());
     }
     Ok(Some(replay))
 }

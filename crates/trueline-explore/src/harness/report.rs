@@ -2,11 +2,11 @@
 
 use trueline::Verdict;
 use trueline::history::Operation;
-use trueline_report::{Bar, Document, Line, Look, Role, clean, lanes, unbroken, wrap};
+use trueline_report::{Answer, Bar, Operations, Report, Section};
 
 use super::Operate;
-use super::detail::{self, Label, WIDTH};
-use super::outcome::{Counts, Kind, Minimised};
+use super::detail::{self, Label};
+use super::outcome::{Counts, Failure, Kind, Minimised};
 use super::replay::{Replay, VARIABLE};
 use super::setting::{Drawn, Failing, Setting};
 
@@ -34,60 +34,59 @@ fn explanation<O, R>(failing: &Failing<O, R>) -> Option<&trueline::verdict::Expl
     }
 }
 
-/// The report on a failure.
-pub(crate) fn failure<T, O: Operate<T>>(
+/// What is wrong, the operations in lanes, and the steps.
+pub(crate) fn sections<T, O: Operate<T>>(
     setting: &Setting<'_, T, O>,
     failing: &Failing<O, O::Ret>,
-    counts: &Counts,
-    minimised: &Minimised,
-    again: &Again<'_>,
-) -> String {
-    let mut document = Document::default();
-    let mut first = Line::of(Role::Bad, failing.kind.to_string());
-    first.push(Role::Plain, clean(&format!(": {}", failing.scenario.show(setting.alphabet))));
-    document.push(first);
-    document.gap();
-    paragraph(&mut document, Role::Strong, &sentence(failing));
-    if explanation(failing).is_none() {
-        for line in failing.what.lines().skip(1) {
-            paragraph(&mut document, Role::Plain, line.trim());
-        }
-    }
+) -> Vec<Section> {
+    let more = match explanation(failing) {
+        Some(_) => Vec::new(),
+        None => failing.what.lines().skip(1).map(String::from).collect(),
+    };
+    let mut sections = vec![Section::Sentence { title: None, text: sentence(failing), more }];
     if let Some(drawn) = &failing.drawn
         && !drawn.calls.is_empty()
     {
-        document.gap();
-        document.extend(operations(setting, failing, drawn));
+        sections.push(Section::Operations(operations(setting, failing, drawn)));
     }
     if !failing.steps.is_empty() {
-        document.gap();
-        document.extend(detail::trace(&failing.steps, &labels(setting, failing)));
+        let steps = detail::steps(&failing.steps, &labels(setting, failing));
+        sections.push(Section::Steps(steps));
     }
-    document.gap();
-    if let Minimised::Stopped(why) = minimised {
-        let text = format!("There may be a smaller program that fails so: {why}.");
-        paragraph(&mut document, Role::Plain, &text);
-        document.gap();
-    }
-    document.push(Line::of(Role::Dim, format!("  {counts}")));
-    if let Some(kept) = again.kept {
-        document.push(Line::of(Role::Dim, format!("  {kept}")));
-    }
-    let test = again.test.unwrap_or("");
-    let line = format!("  again: {VARIABLE}='{}' cargo test {test}", again.replay);
-    document.push(Line::of(Role::Dim, line.trim_end().to_string()));
-    if failing.kind == Kind::Nondeterminism {
-        let hint = "Objects on the heap need the allocator of trueline-explore; clocks, random numbers and hash maps \
-                    with random seeds must stay out of the object.";
-        paragraph(&mut document, Role::Plain, hint);
-    }
-    document.render(false)
+    sections
 }
 
-fn paragraph(document: &mut Document, role: Role, text: &str) {
-    for line in wrap(&unbroken(&clean(text)), WIDTH - 2) {
-        document.push(Line::of(role, format!("  {line}")));
+/// Whether a smaller scenario may fail in the same way, in words.
+pub(crate) fn caveat(minimised: &Minimised) -> Option<String> {
+    match minimised {
+        Minimised::Stopped(why) => {
+            Some(format!("There may be a smaller program that fails so: {why}."))
+        }
+        Minimised::Fully | Minimised::NotAsked => None,
     }
+}
+
+/// The report on a failure.
+pub(crate) fn failure<O, R>(failure: &Failure<O, R>, counts: &Counts, again: &Again<'_>) -> Report {
+    let verdict = Answer::Violation(failure.kind.to_string().into());
+    let mut report = Report::new(&*failure.scenario, verdict, "");
+    report.sections.clone_from(&failure.sections);
+    if let Some(caveat) = caveat(&failure.minimised) {
+        report.sections.push(Section::Note(caveat));
+    }
+    report.sections.push(Section::dim(counts.to_string()));
+    if let Some(kept) = again.kept {
+        report.sections.push(Section::dim(kept));
+    }
+    if failure.kind == Kind::Nondeterminism {
+        let hint = "Objects on the heap need the allocator of trueline-explore; clocks, random numbers and hash maps \
+                    with random seeds must stay out of the object.";
+        report.sections.push(Section::Paragraph(hint.to_string()));
+    }
+    let test = again.test.unwrap_or("");
+    let command = format!("{VARIABLE}='{}' cargo test {test}", again.replay);
+    report.commands.push(("again", command.trim_end().to_string()));
+    report
 }
 
 /// The operations in lanes. Of a history that is not linearizable, those that matter.
@@ -95,7 +94,7 @@ fn operations<T, O: Operate<T>>(
     setting: &Setting<'_, T, O>,
     failing: &Failing<O, O::Ret>,
     drawn: &Drawn<O, O::Ret>,
-) -> Document {
+) -> Operations {
     let threads = failing.scenario.calls();
     let thread = |number: usize| threads[number].0;
     let mut present: Vec<usize> = drawn.calls.iter().map(|&number| thread(number)).collect();
@@ -113,13 +112,13 @@ fn operations<T, O: Operate<T>>(
             lane: present.iter().position(|&t| t == thread(number)).unwrap_or(0),
             call: o.call,
             end: (!o.is_pending()).then_some(o.returned),
-            label: clean(&setting.numbered.show(o.op, o.result)),
+            label: setting.numbered.show(o.op, o.result),
             clash: clashes,
         }
     };
     let bars: Vec<Bar> = drawn.numbers.operations().iter().enumerate().map(bar).collect();
-    let names: Vec<String> = present.iter().map(|&thread| detail::name(thread)).collect();
-    lanes(&bars, &names, &Look { width: WIDTH, ..Look::default() })
+    let lanes = present.iter().map(|&thread| detail::name(thread)).collect();
+    Operations { lanes, bars, ..Operations::default() }
 }
 
 /// The operations by their numbers.
@@ -136,7 +135,7 @@ fn labels<T, O: Operate<T>>(
         found.next()?.0.result
     };
     let label = |(number, &(thread, call)): (usize, &(usize, usize))| {
-        let show = |ret| clean(&setting.numbered.show(call as u32, ret));
+        let show = |ret| setting.numbered.show(call as u32, ret);
         let returned = result(number).map(|ret| show(Some(ret)));
         Some(Label { thread, call: show(None), returned })
     };

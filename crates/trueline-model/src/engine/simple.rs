@@ -188,7 +188,10 @@ impl<'a> Restriction<'a> {
 
     fn verdict(&self, machine: &Machine, found: &Counterexample) -> Verdict {
         self.told(machine, found).map_or_else(
-            || Verdict::Unknown("a violation was found that is none".into()),
+            || Verdict::Unknown(
+                    "internal error: the counterexample does not replay on the full model; please report it"
+                        .into(),
+                ),
             Verdict::Violation,
         )
     }

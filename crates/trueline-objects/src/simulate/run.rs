@@ -7,6 +7,7 @@ use std::time::Duration;
 use trueline::spec::{self, Dynamic, Invocation};
 use trueline::{Budget, History, Value};
 use trueline_explore::harness::{self, Act, Counts, Harness, Kind, Minimised, TwoPhase};
+use trueline_report::{Section, Undecided, limit_code};
 
 use super::domain;
 use super::generated::Generated;
@@ -80,8 +81,8 @@ pub enum Verdict {
     Holds,
     /// It does not.
     Violation(Box<Found>),
-    /// A limit was reached; which.
-    Undecided(String),
+    /// Not decided; why.
+    Undecided(Undecided),
 }
 
 /// Something that is wrong.
@@ -95,8 +96,8 @@ pub struct Found {
     pub case: String,
     /// The history, where the failure has one.
     pub history: Option<History>,
-    /// The report of the harness.
-    pub report: String,
+    /// The sentence, the operations and the steps, for a report.
+    pub sections: Vec<Section>,
     /// What to replay, together with the case that it was found in.
     pub replay: Option<String>,
     /// The case that it was found in, before it was made smaller.
@@ -139,7 +140,7 @@ impl Entry {
         let rounds = request.limit.unwrap_or(ROUNDS).div_ceil(self.number_of_programs(request));
         for case in self.programs(request) {
             if let Err(why) = budget.spend(0) {
-                undecided = Some(why.to_string());
+                undecided = Some(Undecided::limit(&why));
                 break;
             }
             if waiting.len() == MOST_WAITING {
@@ -168,7 +169,6 @@ impl Entry {
                     PATIENCE.as_secs()
                 ));
             }
-            let report = outcome.to_string();
             match outcome.verdict {
                 harness::Verdict::Holds => {}
                 harness::Verdict::NothingFound => {
@@ -176,11 +176,15 @@ impl Entry {
                         Mode::Explore => NOTHING_REPLAYED,
                         Mode::Stress => NOTHING_FOUND,
                     };
-                    undecided = Some(nothing.to_string());
+                    undecided = Some(Undecided::new("sample", nothing));
                 }
-                harness::Verdict::Undecided(why) => undecided = Some(why),
+                harness::Verdict::Undecided(why) => {
+                    // The budget is the same for all programs: where it is spent, it says what stopped this one.
+                    let code = budget.spend(0).err().map_or("incomplete", |why| limit_code(&why));
+                    undecided = Some(Undecided::new(code, why));
+                }
                 harness::Verdict::Error(message) => {
-                    return Err(wrong(&message.replace("TRUELINE_REPLAY: ", "the schedule: ")));
+                    return Err(wrong(&message));
                 }
                 harness::Verdict::Fails(failure)
                     if request.replay.is_some() && failure.kind == Kind::Nondeterminism =>
@@ -193,7 +197,7 @@ impl Entry {
                         sentence: failure.sentence,
                         case: failure.scenario,
                         history: failure.history.map(|h| notation::named(self.letter, &h)),
-                        report: without_last_lines(&report),
+                        sections: failure.sections,
                         replay: failure.replay,
                         of: case,
                         minimised: failure.minimised,
@@ -202,8 +206,7 @@ impl Entry {
                     return Ok(Simulated { verdict, counts, scope: outcome.scope });
                 }
             }
-            let scope = outcome.scope.strip_prefix("given programs; ").unwrap_or(&outcome.scope);
-            scopes.insert(scope.to_string());
+            scopes.insert(outcome.seen);
         }
         if counts.scenarios == 0 && undecided.is_none() {
             return Err(wrong("found no program to run"));
@@ -212,9 +215,13 @@ impl Entry {
         if let (None, Some(sample)) = (&undecided, sample) {
             // Programs that were drawn at random say nothing about the others.
             let programs = sample.programs();
-            undecided = Some(format!("nothing wrong was found in {programs}, which are a sample"));
+            let message = format!("nothing wrong was found in {programs}, which are a sample");
+            undecided = Some(Undecided::new("sample", message));
         }
-        let whole = |why: String| [vec![why], waiting].concat().join("; ");
+        let whole = |mut why: Undecided| {
+            why.message = [vec![why.message], waiting].concat().join("; ");
+            why
+        };
         let verdict = undecided.map(whole).map_or(Verdict::Holds, Verdict::Undecided);
         let scopes: Vec<String> = scopes.into_iter().collect();
         let scope = format!("{}; {}", self.extent(request), scopes.join(" / "));
@@ -467,13 +474,6 @@ const NOTHING_REPLAYED: &str = "nothing is wrong under this schedule, which is o
 
 const NOTHING_FOUND: &str =
     "nothing wrong was seen on real threads, which show some schedules only";
-
-/// The report without counts and without the line that runs a test of cargo's again: the caller has its own.
-fn without_last_lines(report: &str) -> String {
-    let end = report.rfind("\n  again: ").map_or(report.len(), |end| end + 1);
-    let end = report[..end].trim_end().rfind('\n').filter(|_| end < report.len()).unwrap_or(end);
-    report[..end].trim_end().to_string()
-}
 
 /// A case in the words of a specification.
 struct Decoded {
