@@ -17,7 +17,7 @@ use crate::args::{CheckArgs, Keys, ensure_distinct};
 use crate::exit::Exit;
 use crate::guard;
 use crate::input::{self, Failure, Reading};
-use crate::output::{self, Output, complain};
+use crate::output::{self, Output};
 use crate::progress;
 
 pub(crate) fn run(args: &'static CheckArgs) -> anyhow::Result<Exit> {
@@ -37,7 +37,9 @@ pub(crate) fn run(args: &'static CheckArgs) -> anyhow::Result<Exit> {
             exit = exit.max(answer.exit);
             match answer.told {
                 Ok(report) => out.show(&report, exit)?,
-                Err(message) => complain(format_args!("{message}")),
+                Err(message) => {
+                    out.refuse(&file.display().to_string(), &message, args.json, exit)?;
+                }
             }
         }
         last = checked;

@@ -19,7 +19,7 @@ use crate::again::{self, Again};
 use crate::args::{MonitorArgs, Online, ensure_distinct};
 use crate::exit::Exit;
 use crate::limits;
-use crate::output::{self, Output, complain};
+use crate::output::{self, Output};
 use events::{Events, Names, Next, What};
 use interrupt::Interrupt;
 
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &MonitorArgs) -> anyhow::Result<Exit> {
     let exit = match ended {
         Ok(()) => Exit::Holds,
         Err(End::Input(message)) => {
-            complain(format_args!("{message}"));
+            out.refuse(&name, &message, args.json, Exit::Error)?;
             return Ok(Exit::Error);
         }
         Err(End::Unknown(_)) => Exit::Undecided,

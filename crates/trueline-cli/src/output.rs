@@ -3,7 +3,7 @@
 use std::fmt::Arguments;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
-use trueline_report::{Look, Report, clean};
+use trueline_report::{Look, Report, clean, error_json};
 
 use crate::args::{Color, OutputArgs};
 use crate::exit::{Closed, Exit};
@@ -23,6 +23,22 @@ impl Output {
             io::ErrorKind::BrokenPipe => Closed(exit).into(),
             _ => anyhow::Error::new(error).context("standard output"),
         })
+    }
+
+    /// Says why an input cannot be used: to people on standard error, and to programs that read JSON as an object.
+    pub(crate) fn refuse(
+        &mut self,
+        input: &str,
+        message: &str,
+        as_json: bool,
+        exit: Exit,
+    ) -> anyhow::Result<()> {
+        // A diagnostic has several lines; each is cleaned by itself.
+        message.lines().for_each(|line| complain(format_args!("{line}")));
+        match as_json {
+            true => self.show(&format!("{}\n", error_json(input, message)), exit),
+            false => Ok(()),
+        }
     }
 
     /// For what writes piece by piece. Flush at the end.

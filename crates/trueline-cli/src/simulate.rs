@@ -21,13 +21,24 @@ use trueline_report::{Answer, Report, Role, Section, Undecided, count, seconds};
 
 use crate::again::{self, Again};
 use crate::args::{SimulateArgs, SimulateMode};
-use crate::exit::Exit;
+use crate::exit::{Closed, Exit};
 use crate::guard;
 use crate::limits::Limits;
 use crate::output::{self, Output};
 use crate::progress;
 
 pub(crate) fn run(args: &'static SimulateArgs) -> anyhow::Result<Exit> {
+    match run_within_limits(args) {
+        Err(error) if args.json && !error.is::<Closed>() => {
+            let mut out = Output::new();
+            out.refuse(&args.object, &format!("{error:#}"), true, Exit::Error)?;
+            Ok(Exit::Error)
+        }
+        ended => ended,
+    }
+}
+
+fn run_within_limits(args: &'static SimulateArgs) -> anyhow::Result<Exit> {
     let start = Instant::now();
     let limits = Limits { time: args.timeout, memory: args.memory };
     let budget = Arc::new(limits.budget());
@@ -381,9 +392,7 @@ impl Told<'_> {
             Minimised::Stopped(why) => Some(why.as_str()),
         };
         if let Minimised::Stopped(why) = &found.minimised {
-            let caveat = format!("There may be a smaller program that fails so: {why}.");
-            report.sections.push(Section::Note(caveat.clone()));
-            report.caveat = Some(caveat);
+            report.caveat = Some(format!("There may be a smaller program that fails so: {why}."));
         }
         for (name, value) in [
             ("kind", json!(found.kind.to_string())),

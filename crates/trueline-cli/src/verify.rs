@@ -19,7 +19,7 @@ use crate::again::{self, Again};
 use crate::args::{Histories, Reduction, SemanticsArg, Switch, VerifyArgs};
 use crate::exit::Exit;
 use crate::guard;
-use crate::output::{self, Output, complain};
+use crate::output::{self, Output};
 use crate::progress;
 
 pub(crate) fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
@@ -37,8 +37,7 @@ pub(crate) fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
             }
             Err(message) => {
                 exit = Exit::Error;
-                // A diagnostic has several lines; each is cleaned by itself.
-                message.lines().for_each(|line| complain(format_args!("{line}")));
+                out.refuse(name, &message, args.json, exit)?;
             }
         }
     }

@@ -140,6 +140,9 @@ fn the_clock_is_looked_at_within_one_execution() {
     let budget = Some(Arc::new(budget));
     let simulated = entry.run(&Request { cases, budget, ..Request::default() }).unwrap();
     let Verdict::Undecided(why) = simulated.verdict else { panic!("{simulated:?}") };
-    assert!(why.contains("incomplete; stopped: the time limit of 0.05 s is spent"), "{why}");
+    assert!(
+        why.message.contains("incomplete; stopped: the time limit of 0.05 s is spent"),
+        "{why:?}"
+    );
     assert_eq!(simulated.counts.executions, 1);
 }

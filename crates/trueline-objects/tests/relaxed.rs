@@ -7,6 +7,7 @@ use trueline::quasi::{Factor, Factors, Quasi};
 use trueline::{Budget, History, spec};
 use trueline_explore::harness::TwoPhase;
 use trueline_objects::simulate::{self, Found, Request, Simulated, Verdict, program};
+use trueline_report::Look;
 
 #[global_allocator]
 static ALLOC: trueline_explore::Alloc = trueline_explore::Alloc;
@@ -26,6 +27,10 @@ fn run(name: &str, case: &str) -> (Simulated, Vec<History>) {
 }
 
 #[track_caller]
+fn report(found: &Found) -> String {
+    found.report().text(&Look { width: 100, ..Look::default() }).render(false)
+}
+
 fn violation(name: &str, case: &str) -> Found {
     match run(name, case).0.verdict {
         Verdict::Violation(found) => *found,
@@ -46,7 +51,7 @@ const MEET: &str = "before push(1) push(2) push(3) pop(); push(4) | pop(); after
 #[test]
 fn the_k_stack_as_published_inserts_a_value_twice() {
     let found = violation("k-stack-as-published", MEET);
-    let trace = Trace::of(&found.report);
+    let trace = Trace::of(&report(&found));
     let (push, pop) = (trace.lane("push("), trace.lane("pop()"));
     let value = found.case.split("; ").nth(1).unwrap();
     let value = &value[value.find("push(").unwrap() + 5..value.find(')').unwrap()];
@@ -65,7 +70,7 @@ fn the_k_stack_as_published_inserts_a_value_twice() {
     let sees_none = at(unmarks, push, &format!("load {count} = 0"));
     // The same push puts the same value in once more.
     let second = at(sees_none, push, &insert);
-    assert!(empty < first && first < second, "{}", found.report);
+    assert!(empty < first && first < second, "{}", report(&found));
     let history = found.history.expect("a history");
     let shown: Vec<String> = (0..history.len() as u32).map(|i| history.show(i)).collect();
     let popped = format!("pop() -> {value}");

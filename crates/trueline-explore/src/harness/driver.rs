@@ -187,7 +187,7 @@ impl<T: Sync, O: Operate<T>> Run<'_, T, O> {
             kind: failing.kind,
             sentence: report::sentence(&failing),
             scenario: failing.scenario.show(self.setting.alphabet),
-            sections: report::sections(&self.setting, &failing),
+            sections: report::sections(&self.setting, &failing, &minimised),
             history: failing.drawn.map(|drawn| drawn.history),
             replay: Some(replay.to_string()),
             minimised,

@@ -34,10 +34,11 @@ fn explanation<O, R>(failing: &Failing<O, R>) -> Option<&trueline::verdict::Expl
     }
 }
 
-/// What is wrong, the operations in lanes, and the steps.
+/// What is wrong, the operations in lanes, the steps, and whether there may be a smaller failure.
 pub(crate) fn sections<T, O: Operate<T>>(
     setting: &Setting<'_, T, O>,
     failing: &Failing<O, O::Ret>,
+    minimised: &Minimised,
 ) -> Vec<Section> {
     let more = match explanation(failing) {
         Some(_) => Vec::new(),
@@ -53,11 +54,12 @@ pub(crate) fn sections<T, O: Operate<T>>(
         let steps = detail::steps(&failing.steps, &labels(setting, failing));
         sections.push(Section::Steps(steps));
     }
+    sections.extend(caveat(minimised).map(Section::Note));
     sections
 }
 
 /// Whether a smaller scenario may fail in the same way, in words.
-pub(crate) fn caveat(minimised: &Minimised) -> Option<String> {
+fn caveat(minimised: &Minimised) -> Option<String> {
     match minimised {
         Minimised::Stopped(why) => {
             Some(format!("There may be a smaller program that fails so: {why}."))
@@ -71,9 +73,7 @@ pub(crate) fn failure<O, R>(failure: &Failure<O, R>, counts: &Counts, again: &Ag
     let verdict = Answer::Violation(failure.kind.to_string().into());
     let mut report = Report::new(&*failure.scenario, verdict, "");
     report.sections.clone_from(&failure.sections);
-    if let Some(caveat) = caveat(&failure.minimised) {
-        report.sections.push(Section::Note(caveat));
-    }
+    report.caveat = caveat(&failure.minimised);
     report.sections.push(Section::dim(counts.to_string()));
     if let Some(kept) = again.kept {
         report.sections.push(Section::dim(kept));

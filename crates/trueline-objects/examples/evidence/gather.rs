@@ -292,6 +292,6 @@ fn in_words(simulated: &Simulated) -> String {
     match &simulated.verdict {
         Verdict::Holds => "holds".to_string(),
         Verdict::Violation(found) => format!("{}: {} ({})", found.kind, found.sentence, found.case),
-        Verdict::Undecided(why) => why.clone(),
+        Verdict::Undecided(why) => why.message.clone(),
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use trueline::spec::{self, Dynamic, Invocation};
 use trueline::{Budget, History, Value};
 use trueline_explore::harness::{self, Act, Counts, Harness, Kind, Minimised, TwoPhase};
-use trueline_report::{Section, Undecided, limit_code};
+use trueline_report::{Answer, Report, Section, Undecided, limit_code};
 
 use super::domain;
 use super::generated::Generated;
@@ -104,6 +104,16 @@ pub struct Found {
     pub of: Case,
     /// Whether smaller cases remain to be tried.
     pub minimised: Minimised,
+}
+
+impl Found {
+    /// The report on it, without what it took to find it.
+    pub fn report(&self) -> Report {
+        let verdict = Answer::Violation(self.kind.to_string().into());
+        let mut report = Report::new(&*self.case, verdict, "");
+        report.sections.clone_from(&self.sections);
+        report
+    }
 }
 
 /// More processes than this are not run: their orders in real time alone would be too many.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use trueline::budget::Meter;
 use trueline::rng::{Rng, seeds};
 use trueline::{Budget, Value};
+use trueline_report::Section;
 
 use super::subject::Concurrent;
 use super::*;
@@ -74,7 +75,8 @@ fn a_random_sample_never_holds() {
         let simulated = run(entry, Request { generated, seed, ..Request::default() });
         let Verdict::Undecided(why) = &simulated.verdict else { panic!("{seed}: {simulated:?}") };
         assert!(
-            why.ends_with("1 random program of 2 processes x 2 operations, which are a sample")
+            why.message
+                .ends_with("1 random program of 2 processes x 2 operations, which are a sample")
         );
     }
     let generated = Some(generated(2, None));
@@ -164,7 +166,10 @@ fn a_limit_covers_making_a_failure_smaller() {
         let meter = Asked { asked: AtomicUsize::new(0), most };
         let budget = Budget::unlimited().meter(meter).time(Duration::from_secs(1));
         match run(entry, request(Some(Arc::new(budget)))).verdict {
-            Verdict::Undecided(why) => assert!(why.contains("time limit of 1 s"), "{why}"),
+            Verdict::Undecided(why) => {
+                assert!(why.message.contains("time limit of 1 s"), "{why:?}");
+                assert_eq!(why.code, "time");
+            }
             Verdict::Violation(found) => {
                 let length = found.case.len();
                 assert!(length <= smallest, "more time made it larger: {}", found.case);
@@ -176,7 +181,7 @@ fn a_limit_covers_making_a_failure_smaller() {
                 let why = "the time limit of 1 s is spent";
                 assert_eq!(found.minimised, Minimised::Stopped(why.into()));
                 let line = format!("There may be a smaller program that fails so: {why}.");
-                assert!(found.report.contains(&line), "{}", found.report);
+                assert!(found.sections.contains(&Section::Note(line)), "{:?}", found.sections);
                 stopped += 1;
             }
             Verdict::Holds => panic!("it does not"),
@@ -199,7 +204,7 @@ fn a_limit_ends_rounds_on_real_threads() {
     };
     let simulated = run(entry, request);
     let Verdict::Undecided(why) = &simulated.verdict else { panic!("{simulated:?}") };
-    assert!(why.contains("the time limit of 1 s is spent"), "{why}");
+    assert!(why.message.contains("the time limit of 1 s is spent"), "{why:?}");
     assert_eq!(simulated.counts.blocked, 0, "no round was waited for to its end");
 }
 
