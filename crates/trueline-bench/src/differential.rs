@@ -111,7 +111,7 @@ impl Visit for Table<'_> {
                         .map(|(i, o)| format!("  {} [{}, {}]", raw.show(i as u32), o.call, o.returned))
                         .collect();
                     return Err(format!(
-                        "{name}, seed {seed}: {e}\n{}\nagain: trueline-bench differential --spec {name} --seed {seed} --histories 1 --operations {}",
+                        "{name}, seed {seed}: {e}\n{}\nreproduce: trueline-bench differential --spec {name} --seed {seed} --histories 1 --operations {}",
                         shown.join("\n"), self.arguments.operations
                     ));
                 }

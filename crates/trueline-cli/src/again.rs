@@ -1,4 +1,4 @@
-//! The command that does it again.
+//! The command line that reproduces a report.
 
 use std::time::Duration;
 

@@ -21,7 +21,7 @@ use crate::limits::{self, Limits};
 pub(crate) use simulate::{SimulateArgs, SimulateMode};
 pub(crate) use verify::{Histories, Reduction, SemanticsArg, Switch, VerifyArgs};
 
-/// Tells whether a concurrent object behaves as if its operations happened one at a time.
+/// Check whether a concurrent object is linearizable.
 #[derive(Debug, Parser)]
 #[command(name = "trueline", version, max_term_width = 100, after_help = EXITS)]
 pub(crate) struct Cli {
@@ -30,9 +30,9 @@ pub(crate) struct Cli {
 }
 
 const EXITS: &str = "\
-Start with 'trueline check FILE'; 'trueline help check' tells more.
+Start with 'trueline check FILE'; see also 'trueline help check'.
 
-Exit code: 0 it holds, 1 a violation, 2 an error in usage or input, 3 undecided. Of several files the \
+Exit code: 0 no violation, 1 a violation, 2 an error in usage or input, 3 undecided. For several files the \
 worst counts: 2 beats 1 beats 3 beats 0.";
 
 #[derive(Debug, Subcommand)]
@@ -98,8 +98,8 @@ Format and, in some formats, specification are recognised from the content. File
 opened as they are. Exit code: 0 all are linearizable, 1 a violation, 2 an error, 3 undecided.";
 
 const MONITOR: &str = "\
-Events are JSON objects, one a line, as 'trueline formats json-lines' shows them. They are decided as they come, and what \
-can not matter any more is forgotten: memory is bounded by the operations that are open, unmatched or overlap those, and by the names of processes and keys, which are kept. \
+Events are JSON objects, one per line, as 'trueline formats json-lines' shows them. Events are checked as they arrive, and events that \
+can no longer matter are dropped. Memory is bounded by the operations that are pending, unmatched or overlap those, plus the names of processes and keys, which are kept. \
 Several files are merged by the field time.
 
 Examples:
@@ -121,7 +121,7 @@ Examples:
 Exit code: 0 all passed, 1 a row failed, 2 a row could not be read, 3 rows were skipped.";
 
 const GENERATE: &str = "\
-The same arguments give the same history. Without --violation json-lines are written as they are made, however many.
+The same arguments give the same history. Without --violation, json-lines output is streamed, so its length is not limited by memory.
 
 Examples:
   trueline generate --spec queue --operations 1000 --processes 4 --seed 1
@@ -138,8 +138,8 @@ pub(crate) struct CheckArgs {
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// What the object should be: NAME or NAME:key=value,... as in queue or register:init=0. Left out: what the
-    /// file itself names. 'trueline specs' lists them
+    /// Specification to check against: NAME or NAME:key=value,... such as queue or register:init=0. Default: the one that the
+    /// file names. 'trueline specs' lists them
     #[arg(long, value_parser = parse_spec)]
     pub(crate) spec: Option<Arc<Named>>,
 
@@ -155,11 +155,11 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
 
-    /// Print one JSON object a file
+    /// Print one JSON object per file
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Tell the order that explains a linearizable history
+    /// Print an order that explains a linearizable history
     #[arg(long)]
     pub(crate) witness: bool,
 
@@ -173,8 +173,8 @@ pub(crate) struct MonitorArgs {
     #[arg(value_name = "FILE", default_value = "-")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// What the object should be: register, queue, stack, priority-queue, set, mutex, map or kv, with parameters as in
-    /// register:init=0. Left out: what the stream itself names
+    /// Specification to check against: register, queue, stack, priority-queue, set, mutex, map or kv, with parameters as in
+    /// register:init=0. Default: the one that the stream names
     #[arg(long, value_parser = parse_spec)]
     pub(crate) spec: Option<Arc<Named>>,
 
@@ -186,7 +186,7 @@ pub(crate) struct MonitorArgs {
     #[arg(long, default_value = "json-lines", value_parser = stream_format)]
     pub(crate) format: Format,
 
-    /// Wait at the end of a file for more
+    /// Wait for more events at the end of a file
     #[arg(long, short)]
     pub(crate) follow: bool,
 
@@ -218,9 +218,9 @@ pub(crate) struct MonitorArgs {
 /// Algorithms that decide a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Online {
-    /// The exact monitor of the specification's kind, which forgets
+    /// The exact monitor of the specification, in bounded memory
     Exact,
-    /// Saturation: what it reports is a violation, but it may miss one; no sets
+    /// Saturation: reports no false violation, but may miss one; not for sets
     Saturate,
 }
 
@@ -237,7 +237,7 @@ fn stream_format(text: &str) -> Result<Format, String> {
     match text.parse::<Format>() {
         Ok(format @ (Format::JsonLines | Format::SnapshotActions)) => Ok(format),
         Ok(other) => Err(format!(
-            "{other} can not be read as it comes: expected json-lines ('trueline convert FILE --to json-lines' makes it), or snapshot-actions"
+            "{other} cannot be streamed: expected json-lines ('trueline convert FILE --to json-lines' makes it), or snapshot-actions"
         )),
         Err(unknown) => Err(unknown.to_string()),
     }
@@ -251,7 +251,7 @@ pub(crate) struct DecidingArgs {
     algorithm: Algorithm,
 
     /// Options of the algorithms saturate (r), symbolic (c, i, r) and enumerate (c): c tries completions of pending
-    /// operations one by one, i keeps one solver, r forgets matches
+    /// operations one by one, i reuses one solver, r drops matched pairs
     #[arg(long, value_name = "c,i,r", default_value = "", hide_default_value = true)]
     options: Options,
 }
@@ -286,7 +286,7 @@ pub(crate) struct OutputArgs {
     #[arg(long)]
     pub(crate) ascii: bool,
 
-    /// Columns to fit the report into [default: those of the terminal, or 80]
+    /// Width of the report in columns [default: the terminal, or 80]
     #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(20..=10_000))]
     pub(crate) width: Option<u16>,
 }
@@ -294,16 +294,16 @@ pub(crate) struct OutputArgs {
 /// How far out of order operations may be.
 #[derive(Debug, Args)]
 pub(crate) struct QuasiArgs {
-    /// Let methods be out of order by so many places: deq=2. The least number that explains the history: deq=?. For
+    /// Allow methods to be out of order by K places: deq=2. deq=? finds the least K. For
     /// queues, stacks and priority queues
     #[arg(long, value_name = "METHOD=K,...")]
     quasi: Option<Factors>,
 
-    /// What a place is: slots, among the removals; uniform, among all operations; literal, as the definition has it
+    /// How places are counted: slots, among the removals; uniform, among all operations; literal, as in the published definition
     #[arg(long, requires = "quasi", default_value = "slots", value_parser = reading_parser(), hide_possible_values = true)]
     reading: Reading,
 
-    /// What becomes of values that are inside at the end: closed, nobody removes them; open, somebody will
+    /// Values left at the end: closed, they stay; open, later operations may still remove them
     #[arg(long, requires = "quasi", default_value = "closed", hide_possible_values = true)]
     end: End,
 }
@@ -357,7 +357,7 @@ pub(crate) struct ReadingArgs {
     #[arg(long, value_parser = format_parser(false), hide_possible_values = true)]
     pub(crate) format: Option<Format>,
 
-    /// Whether the values carry independent keys, as in [k v]; auto: if all of them look like it
+    /// Whether values carry independent keys, as in [k v]; auto: if all values look like it
     #[arg(long, default_value = "auto", value_name = "WHETHER")]
     pub(crate) keys: Keys,
 
@@ -440,16 +440,16 @@ pub(crate) struct GenerateArgs {
     #[arg(long)]
     pub(crate) repeat: bool,
 
-    /// How busy the processes are: 0 one operation at a time, 1 all of them always
+    /// Degree of concurrency: 0 one operation at a time, 1 all processes always busy
     #[arg(long, value_name = "SHARE", default_value_t = 0.5)]
     pub(crate) overlap: f64,
 
-    /// Of a snapshot object: let the first two processes change their segment once, and the others never; with a number of
+    /// For a snapshot object: the first two processes change their segment once, the others never; needs a number of
     /// segments, 'snapshot:segments=20'
     #[arg(long)]
     pub(crate) simple: bool,
 
-    /// Once the container has held so many values, never let it hold fewer
+    /// Minimum number of values in the container, once it has been reached
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) occupancy: usize,
 
@@ -467,7 +467,7 @@ pub(crate) struct ConvertArgs {
     #[arg(long, value_name = "FORMAT", value_parser = format_parser(true))]
     pub(crate) to: Format,
 
-    /// What the object is, where that says how a Jepsen history is read: with map or kv, a get is called with a key
+    /// The specification, if it affects how a Jepsen history is read: for map and kv, get takes a key
     #[arg(long, value_parser = parse_spec)]
     pub(crate) spec: Option<Arc<Named>>,
 

@@ -105,7 +105,7 @@ impl Question {
                 None => UNREAD.to_owned(),
                 Some(_) => {
                     let steps = count(budget.steps_spent(), "step");
-                    format!("{steps}; the work was given up where it stood")
+                    format!("{steps}; the search was abandoned")
                 }
             };
             let index = told.index(told.answers.len() + 1);
@@ -226,15 +226,15 @@ fn while_told<T>(name: &str, read: impl FnOnce(&AtomicU64) -> T) -> T {
 /// The specification that the file names. Where it names none, the error tells which would fit.
 fn spec_of(history: &History) -> Result<Arc<Named>, String> {
     if let Some(text) = history.spec() {
-        let named =
-            spec::named(text).map_err(|e| format!("the file asks for a specification: {e}"))?;
+        let named = spec::named(text)
+            .map_err(|e| format!("the specification that the file names is invalid: {e}"))?;
         return Ok(Arc::new(named));
     }
     let fits = |name: &str| spec::named(name).is_ok_and(|spec| spec.fits(history).is_ok());
     let fitting: Vec<&str> = spec::all().iter().map(|info| info.name).filter(|n| fits(n)).collect();
     let hint = if fitting.is_empty() {
         let methods = history.methods().join(", ");
-        format!("none that is built in fits its methods ({methods}) as they are, see --rename")
+        format!("no built-in specification has its methods ({methods}); see --rename")
     } else {
         format!("its methods fit {}", fitting.join(", "))
     };

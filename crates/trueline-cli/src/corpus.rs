@@ -175,9 +175,9 @@ fn look_at(row: &Row, folder: &Path, args: &CorpusArgs) -> Done {
         let message = match ending {
             Ending::Passed => String::new(),
             Ending::Skipped => format!("skipped: {path}: {told}"),
-            Ending::Failed => format!("failed: {path}: {told}\n  again: {again}"),
+            Ending::Failed => format!("failed: {path}: {told}\n  reproduce: {again}"),
             // The file's name is part of what is told.
-            Ending::Unreadable => format!("failed: {told}\n  again: {again}"),
+            Ending::Unreadable => format!("failed: {told}\n  reproduce: {again}"),
         };
         let guessed_keys = json.get("keys").is_some();
         Done { ending, message, seconds, json, guessed_keys }

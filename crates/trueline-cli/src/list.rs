@@ -74,7 +74,7 @@ pub(crate) fn objects(args: &ListArgs) -> anyhow::Result<Exit> {
         let note = if entry.note.is_empty() { String::new() } else { format!("; {}", entry.note) };
         say("specification", &format!("{}{note}", entry.spec));
         say("operations", &entry.operations().join(" "));
-        say("programs of", &format!("{}, unless given", entry.alphabet));
+        say("generated calls", &format!("{}, unless given", entry.alphabet));
         say("progress", entry.progress);
         say("source", entry.source);
         if let Some(program) = shown_by {

@@ -174,7 +174,7 @@ impl Watcher<'_> {
         let few: Vec<String> = (0..history.len().min(FEW) as u32).map(show).collect();
         let more = if history.len() > FEW { ", .." } else { "" };
         let why = format!(
-            "{} {} skipped, and what was in them may explain what fits no order: {}{more}",
+            "{} {} skipped and may contain events that explain the operations that fit no order: {}{more}",
             count(self.skipped, "malformed line"),
             if self.skipped == 1 { "was" } else { "were" },
             few.join(", ")
@@ -273,7 +273,7 @@ impl Watcher<'_> {
         let tally = self.tally();
         tell(&mut report, tally);
         report.field("skipped", self.skipped);
-        let seen = format!("seen after {}", describe(tally, self.skipped));
+        let seen = format!("found after {}", describe(tally, self.skipped));
         report.sections.push(Section::Paragraph(seen));
         output::render(&report, self.args.json, &self.args.output)
     }
@@ -286,7 +286,7 @@ impl Watcher<'_> {
             format!("{}, {}", describe(tally, self.skipped), trueline_report::seconds(seconds));
         let (summary, section) = match &answer {
             Answer::Unknown(Undecided { words: "unknown", message, .. }) => (
-                format!("from here on: {message}"),
+                format!("undecided from here on: {message}"),
                 Some(Section::Paragraph(format!("no violation found: {seen}"))),
             ),
             _ => (seen, None),
@@ -312,7 +312,7 @@ fn tell(report: &mut Report, tally: Tally) {
 
 fn describe(tally: Tally, skipped: u64) -> String {
     let mut text = format!(
-        "{}, {} ({} open, at most {} held)",
+        "{}, {} ({} pending, at most {} in memory)",
         count(tally.events, "event"),
         count(tally.operations, "operation"),
         tally.open,
@@ -340,9 +340,9 @@ fn end(ended: Ended, file: &str) -> End {
 /// The specification that the stream itself names.
 fn named(spec: Option<&str>, file: &str) -> Result<Arc<Named>, String> {
     match spec {
-        Some(text) => spec::named(text)
-            .map(Arc::new)
-            .map_err(|e| format!("{file}: the stream asks for a specification: {e}")),
+        Some(text) => spec::named(text).map(Arc::new).map_err(|e| {
+            format!("{file}: the specification that the stream names is invalid: {e}")
+        }),
         None => Err(format!(
             "{file}: the stream names no specification: expected --spec NAME; 'trueline specs' lists all"
         )),

@@ -47,11 +47,13 @@ fn run_within_limits(args: &'static SimulateArgs) -> anyhow::Result<Exit> {
     })?;
     if args.replay.is_some() && args.mode == SimulateMode::Stress {
         bail!(
-            "--replay does not go with --mode stress: nobody decides the schedule of real threads"
+            "--replay cannot be combined with --mode stress: the schedule of real threads cannot be controlled"
         );
     }
     if args.spurious && args.mode == SimulateMode::Stress {
-        bail!("--spurious does not go with --mode stress: real threads fail when they do");
+        bail!(
+            "--spurious cannot be combined with --mode stress: spurious failures on real threads cannot be controlled"
+        );
     }
     let theirs = Arc::clone(&budget);
     let done = guard::within(&budget, || false, move |_| simulate(entry, args, &theirs, start));
@@ -142,7 +144,7 @@ fn commented(report: &str) -> String {
 /// What is told where a limit is reached in the midst of something that cannot be interrupted.
 fn cut_short(entry: &Entry, args: &SimulateArgs, why: &Exhausted, start: Instant) -> String {
     let why = Undecided {
-        message: format!("{why}; what was under way could not be stopped in time"),
+        message: format!("{why}; the running search could not be stopped in time"),
         ..Undecided::limit(why)
     };
     let mut report = Report::new(entry.name, Answer::Unknown(why.clone()), why.message);
@@ -151,7 +153,7 @@ fn cut_short(entry: &Entry, args: &SimulateArgs, why: &Exhausted, start: Instant
     report.field("spec", entry.spec);
     report.field("seconds", start.elapsed().as_secs_f64());
     report.field("explanation", serde_json::Value::Null);
-    report.commands.push(("again", again(args)));
+    report.reproduce = Some(again(args));
     output::render(&report, args.json, &args.output)
 }
 
@@ -174,7 +176,9 @@ impl Displacement {
         };
         let removal = entry.methods().pop().unwrap_or_default();
         if *method != removal {
-            bail!("--quasi: only removals move, {method} does not: expected {removal}={factor}");
+            bail!(
+                "--quasi: only removals can be out of order, not {method}: expected {removal}={factor}"
+            );
         }
         let (spec, measured) = match factor {
             Factor::AtMost(places) => (entry.displaced_by(*places), None),
@@ -266,7 +270,7 @@ fn programs(entry: &Entry, args: &SimulateArgs) -> anyhow::Result<(Vec<Case>, Op
         if programs > MOST_PROGRAMS {
             bail!(
                 "there are {programs} programs of this size: expected at most {MOST_PROGRAMS}; \
-                 --random 1000 takes some of them"
+                 --random 1000 runs a sample of them"
             );
         }
     }
@@ -373,8 +377,8 @@ impl Told<'_> {
         let counts = counts.without_scenarios();
         let line = format!("{programs}, {counts}, {}", seconds(self.seconds));
         report.sections.push(Section::dim(line));
-        report.commands.push(("again", again(self.args)));
-        report.commands.extend(self.replay().map(|replay| ("replay", replay)));
+        report.reproduce = Some(again(self.args));
+        report.replay = self.replay();
         report
     }
 

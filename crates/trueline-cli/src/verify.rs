@@ -24,7 +24,9 @@ use crate::progress;
 
 pub(crate) fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
     if args.models.len() > 1 && (args.checkpoint.is_some() || args.resume.is_some()) {
-        anyhow::bail!("a checkpoint is of one model: --checkpoint and --resume take one MODEL");
+        anyhow::bail!(
+            "a checkpoint belongs to one model: --checkpoint and --resume need exactly one MODEL"
+        );
     }
     let mut out = Output::new();
     let mut exit = Exit::Holds;
@@ -105,7 +107,7 @@ fn verify(name: &str, args: &VerifyArgs) -> Result<(String, Exit), String> {
     if let (Verdict::Unknown(reason), Some(path)) = (&mut found.report.verdict, &args.checkpoint)
         && path.exists()
     {
-        *reason = format!("{reason}; go on with --resume {}", path.display());
+        *reason = format!("{reason}; resume with --resume {}", path.display());
     }
     let settings: Vec<(String, i32)> =
         model.parameters().iter().map(|p| (p.name.clone(), p.value)).collect();
@@ -123,9 +125,9 @@ fn verify(name: &str, args: &VerifyArgs) -> Result<(String, Exit), String> {
         progress_notes: &found.progress_notes,
         unchecked: &unchecked,
         unchecked_because: match (args.progress, &found.report.verdict) {
-            (true, Verdict::Unknown(_)) => "a limit was reached before",
-            (true, _) => "a violation was found before",
-            (false, _) => "--progress checks what the model declares as a property",
+            (true, Verdict::Unknown(_)) => "a limit was reached first",
+            (true, _) => "a violation was found first",
+            (false, _) => "use --progress to check the declared properties",
         },
         algorithm: &algorithm(args),
         seconds: start.elapsed().as_secs_f64(),

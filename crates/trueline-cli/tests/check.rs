@@ -42,7 +42,7 @@ fn a_queue_that_forgets_its_order() {
           deq() -> 3, called in line 9.
           queue, ALGORITHM, 6 operations, 1 partition, STATES, TIME
           queue-monitor: it is a queue and values differ where operations overlap
-          again: trueline check queue-violation.jsonl
+          reproduce: trueline check queue-violation.jsonl
         exit code 1
     "#]]);
 }
@@ -66,7 +66,7 @@ fn the_theory_of_the_object_decides_as_its_monitor_does() {
         assert_eq!(wrong.code, 1, "{way}: {wrong:?}");
         // The first return that cannot be explained is the tenth event.
         assert!(wrong.stdout.contains("seen at step 10"), "{way}: {wrong:?}");
-        let again = format!("again: trueline check --algorithm {way} queue-violation.jsonl");
+        let again = format!("reproduce: trueline check --algorithm {way} queue-violation.jsonl");
         assert!(wrong.stdout.contains(&again), "{way}: {wrong:?}");
     }
     // What saturation does not refute somebody else must confirm, who is named.
@@ -99,7 +99,7 @@ fn a_stale_read() {
           read() -> 1, called in line 7.
           register, ALGORITHM, 4 operations, 1 partition, STATES, TIME
           register-monitor: it is a register and values differ where operations overlap
-          again: trueline check --spec register register-violation.edn
+          reproduce: trueline check --spec register register-violation.edn
         exit code 1
     "#]]);
 }
@@ -121,7 +121,7 @@ fn a_stack_that_claims_to_be_empty() {
           pop() -> nil, called in line 9.
           stack, ALGORITHM, 4 operations, 1 partition, STATES, TIME
           stack-monitor: it is a stack and values differ where operations overlap
-          again: trueline check stack-violation.calls
+          reproduce: trueline check stack-violation.calls
         exit code 1
     "#]]);
 }
@@ -144,7 +144,7 @@ fn one_key_loses_a_write() {
           read() -> 0, called in line 7.
           register:init=0, ALGORITHM, 4 operations, 2 partitions, STATES, TIME
           register-monitor: it is a register and values differ where operations overlap
-          again: trueline check keys-violation.jsonl
+          reproduce: trueline check keys-violation.jsonl
         exit code 1
     "#]]);
 }
@@ -205,15 +205,15 @@ fn a_spent_budget_is_unknown() {
           so far: the file was not read to its end
           try: a longer --timeout; --keys yes if the operations are on independent keys;
           a shorter recording
-          again: trueline check --timeout 0s queue-ok.jsonl
+          reproduce: trueline check --timeout 0s queue-ok.jsonl
         exit code 3
     "#]]);
     examples().run("check --memory 1K queue-ok.jsonl").shows(expect![[r#"
         unknown: queue-ok.jsonl: the memory limit of 1 kB is reached
           so far: the file was not read to its end
           try: a larger --memory; --keys yes if the operations are on independent keys;
-          --algorithm wing-gong, which needs hardly any memory but may take for ever
-          again: trueline check --memory 1000 queue-ok.jsonl
+          --algorithm wing-gong, which needs little memory but may not terminate in reasonable time
+          reproduce: trueline check --memory 1000 queue-ok.jsonl
         exit code 3
     "#]]);
 }

@@ -151,7 +151,7 @@ fn a_corpus_row_that_disagrees_fails() {
     assert_eq!((run.code, run.stderr.as_str()), (1, ""));
     expect![[r#"
         failed: jepsen/a/wrong.edn: expected violation, found linearizable
-          again: trueline check --spec register --format edn --keys no --timeout 60s c/jepsen/a/wrong.edn
+          reproduce: trueline check --spec register --format edn --keys no --timeout 60s c/jepsen/a/wrong.edn
         group              passed  failed  skipped      time  slowest
         3 passed, 1 failed, 0 skipped
     "#]].assert_eq(&without_table(&run.stdout));
@@ -185,7 +185,7 @@ fn a_corpus_row_that_cannot_be_read_fails() {
     assert_eq!(run.code, 2);
     expect![[r#"
         failed: jepsen/a/ok.edn:1:10: found the end of the input: expected a value
-          again: trueline check --spec register --format edn --keys no --timeout 60s c/jepsen/a/ok.edn
+          reproduce: trueline check --spec register --format edn --keys no --timeout 60s c/jepsen/a/ok.edn
         group              passed  failed  skipped      time  slowest
         0 passed, 1 failed, 0 skipped
     "#]].assert_eq(&without_table(&run.stdout));

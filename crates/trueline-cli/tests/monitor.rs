@@ -191,7 +191,7 @@ fn several_files_are_merged_by_time() {
     assert_eq!(run.code, 2);
     assert!(run.stderr.starts_with("back:2:1: the time 5 is before 10, "), "{run:?}");
     let run = f.with("b&d", reader(1)).run("monitor --spec register w b&d");
-    assert!(run.stdout.contains("again: trueline monitor --spec register w 'b&d'"), "{run:?}");
+    assert!(run.stdout.contains("reproduce: trueline monitor --spec register w 'b&d'"), "{run:?}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What the pages show is what the binary prints: every block ```` ```console ```` of the README and of `docs` is typed into a shell, in a folder
+//! Runs every console block of the README and of `docs` in a shell, in a folder
 //! that holds the project's `examples` and `models`, and the output is held against the page, but for times.
 //!
 //! A line that begins with `$ ` is a command; it goes on while a here document is open. What follows, up to the next command or the end of the block,

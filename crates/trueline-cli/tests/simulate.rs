@@ -243,7 +243,7 @@ fn errors_say_what_was_expected() {
         --before, column 4: found the end: expected ( behind the name of an operation
         release(): column 1: a process must not release what it does not certainly hold
         treiber-stack-relaxed: its fault is undefined behaviour on real threads: it is explored only
-        there are 509850594887712 programs of this size: expected at most 100000; --random 1000 takes some of them
+        there are 509850594887712 programs of this size: expected at most 100000; --random 1000 runs a sample of them
         inc() | inc() | inc() | inc() | inc() | inc() | inc() | inc() | inc() | inc() | inc() | inc() | inc() | inc() | inc() | inc() | inc(): column 97: found 17 processes: expected at most 16
     "#]].assert_eq(&all);
 }
@@ -319,7 +319,7 @@ fn a_schedule_that_shows_nothing_wrong_is_told_as_it_is() {
     let (stdout, of_another, code) = trueline(&arguments);
     assert_eq!((stdout.as_str(), code), ("", 2));
     expect![[r#"
-        --replay does not go with --mode stress: nobody decides the schedule of real threads
+        --replay cannot be combined with --mode stress: the schedule of real threads cannot be controlled
         array-queue: the schedule is one of another object or program
     "#]]
     .assert_eq(&(on_threads + &of_another));

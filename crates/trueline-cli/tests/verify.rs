@@ -50,7 +50,7 @@ fn a_counterexample_is_drawn_in_lanes() {
              specification: nothing explains -> 1; possible: -> 2
 
           4 steps, as short as there is one
-          again: trueline verify --set bug=1 counter"#]]
+          reproduce: trueline verify --set bug=1 counter"#]]
     .assert_eq(&stable.join("\n"));
 }
 
@@ -187,7 +187,7 @@ fn a_client_of_literal_numbers_shows_its_bound() {
         .with("endless.tl", format!("{model}client {{ procs 1; ops unbounded }}\n"));
     let run = f.run("verify some.tl endless.tl -q");
     let some = "verified: some.tl (2 processes, 3 operations each): ";
-    let endless = "verified: endless.tl (1 process, operations without end): ";
+    let endless = "verified: endless.tl (1 process, unbounded operations): ";
     assert!(run.stdout.contains(some) && run.stdout.contains(endless), "{}", run.stdout);
     let run = f.run("verify counter --set procs=3");
     assert!(run.stdout.contains("\n  3 processes, "), "{}", run.stdout);
@@ -230,7 +230,8 @@ fn a_property_that_holds_within_a_bound_says_so() {
         .with("bounded.tl", push)
         .with("endless.tl", push.replace("ops 1", "ops unbounded"));
     let run = f.run("verify bounded.tl --progress");
-    let told = "returns: holds with 2 processes, 1 operation each; with operations without end it may fail";
+    let told =
+        "returns: holds with 2 processes, 1 operation each; with unbounded operations it may fail";
     assert!(run.code == 0 && run.stdout.contains(told), "{}", run.stdout);
     let run = f.run("verify endless.tl --progress");
     assert!(run.code == 1 && run.stdout.contains("returns: fails"), "{}", run.stdout);

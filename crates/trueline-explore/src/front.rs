@@ -1,6 +1,6 @@
 //! What all shadow types share: the state of an execution on the front end's side, and the one way to make an event.
 //!
-//! An event settles what the thread did through raw pointers since its last one, waits for its turn, checks the address against
+//! An event first records the thread's accesses through raw pointers since its last event, waits for its turn, checks the address against
 //! freed blocks, does the access, tells the race detector and records the effect.
 
 use crate::engine::interface::{self, Access, Effect, Failure, MemorySum, PerExecution, ThreadId};

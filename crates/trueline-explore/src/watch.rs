@@ -1,4 +1,4 @@
-//! What was done through a raw pointer, told by what it points to.
+//! Infers reads and writes through raw pointers from the bytes that they point to.
 //!
 //! `UnsafeCell::get` says neither whether the pointer will be read nor written through. Between two events of a thread no other thread
 //! runs, so when the bytes differ at the thread's next event, it is this thread that wrote them. A write of the bytes that were

@@ -57,7 +57,8 @@ fn the_example_crates_are_explored_by_their_own_tests() {
 
     // The last line of the report runs it again: one execution, the same failure.
     let again = report.lines().last().expect("a report has lines").trim();
-    let rest = again.strip_prefix("again: TRUELINE_REPLAY='").expect("the line that runs it again");
+    let rest =
+        again.strip_prefix("reproduce: TRUELINE_REPLAY='").expect("the line that runs it again");
     let (replay, command) = rest.split_once("' cargo test ").expect("a command");
     assert_eq!(command, "set::tests::a_hasty_length_is_not");
     let test = ["test", "--offline", "--quiet", "--lib", command, "--", "--nocapture"];
@@ -72,6 +73,6 @@ fn the_example_crates_are_explored_by_their_own_tests() {
 fn report(told: &str) -> String {
     let start = told.find("not linearizable: ").expect("a report");
     let lines: Vec<&str> = told[start..].lines().collect();
-    let last = lines.iter().position(|line| line.contains("again: ")).expect("its last line");
+    let last = lines.iter().position(|line| line.contains("reproduce: ")).expect("its last line");
     lines[..=last].iter().map(|line| format!("{line}\n")).collect()
 }

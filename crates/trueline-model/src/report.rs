@@ -126,7 +126,7 @@ impl Case<'_> {
             self.algorithm
         );
         report.sections.push(Section::dim(counts));
-        report.commands.push(("again", self.again.to_string()));
+        report.reproduce = Some(self.again.to_string());
         report
     }
 
@@ -135,9 +135,8 @@ impl Case<'_> {
         let what = match &self.report.verdict {
             Verdict::Verified => {
                 let history = self.restriction.unwrap_or("history");
-                let deadlock =
-                    if self.finds_deadlocks() { ", none ends in a deadlock" } else { "" };
-                format!("every {history} is one of the specification{deadlock}")
+                let deadlock = if self.finds_deadlocks() { ", no deadlock" } else { "" };
+                format!("every {history} is linearizable{deadlock}")
             }
             Verdict::Violation(found) => sentence(found),
             Verdict::WrongPoints(_) => WRONG_POINTS.into(),
@@ -280,9 +279,11 @@ fn lasso_steps(program: &Program, name: &str, lasso: &Lasso, notes: &[Note]) -> 
             format!("ends where P{process} waits for ever, whatever the others do")
         }
         Some(process) => {
-            format!("ends where P{process} can only wait for others, who may have stopped")
+            format!(
+                "ends where P{process} can only wait for other processes, which may have stopped"
+            )
         }
-        None if cycle.is_empty() => "ends where nothing goes on".into(),
+        None if cycle.is_empty() => "ends in a state in which no process can take a step".into(),
         None => "leads to a cycle that repeats for ever".to_string(),
     };
     let (before, after) = notes.split_at(stem.len().min(notes.len()));
@@ -354,7 +355,7 @@ fn bound(program: &Program) -> String {
     let operations: Vec<String> = (limits.iter())
         .map(|limit| match limit {
             Some(limit) => format!("{} each", count(u64::from(*limit), "operation")),
-            None => "operations without end".into(),
+            None => "unbounded operations".into(),
         })
         .collect();
     format!("{processes}, {}", operations.join(" or "))
@@ -365,9 +366,9 @@ fn length(found: &Counterexample) -> String {
     let steps = count(found.trace.steps.len() as u64, "step");
     match (found.shortest, found.shorter_seen) {
         (true, _) => format!("{steps} (shortest possible)"),
-        (false, None) => format!("{steps}; a shorter one was not looked for"),
+        (false, None) => format!("{steps} (shorter ones were not searched for)"),
         (false, Some(depth)) => format!(
-            "{steps}; a shorter one was looked for in {}: there is none of up to {depth}",
+            "{steps} (none of up to {depth} steps; the search for a shorter one stopped after {})",
             count(SHORTENING, "state")
         ),
     }
@@ -390,7 +391,7 @@ fn sentence(found: &Counterexample) -> String {
         Reason::NotLinearizable => "no order of the operations explains the last step".into(),
         Reason::Fault(message) => format!("the model fails: {message}"),
         Reason::Deadlock => {
-            "deadlock: nobody can take a step, and the specification does not let the operations wait".into()
+            "deadlock: no process can take a step, and the specification does not let these operations wait".into()
         }
     }
 }
@@ -399,7 +400,7 @@ fn sentence(found: &Counterexample) -> String {
 fn bounded(program: &Program, name: &str) -> Option<String> {
     let is_bounded = program.roles.iter().any(|role| role.limit.is_some());
     (is_bounded && name != "deadlock-free")
-        .then(|| format!("with {}; with operations without end it may fail", bound(program)))
+        .then(|| format!("for {}; it may fail with unbounded operations", bound(program)))
 }
 
 /// What nothing explains, and what would have been explained.

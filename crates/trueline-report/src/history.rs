@@ -64,7 +64,7 @@ impl Case<'_> {
             }
         }
         if !outcome.verdict.is_linearizable() {
-            report.commands.push(("again", self.again.to_string()));
+            report.reproduce = Some(self.again.to_string());
         }
         report
     }
@@ -108,7 +108,7 @@ impl Case<'_> {
         ];
         let mut note = |note: &str| sections.push(Section::Note(note.into()));
         if !explanation.rechecked {
-            note("No second search has confirmed this: it was given up after a number of steps.");
+            note("Not confirmed by a second search: it reached its step limit.");
         }
         // Whether a few operations could be fewer does not matter to a reader.
         if explanation.operations.len() > LISTED {
@@ -159,8 +159,8 @@ impl Case<'_> {
             let note = match end(history, explanation, i) {
                 Some(_) => "",
                 None if o.is_pending() => "no return",
-                None if o.returned >= explanation.until => "returns later",
-                None => "began before this and counts as open",
+                None if o.returned >= explanation.until => "returns after the part shown",
+                None => "called before the part shown; treated as pending",
             };
             self.placed(i, self.label(explanation, i), note)
         };
@@ -205,7 +205,7 @@ impl Case<'_> {
         if self.outcome.partitions != parts {
             return is_told.then(|| {
                 Section::Paragraph(format!(
-                    "Of the operations on its key, an order explains those up to the return of {what}{called}, but not that."
+                    "On this key, an order explains everything before the return of {what}{called}, but not that return."
                 ))
             });
         }
@@ -218,10 +218,10 @@ impl Case<'_> {
         let text = match (fine, is_told) {
             (0, false) => return None,
             (0, true) => {
-                format!("Already the first return{whose} fits no order: that of {what}{called}.")
+                format!("No order explains even the first return{whose}: that of {what}{called}.")
             }
             (_, false) => format!("{}.", explained()),
-            (_, true) => format!("{}, but not the next: that of {what}{called}.", explained()),
+            (_, true) => format!("{}, but not the next one: that of {what}{called}.", explained()),
         };
         Some(Section::Paragraph(text))
     }
@@ -347,8 +347,10 @@ fn reason(reason: &Reason) -> String {
         Reason::Exhausted(Exhausted::Steps(most)) => {
             format!("the limit of {} is reached", count(*most, "step"))
         }
-        Reason::NotApplicable(why) => format!("the algorithm does not fit: {why}"),
-        Reason::Disagreement(what) => format!("an answer failed its second check: {what}"),
+        Reason::NotApplicable(why) => format!("the algorithm is not applicable: {why}"),
+        Reason::Disagreement(what) => {
+            format!("internal error: the result failed its check: {what}")
+        }
     }
 }
 
@@ -356,7 +358,7 @@ fn reason(reason: &Reason) -> String {
 fn undecided(unknown: &Unknown) -> Vec<Section> {
     let mut sections = Vec::new();
     if !unknown.progress.is_empty() {
-        sections.push(Section::Line(Default::default(), format!("so far: {}", unknown.progress)));
+        sections.push(Section::Line(Default::default(), format!("progress: {}", unknown.progress)));
     }
     let advice = match &unknown.reason {
         Reason::Exhausted(Exhausted::Cancelled) => "",
@@ -366,7 +368,7 @@ fn undecided(unknown: &Unknown) -> Vec<Section> {
         }
         Reason::Exhausted(Exhausted::Memory(_)) => {
             "try: a larger --memory; --keys yes if the operations are on independent keys; \
-             --algorithm wing-gong, which needs hardly any memory but may take for ever"
+             --algorithm wing-gong, which needs little memory but may not terminate in reasonable time"
         }
         Reason::NotApplicable(_) => "try: --algorithm auto",
         Reason::Disagreement(_) => {

@@ -35,8 +35,10 @@ impl Report {
         if !explanation.is_empty() {
             set("explanation", explanation.into());
         }
-        for (name, command) in &self.commands {
-            set(name, command.as_str().into());
+        for (name, command) in [("again", &self.reproduce), ("replay", &self.replay)] {
+            if let Some(command) = command {
+                set(name, command.as_str().into());
+            }
         }
         Json::Object(object)
     }

@@ -89,7 +89,10 @@ impl Case<'_> {
             asks_least(asked) && (asked.reading, asked.end) == (Reading::Slots, End::Open);
         match found.factor.filter(|&least| is_least && most.is_some_and(|most| most < least)) {
             Some(least) => {
-                format!("{text} One that is still to come is out of order by {}.", places(least))
+                format!(
+                    "{text} A removal that has not been called yet is out of order by {}.",
+                    places(least)
+                )
             }
             None => text,
         }

@@ -32,8 +32,10 @@ pub struct Report {
     pub sections: Vec<Section>,
     /// A doubt that even the headline alone must not hide; a section says the same.
     pub caveat: Option<String>,
-    /// The commands that reproduce it, by what each does: `again`, `replay`. Text shows them unless it holds.
-    pub commands: Vec<(&'static str, String)>,
+    /// The command that makes this report again; the field `again`. Text shows it unless the subject holds.
+    pub reproduce: Option<String>,
+    /// The command that runs the failing schedule alone; the field `replay`.
+    pub replay: Option<String>,
     /// What programs read beside the fields of every report, in this order.
     pub fields: Map<String, Json>,
     /// What programs read about a violation.
@@ -225,7 +227,8 @@ impl Report {
             summary: summary.into(),
             sections: Vec::new(),
             caveat: None,
-            commands: Vec::new(),
+            reproduce: None,
+            replay: None,
             fields: Map::new(),
             explanation: Map::new(),
         }

@@ -34,10 +34,12 @@ impl Report {
             document.extend(render(section, look));
         }
         if !matches!(self.verdict, Answer::Holds { .. }) {
-            if after_block && !self.commands.is_empty() {
-                document.gap();
-            }
-            for (name, command) in &self.commands {
+            let commands = [("reproduce", &self.reproduce), ("replay", &self.replay)];
+            for (name, command) in commands {
+                let Some(command) = command else { continue };
+                if std::mem::take(&mut after_block) {
+                    document.gap();
+                }
                 document.push(Line::of(Role::Dim, format!("  {name}: {}", clean(command))));
             }
         }
@@ -180,7 +182,7 @@ fn places(operations: &Operations, look: &Look, numbered: bool) -> Document {
     let others = (0..bars.len()).filter(|n| !listed.contains(n));
     let lines = others.map(|n| places[n].line).filter(|&line| line > 0);
     if let (Some(first), Some(last)) = (lines.clone().min(), lines.max()) {
-        document.push(Line::plain(format!("    the others stand in lines {first} to {last}")));
+        document.push(Line::plain(format!("    the others are in lines {first} to {last}")));
     }
     document
 }

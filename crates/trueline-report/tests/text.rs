@@ -33,7 +33,7 @@ fn two_lanes() {
           An order explains the first 2 of 3 returns, but not the next: that of enq(7),
           called in line 5.
           queue, search, 3 operations, 1 partition, 1,234 states, 12.5 ms
-          again: trueline check --spec queue q.jsonl
+          reproduce: trueline check --spec queue q.jsonl
     "#]],
     );
 }
@@ -65,7 +65,7 @@ fn a_pending_operation_is_open_ended() {
 
               Already the first return fits no order: that of read() -> 3, called in line 3.
               queue, search, 3 operations (1 pending), 1 partition, 1,234 states, 12.5 ms
-              again: trueline check --spec queue q.jsonl
+              reproduce: trueline check --spec queue q.jsonl
         "#]],
     );
 }
@@ -101,7 +101,7 @@ fn a_narrow_terminal_gets_numbers() {
               returns, but not the next: that of
               read() -> 100, called in line 7.
               queue, search, 4 operations, 1 partition, 1,234 states, 12.5 ms
-              again: trueline check --spec queue q.jsonl
+              reproduce: trueline check --spec queue q.jsonl
         "#]],
     );
 }
@@ -134,7 +134,7 @@ fn ascii() {
           An order explains the first 1 of 2 returns, but not the next: that of enq(7),
           called in line 4.
           queue, search, 3 operations (1 pending), 1 partition, 1,234 states, 12.5 ms
-          again: trueline check --spec queue q.jsonl
+          reproduce: trueline check --spec queue q.jsonl
     "#]],
     );
 }
@@ -192,7 +192,7 @@ fn many_operations_wrap_and_the_first_are_left_out() {
               An order explains the first 60 of 61 returns, but not the next: that of
               deq() -> 1000, called in line 121.
               queue, search, 61 operations, 1 partition, 1,234 states, 12.5 ms
-              again: trueline check --spec queue q.jsonl
+              reproduce: trueline check --spec queue q.jsonl
         "#]],
     );
 }
@@ -243,7 +243,7 @@ fn a_bar_that_crosses_blocks_says_so() {
               but not the next: that of read() -> 99, called
               in line 1.
               queue, search, 15 operations, 1 partition, 1,234 states, 12.5 ms
-              again: trueline check --spec queue q.jsonl
+              reproduce: trueline check --spec queue q.jsonl
         "#]],
     );
 }
@@ -274,7 +274,7 @@ fn wide_and_hostile_names_keep_the_columns() {
               Already the first return fits no order: that of get() -> キーと値, called in
               line 2.
               queue, search, 2 operations, 1 partition, 1,234 states, 12.5 ms
-              again: trueline check --spec queue q.jsonl
+              reproduce: trueline check --spec queue q.jsonl
         "#]],
     );
 }
@@ -304,7 +304,7 @@ fn a_process_that_goes_on_after_an_unknown_outcome_gets_a_second_lane() {
 
               Already the first return fits no order: that of read() -> 5, called in line 3.
               queue, search, 2 operations (1 pending), 1 partition, 1,234 states, 12.5 ms
-              again: trueline check --spec queue q.jsonl
+              reproduce: trueline check --spec queue q.jsonl
         "#]],
     );
 }
@@ -331,7 +331,7 @@ fn a_long_label_is_cut() {
               get() -> xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…, called in line
               1.
               queue, search, 1 operation, 1 partition, 1,234 states, 12.5 ms
-              again: trueline check --spec queue q.jsonl
+              reproduce: trueline check --spec queue q.jsonl
         "#]],
     );
 }
@@ -372,7 +372,7 @@ fn unknown_says_what_to_try() {
               try: a longer --timeout; --keys yes if the operations are on independent keys;
               a shorter recording
               queue, search, 3 operations, 1 partition, 1,234 states, 12.5 ms
-              again: trueline check --spec queue q.jsonl
+              reproduce: trueline check --spec queue q.jsonl
         "#]],
     );
 }

@@ -12,7 +12,7 @@ use crate::limits;
 
 pub(super) const HELP: &str = "\
 A program says what each process calls: 'enq(3) | enq(4) deq()' are two processes. Without a program all programs of \
-the given size are run, up to the names of processes and of values; of an object that is listed as broken, \
+the given size are run, up to renaming of processes and values; for an object that is listed as broken, \
 the program that shows its fault comes first.
 
 Examples:
@@ -21,8 +21,8 @@ Examples:
   trueline simulate treiber-stack --mode stress --operations 8 --limit 10000
   trueline simulate herlihy-wing-queue-rereads --histories 3
 
-Exit code: 0 no history of all these programs is wrong, 1 a violation, 2 an error, 3 undecided: a limit was reached, \
-or nothing is wrong in random programs or on real threads, which are samples.";
+Exit code: 0 no violation in any of these programs, 1 a violation, 2 an error, 3 undecided: a limit was reached, \
+or a sample (random programs, real threads) has no violation.";
 
 #[derive(Debug, Args)]
 pub(crate) struct SimulateArgs {
@@ -45,17 +45,17 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "CALLS", conflicts_with = "cases")]
     pub(crate) after: Option<String>,
 
-    /// How many processes programs have that nobody wrote
+    /// Processes per generated program
     #[arg(long, short, value_name = "N", default_value_t = 2, conflicts_with_all = ["program", "cases"],
         value_parser = clap::value_parser!(u8).range(1..=MOST_PROCESSES as i64))]
     pub(crate) processes: u8,
 
-    /// How many operations each process of such a program calls
+    /// Operations per process of a generated program
     #[arg(long, short = 'n', value_name = "M", default_value_t = 2, conflicts_with_all = ["program", "cases"],
         value_parser = clap::value_parser!(u8).range(1..=100))]
     pub(crate) operations: u8,
 
-    /// So many programs at random in place of all: a sample, which finds violations and is undecided otherwise
+    /// Run N random programs instead of all: a sample; without a violation the verdict is unknown
     #[arg(long, value_name = "N", conflicts_with_all = ["program", "cases"])]
     pub(crate) random: Option<u32>,
 
@@ -63,15 +63,15 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) cases: Option<PathBuf>,
 
-    /// Stop after so many executions of a program, or rounds on real threads
+    /// Maximum executions per program, or rounds on real threads
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) limit: Option<u64>,
 
-    /// Only schedules that take the processor away from a process at most so many times
+    /// Maximum number of preemptions per schedule
     #[arg(long, value_name = "K")]
     pub(crate) preemptions: Option<u32>,
 
-    /// Let weak compare-exchanges fail, and waits end, for no reason; not on real threads
+    /// Explore spurious failures of weak compare-exchanges and spurious wakeups; not on real threads
     #[arg(long)]
     pub(crate) spurious: bool,
 
@@ -79,7 +79,7 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "X", default_value_t = 0)]
     pub(crate) seed: u64,
 
-    /// Let removals be out of order by so many places: deq=2. The least number that explains all histories: deq=?
+    /// Allow removals to be out of order by K places: deq=2. deq=? finds the least K for all histories
     #[arg(long, value_name = "METHOD=K")]
     pub(crate) quasi: Option<Factors>,
 
@@ -87,7 +87,7 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "SCHEDULE", requires = "program")]
     pub(crate) replay: Option<String>,
 
-    /// Give up after this time, making a failure smaller included: 500ms, 10s, 2m, 1h
+    /// Time limit, minimisation included: 500ms, 10s, 2m, 1h
     #[arg(long, value_name = "TIME", value_parser = limits::parse_time)]
     pub(crate) timeout: Option<Duration>,
 

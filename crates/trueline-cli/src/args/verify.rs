@@ -29,15 +29,15 @@ pub(crate) struct VerifyArgs {
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting)]
     pub(crate) set: Vec<(String, i32)>,
 
-    /// Which reductions to use: exchanges of processes, partial order, or both
+    /// Which reductions to use: symmetry, partial order, or both
     #[arg(long, default_value = "both", value_name = "WHICH")]
     pub(crate) reduction: Reduction,
 
-    /// Whether to drop states that have more explanations than another that is kept
+    /// Whether to prune states subsumed by another (antichain): those with a superset of its explanations
     #[arg(long, default_value = "on", value_name = "WHETHER")]
     pub(crate) antichain: Switch,
 
-    /// Trust the marked linearization points. Where that fails it is checked again without them
+    /// Trust the marked linearization points; if that fails, check again without them
     #[arg(long)]
     pub(crate) points: bool,
 
@@ -45,7 +45,7 @@ pub(crate) struct VerifyArgs {
     #[arg(long, default_value = "default", value_name = "WHICH")]
     pub(crate) semantics: SemanticsArg,
 
-    /// Check that nobody comes to wait for ever, even where the specification does, and the other progress properties that the model asks
+    /// Check that no process waits for ever, even where the specification does, and the progress properties that the model asks
     /// for. This needs the full graph of the implementation. Deadlocks that the specification does not explain are found without it
     #[arg(long)]
     pub(crate) progress: bool,
@@ -55,35 +55,35 @@ pub(crate) struct VerifyArgs {
     #[arg(long, default_value = "all", value_name = "WHICH", conflicts_with_all = ["points", "progress", "checkpoint", "resume"])]
     pub(crate) histories: Histories,
 
-    /// Hold simple histories against automata instead of specification states: a number of states polynomial in that of the
+    /// Check simple histories with automata instead of specification states: the number of states is polynomial in that of the
     /// algorithm
     #[arg(long)]
     pub(crate) automata: bool,
 
-    /// Only these two processes change their segments in simple histories; say it once for each pair [default: all pairs]
+    /// Pair of processes that change their segments in simple histories; repeatable [default: all pairs]
     #[arg(long, value_name = "I,J", value_parser = parse_pair)]
     pub(crate) pair: Vec<(usize, usize)>,
 
-    /// Random runs to make before the search of simple histories: they go deep, and find most violations
+    /// Random runs before the search of simple histories; they find most violations
     #[arg(long, value_name = "N", default_value_t = DEFAULT_WALKS)]
     pub(crate) walks: u64,
 
-    /// Workers [default: one a processor]
+    /// Worker threads [default: one per processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) threads: Option<u16>,
 
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
 
-    /// Keep what was found in this file, every half minute, when a limit is reached, and on Ctrl-C and SIGTERM
+    /// Save the search to this file every half minute, when a limit is reached, and on Ctrl-C and SIGTERM
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,
 
-    /// Go on from a checkpoint
+    /// Resume from a checkpoint
     #[arg(long, value_name = "FILE")]
     pub(crate) resume: Option<PathBuf>,
 
-    /// Print one JSON object a model
+    /// Print one JSON object per model
     #[arg(long)]
     pub(crate) json: bool,
 

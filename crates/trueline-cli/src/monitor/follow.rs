@@ -39,7 +39,7 @@ impl Follow {
         let length = self.file.metadata()?.len();
         if length < self.position {
             let (before, now) = (self.position, length);
-            return Err(lost(format!("it was cut from {before} to {now} bytes")));
+            return Err(lost(format!("it was truncated from {before} to {now} bytes")));
         }
         let mut again = vec![0; self.last.len()];
         self.file.seek(SeekFrom::Start(self.position - again.len() as u64))?;

@@ -155,7 +155,7 @@ impl fmt::Display for Scope {
                 write!(f, "; executions of more than {} events were cut off", grouped(*n as u64))?;
             }
             Some(Stop::Orders) => f.write_str(
-                "; stopped at an execution with more orders in real time than there is room for",
+                "; stopped: an execution has more real-time orders than fit into memory",
             )?,
         }
         match self.assumed {
@@ -163,12 +163,12 @@ impl fmt::Display for Scope {
             _ if self.stopped == Some(Stop::Failure) => Ok(()),
             None => Ok(()),
             Some(Assumption::Memory) => f.write_str(
-                "; assuming that loops which wait change nothing on the heap (install \
+                "; assuming that waiting loops change nothing on the heap (install \
                  trueline_explore::Alloc to have this checked)",
             ),
-            Some(Assumption::Time) => f.write_str(
-                "; assuming that nothing depends on how long a loop which waits has slept",
-            ),
+            Some(Assumption::Time) => {
+                f.write_str("; assuming that nothing depends on how long a waiting loop slept")
+            }
             Some(Assumption::Unwinding) => f.write_str(
                 "; assuming that nothing depends on when each of two panics was caught that \
                  unwound at the same time",
@@ -199,11 +199,11 @@ impl fmt::Display for Failure {
             Failure::Panic { message, at: Some(at) } => write!(f, "panic at {at}: {message}"),
             Failure::Panic { message, at: None } => write!(f, "panic: {message}"),
             Failure::Deadlock { waiting } => {
-                f.write_str("deadlock: every thread that has not ended waits for ever")?;
+                f.write_str("deadlock: all live threads wait for ever")?;
                 lines(f, waiting)
             }
             Failure::Livelock { waiting } => {
-                f.write_str("livelock: every thread that has not ended spins or waits for ever")?;
+                f.write_str("livelock: all live threads spin or wait for ever")?;
                 lines(f, waiting)
             }
             Failure::Race { first, second } => {

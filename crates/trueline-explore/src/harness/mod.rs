@@ -1,4 +1,4 @@
-//! The harness: from a test of fifteen lines to a picture of the bug.
+//! The test harness: generates scenarios, runs them, checks their histories, minimises and reports failures.
 //!
 //! ```text
 //! operations ──generate──> scenarios ──explore or stress──> histories ──check──> verdict ──minimise──> report

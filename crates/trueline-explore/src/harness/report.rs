@@ -61,9 +61,9 @@ pub(crate) fn sections<T, O: Operate<T>>(
 /// Whether a smaller scenario may fail in the same way, in words.
 fn caveat(minimised: &Minimised) -> Option<String> {
     match minimised {
-        Minimised::Stopped(why) => {
-            Some(format!("There may be a smaller program that fails so: {why}."))
-        }
+        Minimised::Stopped(why) => Some(format!(
+            "A smaller program may fail in the same way; minimisation stopped: {why}."
+        )),
         Minimised::Fully | Minimised::NotAsked => None,
     }
 }
@@ -79,13 +79,13 @@ pub(crate) fn failure<O, R>(failure: &Failure<O, R>, counts: &Counts, again: &Ag
         report.sections.push(Section::dim(kept));
     }
     if failure.kind == Kind::Nondeterminism {
-        let hint = "Objects on the heap need the allocator of trueline-explore; clocks, random numbers and hash maps \
+        let hint = "To fix this, install trueline_explore::Alloc as the global allocator, and keep clocks, random numbers and hash maps \
                     with random seeds must stay out of the object.";
         report.sections.push(Section::Paragraph(hint.to_string()));
     }
     let test = again.test.unwrap_or("");
     let command = format!("{VARIABLE}='{}' cargo test {test}", again.replay);
-    report.commands.push(("again", command.trim_end().to_string()));
+    report.reproduce = Some(command.trim_end().to_string());
     report
 }
 

@@ -31,7 +31,7 @@ pub(super) fn snapshot(
         };
     }
     if let Some(role) = roles.iter().find(|role| role.symmetric && role.processes > 1) {
-        let message = "a scan tells processes apart by their numbers";
+        let message = "a scan distinguishes processes by their numbers";
         let help = format!("say `procs {} asymmetric` in the client", role.processes);
         return Err(Diagnostic::new(name.span, message).help(help));
     }

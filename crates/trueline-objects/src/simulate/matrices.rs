@@ -1,4 +1,4 @@
-//! Programs that nobody wrote: all of a size, or some at random.
+//! Generated programs: all of a given size, or a random sample.
 //!
 //! A matrix has a row for each process, of operations from an alphabet. Which process is which does not matter, so rows are
 //! taken in order: of n rows for p processes C(n + p - 1, p) matrices remain. A `*` stands for a number of its own at each place.

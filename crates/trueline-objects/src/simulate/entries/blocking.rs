@@ -34,7 +34,7 @@ pub(super) const ENTRIES: &[Entry] = &[
 
 const BLOCKING_QUEUE: Entry = Entry {
     name: "blocking-queue",
-    summary: "a queue whose deq waits, woken by enq: any queue can be made one",
+    summary: "a queue whose deq waits until enq wakes it; wraps any queue",
     standing: Standing::Correct,
     spec: "queue",
     note: "deq waits while there is nothing; explored with a queue under a lock, since what is explored is the waiting",

@@ -38,7 +38,7 @@ pub(super) const ENTRIES: &[Entry] = &[
 
 const SNZI: Entry = Entry {
     name: "snzi",
-    summary: "tells whether anybody is there: a tree of counts, an indicator at the root",
+    summary: "nonzero indicator: a tree of counts with an indicator at the root",
     standing: Standing::Correct,
     spec: "snzi",
     note: "a process departs only after it has arrived, and from the place where it did",

@@ -38,7 +38,7 @@ pub(super) const ENTRIES: &[Entry] = &[
 
 const STUTTERING_QUEUE: Entry = Entry {
     name: "stuttering-queue",
-    summary: "a queue that may tell a value to two threads which ask at the same time",
+    summary: "a queue whose deq may return a value to two concurrent callers",
     standing: Standing::Correct,
     spec: "stuttering-queue:j=2",
     note: "",
