@@ -120,7 +120,7 @@ fn its_known_violation_is_found_soon_and_minimised() {
     assert!(outcome.counts.executions < 100_000, "{outcome}");
     let text = outcome.to_string();
     assert!(
-        text.lines().all(|line| line.chars().count() <= 100 || line.contains("again:")),
+        text.lines().all(|line| line.chars().count() <= 100 || line.contains("reproduce:")),
         "{text}"
     );
 }
