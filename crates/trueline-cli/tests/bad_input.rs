@@ -175,8 +175,8 @@ fn no_spec_at_all() {
         text_with_methods("frob"),
         "",
         expect![[r#"
-        h: the file names no specification: expected --spec NAME; none that is built in fits its methods (frob) as they are, see --rename; 'trueline specs' lists all
-    "#]],
+            h: the file names no specification: expected --spec NAME; no built-in specification has its methods (frob); see --rename; 'trueline specs' lists all
+        "#]],
     );
 }
 
@@ -190,7 +190,7 @@ fn a_file_that_names_a_spec_nobody_knows() {
         HEAD.replace("queue", "quue") + "{\"process\":0,\"call\":\"deq\"}\n",
         "",
         expect![[r#"
-            h: the file asks for a specification: no specification is called "quue": did you mean queue?
+            h: the specification that the file names is invalid: no specification is called "quue": did you mean queue?
         "#]],
     );
 }

@@ -38,7 +38,7 @@ fn a_queue_that_forgets_its_order() {
           ═ deq() -> 3  process carol  line 9
           ═ deq() -> 2  process bob    line 12
 
-          An order explains the first 4 of 6 returns, but not the next: that of
+          An order explains the first 4 of 6 returns, but not the next one: that of
           deq() -> 3, called in line 9.
           queue, ALGORITHM, 6 operations, 1 partition, STATES, TIME
           queue-monitor: it is a queue and values differ where operations overlap
@@ -95,7 +95,7 @@ fn a_stale_read() {
           ═ read() -> 2  process 2  line 5
           ═ read() -> 1  process 1  line 7
 
-          An order explains the first 2 of 4 returns, but not the next: that of
+          An order explains the first 2 of 4 returns, but not the next one: that of
           read() -> 1, called in line 7.
           register, ALGORITHM, 4 operations, 1 partition, STATES, TIME
           register-monitor: it is a register and values differ where operations overlap
@@ -117,7 +117,7 @@ fn a_stack_that_claims_to_be_empty() {
           = push(c)       process 0  line 5
           = pop() -> nil  process 0  line 9
 
-          An order explains the first 3 of 4 returns, but not the next: that of
+          An order explains the first 3 of 4 returns, but not the next one: that of
           pop() -> nil, called in line 9.
           stack, ALGORITHM, 4 operations, 1 partition, STATES, TIME
           stack-monitor: it is a stack and values differ where operations overlap
@@ -140,8 +140,8 @@ fn one_key_loses_a_write() {
           ═ write(5)     process 0  line 2
           ═ read() -> 0  process 1  line 7
 
-          An order explains the first 1 of 2 returns of key x, but not the next: that of
-          read() -> 0, called in line 7.
+          An order explains the first 1 of 2 returns of key x, but not the next one:
+          that of read() -> 0, called in line 7.
           register:init=0, ALGORITHM, 4 operations, 2 partitions, STATES, TIME
           register-monitor: it is a register and values differ where operations overlap
           reproduce: trueline check keys-violation.jsonl
@@ -202,7 +202,7 @@ fn of_several_files_the_worst_counts() {
 fn a_spent_budget_is_unknown() {
     examples().run("check --timeout 0ms queue-ok.jsonl").shows(expect![[r#"
         unknown: queue-ok.jsonl: the time limit of 0 ms is reached
-          so far: the file was not read to its end
+          progress: the file was not read to its end
           try: a longer --timeout; --keys yes if the operations are on independent keys;
           a shorter recording
           reproduce: trueline check --timeout 0s queue-ok.jsonl
@@ -210,9 +210,10 @@ fn a_spent_budget_is_unknown() {
     "#]]);
     examples().run("check --memory 1K queue-ok.jsonl").shows(expect![[r#"
         unknown: queue-ok.jsonl: the memory limit of 1 kB is reached
-          so far: the file was not read to its end
+          progress: the file was not read to its end
           try: a larger --memory; --keys yes if the operations are on independent keys;
-          --algorithm wing-gong, which needs little memory but may not terminate in reasonable time
+          --algorithm wing-gong, which needs little memory but may not terminate in
+          reasonable time
           reproduce: trueline check --memory 1000 queue-ok.jsonl
         exit code 3
     "#]]);
@@ -352,7 +353,7 @@ fn a_prefix_is_told_of_the_key_where_the_specification_splits() {
     // 2 was not there either, and that was seen before.
     let run = Folder::new().with("h.jsonl", history).run("check h.jsonl");
     assert_eq!(run.code, 1, "{run:?}");
-    assert!(run.stdout.contains("Of the operations on its key"), "{}", run.stdout);
+    assert!(run.stdout.contains("On this key, an order explains everything before"), "{}", run.stdout);
 }
 
 #[test]

@@ -34,7 +34,7 @@ const BAD: &str = "\
 fn a_stream_that_ends_without_a_violation() {
     let run = Folder::new().run_with("monitor -", GOOD.as_bytes());
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
-    assert!(run.stdout.starts_with("linearizable: -: 4 events, 2 operations (0 open"), "{run:?}");
+    assert!(run.stdout.starts_with("linearizable: -: 4 events, 2 operations (0 pending"), "{run:?}");
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn the_first_violation_ends_it() {
     let run = f.run("monitor --spec queue bad.jsonl");
     assert_eq!((run.code, run.stderr.as_str()), (1, ""));
     // It is seen when 2 comes out: 1 is inside and nobody else can have it.
-    let seen = "seen after 6 events, 3 operations";
+    let seen = "found after 6 events, 3 operations";
     assert!(run.stdout.contains(seen) && run.stdout.contains("deq() -> 2"), "{}", run.stdout);
     let run = f.run("monitor --spec queue --json bad.jsonl");
     assert_eq!(run.code, 1);
@@ -84,7 +84,7 @@ fn what_was_skipped_may_explain_a_violation() {
     let stream = GOOD.replace("[1]}", "[1}");
     let run = Folder::new().run_with("monitor --lenient -", stream.as_bytes());
     assert_eq!((run.code, run.stderr.as_str()), (3, ""));
-    expect!["unknown: -: from here on: 2 malformed lines were skipped, and what was in them may explain what fits no order: deq() -> 1"]
+    expect!["unknown: -: undecided from here on: 2 malformed lines were skipped and may contain events that explain the operations that fit no order: deq() -> 1"]
         .assert_eq(run.stdout.lines().next().unwrap_or_default());
 }
 
@@ -201,7 +201,7 @@ fn what_can_not_be_streamed_is_refused() {
     let run = f.run("monitor --spec queue s");
     assert!(run.code == 2 && run.stderr.contains("can not be part of a stream"), "{run:?}");
     let run = f.run("monitor --spec queue --format edn s");
-    assert!(run.code == 2 && run.stderr.contains("edn can not be read as it comes"), "{run:?}");
+    assert!(run.code == 2 && run.stderr.contains("edn cannot be streamed"), "{run:?}");
     let run = f.run_with("monitor --spec counter -", b"{\"process\":0,\"call\":\"inc\"}\n");
     assert!(run.code == 2 && run.stderr.contains("no exact monitor"), "{run:?}");
 }

@@ -26,7 +26,7 @@ fn objects_are_listed_and_shown() {
         standing       broken on purpose: a mutant of herlihy-wing-queue
         specification  queue; deq waits while there is nothing
         operations     enq(-9223372036854775807 or more) deq()
-        programs of    enq(*) deq(), unless given
+        generated callsenq(*) deq(), unless given
         progress       enq wait-free; deq waits on an empty queue, otherwise lock-free
         source         Herlihy, Wing, Linearizability: a correctness condition for concurrent objects, 1990
         shown by       enq(1) enq(2) | deq()

@@ -306,7 +306,7 @@ fn a_followed_file_that_is_cut_short_is_noticed() {
     fs::write(f.path().join("s.jsonl"), "").unwrap();
     let (code, said) = end(child);
     assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("s.jsonl") && said.contains("it was cut from"), "{said}");
+    assert!(said.contains("s.jsonl") && said.contains("it was truncated from"), "{said}");
 }
 
 /// Cut and written anew, it is longer than before.
@@ -320,7 +320,7 @@ fn a_followed_file_that_is_written_anew_is_noticed() {
     fs::write(f.path().join("s.jsonl"), other).unwrap();
     let (code, said) = end(child);
     assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("written anew") || said.contains("it was cut from"), "{said}");
+    assert!(said.contains("written anew") || said.contains("it was truncated from"), "{said}");
 }
 
 #[test]
@@ -362,7 +362,7 @@ fn a_followed_pipe_is_not_cut_short() {
     let text = format!("{QUEUED}{taken}").repeat(9_000) + taken;
     let run = Folder::new().run_with("monitor --follow --spec queue /dev/stdin", text.as_bytes());
     assert_eq!(run.code, 1, "{run:?}");
-    assert!(run.stdout.contains("seen after 36,002 events"), "{run:?}");
+    assert!(run.stdout.contains("found after 36,002 events"), "{run:?}");
 }
 
 /// The memory used to be looked at between events alone, and one event can take more than all before it.

@@ -49,7 +49,7 @@ fn a_counterexample_is_drawn_in_lanes() {
                                        | -> 1                      |
              specification: nothing explains -> 1; possible: -> 2
 
-          4 steps, as short as there is one
+          4 steps (shortest possible)
           reproduce: trueline verify --set bug=1 counter"#]]
     .assert_eq(&stable.join("\n"));
 }
@@ -151,7 +151,7 @@ fn the_headline_names_the_property_that_fails() {
     assert!(run.stdout.contains(": deadlock-free fails; "), "{}", run.stdout);
     let run = f.run("verify stuck.tl --progress --json");
     let object: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
-    assert_eq!(object["reason"], "deadlock-free fails");
+    assert_eq!(object["message"], "deadlock-free fails");
     assert!(object.get("not_checked").is_none());
 }
 
@@ -160,7 +160,7 @@ fn a_declared_property_that_was_not_checked_is_told() {
     let f = Folder::new().with("stuck.tl", STUCK);
     let run = f.run("verify stuck.tl");
     assert_eq!(run.code, 0, "{}", run.stderr);
-    assert!(run.stdout.contains("not checked: deadlock_free (--progress"), "{}", run.stdout);
+    assert!(run.stdout.contains("not checked: deadlock_free (use --progress"), "{}", run.stdout);
     let run = f.run("verify stuck.tl --json");
     let object: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(object["not_checked"]["properties"][0], "deadlock_free");
@@ -173,7 +173,7 @@ fn a_verdict_on_some_histories_says_so() {
     let f = Folder::new();
     let all = f.run("verify afek-unbounded-snapshot --set procs=2 --histories simple -q");
     assert_eq!(all.code, 0, "{}{}", all.stdout, all.stderr);
-    assert!(all.stdout.contains(": every simple history is one of"), "{}", all.stdout);
+    assert!(all.stdout.contains(": every simple history is linearizable"), "{}", all.stdout);
     let pair = f.run("verify afek-unbounded-snapshot --set procs=2 --histories simple --pair 0,1");
     let told = "every simple history in which only the processes 0 and 1 change their segments is";
     assert!(pair.stdout.contains(told), "{}", pair.stdout);
@@ -208,7 +208,7 @@ fn a_deadlock_is_a_violation_without_being_asked_for() {
     let f = Folder::new().with("two.tl", TWO_LOCKS);
     let run = f.run("verify two.tl");
     assert_eq!(run.code, 1, "{}{}", run.stdout, run.stderr);
-    assert!(run.stdout.contains(": deadlock: nobody can take a step"), "{}", run.stdout);
+    assert!(run.stdout.contains(": deadlock: no process can take a step"), "{}", run.stdout);
     for told in ["waits for ever in f, line 3: lock(M)", "waits for ever in g, line 4: lock(L)"] {
         assert!(run.stdout.contains(told), "{}", run.stdout);
     }
@@ -231,7 +231,7 @@ fn a_property_that_holds_within_a_bound_says_so() {
         .with("endless.tl", push.replace("ops 1", "ops unbounded"));
     let run = f.run("verify bounded.tl --progress");
     let told =
-        "returns: holds with 2 processes, 1 operation each; with unbounded operations it may fail";
+        "returns: holds for 2 processes, 1 operation each; it may fail with unbounded operations";
     assert!(run.code == 0 && run.stdout.contains(told), "{}", run.stdout);
     let run = f.run("verify endless.tl --progress");
     assert!(run.code == 1 && run.stdout.contains("returns: fails"), "{}", run.stdout);

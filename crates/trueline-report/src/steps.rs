@@ -79,6 +79,8 @@ pub(crate) fn draw(steps: &Steps, look: &Look) -> Document {
     document
 }
 
+/// Columns that steps of code take at least: in fewer, what they did and where would be cut.
+const LEAST: usize = 100;
 /// Columns for the place in the source.
 const PLACE: usize = 30;
 /// Code of more rows than this leaves out some in the middle.
@@ -98,7 +100,7 @@ fn code(steps: &Steps, look: &Look, document: &mut Document) {
     let mut lanes: Vec<usize> = rows.iter().map(|row| row.lane).collect();
     lanes.sort_unstable();
     lanes.dedup();
-    let room = look.width.max(2 * PLACE) - PLACE - 2;
+    let room = look.width.max(LEAST) - PLACE - 2;
     let widest = rows.iter().map(|row| row.text.chars().count()).max().unwrap_or(0);
     // Side by side if there is room for it; else the margins overlap.
     let most = lanes.len().saturating_sub(1).max(1);

@@ -20,21 +20,21 @@ fn two_lanes() {
         &v,
         Look::default(),
         expect![[r#"
-        violation: q.jsonl: 2 of 3 operations fit no order that queue allows
+            violation: q.jsonl: 2 of 3 operations fit no order that queue allows
 
-          `deq() -> 7` returned before `enq(7)` was called
+              `deq() -> 7` returned before `enq(7)` was called
 
-          process 0                   ╞═ enq(7) ═╡
-          process 1  ╞═ deq() -> 7 ═╡
+              process 0                   ╞═ enq(7) ═╡
+              process 1  ╞═ deq() -> 7 ═╡
 
-          ═ deq() -> 7  process 1  line 3
-          ═ enq(7)      process 0  line 5
+              ═ deq() -> 7  process 1  line 3
+              ═ enq(7)      process 0  line 5
 
-          An order explains the first 2 of 3 returns, but not the next: that of enq(7),
-          called in line 5.
-          queue, search, 3 operations, 1 partition, 1,234 states, 12.5 ms
-          reproduce: trueline check --spec queue q.jsonl
-    "#]],
+              An order explains the first 2 of 3 returns, but not the next one: that of
+              enq(7), called in line 5.
+              queue, search, 3 operations, 1 partition, 1,234 states, 12.5 ms
+              reproduce: trueline check --spec queue q.jsonl
+        "#]],
     );
 }
 
@@ -60,10 +60,11 @@ fn a_pending_operation_is_open_ended() {
               process 2      ╞═ read() -> 3 ═╡
 
                 write(1)     process 0  line 1, no return
-                write(2)     process 1  line 2, returns later
+                write(2)     process 1  line 2, returns after the part shown
               ═ read() -> 3  process 2  line 3
 
-              Already the first return fits no order: that of read() -> 3, called in line 3.
+              No order explains even the first return: that of read() -> 3, called in line
+              3.
               queue, search, 3 operations (1 pending), 1 partition, 1,234 states, 12.5 ms
               reproduce: trueline check --spec queue q.jsonl
         "#]],
@@ -98,7 +99,7 @@ fn a_narrow_terminal_gets_numbers() {
               4 ═ read() -> 100  process 1  line 7
 
               An order explains the first 3 of 4
-              returns, but not the next: that of
+              returns, but not the next one: that of
               read() -> 100, called in line 7.
               queue, search, 4 operations, 1 partition, 1,234 states, 12.5 ms
               reproduce: trueline check --spec queue q.jsonl
@@ -119,23 +120,23 @@ fn ascii() {
         &v,
         Look { ascii: true, ..Look::default() },
         expect![[r#"
-        violation: q.jsonl: 3 operations fit no order that queue allows
+            violation: q.jsonl: 3 operations fit no order that queue allows
 
-          `deq() -> 7` returned before `enq(7)` was called
+              `deq() -> 7` returned before `enq(7)` was called
 
-          process 0  |- enq(1) ------------------...
-          process 1    |= deq() -> 7 =|
-          process 2                     |= enq(7) =|
+              process 0  |- enq(1) ------------------...
+              process 1    |= deq() -> 7 =|
+              process 2                     |= enq(7) =|
 
-            enq(1)      process 0  line 1, no return
-          = deq() -> 7  process 1  line 2
-          = enq(7)      process 2  line 4
+                enq(1)      process 0  line 1, no return
+              = deq() -> 7  process 1  line 2
+              = enq(7)      process 2  line 4
 
-          An order explains the first 1 of 2 returns, but not the next: that of enq(7),
-          called in line 4.
-          queue, search, 3 operations (1 pending), 1 partition, 1,234 states, 12.5 ms
-          reproduce: trueline check --spec queue q.jsonl
-    "#]],
+              An order explains the first 1 of 2 returns, but not the next one: that of
+              enq(7), called in line 4.
+              queue, search, 3 operations (1 pending), 1 partition, 1,234 states, 12.5 ms
+              reproduce: trueline check --spec queue q.jsonl
+        "#]],
     );
 }
 
@@ -184,12 +185,12 @@ fn many_operations_wrap_and_the_first_are_left_out() {
               ═ enq(1000)      process 0  line 1
               ═ deq() -> 1000  process 1  line 2
               ═ deq() -> 1000  process 2  line 121
-                the others stand in lines 46 to 118
+                the others are in lines 46 to 118
 
               None of these operations can be left out without losing the violation or its
               reason.
 
-              An order explains the first 60 of 61 returns, but not the next: that of
+              An order explains the first 60 of 61 returns, but not the next one: that of
               deq() -> 1000, called in line 121.
               queue, search, 61 operations, 1 partition, 1,234 states, 12.5 ms
               reproduce: trueline check --spec queue q.jsonl
@@ -234,14 +235,14 @@ fn a_bar_that_crosses_blocks_says_so() {
               1    ├─ write(12) ─┤ ├─ write(13) ─┤
 
               ═ read() -> 99  process 0  line 1
-                the others stand in lines 2 to 28
+                the others are in lines 2 to 28
 
               None of these operations can be left out without
               losing the violation or its reason.
 
               An order explains the first 14 of 15 returns,
-              but not the next: that of read() -> 99, called
-              in line 1.
+              but not the next one: that of read() -> 99,
+              called in line 1.
               queue, search, 15 operations, 1 partition, 1,234 states, 12.5 ms
               reproduce: trueline check --spec queue q.jsonl
         "#]],
@@ -268,10 +269,10 @@ fn wide_and_hostile_names_keep_the_columns() {
               process Zoë  ├─ put(キー) ───────────…
               process 客     ╞═ get() -> キーと値 ═╡
 
-                put(キー)          process Zoë  line 1, returns later
+                put(キー)          process Zoë  line 1, returns after the part shown
               ═ get() -> キーと値  process 客   line 2
 
-              Already the first return fits no order: that of get() -> キーと値, called in
+              No order explains even the first return: that of get() -> キーと値, called in
               line 2.
               queue, search, 2 operations, 1 partition, 1,234 states, 12.5 ms
               reproduce: trueline check --spec queue q.jsonl
@@ -302,7 +303,8 @@ fn a_process_that_goes_on_after_an_unknown_outcome_gets_a_second_lane() {
                 write(1)     process 0  line 1, no return
               ═ read() -> 5  process 0  line 3
 
-              Already the first return fits no order: that of read() -> 5, called in line 3.
+              No order explains even the first return: that of read() -> 5, called in line
+              3.
               queue, search, 2 operations (1 pending), 1 partition, 1,234 states, 12.5 ms
               reproduce: trueline check --spec queue q.jsonl
         "#]],
@@ -327,7 +329,7 @@ fn a_long_label_is_cut() {
 
               ═ get() -> xxxxxxxxxxxxxx…  process 0  line 1
 
-              Already the first return fits no order: that of
+              No order explains even the first return: that of
               get() -> xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…, called in line
               1.
               queue, search, 1 operation, 1 partition, 1,234 states, 12.5 ms
@@ -368,7 +370,7 @@ fn unknown_says_what_to_try() {
         Look::default(),
         expect![[r#"
             unknown: q.jsonl: the time limit of 5 s is reached
-              so far: 2 of 3 returns explained
+              progress: 2 of 3 returns explained
               try: a longer --timeout; --keys yes if the operations are on independent keys;
               a shorter recording
               queue, search, 3 operations, 1 partition, 1,234 states, 12.5 ms
