@@ -286,6 +286,10 @@ pub(crate) struct OutputArgs {
     #[arg(long)]
     pub(crate) ascii: bool,
 
+    /// Write the report as a page to this file as well; of several reports, to a folder with an index
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+
     /// Width of the report in columns [default: the terminal, or 80]
     #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(20..=10_000))]
     pub(crate) width: Option<u16>,

@@ -18,6 +18,7 @@ use crate::exit::Exit;
 use crate::guard;
 use crate::input::{self, Failure, Reading};
 use crate::output::{self, Output};
+use crate::pages::Pages;
 use crate::progress;
 
 pub(crate) fn run(args: &'static CheckArgs) -> anyhow::Result<Exit> {
@@ -27,11 +28,14 @@ pub(crate) fn run(args: &'static CheckArgs) -> anyhow::Result<Exit> {
     let mut out = Output::new();
     let mut exit = Exit::Holds;
     let mut last = None;
+    let pages = Pages::new(args.output.html.as_deref(), args.files.len() > 1);
+    let pages = Arc::new(Mutex::new(pages));
     for file in &args.files {
         // What was held for the last file must not count for this one.
         drop(last.take());
         guard::await_given_up();
-        let question = Question { file, args, algorithm, quasi: quasi.clone() };
+        let (quasi, pages) = (quasi.clone(), Arc::clone(&pages));
+        let question = Question { file, args, algorithm, quasi, pages };
         let (answers, checked) = question.answer_within_limits();
         for answer in answers {
             exit = exit.max(answer.exit);
@@ -55,6 +59,7 @@ struct Question {
     args: &'static CheckArgs,
     algorithm: Algorithm,
     quasi: Option<Quasi>,
+    pages: Arc<Mutex<Pages>>,
 }
 
 /// What was found out about one history: a report, or a complaint.
@@ -92,6 +97,7 @@ impl Question {
         let start = Instant::now();
         let budget = Arc::new(self.args.limits.limits().budget());
         let (args, algorithm, name) = (self.args, self.algorithm, self.name());
+        let pages = Arc::clone(&self.pages);
         let told = Arc::new(Mutex::new(Told::default()));
         let theirs = Arc::clone(&told);
         let done =
@@ -110,7 +116,7 @@ impl Question {
             };
             let index = told.index(told.answers.len() + 1);
             let unknown = Checked::exhausted(why, progress, args, algorithm, start);
-            told.answers.push(unknown.answer(&name, index, args));
+            told.answers.push(unknown.answer(&name, index, args, &pages));
         }
         (told.answers, done.ok())
     }
@@ -129,7 +135,7 @@ impl Question {
             Ok(histories) => histories,
             Err(Failure::Exhausted(why)) => {
                 let unread = Checked::exhausted(why, UNREAD.into(), args, algorithm, start);
-                tell(unread.answer(&name, None, args));
+                tell(unread.answer(&name, None, args, &self.pages));
                 return Vec::new();
             }
             Err(failure) => {
@@ -138,13 +144,16 @@ impl Question {
             }
         };
         lock(told).histories = Some(histories.len());
+        if histories.len() > 1 {
+            lock(&self.pages).expect_several();
+        }
         let mut all = Vec::new();
         for (number, history) in (1..).zip(histories) {
             let start = if number == 1 { start } else { Instant::now() };
             let index = lock(told).index(number);
             match check(history, &name, args, algorithm, self.quasi.as_ref(), budget, start) {
                 Ok(checked) => {
-                    tell(checked.answer(&name, index, args));
+                    tell(checked.answer(&name, index, args, &self.pages));
                     all.push(checked);
                 }
                 Err(message) => {
@@ -165,7 +174,7 @@ impl Told {
 }
 
 /// A worker that panicked has told what it knew.
-fn lock(told: &Mutex<Told>) -> MutexGuard<'_, Told> {
+fn lock<T>(told: &Mutex<T>) -> MutexGuard<'_, T> {
     told.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -266,13 +275,26 @@ impl Checked {
     }
 
     /// `index` is the number of the history among several of the file, from 1.
-    fn answer(&self, name: &str, index: Option<usize>, args: &CheckArgs) -> Answer {
-        let told = Ok(self.report(name, index, args));
-        Answer { exit: Exit::of(&self.outcome.verdict), told }
+    fn answer(
+        &self,
+        name: &str,
+        index: Option<usize>,
+        args: &CheckArgs,
+        pages: &Mutex<Pages>,
+    ) -> Answer {
+        let told = self.report(name, index, args, pages);
+        let exit = if told.is_ok() { Exit::of(&self.outcome.verdict) } else { Exit::Error };
+        Answer { exit, told }
     }
 
     /// `index` is the number of the history among several of the file, from 1.
-    fn report(&self, name: &str, index: Option<usize>, args: &CheckArgs) -> String {
+    fn report(
+        &self,
+        name: &str,
+        index: Option<usize>,
+        args: &CheckArgs,
+        pages: &Mutex<Pages>,
+    ) -> Result<String, String> {
         let again = again(name, args);
         let show = |i: u32, with_result: bool| match &self.spec {
             Some(spec) => spec.show(&self.history, i, with_result),
@@ -298,11 +320,15 @@ impl Checked {
         if let Some(index) = index {
             report.field("index", index);
         }
+        if lock(pages).wanted() {
+            report.timeline = Some(case.timeline(self.spec.as_ref().map(|s| s.dynamic()).as_ref()));
+        }
         if let Some(has_keys) = self.history.guessed_keys() {
             report.field("keys", name_guess(has_keys));
             report.sections.push(Section::Paragraph(describe_guess(has_keys).into()));
         }
-        output::render(&report, args.json, &args.output)
+        lock(pages).add(&mut report)?;
+        Ok(output::render(&report, args.json, &args.output))
     }
 }
 

@@ -15,6 +15,7 @@ mod limits;
 mod list;
 mod monitor;
 mod output;
+mod pages;
 mod progress;
 mod shell;
 mod simulate;

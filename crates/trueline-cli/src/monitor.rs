@@ -20,6 +20,7 @@ use crate::args::{MonitorArgs, Online, ensure_distinct};
 use crate::exit::Exit;
 use crate::limits;
 use crate::output::{self, Output};
+use crate::pages::Pages;
 use events::{Events, Names, Next, What};
 use interrupt::Interrupt;
 
@@ -88,6 +89,7 @@ pub(crate) fn run(args: &MonitorArgs) -> anyhow::Result<Exit> {
         }
         _ => watcher.summary(&name, Answer::holds("linearizable"), seconds, tally),
     };
+    let text = text.map_err(anyhow::Error::msg)?;
     out.show(&text, exit)?;
     // What it holds is given back with the process, at once.
     std::mem::forget(watcher);
@@ -251,7 +253,7 @@ impl Watcher<'_> {
         name: &str,
         violation: &Violation<history::Call, Value>,
         seconds: f64,
-    ) -> String {
+    ) -> Result<String, String> {
         let Violation { history, outcome } = violation;
         let show = |i: u32, with_result: bool| match &self.spec {
             Some(spec) => spec.show(history, i, with_result),
@@ -275,11 +277,22 @@ impl Watcher<'_> {
         report.field("skipped", self.skipped);
         let seen = format!("found after {}", describe(tally, self.skipped));
         report.sections.push(Section::Paragraph(seen));
-        output::render(&report, self.args.json, &self.args.output)
+        let html = self.args.output.html.as_deref();
+        if html.is_some() {
+            report.timeline = Some(case.timeline(self.spec.as_ref().map(|s| s.dynamic()).as_ref()));
+        }
+        Pages::new(html, false).add(&mut report)?;
+        Ok(output::render(&report, self.args.json, &self.args.output))
     }
 
     /// How a stream without a violation ended.
-    fn summary(&self, name: &str, answer: Answer, seconds: f64, tally: Tally) -> String {
+    fn summary(
+        &self,
+        name: &str,
+        answer: Answer,
+        seconds: f64,
+        tally: Tally,
+    ) -> Result<String, String> {
         let direct = self.direct.map_or("", |(algorithm, _)| algorithm);
         let algorithm = self.watch.as_ref().map_or(direct, |watch| watch.algorithm());
         let seen =
@@ -298,7 +311,8 @@ impl Watcher<'_> {
         tell(&mut report, tally);
         report.field("skipped", self.skipped);
         report.sections.extend(section);
-        output::render(&report, self.args.json, &self.args.output)
+        Pages::new(self.args.output.html.as_deref(), false).add(&mut report)?;
+        Ok(output::render(&report, self.args.json, &self.args.output))
     }
 }
 

@@ -25,6 +25,7 @@ use crate::exit::{Closed, Exit};
 use crate::guard;
 use crate::limits::Limits;
 use crate::output::{self, Output};
+use crate::pages::Pages;
 use crate::progress;
 
 pub(crate) fn run(args: &'static SimulateArgs) -> anyhow::Result<Exit> {
@@ -128,6 +129,8 @@ fn simulate(
         };
         report.sections.push(Section::Line(Role::Plain, format!("displacement: {text}")));
     }
+    let mut pages = Pages::new(args.output.html.as_deref(), false);
+    pages.add(&mut report).map_err(anyhow::Error::msg)?;
     let text = output::render(&report, args.json, &args.output);
     let text = match args.histories {
         0 => text,

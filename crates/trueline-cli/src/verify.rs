@@ -20,6 +20,7 @@ use crate::args::{Histories, Reduction, SemanticsArg, Switch, VerifyArgs};
 use crate::exit::Exit;
 use crate::guard;
 use crate::output::{self, Output};
+use crate::pages::Pages;
 use crate::progress;
 
 pub(crate) fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
@@ -31,8 +32,9 @@ pub(crate) fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
     let mut out = Output::new();
     let mut exit = Exit::Holds;
     guard::catch_signals()?;
+    let mut pages = Pages::new(args.output.html.as_deref(), args.models.len() > 1);
     for name in &args.models {
-        match verify(name, args) {
+        match verify(name, args, &mut pages) {
             Ok((text, ended)) => {
                 exit = exit.max(ended);
                 out.show(&text, exit)?;
@@ -57,7 +59,7 @@ fn source(name: &str) -> Result<String, String> {
     }
 }
 
-fn verify(name: &str, args: &VerifyArgs) -> Result<(String, Exit), String> {
+fn verify(name: &str, args: &VerifyArgs, pages: &mut Pages) -> Result<(String, Exit), String> {
     let start = Instant::now();
     let budget = Arc::new(args.limits.limits().budget());
     let source = source(name)?;
@@ -134,7 +136,8 @@ fn verify(name: &str, args: &VerifyArgs) -> Result<(String, Exit), String> {
         again: &again,
         reason_code: spent.as_ref().map_or("incomplete", limit_code),
     };
-    let report = case.report();
+    let mut report = case.report();
+    pages.add(&mut report)?;
     let exit = match report.verdict {
         Answer::Holds { .. } => Exit::Holds,
         Answer::Violation(_) => Exit::Violation,

@@ -353,7 +353,11 @@ fn a_prefix_is_told_of_the_key_where_the_specification_splits() {
     // 2 was not there either, and that was seen before.
     let run = Folder::new().with("h.jsonl", history).run("check h.jsonl");
     assert_eq!(run.code, 1, "{run:?}");
-    assert!(run.stdout.contains("On this key, an order explains everything before"), "{}", run.stdout);
+    assert!(
+        run.stdout.contains("On this key, an order explains everything before"),
+        "{}",
+        run.stdout
+    );
 }
 
 #[test]

@@ -34,7 +34,10 @@ const BAD: &str = "\
 fn a_stream_that_ends_without_a_violation() {
     let run = Folder::new().run_with("monitor -", GOOD.as_bytes());
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
-    assert!(run.stdout.starts_with("linearizable: -: 4 events, 2 operations (0 pending"), "{run:?}");
+    assert!(
+        run.stdout.starts_with("linearizable: -: 4 events, 2 operations (0 pending"),
+        "{run:?}"
+    );
 }
 
 #[test]

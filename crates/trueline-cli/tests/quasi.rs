@@ -78,6 +78,9 @@ fn with_an_open_end_what_is_still_to_come_counts_and_is_named() {
     let run = Folder::new().with("h.jsonl", history).run("check h.jsonl --quasi deq=? --end open");
     assert_eq!(run.code, 0, "{run:?}");
     let text = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("A removal that has not been called yet is out of order by 2 places."), "{text}");
+    assert!(
+        text.contains("A removal that has not been called yet is out of order by 2 places."),
+        "{text}"
+    );
     assert!(text.contains("at best one that is to come is 2 places too late"), "{text}");
 }

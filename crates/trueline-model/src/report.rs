@@ -337,6 +337,9 @@ fn shown_steps(
             file: None,
             line: line.unwrap_or(0),
             changed,
+            memory: note
+                .map(|n| n.shared.iter().chain(&n.heap).cloned().collect())
+                .unwrap_or_default(),
             states,
             fields,
         });

@@ -35,7 +35,9 @@ impl Report {
         if !explanation.is_empty() {
             set("explanation", explanation.into());
         }
-        for (name, command) in [("again", &self.reproduce), ("replay", &self.replay)] {
+        for (name, command) in
+            [("again", &self.reproduce), ("replay", &self.replay), ("page", &self.page)]
+        {
             if let Some(command) = command {
                 set(name, command.as_str().into());
             }

@@ -2,7 +2,8 @@
 //!
 //! Every way into trueline ends in a [`Report`]: a verdict on a subject, sections as data, and how to reproduce
 //! it. [`Report::text`] makes a [`Document`] of it (lines of spans with roles, no escape codes), which
-//! [`Document::render`] turns into terminal text with or without colour; [`Report::json`] makes one JSON object.
+//! [`Document::render`] turns into terminal text with or without colour; [`Report::json`] makes one JSON object,
+//! [`Report::page`] one HTML file.
 //! [`Case`] is everything that is known about one checked history; [`Case::report`] is the report on it.
 //!
 //! **Invariant: nobody else renders.** Other crates make reports; none of them edits what was rendered.
@@ -15,10 +16,13 @@ mod document;
 mod history;
 mod json;
 mod lanes;
+mod orders;
+mod page;
 mod quasi;
 mod report;
 mod steps;
 mod text;
+mod timeline;
 mod words;
 
 use trueline::{History, Outcome};
@@ -26,8 +30,11 @@ use trueline::{History, Outcome};
 pub use document::{Document, Line, Role, Span};
 pub use json::{SCHEMA, error_json, value};
 pub use lanes::Bar;
+pub use orders::Orders;
+pub use page::{IndexRow, index_page};
 pub use report::{Answer, Operations, Placed, Report, Section, Undecided, limit_code};
 pub use steps::{Layout, Step, Steps};
+pub use timeline::Timeline;
 pub use words::{bytes, clean, count, cut, grouped, seconds, unbroken, wrap};
 
 /// One file that was checked, and what came out.

@@ -17,6 +17,7 @@ use trueline::verdict::Reason;
 use crate::document::Role;
 use crate::lanes::Bar;
 use crate::steps::Steps;
+use crate::timeline::Timeline;
 
 /// An answer about one subject.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +37,10 @@ pub struct Report {
     pub reproduce: Option<String>,
     /// The command that runs the failing schedule alone; the field `replay`.
     pub replay: Option<String>,
+    /// The operations for a page, where one was asked for.
+    pub timeline: Option<Timeline>,
+    /// Where the page of this report was written; text and JSON name it.
+    pub page: Option<String>,
     /// What programs read beside the fields of every report, in this order.
     pub fields: Map<String, Json>,
     /// What programs read about a violation.
@@ -229,6 +234,8 @@ impl Report {
             caveat: None,
             reproduce: None,
             replay: None,
+            timeline: None,
+            page: None,
             fields: Map::new(),
             explanation: Map::new(),
         }

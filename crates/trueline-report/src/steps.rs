@@ -54,6 +54,8 @@ pub struct Step {
     pub line: u32,
     /// What it changed that others can see: `H=1 B[2]=0`.
     pub changed: String,
+    /// The cells that it changed, by name, with their new values.
+    pub memory: Vec<(String, String)>,
     /// The states of the specification that remain, where they are others than before; or what none explains.
     pub states: Option<String>,
     /// What programs read of it.

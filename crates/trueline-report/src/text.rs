@@ -43,6 +43,9 @@ impl Report {
                 document.push(Line::of(Role::Dim, format!("  {name}: {}", clean(command))));
             }
         }
+        if let Some(page) = &self.page {
+            document.push(Line::of(Role::Dim, format!("  page: {}", clean(page))));
+        }
         document
     }
 

@@ -43,6 +43,7 @@ pub(crate) fn steps(steps: &[Step], labels: &[Option<Label>]) -> Steps {
         let begins = ends[number].is_some_and(|(first, _)| first == i);
         let ends = ends[number].is_some_and(|(_, last)| last == i);
         let did = names.describe(step);
+        let memory = names.cell(step);
         let (file, line) = (step.caller.file(), step.caller.line());
         let mut fields = Map::new();
         for (field, value) in [
@@ -61,6 +62,7 @@ pub(crate) fn steps(steps: &[Step], labels: &[Option<Label>]) -> Steps {
             returned: label.returned.clone().filter(|_| ends),
             file: Some(file.to_string()),
             line,
+            memory: memory.into_iter().collect(),
             fields,
             ..trueline_report::Step::default()
         });
@@ -111,6 +113,16 @@ impl Names {
             }
             (Kind::Update, false) => format!("{method} @{location} leaves {before}"),
         }
+    }
+
+    /// The location that a step left another value in, and that value.
+    fn cell(&mut self, step: &Step) -> Option<(String, String)> {
+        if step.plain || !step.wrote {
+            return None;
+        }
+        let location = self.locations.get(&step.location)?;
+        let name = format!("@{location}");
+        Some((name, self.value(step.after, step.name.starts_with("AtomicPtr"))))
     }
 
     fn value(&mut self, value: u64, pointer: bool) -> String {

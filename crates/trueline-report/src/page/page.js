@@ -12,9 +12,11 @@ function make(tag, attributes, ...children) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (value !== undefined && value !== false) element.setAttribute(name, value === true ? "" : value);
   }
-  for (const child of children.flat()) if (child !== undefined && child !== null) element.append(child);
+  for (const child of children.flat(Infinity)) if (child !== undefined && child !== null) element.append(child);
   return element;
 }
+// Calls stand between backticks.
+const quoted = text => short(text).split("`").map((piece, k) => k % 2 ? make("code", {}, piece) : piece);
 const short = (text, most = 2000) => text.length > most ? text.slice(0, most) + "…" : text;
 const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
 
@@ -38,10 +40,10 @@ const traces = [];
 for (const section of D.sections) {
   if (section.kind === "sentence") {
     if (section.title) said.append(make("p", { class: "soft" }, section.title));
-    said.append(make("p", { class: "sentence" }, short(section.text)));
-    for (const line of section.more) said.append(make("p", {}, short(line)));
+    said.append(make("p", { class: "sentence" }, quoted(section.text)));
+    for (const line of section.more) said.append(make("p", {}, quoted(line)));
   } else if (section.kind === "text") {
-    said.append(make("p", { class: section.role || undefined }, short(section.text)));
+    said.append(make("p", { class: section.role || undefined }, quoted(section.text)));
   } else if (section.kind === "quote") {
     said.append(make("p", {}, section.title), make("pre", {}, section.text));
   } else if (section.kind === "steps") {
@@ -265,8 +267,8 @@ function timeline(T) {
     if (T.line[i]) facts.push(["line of the call", T.line[i]]);
     facts.push(["events", T.end[i] < 0 ? `call ${T.call[i]}, no return` : `call ${T.call[i]}, return ${T.end[i]}`]);
     if (T.mark[i]) facts.push(["explanation", T.mark[i] === 2 ? "the sentence is about it" : "needed for the violation"]);
-    const why = T.order && T.order.why && T.order.why[i];
-    if (why) facts.push(["cannot come next", why]);
+    const why = T.order && T.order.next.find(([op]) => op === i);
+    if (why) facts.push(["cannot come next", why[1]]);
     box.append(make("dl", {}, facts.map(([name, value]) => [make("dt", {}, name), make("dd", { class: "mono" }, String(value))])));
     if (T.order && T.order.best) through(i);
     history.replaceState(null, "", `#op=${T.index[i]}`);
@@ -356,7 +358,7 @@ function timeline(T) {
     const where = make("span", { id: "where", class: "soft", role: "status" });
     page.append(make("div", { class: "bar" }, make("button", { onclick: () => go(cursor - 1) }, "◀"), slider, make("button", { onclick: () => go(cursor + 1) }, "▶"), where), state);
     if (O.next.length) {
-      page.append(make("p", {}, "None of these operations can come next:"));
+      page.append(make("p", {}, "Why none of the remaining operations can come next:"));
       page.append(make("table", { id: "next" }, make("tbody", {}, O.next.map(([i, why]) => make("tr", { tabindex: 0, onclick: () => select(i), onkeydown: event => { if (event.key === "Enter") select(i); } },
         make("td", { class: "mono" }, short(T.label[i], 200)), make("td", {}, short(why, 400)))))));
     }

@@ -1,0 +1,159 @@
+//! A report as one HTML file, opened from disk.
+//!
+//! The file holds a style sheet, a script and the report as JSON, and fetches nothing; its security policy forbids
+//! it to. The script draws what is in the JSON and decides nothing. **Text of the report never becomes markup**: in
+//! the file it is JSON without `<`, on the page it is text of a node or of a canvas.
+
+use serde_json::{Map, Value as Json, json};
+
+use crate::document::Role;
+use crate::lanes::Bar;
+use crate::report::{Report, Section};
+use crate::steps::{Layout, Steps};
+use crate::timeline::Timeline;
+
+const HTML: &str = include_str!("page/page.html");
+const STYLE: &str = include_str!("page/page.css");
+const SCRIPT: &str = include_str!("page/page.js");
+
+impl Report {
+    /// The report as one HTML file.
+    pub fn page(&self) -> String {
+        fill(&self.page_data(), SCRIPT)
+    }
+
+    fn page_data(&self) -> Json {
+        let role = match self.verdict.role() {
+            Role::Good => "good",
+            Role::Bad => "bad",
+            _ => "doubt",
+        };
+        let timeline = match &self.timeline {
+            Some(timeline) => Some(timeline.json()),
+            None => self.sections.iter().find_map(|section| match section {
+                Section::Operations(drawn) => Some(of_bars(&drawn.lanes, &drawn.bars)),
+                _ => None,
+            }),
+        };
+        json!({
+            "words": self.verdict.words(),
+            "role": role,
+            "subject": self.subject,
+            "summary": self.summary,
+            "reproduce": self.reproduce,
+            "replay": self.replay,
+            "sections": self.sections.iter().filter_map(section).collect::<Vec<Json>>(),
+            "timeline": timeline,
+            "fields": self.fields,
+        })
+    }
+}
+
+/// A row of an index: a report and the file of its page, relative to the index.
+#[derive(Clone, Debug)]
+pub struct IndexRow {
+    /// What was looked at.
+    pub subject: String,
+    /// The words of its headline.
+    pub words: String,
+    /// The rest of its headline.
+    pub summary: String,
+    /// The file of its page.
+    pub file: String,
+}
+
+/// A page with a table of reports.
+pub fn index_page(title: &str, rows: &[IndexRow]) -> String {
+    let row = |row: &IndexRow| json!([row.subject, row.words, row.summary, row.file]);
+    let data = json!({"title": title, "rows": rows.iter().map(row).collect::<Vec<Json>>()});
+    fill(&data, INDEX_SCRIPT)
+}
+
+const INDEX_SCRIPT: &str = include_str!("page/index.js");
+
+/// The page around these data and this script.
+fn fill(data: &Json, script: &str) -> String {
+    let (head, rest) = HTML.split_once("/*STYLE*/").expect("a place for the style sheet");
+    let (middle, rest) = rest.split_once("/*DATA*/").expect("a place for the report");
+    let (before_script, end) = rest.split_once("/*SCRIPT*/").expect("a place for the script");
+    // In a string of JSON these are the same as what they stand for, and cannot end the element.
+    let data = data.to_string().replace('<', "\\u003c").replace('\u{2028}', "\\u2028");
+    let data = data.replace('\u{2029}', "\\u2029");
+    [head, STYLE, middle, &data, before_script, script, end].concat()
+}
+
+/// Operations that were drawn without an input to find them in.
+fn of_bars(lanes: &[String], bars: &[Bar]) -> Json {
+    let timeline = Timeline {
+        kind: "thread",
+        lanes: lanes.to_vec(),
+        lane: bars.iter().map(|bar| bar.lane as u32).collect(),
+        call: bars.iter().map(|bar| bar.call).collect(),
+        end: bars.iter().map(|bar| bar.end).collect(),
+        label: bars.iter().map(|bar| bar.label.clone()).collect(),
+        line: vec![0; bars.len()],
+        mark: bars.iter().map(|bar| if bar.clash { 2 } else { 1 }).collect(),
+        part: vec![0; bars.len()],
+        index: (0..bars.len() as u32).collect(),
+        ..Timeline::default()
+    };
+    timeline.json()
+}
+
+fn section(section: &Section) -> Option<Json> {
+    Some(match section {
+        Section::Sentence { title, text, more } => {
+            json!({"kind": "sentence", "title": title, "text": text, "more": more})
+        }
+        Section::Note(text) | Section::Paragraph(text) => json!({"kind": "text", "text": text}),
+        Section::Line(role, text) => {
+            let role = match role {
+                Role::Good => "good",
+                Role::Bad | Role::Clash => "bad",
+                Role::Doubt => "doubt",
+                Role::Dim => "soft",
+                Role::Plain | Role::Strong => "",
+            };
+            json!({"kind": "text", "text": text, "role": role})
+        }
+        Section::Steps(steps) => steps_data(steps),
+        Section::Quote { title, text } => json!({"kind": "quote", "title": title, "text": text}),
+        // The drawing and the table of the page show these.
+        Section::Operations(_) | Section::Order(_) => return None,
+    })
+}
+
+fn steps_data(steps: &Steps) -> Json {
+    let step = |step: &crate::Step| {
+        let mut object = Map::new();
+        let mut set = |name: &str, value: Json| object.insert(name.to_string(), value);
+        set("lane", step.lane.into());
+        set("did", step.did.clone().into());
+        set("line", step.line.into());
+        set("changed", step.changed.as_str().into());
+        set("memory", json!(step.memory));
+        for (name, text) in [
+            ("call", &step.call),
+            ("returned", &step.returned),
+            ("file", &step.file),
+            ("states", &step.states),
+        ] {
+            if let Some(text) = text {
+                set(name, text.as_str().into());
+            }
+        }
+        Json::Object(object)
+    };
+    json!({
+        "kind": "steps",
+        "title": steps.title,
+        "layout": match steps.layout {
+            Layout::Code => "code",
+            Layout::Model => "model",
+        },
+        "lanes": steps.lanes,
+        "cycle": steps.cycle,
+        "initially": steps.initially,
+        "steps": steps.steps.iter().map(step).collect::<Vec<Json>>(),
+    })
+}

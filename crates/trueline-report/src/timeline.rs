@@ -1,0 +1,160 @@
+//! The operations of a history for a page that draws them: all of them, or a window around the violation.
+
+use serde_json::{Value as Json, json};
+use trueline::spec::Dynamic;
+use trueline::{History, Verdict};
+
+use crate::Case;
+use crate::orders::{self, Orders};
+use crate::words::{count, cut, grouped};
+
+/// Histories of up to this many operations are shown whole.
+const WHOLE: usize = 20_000;
+/// Of longer ones so many are shown.
+const WINDOW: usize = 10_000;
+/// Labels are cut to this many columns: a value may have millions of characters.
+const LABEL: usize = 400;
+
+/// Operations, one entry each in every column.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Timeline {
+    /// What the lanes are: `process`, `thread`.
+    pub kind: &'static str,
+    /// The names of the lanes.
+    pub lanes: Vec<String>,
+    /// The lane of each operation.
+    pub lane: Vec<u32>,
+    /// The rank of its call.
+    pub call: Vec<u32>,
+    /// The rank of its return.
+    pub end: Vec<Option<u32>>,
+    /// The operation as people read it.
+    pub label: Vec<String>,
+    /// The line of its call; 0 where there is none.
+    pub line: Vec<u32>,
+    /// 2: the sentence is about it; 1: it is part of the explanation; 0: neither.
+    pub mark: Vec<u8>,
+    /// Its object and key, as an index into `parts`.
+    pub part: Vec<u32>,
+    /// Its index in the history: what a link names.
+    pub index: Vec<u32>,
+    /// Objects and keys.
+    pub parts: Vec<String>,
+    /// Which operations are shown, where not all are.
+    pub note: Option<String>,
+    /// An order of them, or the longest ones that were found.
+    pub orders: Option<Orders>,
+}
+
+impl Timeline {
+    pub(crate) fn json(&self) -> Json {
+        let end: Vec<i64> = self.end.iter().map(|end| end.map_or(-1, i64::from)).collect();
+        json!({
+            "kind": self.kind,
+            "lanes": self.lanes,
+            "lane": self.lane,
+            "call": self.call,
+            "end": end,
+            "label": self.label,
+            "line": self.line,
+            "mark": self.mark,
+            "part": self.part,
+            "index": self.index,
+            "parts": self.parts,
+            "note": self.note,
+            "order": self.orders.as_ref().map(Orders::json),
+        })
+    }
+}
+
+impl Case<'_> {
+    /// The operations for a page; `spec` steps through their orders.
+    pub fn timeline(&self, spec: Option<&Dynamic>) -> Timeline {
+        let history = self.history;
+        let total = history.len();
+        let (shown, note) = self.window();
+        let explanation = match &self.outcome.verdict {
+            Verdict::Violation(explanation) => Some(explanation),
+            _ => None,
+        };
+        let mut lanes: Vec<u32> = Vec::new();
+        let mut lane_of = vec![u32::MAX; history.processes().len()];
+        let mut used: Vec<u32> =
+            shown.iter().map(|&i| history.operations()[i as usize].process).collect();
+        used.sort_by_key(|&process| &history.processes()[process as usize]);
+        used.dedup();
+        for process in used {
+            if lane_of[process as usize] == u32::MAX {
+                lane_of[process as usize] = lanes.len() as u32;
+                lanes.push(process);
+            }
+        }
+        let mut timeline = Timeline {
+            kind: "process",
+            lanes: lanes.iter().map(|&p| history.processes()[p as usize].to_string()).collect(),
+            parts: history.parts().iter().map(ToString::to_string).collect(),
+            note,
+            ..Timeline::default()
+        };
+        for &i in &shown {
+            let o = &history.operations()[i as usize];
+            timeline.lane.push(lane_of[o.process as usize]);
+            timeline.call.push(o.call);
+            timeline.end.push((!o.is_pending()).then_some(o.returned));
+            timeline.label.push(cut(&(self.show)(i, true), LABEL, "…"));
+            timeline.line.push(o.line);
+            timeline.part.push(o.part);
+            timeline.index.push(i);
+            timeline.mark.push(match explanation {
+                Some(explanation) if explanation.clash.contains(&i) => 2,
+                Some(explanation) if explanation.operations.contains(&i) => 1,
+                _ => 0,
+            });
+        }
+        if shown.len() == total || explanation.is_some() {
+            timeline.orders = spec.and_then(|spec| orders::of(self, spec, &shown));
+        }
+        timeline
+    }
+
+    /// The operations to show, and what is said where they are not all.
+    fn window(&self) -> (Vec<u32>, Option<String>) {
+        let total = self.history.len();
+        if total <= WHOLE {
+            return ((0..total as u32).collect(), None);
+        }
+        let around = around(self.history, &self.outcome.verdict);
+        let first = around.saturating_sub(WINDOW / 2).min(total - WINDOW);
+        let mut shown: Vec<u32> = (first as u32..(first + WINDOW) as u32).collect();
+        // What the explanation needs is shown wherever it is.
+        if let Verdict::Violation(explanation) = &self.outcome.verdict {
+            shown.extend(&explanation.operations);
+            shown.sort_unstable();
+            shown.dedup();
+        }
+        let note = format!(
+            "Shown: {} of {}, from number {} to {} by call{}.",
+            grouped(shown.len() as u64),
+            count(total as u64, "operation"),
+            grouped(first as u64 + 1),
+            grouped((first + WINDOW) as u64),
+            match self.outcome.verdict {
+                Verdict::Violation(_) => ", and all of the explanation",
+                _ => "",
+            }
+        );
+        (shown, Some(note))
+    }
+}
+
+/// The operation that the window is to be around.
+fn around(history: &History, verdict: &Verdict) -> usize {
+    match verdict {
+        Verdict::Violation(explanation) => {
+            let clash = explanation.clash.last().or(explanation.operations.last());
+            clash.map_or(0, |&i| i as usize)
+        }
+        Verdict::Linearizable(_) => 0,
+        Verdict::Unknown(_) => history.len() / 2,
+    }
+}
