@@ -134,6 +134,7 @@ fn verify(name: &str, args: &VerifyArgs, pages: &mut Pages) -> Result<(String, E
         algorithm: &algorithm(args),
         seconds: start.elapsed().as_secs_f64(),
         again: &again,
+        other_code: args.points && model.has_code_for_points(),
         reason_code: spent.as_ref().map_or("incomplete", limit_code),
     };
     let mut report = case.report();

@@ -44,6 +44,8 @@ pub struct Case<'a> {
     pub seconds: f64,
     /// The command that does it again.
     pub again: &'a str,
+    /// Whether the model runs other code because its points are trusted.
+    pub other_code: bool,
     /// The field `reason` where there is no verdict: which limit was reached.
     pub reason_code: &'static str,
 }
@@ -107,6 +109,10 @@ impl Case<'_> {
             self.tell_counterexample(found, &mut report);
         }
         self.tell_progress(&mut report);
+        if self.other_code {
+            let note = "with points: this is about the code that the model has for them (`points`), not about the other";
+            report.sections.push(Section::Line(Role::Doubt, note.into()));
+        }
         let mut not_checked = |what: String| {
             report.sections.push(Section::Line(Role::Doubt, format!("not checked: {what}")));
         };

@@ -17,7 +17,7 @@ use trueline::budget::{Exhausted, Footprint};
 
 use super::canonical;
 use super::cartesian::Choices;
-use super::expand::{CLASS_WORDS, Hit, Limit, Reductions, Worker, classes_of, shard_of};
+use super::expand::{CLASS_WORDS, Hit, Limit, Reductions, Worker, Wrong, classes_of, shard_of};
 use super::spec_sets::SpecSets;
 use super::step::Machine;
 use super::table::Shard;
@@ -228,6 +228,36 @@ impl<'a> Search<'a> {
             self.bounds.push(self.lengths());
             self.expanded = 0;
         }
+    }
+
+    /// A state of the level that is being expanded in which nobody can move, though somebody must. Such a state ends a run
+    /// that is one step shorter than one whose last step is wrong, and both are found in the same level. `None` where there is
+    /// none; an error where the level has more than `most` states, or the budget is spent.
+    pub(crate) fn stuck_state(
+        &self,
+        most: usize,
+        budget: &Budget,
+    ) -> Result<Option<(Vec<u32>, Hit)>, Exhausted> {
+        let level = self.depth();
+        let (starts, ends) = (&self.bounds[level], &self.bounds[level + 1]);
+        let total: usize = starts.iter().zip(ends).map(|(a, b)| b - a).sum();
+        if total > most {
+            return Err(Exhausted::Steps(most as u64));
+        }
+        let mut worker = Worker::new(self.machine, self.sets, self.reductions, SHARDS);
+        worker.limit_to(Limit::new(budget, Duration::ZERO));
+        for (shard, id) in places(starts, ends, 0..total) {
+            let record = self.shards[shard].get(id);
+            worker.expand(record);
+            worker.out.iter_mut().for_each(Vec::clear);
+            if let Some(spent) = worker.spent {
+                return Err(spent);
+            }
+            if let Some(hit) = worker.hit.take().filter(|hit| hit.wrong == Wrong::Stuck) {
+                return Ok(Some((record.to_vec(), hit)));
+            }
+        }
+        Ok(None)
     }
 
     /// A path of stored states from the initial one to this record of the level that is being expanded; with each but the

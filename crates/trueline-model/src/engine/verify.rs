@@ -367,6 +367,27 @@ fn explain(
         let path = search.path_to(record, budget)?;
         Ok(trace::concrete(machine, sets, symmetry, &path, hit).unwrap_or_default())
     };
+    // The shortest run that a search without partial order reduction has found, and whether it is known to be that.
+    let shortest = |search: &Search, record: &[u32], hit: &Hit| {
+        if hit.wrong == Wrong::Stuck {
+            return Ok((concrete(search, record, hit)?, hit.clone(), search.finds_the_shortest()));
+        }
+        match search.stuck_state(SHORTENING as usize, budget) {
+            Ok(Some((record, stuck))) => {
+                Ok((concrete(search, &record, &stuck)?, stuck, search.finds_the_shortest()))
+            }
+            Ok(None) => {
+                Ok((concrete(search, record, hit)?, hit.clone(), search.finds_the_shortest()))
+            }
+            Err(_) => Ok((concrete(search, record, hit)?, hit.clone(), false)),
+        }
+    };
+    if !partial_order {
+        let found_shortest: Result<(Trace, Hit, bool), Exhausted> = shortest(&search, record, hit);
+        if let Ok((trace, hit, is_shortest)) = found_shortest {
+            return found(trace, &hit, is_shortest, None);
+        }
+    }
     let first: Result<Trace, Exhausted> = concrete(&search, record, hit);
     let first = match first {
         Ok(first) => first,
@@ -377,10 +398,7 @@ fn explain(
             ));
         }
     };
-    if !partial_order {
-        return found(first, hit, search.finds_the_shortest(), None);
-    }
-    if !shortens {
+    if !partial_order || !shortens {
         return found(first, hit, false, None);
     }
     drop(search);
@@ -397,12 +415,13 @@ fn explain(
         End::Wrong(record, shorter)
             if !matches!(shorter.wrong, Wrong::Full(_) | Wrong::Changed(_)) =>
         {
-            match concrete(&search, &record, &shorter) {
-                Ok(trace) => found(trace, &shorter, search.finds_the_shortest(), None),
+            match shortest(&search, &record, &shorter) {
+                Ok((trace, hit, is_shortest)) => found(trace, &hit, is_shortest, None),
                 Err(_) => found(first, hit, false, None),
             }
         }
-        _ => found(first, hit, false, Some(search.depth() as u64)),
+        // A run that ends in a deadlock is seen one level later than its length.
+        _ => found(first, hit, false, Some(search.depth().saturating_sub(1) as u64)),
     }
 }
 

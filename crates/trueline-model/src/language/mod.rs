@@ -158,6 +158,13 @@ impl Model {
         self.ast.properties.iter().map(name).collect()
     }
 
+    /// Whether the model runs other code where its marked points are trusted: code that depends on `points`.
+    pub fn has_code_for_points(&self) -> bool {
+        let code = |line: &'_ str| line.split("//").next().unwrap_or_default().to_string();
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        self.source().lines().any(|line| code(line).split(|c| !is_word(c)).any(|w| w == "points"))
+    }
+
     /// Whether the response property of this name assumes weak fairness.
     pub fn weakly_fair(&self, property: &str) -> bool {
         self.ast.properties.iter().any(|p| match p {
