@@ -8,29 +8,31 @@
 
 use std::collections::HashSet;
 
-use crate::history::History;
-use crate::spec::{Data, Spec};
+use crate::spec::subject::{Recorded, States, Subject};
 
 /// Different operations that are looked at, how far they are looked for, and pairs in states that are tested at most.
 const KINDS: usize = 24;
 const LOOK: usize = 20_000;
 const MOST: usize = 1024;
 
-/// An operation and its result.
-type Known<'a, S> = (&'a <S as Spec>::Op, Option<&'a <S as Spec>::Ret>);
-
 /// The error says which operations do not commute.
-pub(super) fn trust<S: Spec>(spec: &S, history: &History<S::Op, S::Ret>) -> Result<(), String> {
+pub(super) fn trust(subject: &Subject<'_>) -> Result<(), String> {
+    let spec = &subject.spec;
     if !spec.reorders() {
         return Ok(());
     }
-    let mut kinds: Vec<Known<'_, S>> = Vec::new();
-    let mut seen = HashSet::new();
-    for o in history.operations().iter().take(LOOK) {
+    let mut kinds: Vec<Recorded> = Vec::new();
+    let mut hashes: Vec<u64> = Vec::new();
+    for (index, o) in subject.history.operations().iter().enumerate().take(LOOK) {
+        let has_result = !o.is_pending() && o.result.is_some();
+        let known = Recorded { index: index as u32, has_result };
         // In a prefix of the history its result may not be known yet.
-        for known in [(&o.op, o.result.as_ref().filter(|_| !o.is_pending())), (&o.op, None)] {
-            if seen.insert(known) {
+        for known in [known, Recorded::open(index as u32)] {
+            let hash = spec.hash(known);
+            let mut alike = kinds.iter().zip(&hashes).filter(|(_, other)| **other == hash);
+            if !alike.any(|(&other, _)| spec.are_equal(other, known)) {
                 kinds.push(known);
+                hashes.push(hash);
             }
         }
         if kinds.len() >= KINDS {
@@ -43,37 +45,34 @@ pub(super) fn trust<S: Spec>(spec: &S, history: &History<S::Op, S::Ret>) -> Resu
     if pairs.is_empty() {
         return Ok(());
     }
-    let mut states = vec![spec.initial()];
-    let mut reached: HashSet<S::State> = states.iter().cloned().collect();
+    // Each operation with its result, then each without.
+    let open = kinds.iter().map(|known| Recorded::open(known.index));
+    let operations: Vec<Recorded> = kinds.iter().copied().chain(open).collect();
+    let mut table = spec.states(&operations);
+    let mut states = vec![table.initial()];
+    let mut reached: HashSet<u32> = states.iter().copied().collect();
     let most = (MOST / pairs.len()).max(4);
     let mut at = 0;
     while at < states.len() {
-        let state = states[at].clone();
+        let state = states[at];
         at += 1;
-        let after = |from: &S::State, (op, ret): Known<'_, S>| {
-            let mut next = Vec::new();
-            spec.step(from, op, ret, &mut next);
-            next
-        };
         for &(m, n) in &pairs {
-            let both = |first: usize, second: usize| {
-                let between = after(&state, kinds[first]);
-                between.iter().flat_map(|s| after(s, kinds[second])).collect::<Vec<S::State>>()
-            };
-            if !are_same(&both(m, n), &both(n, m)) {
-                let shown = |n: usize| spec.show(kinds[n].0, kinds[n].1);
+            let one = both(&mut *table, state, [m, n]);
+            let other = both(&mut *table, state, [n, m]);
+            if one != other {
                 return Err(format!(
                     "the specification says that {} and {} commute, but they do not where the object is {}",
-                    shown(m),
-                    shown(n),
-                    spec.show_state(&state)
+                    spec.show(kinds[m]),
+                    spec.show(kinds[n]),
+                    spec.show_state(&table.keep(state))
                 ));
             }
         }
-        for &(op, _) in &kinds {
-            for next in after(&state, (op, None)) {
-                if states.len() < most && !reached.contains(&next) {
-                    reached.insert(next.clone());
+        for open in kinds.len()..operations.len() {
+            let mut next = Vec::new();
+            table.step(state, open as u32, &mut next);
+            for next in next {
+                if states.len() < most && reached.insert(next) {
                     states.push(next);
                 }
             }
@@ -82,11 +81,14 @@ pub(super) fn trust<S: Spec>(spec: &S, history: &History<S::Op, S::Ret>) -> Resu
     Ok(())
 }
 
-fn are_same<State: Data>(one: &[State], other: &[State]) -> bool {
-    // Most objects are deterministic.
-    if one.len() <= 1 && other.len() <= 1 {
-        return one == other;
+/// The states that two operations lead to, one after the other, ascending.
+fn both(table: &mut dyn States, from: u32, [first, second]: [usize; 2]) -> Vec<u32> {
+    let (mut between, mut after) = (Vec::new(), Vec::new());
+    table.step(from, first as u32, &mut between);
+    for state in between {
+        table.step(state, second as u32, &mut after);
     }
-    let set = |states: &[State]| states.iter().cloned().collect::<HashSet<State>>();
-    set(one) == set(other)
+    after.sort_unstable();
+    after.dedup();
+    after
 }

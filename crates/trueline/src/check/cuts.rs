@@ -67,7 +67,7 @@ impl Cuts {
         here: &Place<'_, M>,
         (operation, place): (u32, usize),
         early: Early,
-        stepper: &dyn Stepper,
+        stepper: &Stepper<'_>,
     ) -> Option<Early> {
         if here.has_earlier_twin(operation, place) {
             return None;
@@ -86,7 +86,7 @@ impl Cuts {
 
     /// The operations that are early still when this one follows, an observer.
     #[inline]
-    pub(super) fn see(&mut self, early: Early, observer: u32, stepper: &dyn Stepper) -> Early {
+    pub(super) fn see(&mut self, early: Early, observer: u32, stepper: &Stepper<'_>) -> Early {
         self.early.followed_by(early, observer, stepper)
     }
 
@@ -127,7 +127,7 @@ impl EarlySets {
     }
 
     /// Those that are early still when this operation follows.
-    fn followed_by(&mut self, early: Early, operation: u32, stepper: &dyn Stepper) -> Early {
+    fn followed_by(&mut self, early: Early, operation: u32, stepper: &Stepper<'_>) -> Early {
         if early == Early::NONE {
             return early;
         }
@@ -212,7 +212,7 @@ impl<M: Mask> Place<'_, M> {
     }
 
     /// True where the operation commutes with the next return and with everything that may stand between.
-    fn is_for_nobody(&self, operation: u32, idle: &mut Idle, stepper: &dyn Stepper) -> bool {
+    fn is_for_nobody(&self, operation: u32, idle: &mut Idle, stepper: &Stepper<'_>) -> bool {
         let (since, until) = &mut idle.known[operation as usize];
         let (frontier, called) = (self.timeline.frontier() as u32, self.timeline.called());
         let is_known = *since <= frontier;

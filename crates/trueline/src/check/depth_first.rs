@@ -115,7 +115,7 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
     /// Goes on for about `quantum` steps; `None` where that was not enough.
     pub(crate) fn advance(
         &mut self,
-        stepper: &mut dyn Stepper,
+        stepper: &mut Stepper<'_>,
         ticker: &mut Ticker<'_>,
         quantum: u64,
     ) -> Result<Option<Decision>, Exhausted> {
@@ -150,7 +150,7 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
     /// Tries the candidates of the topmost frame until one is legal, and takes it.
     fn choose(
         &mut self,
-        stepper: &mut dyn Stepper,
+        stepper: &mut Stepper<'_>,
         ticker: &mut Ticker<'_>,
     ) -> Result<bool, Exhausted> {
         let bytes = self.bytes();
@@ -209,7 +209,7 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
     /// Takes what needs no choice, then remembers the configuration; true when everything is explained.
     fn arrive(
         &mut self,
-        stepper: &mut dyn Stepper,
+        stepper: &mut Stepper<'_>,
         ticker: &mut Ticker<'_>,
     ) -> Result<bool, Exhausted> {
         loop {

@@ -20,7 +20,9 @@ use super::{Algorithm, Outcome, monitored};
 use crate::budget::Budget;
 use crate::history::{Call, Error, History, Operation, Position};
 use crate::monitor::{Blame, Op, Span};
-use crate::spec::{Action, Builtin, Canonical, Kind};
+use crate::spec::opaque::{Decoded, Decoder, Opaque};
+use crate::spec::subject::{Claim, Subject};
+use crate::spec::{Action, Kind};
 use crate::value::Value;
 use crate::verdict::{Reason, Unknown, Verdict, Witness};
 
@@ -36,8 +38,8 @@ const SAMPLE: usize = 1024;
 
 /// Decides a history of more than a few thousand operations; nothing where another way has to be taken. The error
 /// means that the history does not fit the specification.
-pub(crate) fn decide_directly<B: Builtin>(
-    spec: &B,
+pub(crate) fn decide_directly(
+    spec: &Opaque,
     history: &History,
     algorithm: Algorithm,
     budget: &Budget,
@@ -45,9 +47,10 @@ pub(crate) fn decide_directly<B: Builtin>(
     if history.len() <= MANY || !matches!(algorithm, Algorithm::Auto | Algorithm::Monitor) {
         return Ok(None);
     }
-    let Some(canonical) = spec.canonical() else { return Ok(None) };
-    let Some(said) = Said::new(spec, &canonical, history)? else { return Ok(None) };
-    if !said.trustworthy(spec, &canonical, history)? {
+    let Some(decoder) = spec.decoder() else { return Ok(None) };
+    let claim = decoder.claim();
+    let Some(said) = Said::new(&*decoder, &claim, history)? else { return Ok(None) };
+    if !said.trustworthy(spec, &claim, history)? {
         return Ok(None);
     }
     let partitions = said.starts.len() - 1;
@@ -81,8 +84,8 @@ pub(crate) fn decide_directly<B: Builtin>(
     };
     Ok(Some(Outcome {
         verdict,
-        algorithm: monitored::name(canonical.kind),
-        because: monitored::permission(canonical.kind),
+        algorithm: monitored::name(claim.kind),
+        because: monitored::permission(claim.kind),
         partitions,
         states: history.len() as u64,
     }))
@@ -184,20 +187,16 @@ impl Said {
 
     /// Decodes every operation; nothing where one has no word. While the words of one block are numbered, which has
     /// to go in order, the next is decoded.
-    fn new<B: Builtin>(
-        spec: &B,
-        canonical: &Canonical<B::Op, Value>,
-        history: &History,
-    ) -> Result<Option<Said>, Error> {
-        let mut saying = Saying::new(canonical, history);
-        let decoder = Decoder { spec, canonical, history, partitions: !saying.one_set };
+    fn new(decoder: &dyn Decoder, claim: &Claim, history: &History) -> Result<Option<Said>, Error> {
+        let mut saying = Saying::new(claim, history);
+        let decoding = Decoding { decoder, history, partitions: !saying.one_set };
         let mut blocks = history.operations().chunks(BLOCK);
-        let mut decoded = blocks.next().map(|block| decoder.decode_all(block)).unwrap_or_default();
+        let mut decoded = blocks.next().map(|block| decoding.decode_all(block)).unwrap_or_default();
         loop {
             let next = blocks.next();
             let (fits, following) = rayon::join(
                 || saying.add_all(decoded),
-                || next.map(|block| decoder.decode_all(block)),
+                || next.map(|block| decoding.decode_all(block)),
             );
             if !fits? {
                 return Ok(None);
@@ -231,44 +230,26 @@ impl Said {
     }
 
     /// Tests the claim on the beginning of the largest part.
-    fn trustworthy<B: Builtin>(
-        &self,
-        spec: &B,
-        canonical: &Canonical<B::Op, Value>,
-        history: &History,
-    ) -> Result<bool, Error> {
+    fn trustworthy(&self, spec: &Opaque, claim: &Claim, history: &History) -> Result<bool, Error> {
         let size = |&part: &usize| self.starts[part + 1] - self.starts[part];
         let largest = (0..self.starts.len() - 1).rev().max_by_key(size).unwrap_or(0);
         let start = self.starts[largest] as usize;
         let end = (self.starts[largest + 1] as usize).min(start + MANY);
-        let some = history
-            .select(&self.index[start..end])
-            .decode(|method, args, result| spec.decode(method, args, result))?;
-        let all: Vec<u32> = (0..some.len() as u32).collect();
-        Ok(monitored::trust(spec, canonical, &some, &all).is_ok())
+        let some: Subject<'_> = spec.subject(&history.select(&self.index[start..end]))?;
+        let all: Vec<u32> = (0..some.history.len() as u32).collect();
+        Ok(monitored::trust(&some, claim, &all).is_ok())
     }
 }
 
-/// An operation in the words of a kind.
-enum Decoded {
-    /// What it does, and its part within its object.
-    Action(Action, Option<u64>),
-    /// Nobody saw it and it changed nothing.
-    Nothing,
-    /// The kind has no word for it.
-    NoWord,
-}
-
 /// Puts operations into words, on all cores.
-struct Decoder<'a, B: Builtin> {
-    spec: &'a B,
-    canonical: &'a Canonical<B::Op, Value>,
+struct Decoding<'a> {
+    decoder: &'a dyn Decoder,
     history: &'a History,
     /// Their parts are asked for.
     partitions: bool,
 }
 
-impl<B: Builtin> Decoder<'_, B> {
+impl Decoding<'_> {
     fn decode_all(&self, block: &[Operation<Call, Value>]) -> Vec<Result<Decoded, Error>> {
         let mut decoded = Vec::new();
         let few = block.par_iter().with_min_len(BLOCK / 16);
@@ -278,19 +259,10 @@ impl<B: Builtin> Decoder<'_, B> {
 
     fn decode(&self, o: &Operation<Call, Value>) -> Result<Decoded, Error> {
         let method = &self.history.methods()[o.op.method as usize];
-        let (op, result) = self
-            .spec
-            .decode(method, o.op.args.as_slice(), o.result.as_ref())
-            .map_err(|e| Error::at(Position { line: o.line, column: o.column }, e))?;
-        let action = monitored::action(self.spec, self.canonical, &op, result.as_ref(), o.returned);
-        Ok(match action {
-            Ok(Some(action)) => {
-                let partition = if self.partitions { self.spec.partition(&op) } else { None };
-                Decoded::Action(action, partition)
-            }
-            Ok(None) => Decoded::Nothing,
-            Err(_) => Decoded::NoWord,
-        })
+        let (args, result) = (o.op.args.as_slice(), o.result.as_ref());
+        self.decoder
+            .decode(method, args, result, o.is_pending(), self.partitions)
+            .map_err(|e| Error::at(Position { line: o.line, column: o.column }, e))
     }
 }
 
@@ -310,10 +282,10 @@ struct Saying<'a> {
 }
 
 impl<'a> Saying<'a> {
-    fn new<O, R>(canonical: &Canonical<O, R>, history: &'a History) -> Saying<'a> {
-        let mut words = Words::new(canonical);
+    fn new(claim: &Claim, history: &'a History) -> Saying<'a> {
+        let mut words = Words::new(claim);
         words.reserve(history.len(), range_of_numbers(history));
-        let one_set = canonical.kind == Kind::Set && history.parts().len() == 1;
+        let one_set = claim.kind == Kind::Set && history.parts().len() == 1;
         Saying {
             history,
             one_set,
@@ -395,8 +367,8 @@ fn range_of_numbers(history: &History) -> Option<RangeInclusive<i64>> {
 }
 
 /// Decodes and explains the operations that clash, and those that touch the same values.
-fn explain<B: Builtin>(
-    spec: &B,
+fn explain(
+    spec: &Opaque,
     history: &History,
     operations: &[u32],
     scene: &[u32],
@@ -407,12 +379,11 @@ fn explain<B: Builtin>(
         [] => (operations, Source::Stream),
         scene => (scene, Source::Part),
     };
-    let few =
-        history.select(scene).decode(|method, args, result| spec.decode(method, args, result))?;
+    let few = spec.subject(&history.select(scene))?;
     let place = |o: u32| scene.binary_search(&o).ok().map(|place| place as u32);
     let reason = reason.and_then(|blame| blame.renamed(place));
     let clash = operations.iter().filter_map(|&o| place(o)).collect();
-    let mut verdict = explain_clash(spec, &few, clash, source, reason, budget);
+    let mut verdict = explain_clash(&few, clash, source, reason, budget);
     if let Verdict::Violation(explanation) = &mut verdict {
         let names = explanation.operations.iter_mut().chain(&mut explanation.clash);
         names.for_each(|n| *n = scene[*n as usize]);

@@ -12,10 +12,11 @@ use super::minimise::Core;
 use super::problem::{Decision, Problem, Ticker, Window};
 use super::search::{self, Which};
 use super::tell::{self, Actor, Scene, Tale, and};
-use crate::history::{History, PENDING};
+use crate::history::PENDING;
 use crate::monitor::Blame;
-use crate::spec::Spec;
-use crate::spec::vocabulary::{Act, Family, Needs};
+use crate::spec::OpaqueState;
+use crate::spec::subject::{Recorded, Subject};
+use crate::spec::vocabulary::{Act, Family, Needs, Portrait};
 use crate::value::Value;
 
 /// A sentence and the operations that it is about.
@@ -39,9 +40,8 @@ const SHORT: usize = 12;
 /// Tells the violation in the words of its kind of object, and by which of the operations. These are a violation in
 /// themselves: that is confirmed here. `complete` says that `operations` leave out nothing that touches their values;
 /// operations that return after `until` count as pending.
-pub(super) fn by_kind<S: Spec>(
-    spec: &S,
-    history: &History<S::Op, S::Ret>,
+pub(super) fn by_kind(
+    subject: &Subject<'_>,
     operations: &[u32],
     complete: bool,
     first_bad: Option<u32>,
@@ -51,29 +51,30 @@ pub(super) fn by_kind<S: Spec>(
     if operations.len() > tell::MOST {
         return None;
     }
-    let words = spec.vocabulary()?;
+    let (spec, history) = (&subject.spec, &subject.history);
+    let portrait = spec.portrait()?;
     let mut cast = Vec::new();
     let mut indices = Vec::new();
     for &index in operations {
         let o = &history.operations()[index as usize];
-        if o.returned == PENDING && spec.observes(&o.op, None) {
+        let operation = Window::ALL.recorded(history, index);
+        if o.returned == PENDING && spec.observes(operation) {
             continue;
         }
-        let result = o.result.as_ref().filter(|_| o.returned != PENDING);
-        if result.is_none() && o.returned != PENDING {
+        if o.result.is_none() && o.returned != PENDING {
             return None;
         }
-        let act = words.act(&o.op, result)?;
+        let act = spec.act(operation)?;
         cast.push(Actor { call: o.call, returned: o.returned, act });
         indices.push(index);
     }
     let appends = cast.iter().any(|a| matches!(a.act, Act::AppendText(_)));
-    if words.family == Family::Kv && !appends {
+    if portrait.family == Family::Kv && !appends {
         cast.iter_mut().for_each(|a| a.act = as_cell(&a.act));
     }
-    let (family, capacity) = (words.family, words.capacity);
+    let Portrait { family, initial, capacity, .. } = portrait;
     let first = first_bad.and_then(|bad| indices.binary_search(&bad).ok());
-    let scene = Scene { family, initial: words.initial, capacity, cast, first, complete };
+    let scene = Scene { family, initial, capacity, cast, first, complete };
     let mut tales: Vec<(Tale, Vec<u32>)> = tell::tales(&scene)
         .into_iter()
         .map(|tale| {
@@ -87,16 +88,13 @@ pub(super) fn by_kind<S: Spec>(
         (cast.len() > SHORT, is_other, cast.len())
     });
     for (tale, cast) in tales.into_iter().take(TRIED) {
-        let problem = Problem::new(spec, history, &cast, Window::ALL).reordering(reorders);
+        let problem = Problem::new(subject, &cast, Window::ALL).reordering(reorders);
         let found = search::search(&problem, ticker, Which::Both, CONFIRM).decision;
         if !matches!(found, Ok(Some(Decision::Stuck(_)))) {
             continue;
         }
-        let name = |index: u32| {
-            let o = &history.operations()[index as usize];
-            spec.show(&o.op, o.result.as_ref().filter(|_| o.returned != PENDING))
-        };
-        let names = names(history, &cast, name);
+        let name = |index: u32| spec.show(Window::ALL.recorded(history, index));
+        let names = names(subject, &cast, &name);
         let show = |place: usize| {
             let at = cast.binary_search(&indices[place]).unwrap_or(0);
             names[at].clone()
@@ -120,11 +118,12 @@ fn as_cell(act: &Act) -> Act {
 /// The operations at these indices as people read them. One that looks like another of the same object and key is told
 /// apart from it: by its process, else by its line, else by its place in the order of calls. Of a long history, only these
 /// operations are compared.
-pub(crate) fn names<O: PartialEq, R>(
-    history: &History<O, R>,
+pub(crate) fn names(
+    subject: &Subject<'_>,
     operations: &[u32],
-    show: impl Fn(u32) -> String,
+    show: &dyn Fn(u32) -> String,
 ) -> Vec<String> {
+    let history = &subject.history;
     let known = |text: String| text.strip_suffix(" -> ?").map_or(text.clone(), String::from);
     let at = |i: u32| &history.operations()[i as usize];
     let among: Vec<u32> = match history.len() <= COMPARED {
@@ -134,9 +133,10 @@ pub(crate) fn names<O: PartialEq, R>(
     let mut is_named = vec![false; history.len()];
     operations.iter().for_each(|&i| is_named[i as usize] = true);
     let alike = |index: u32, shown: &str| -> Vec<u32> {
-        let (part, op) = (at(index).part, &at(index).op);
+        let part = at(index).part;
         // Calls are compared first: to show them all would take longer than to decide.
-        let may = |&&i: &&u32| at(i).part == part && (is_named[i as usize] || at(i).op == *op);
+        let same_call = |i: u32| subject.spec.are_equal(Recorded::open(i), Recorded::open(index));
+        let may = |&&i: &&u32| at(i).part == part && (is_named[i as usize] || same_call(i));
         among.iter().filter(may).copied().filter(|&i| known(show(i)) == shown).collect()
     };
     let differ = |alike: &[u32], f: &dyn Fn(u32) -> u32| {
@@ -172,13 +172,8 @@ pub(crate) fn names<O: PartialEq, R>(
 
 /// Explains the violation by times; `core.first_bad` is the operation whose return is the first that cannot be explained.
 /// `reason` is who is wrong and why, where that is known already.
-pub(super) fn explain<S: Spec>(
-    spec: &S,
-    history: &History<S::Op, S::Ret>,
-    core: &Core<S::State>,
-    reason: Option<&Blame>,
-) -> Sentence {
-    let story = Story::new(spec, history, core);
+pub(super) fn explain(subject: &Subject<'_>, core: &Core, reason: Option<&Blame>) -> Sentence {
+    let story = Story::new(subject, core);
     // What is left out while a violation is shrunk was not to blame.
     let reason = reason.filter(|b| b.operations().iter().all(|o| core.operations.contains(o)));
     if let Some(blame) = reason
@@ -243,44 +238,35 @@ pub(super) fn explain<S: Spec>(
 }
 
 /// The few operations of a violation, by their place in it.
-struct Story<'a, S: Spec> {
-    spec: &'a S,
-    history: &'a History<S::Op, S::Ret>,
-    core: &'a Core<S::State>,
-    starts: Vec<S::State>,
+struct Story<'a> {
+    subject: &'a Subject<'a>,
+    core: &'a Core,
+    starts: Vec<OpaqueState>,
     names: Vec<String>,
 }
 
-impl<'a, S: Spec> Story<'a, S> {
-    fn new(spec: &'a S, history: &'a History<S::Op, S::Ret>, core: &'a Core<S::State>) -> Self {
-        let starts = core.start.clone().unwrap_or_else(|| vec![spec.initial()]);
-        let mut story = Story { spec, history, core, starts, names: Vec::new() };
-        let show = |index: u32| {
-            let op = &history.operations()[index as usize].op;
-            spec.show(op, story.result(index))
-        };
-        story.names = names(history, &core.operations, show);
+impl<'a> Story<'a> {
+    fn new(subject: &'a Subject<'a>, core: &'a Core) -> Self {
+        let starts = core.start.clone().unwrap_or_else(|| vec![subject.spec.initial()]);
+        let mut story = Story { subject, core, starts, names: Vec::new() };
+        let show = |index: u32| subject.spec.show(story.recorded(index));
+        story.names = names(subject, &core.operations, &show);
         story
     }
 
     fn returned(&self, index: u32) -> u32 {
-        let o = &self.history.operations()[index as usize];
-        let cut = o.call < self.core.window.from || o.returned >= self.core.window.until;
-        if cut { PENDING } else { o.returned }
+        self.core.window.returned(&self.subject.history.operations()[index as usize])
     }
 
-    fn result(&self, index: u32) -> Option<&S::Ret> {
-        let known = self.returned(index) != PENDING;
-        self.history.operations()[index as usize].result.as_ref().filter(|_| known)
+    /// The operation, as the window of the story shows it.
+    fn recorded(&self, index: u32) -> Recorded {
+        self.core.window.recorded(&self.subject.history, index)
     }
 
     fn show(&self, index: u32) -> String {
         match self.core.operations.binary_search(&index) {
             Ok(place) => self.names[place].clone(),
-            Err(_) => {
-                let op = &self.history.operations()[index as usize].op;
-                format!("`{}`", self.spec.show(op, self.result(index)))
-            }
+            Err(_) => format!("`{}`", self.subject.spec.show(self.recorded(index))),
         }
     }
 
@@ -289,7 +275,11 @@ impl<'a, S: Spec> Story<'a, S> {
     fn culprit(&self) -> Option<u32> {
         let operations = &self.core.operations;
         let mut places: Vec<u32> = (0..operations.len() as u32).collect();
-        places.retain(|&p| self.result(operations[p as usize]).is_some());
+        let has_result = |index: u32| {
+            let o = &self.subject.history.operations()[index as usize];
+            self.recorded(index).has_result && o.result.is_some()
+        };
+        places.retain(|&p| has_result(operations[p as usize]));
         places.sort_by_key(|&p| {
             let index = operations[p as usize];
             (self.core.first_bad == Some(index), self.returned(index))
@@ -299,7 +289,8 @@ impl<'a, S: Spec> Story<'a, S> {
     }
 
     fn starting_state(&self) -> String {
-        let shown: Vec<String> = self.starts.iter().map(|s| self.spec.show_state(s)).collect();
+        let shown: Vec<String> =
+            self.starts.iter().map(|s| self.subject.spec.show_state(s)).collect();
         or(&shown)
     }
 
@@ -317,8 +308,8 @@ impl<'a, S: Spec> Story<'a, S> {
     /// All facts 'a returned before b was called'.
     fn facts(&self) -> Vec<(u32, u32)> {
         let n = self.core.operations.len() as u32;
-        let call =
-            |p: u32| self.history.operations()[self.core.operations[p as usize] as usize].call;
+        let operations = self.subject.history.operations();
+        let call = |p: u32| operations[self.core.operations[p as usize] as usize].call;
         let mut facts: Vec<(u32, u32)> = (0..n)
             .flat_map(|a| (0..n).map(move |b| (a, b)))
             .filter(|&(a, b)| self.returned(self.core.operations[a as usize]) < call(b))
@@ -351,9 +342,12 @@ impl<'a, S: Spec> Story<'a, S> {
             .filter(|&p| without != Some(p as u32))
             .map(|p| 1 << p)
             .sum();
-        let mut seen: HashSet<(u32, S::State)> = HashSet::new();
-        let mut waiting: Vec<(u32, S::State)> =
-            self.starts.iter().map(|s| (0, s.clone())).collect();
+        let operations: Vec<Recorded> =
+            self.core.operations.iter().map(|&index| self.recorded(index)).collect();
+        let mut states = self.subject.spec.states(&operations);
+        let mut seen: HashSet<(u32, u32)> = HashSet::new();
+        let mut waiting: Vec<(u32, u32)> =
+            self.starts.iter().map(|start| (0, states.admit(start))).collect();
         let mut next = Vec::new();
         while let Some((done, state)) = waiting.pop() {
             if done & must == must {
@@ -365,11 +359,9 @@ impl<'a, S: Spec> Story<'a, S> {
                 if facts.iter().any(waits) {
                     continue;
                 }
-                let index = self.core.operations[p as usize];
-                let op = &self.history.operations()[index as usize].op;
-                self.spec.step(&state, op, self.result(index), &mut next);
+                states.step(state, p, &mut next);
                 for after in next.drain(..) {
-                    if seen.insert((done | 1 << p, after.clone())) {
+                    if seen.insert((done | 1 << p, after)) {
                         waiting.push((done | 1 << p, after));
                     }
                 }

@@ -131,7 +131,8 @@ mod tests {
     use crate::budget::Budget;
     use crate::monitor::{Op, Span};
     use crate::rng::Rng;
-    use crate::spec::{Canonical, Kind};
+    use crate::spec::Kind;
+    use crate::spec::subject::Claim;
     use crate::value::Value;
 
     /// Random operations on values that go in once and come out at most once, or too early, or are never inserted.
@@ -176,8 +177,7 @@ mod tests {
             let initial = rng.below(3) as u32;
             let holding = (0..initial).map(|v| Value::Int(v.into())).collect();
             let kind = kinds[case % kinds.len()];
-            let canonical = Canonical::<(), ()>::new(kind, |_, _| None).holding(holding);
-            let mut words = Words::new(&canonical);
+            let mut words = Words::new(&Claim { kind, initial: holding });
             let mut said: Vec<Word> = Vec::new();
             for (span, action) in random(&mut rng, initial) {
                 said.push(Op { span, action: words.numbered(&action) });

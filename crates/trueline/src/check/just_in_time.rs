@@ -93,7 +93,7 @@ impl<'a, M: Mask> JustInTime<'a, M> {
         &mut self,
         frontiers: &[usize],
         found: &mut Vec<Vec<u32>>,
-        stepper: &mut dyn Stepper,
+        stepper: &mut Stepper<'_>,
         ticker: &mut Ticker<'_>,
         limit: u64,
     ) {
@@ -115,7 +115,7 @@ impl<'a, M: Mask> JustInTime<'a, M> {
     /// Goes on for about `quantum` steps; `None` where that was not enough.
     pub(crate) fn advance(
         &mut self,
-        stepper: &mut dyn Stepper,
+        stepper: &mut Stepper<'_>,
         ticker: &mut Ticker<'_>,
         quantum: u64,
     ) -> Result<Option<Decision>, Exhausted> {
@@ -167,7 +167,7 @@ impl<'a, M: Mask> JustInTime<'a, M> {
     fn admit(
         &mut self,
         mut configuration: Configuration<M>,
-        stepper: &mut dyn Stepper,
+        stepper: &mut Stepper<'_>,
         ticker: &mut Ticker<'_>,
     ) -> Result<(), Exhausted> {
         let bytes = self.bytes();
@@ -216,7 +216,7 @@ impl<'a, M: Mask> JustInTime<'a, M> {
     fn expand(
         &mut self,
         from: Configuration<M>,
-        stepper: &mut dyn Stepper,
+        stepper: &mut Stepper<'_>,
         ticker: &mut Ticker<'_>,
     ) -> Result<(), Exhausted> {
         // What was possible once must not depend on what is asked for later.

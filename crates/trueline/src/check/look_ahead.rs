@@ -28,7 +28,7 @@ pub(crate) fn is_dead_end<M: Mask>(
     timeline: &Timeline<'_>,
     linearized: &Linearized<'_, M>,
     state: u32,
-    stepper: &dyn Stepper,
+    stepper: &Stepper<'_>,
 ) -> bool {
     let ahead = &spans.returns[timeline.frontier()..];
     let is_done = |o: u32| o < timeline.called() && linearized.open.has(slots.of[o as usize]);

@@ -14,20 +14,24 @@
 //!
 //! Cost: O(log n) searches of growing windows, then one search an operation or group of the window found, each
 //! bounded in steps. When they are spent, what was found so far is returned and said not to be minimal.
+//!
+//! [`Spec::observes`]: crate::spec::Spec::observes
+//! [`Spec::touches`]: crate::spec::Spec::touches
 
 use std::collections::HashSet;
 
 use super::problem::{Decision, Problem, Ticker, Window};
 use super::search::{self, Which};
-use crate::history::{History, PENDING};
-use crate::spec::{Spec, Touches};
+use crate::history::PENDING;
+use crate::spec::subject::Subject;
+use crate::spec::{OpaqueState, Touches};
 
 /// A small violation.
-pub(super) struct Core<State> {
+pub(super) struct Core {
     pub(super) operations: Vec<u32>,
     pub(super) window: Window,
     /// States to start in, where the story does not start at the beginning.
-    pub(super) start: Option<Vec<State>>,
+    pub(super) start: Option<Vec<OpaqueState>>,
     pub(super) minimal: bool,
     /// The operation whose return is the first that cannot be explained.
     pub(super) first_bad: Option<u32>,
@@ -37,15 +41,14 @@ pub(super) struct Core<State> {
 const SHORT: usize = 12;
 
 /// Shrinks a violation that a monitor found; it stays as it is where the steps are not enough.
-pub(super) fn shrink<S: Spec>(
-    spec: &S,
-    history: &History<S::Op, S::Ret>,
+pub(super) fn shrink(
+    subject: &Subject<'_>,
     mut operations: Vec<u32>,
     reorders: bool,
     ticker: &mut Ticker<'_>,
     effort: u64,
-) -> Core<S::State> {
-    let mut minimiser = Minimiser::new(spec, history, reorders, ticker, effort);
+) -> Core {
+    let mut minimiser = Minimiser::new(subject, reorders, ticker, effort);
     let window = minimiser.window;
     let minimal = minimiser.drop_one_by_one(&mut operations, None);
     Core { operations, window, start: None, minimal, first_bad: None }
@@ -53,15 +56,14 @@ pub(super) fn shrink<S: Spec>(
 
 /// True where nothing can be left out of a violation: of each operation or group that may leave it is certain that the
 /// others have an order. False where that takes more than about `effort` steps.
-pub(super) fn is_minimal<S: Spec>(
-    spec: &S,
-    history: &History<S::Op, S::Ret>,
+pub(super) fn is_minimal(
+    subject: &Subject<'_>,
     operations: &[u32],
     reorders: bool,
     ticker: &mut Ticker<'_>,
     effort: u64,
 ) -> bool {
-    let mut minimiser = Minimiser::new(spec, history, reorders, ticker, effort);
+    let mut minimiser = Minimiser::new(subject, reorders, ticker, effort);
     let mut left: Vec<u32> = operations.to_vec();
     while let Some(index) = left.pop() {
         let Some(group) = minimiser.leaves_with(operations, index) else { continue };
@@ -77,9 +79,8 @@ pub(super) fn is_minimal<S: Spec>(
     true
 }
 
-struct Minimiser<'m, 'a, 'b, S: Spec> {
-    spec: &'a S,
-    history: &'a History<S::Op, S::Ret>,
+struct Minimiser<'m, 'a, 'b> {
+    subject: &'a Subject<'a>,
     /// See [`Problem::reordering`].
     reorders: bool,
     ticker: &'m mut Ticker<'b>,
@@ -90,24 +91,23 @@ struct Minimiser<'m, 'a, 'b, S: Spec> {
 }
 
 /// Shrinks the part at `indices`, in which no search got past the return of operation `stuck`, in about `effort` steps.
-pub(super) struct Shrinking<'m, 'a, 'b, S: Spec> {
-    minimiser: Minimiser<'m, 'a, 'b, S>,
+pub(super) struct Shrinking<'m, 'a, 'b> {
+    minimiser: Minimiser<'m, 'a, 'b>,
     indices: &'a [u32],
     stuck: u32,
     first_bad: Option<u32>,
 }
 
-impl<'m, 'a, 'b, S: Spec> Shrinking<'m, 'a, 'b, S> {
+impl<'m, 'a, 'b> Shrinking<'m, 'a, 'b> {
     pub(super) fn new(
-        spec: &'a S,
-        history: &'a History<S::Op, S::Ret>,
+        subject: &'a Subject<'a>,
         indices: &'a [u32],
         stuck: u32,
         reorders: bool,
         ticker: &'m mut Ticker<'b>,
         effort: u64,
     ) -> Self {
-        let minimiser = Minimiser::new(spec, history, reorders, ticker, effort);
+        let minimiser = Minimiser::new(subject, reorders, ticker, effort);
         Shrinking { minimiser, indices, stuck, first_bad: None }
     }
 
@@ -121,12 +121,12 @@ impl<'m, 'a, 'b, S: Spec> Shrinking<'m, 'a, 'b, S> {
         self.minimiser.ticker
     }
 
-    pub(super) fn minimise(mut self) -> Core<S::State> {
+    pub(super) fn minimise(mut self) -> Core {
         let (first_bad, indices) = (self.first_bad, self.indices);
         let minimiser = &mut self.minimiser;
         let mut core = minimiser.by_groups(indices, first_bad.unwrap_or(self.stuck));
         let Some(first_bad) = first_bad else { return core };
-        let operations = minimiser.history.operations();
+        let operations = minimiser.subject.history.operations();
         let until = operations[first_bad as usize].returned + 1;
         minimiser.window = Window { from: 0, until };
         // The prefix that ends with the first bad return is a violation whatever came later, so what was called later may leave,
@@ -148,30 +148,29 @@ impl<'m, 'a, 'b, S: Spec> Shrinking<'m, 'a, 'b, S> {
     }
 }
 
-impl<'m, 'a, 'b, S: Spec> Minimiser<'m, 'a, 'b, S> {
+impl<'m, 'a, 'b> Minimiser<'m, 'a, 'b> {
     fn new(
-        spec: &'a S,
-        history: &'a History<S::Op, S::Ret>,
+        subject: &'a Subject<'a>,
         reorders: bool,
         ticker: &'m mut Ticker<'b>,
         effort: u64,
     ) -> Self {
         let deadline = ticker.steps().saturating_add(effort);
         let (window, gave_up) = (Window::ALL, false);
-        Minimiser { spec, history, reorders, ticker, deadline, window, gave_up }
+        Minimiser { subject, reorders, ticker, deadline, window, gave_up }
     }
 
     /// These operations, as far as the window shows them.
-    fn problem(&self, operations: &[u32]) -> Problem<'a, S> {
-        Problem::new(self.spec, self.history, operations, self.window).reordering(self.reorders)
+    fn problem(&self, operations: &[u32]) -> Problem<'a> {
+        Problem::new(self.subject, operations, self.window).reordering(self.reorders)
     }
 
     /// True where the operations, in the current window, are certainly a violation.
-    fn violates(&mut self, operations: &[u32], start: Option<&[S::State]>) -> bool {
+    fn violates(&mut self, operations: &[u32], start: Option<&[OpaqueState]>) -> bool {
         match start {
             None => self.decide(self.problem(operations)) == Some(true),
             Some(states) => states.iter().all(|s| {
-                let problem = Problem::new(self.spec, self.history, operations, self.window);
+                let problem = Problem::new(self.subject, operations, self.window);
                 let problem = problem.reordering(self.reorders).starting_in(s);
                 self.decide(problem) == Some(true)
             }),
@@ -181,7 +180,7 @@ impl<'m, 'a, 'b, S: Spec> Minimiser<'m, 'a, 'b, S> {
     /// The operation whose return ends the shortest prefix that is a violation. A search knows the results of
     /// operations that are still open, a prefix does not, so it may come later than where the search got stuck.
     fn first_bad_return(&mut self, indices: &[u32], stuck: u32) -> Option<u32> {
-        let operations = self.history.operations();
+        let operations = self.subject.history.operations();
         let from = operations[stuck as usize].returned;
         let mut later: Vec<u32> = indices
             .iter()
@@ -192,7 +191,7 @@ impl<'m, 'a, 'b, S: Spec> Minimiser<'m, 'a, 'b, S> {
         let mut decide = |place: usize| {
             let until = operations[later[place] as usize].returned + 1;
             let window = Window { from: 0, until };
-            let problem = Problem::new(self.spec, self.history, indices, window);
+            let problem = Problem::new(self.subject, indices, window);
             self.decide(problem.reordering(self.reorders))
         };
         // Every prefix before `low` is fine; the one at `high` is not.
@@ -213,7 +212,7 @@ impl<'m, 'a, 'b, S: Spec> Minimiser<'m, 'a, 'b, S> {
     }
 
     /// True for a violation, false for none, `None` where a share of the steps that are left is not enough.
-    fn decide(&mut self, problem: Problem<'_, S>) -> Option<bool> {
+    fn decide(&mut self, problem: Problem<'_>) -> Option<bool> {
         let share = self.deadline.saturating_sub(self.ticker.steps()) / 4;
         match search::search(&problem, self.ticker, Which::Both, share).decision {
             Ok(Some(decision)) => Some(matches!(decision, Decision::Stuck(_))),
@@ -238,11 +237,11 @@ impl<'m, 'a, 'b, S: Spec> Minimiser<'m, 'a, 'b, S> {
     }
 
     /// Leaves out observers and groups of operations, the whole history counting.
-    fn by_groups(&mut self, indices: &[u32], stuck: u32) -> Core<S::State> {
+    fn by_groups(&mut self, indices: &[u32], stuck: u32) -> Core {
         // The story should be about the first return that cannot be explained: leave out what comes later.
-        let end = self.history.operations()[stuck as usize].returned;
+        let end = self.subject.history.operations()[stuck as usize].returned;
         let calls_before =
-            indices.partition_point(|&i| self.history.operations()[i as usize].call < end);
+            indices.partition_point(|&i| self.subject.history.operations()[i as usize].call < end);
         let early = self.closure(indices, &indices[..calls_before]);
         let indices = if self.violates(&early, None) { early } else { indices.to_vec() };
         let indices = indices.as_slice();
@@ -268,8 +267,8 @@ impl<'m, 'a, 'b, S: Spec> Minimiser<'m, 'a, 'b, S> {
 
     /// Ends the story with the first bad return, which the window ends with. Only where every operation that it needs had
     /// returned by then, or never did: of the others, a reader would see a result that does not count.
-    fn by_prefix(&mut self, indices: &[u32], first_bad: u32) -> Option<Core<S::State>> {
-        let operations = self.history.operations();
+    fn by_prefix(&mut self, indices: &[u32], first_bad: u32) -> Option<Core> {
+        let operations = self.subject.history.operations();
         let until = self.window.until;
         let early: Vec<u32> =
             indices.iter().copied().filter(|&i| operations[i as usize].call < until).collect();
@@ -280,8 +279,8 @@ impl<'m, 'a, 'b, S: Spec> Minimiser<'m, 'a, 'b, S> {
     }
 
     /// Starts the story late, in the states that were possible then.
-    fn by_start(&mut self, indices: &[u32], stuck: u32) -> Option<Core<S::State>> {
-        let operations = self.history.operations();
+    fn by_start(&mut self, indices: &[u32], stuck: u32) -> Option<Core> {
+        let operations = self.subject.history.operations();
         let problem = self.problem(indices);
         let returns = &problem.spans.returns;
         let last = returns.len().checked_sub(1)?;
@@ -291,7 +290,7 @@ impl<'m, 'a, 'b, S: Spec> Minimiser<'m, 'a, 'b, S> {
         let left = self.deadline.saturating_sub(self.ticker.steps());
         let starts = search::states_before(&problem, self.ticker, &frontiers, left);
         for (&frontier, states) in frontiers.iter().zip(&starts).rev() {
-            let before = problem.operations[returns[frontier - 1] as usize];
+            let before = problem.index(returns[frontier - 1]);
             let from = operations[before as usize].returned;
             self.window.from = from;
             let mut kept: Vec<u32> = indices
@@ -314,18 +313,11 @@ impl<'m, 'a, 'b, S: Spec> Minimiser<'m, 'a, 'b, S> {
 
     /// What the operation has to do with values, as the window shows it.
     fn touches(&self, index: u32) -> Touches {
-        let o = &self.history.operations()[index as usize];
-        self.spec.touches(&o.op, self.result(index))
-    }
-
-    fn result(&self, index: u32) -> Option<&S::Ret> {
-        let o = &self.history.operations()[index as usize];
-        let cut = o.call < self.window.from || o.returned >= self.window.until;
-        if cut || o.returned == PENDING { None } else { o.result.as_ref() }
+        self.subject.spec.touches(self.window.recorded(&self.subject.history, index))
     }
 
     fn observes(&self, index: u32) -> bool {
-        self.spec.observes(&self.history.operations()[index as usize].op, self.result(index))
+        self.subject.spec.observes(self.window.recorded(&self.subject.history, index))
     }
 
     /// The operations that must stay if `near` stays, `near` included; observers elsewhere are left out.
@@ -385,7 +377,7 @@ impl<'m, 'a, 'b, S: Spec> Minimiser<'m, 'a, 'b, S> {
     }
 
     /// Leaves out what can be left out, one operation or group at a time; true when it is certain that nothing more can.
-    fn drop_one_by_one(&mut self, kept: &mut Vec<u32>, start: Option<&[S::State]>) -> bool {
+    fn drop_one_by_one(&mut self, kept: &mut Vec<u32>, start: Option<&[OpaqueState]>) -> bool {
         loop {
             let before = kept.len();
             self.gave_up = false;
@@ -424,7 +416,7 @@ impl<'m, 'a, 'b, S: Spec> Minimiser<'m, 'a, 'b, S> {
         &mut self,
         kept: &mut Vec<u32>,
         group: &HashSet<u32>,
-        start: Option<&[S::State]>,
+        start: Option<&[OpaqueState]>,
     ) {
         if !kept.iter().any(|i| group.contains(i)) {
             return;

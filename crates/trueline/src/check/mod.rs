@@ -34,6 +34,7 @@ use std::str::FromStr;
 use crate::budget::Budget;
 use crate::history::History;
 use crate::spec::Spec;
+use crate::spec::subject::Subject;
 use crate::symbolic::Options;
 use crate::verdict::Verdict;
 
@@ -198,7 +199,7 @@ pub(crate) use direct::decide_directly;
 pub(crate) use monitored::{name as monitor_name, trust};
 pub(crate) use parts::merge;
 pub(crate) use problem::{Decision, Problem, Ticker, Window};
-pub(crate) use run::Source;
+pub(crate) use run::{Source, run};
 pub(crate) use search::{Which, search};
 pub(crate) use violation::explain_clash;
 
@@ -207,14 +208,12 @@ pub struct Check<'a, S> {
     spec: S,
     algorithm: Algorithm,
     budget: Option<&'a Budget>,
-    /// What the specification claims to commute is known to be true.
-    is_tested: bool,
 }
 
 impl<'a, S: Spec> Check<'a, S> {
     /// A check with the algorithm [`Algorithm::Auto`] and no limits.
     pub fn new(spec: S) -> Check<'a, S> {
-        Check { spec, algorithm: Algorithm::Auto, budget: None, is_tested: false }
+        Check { spec, algorithm: Algorithm::Auto, budget: None }
     }
 
     /// Names the algorithm.
@@ -229,16 +228,11 @@ impl<'a, S: Spec> Check<'a, S> {
         self
     }
 
-    /// The laws of built-in specifications hold what they claim to commute against `step`: it need not be tested again.
-    pub(crate) fn tested(mut self) -> Check<'a, S> {
-        self.is_tested = true;
-        self
-    }
-
     /// Decides.
     pub fn run(&self, history: &History<S::Op, S::Ret>) -> Outcome {
         let unlimited = Budget::unlimited();
         let budget = self.budget.unwrap_or(&unlimited);
-        run::run(&self.spec, history, self.algorithm, self.is_tested, budget)
+        let subject = Subject::new(&self.spec, history);
+        run(&subject, self.algorithm, false, budget)
     }
 }

@@ -7,9 +7,10 @@ use std::collections::{HashMap, HashSet};
 
 use super::words::{Found, Words};
 use crate::budget::Budget;
-use crate::history::{History, PENDING};
+use crate::history::PENDING;
 use crate::monitor::{Op, Span};
-use crate::spec::{Action, Canonical, Kind, Spec};
+use crate::spec::subject::{Claim, Recorded, Subject};
+use crate::spec::{Action, Kind};
 
 /// The longest sequences on which a claim is tested, the values they use, and how far these are looked for.
 const LENGTH: usize = 5;
@@ -18,21 +19,18 @@ const LOOK: usize = 20_000;
 
 /// Tests the claim on all sequences of up to five operations on two values of the part: the specification allows
 /// exactly what the model of the kind does. The error says on which sequence they differ.
-pub(crate) fn trust<S: Spec>(
-    spec: &S,
-    canonical: &Canonical<S::Op, S::Ret>,
-    history: &History<S::Op, S::Ret>,
-    indices: &[u32],
-) -> Result<(), String> {
-    let mut words = Words::new(canonical);
+pub(crate) fn trust(subject: &Subject<'_>, claim: &Claim, indices: &[u32]) -> Result<(), String> {
+    let mut words = Words::new(claim);
     // One operation for everything that is done: to each value, and without one.
     let mut done: Vec<(u32, Action<u32>)> = Vec::new();
     let mut seen: HashSet<Action<u32>> = HashSet::new();
     let mut variety: HashMap<u32, usize> = HashMap::new();
     for &i in indices.iter().take(LOOK) {
-        let o = &history.operations()[i as usize];
-        let Some(result) = o.result.as_ref().filter(|_| !o.is_pending()) else { continue };
-        let Some(action) = (canonical.action)(&o.op, Some(result)) else { continue };
+        let o = &subject.history.operations()[i as usize];
+        if o.is_pending() || o.result.is_none() {
+            continue;
+        }
+        let Some(action) = subject.spec.action(Recorded::whole(i)) else { continue };
         let action = words.numbered(&action);
         if seen.insert(action) {
             done.push((i, action));
@@ -55,7 +53,7 @@ pub(crate) fn trust<S: Spec>(
         *count += 1;
         *count <= VALUES
     };
-    let is_snapshot = canonical.kind == Kind::Snapshot;
+    let is_snapshot = claim.kind == Kind::Snapshot;
     let length = if is_snapshot { LENGTH - 1 } else { LENGTH };
     let mut is_chosen =
         |action: &Action<u32>| if is_snapshot { first_ones(action) } else { is_chosen(action) };
@@ -65,28 +63,24 @@ pub(crate) fn trust<S: Spec>(
     let model = words.model(values.iter().map(|&(_, value)| value));
     let actions: Vec<Action<u32>> =
         chosen.iter().map(|(_, a)| a.map(|v| words.ranked(v))).collect();
-    let mut sequences = vec![(Vec::new(), vec![spec.initial()], Some(model))];
+    let operations: Vec<Recorded> = chosen.iter().map(|&(i, _)| Recorded::whole(i)).collect();
+    let mut table = subject.spec.states(&operations);
+    let mut sequences = vec![(Vec::new(), vec![table.initial()], Some(model))];
     for _ in 0..length {
         let mut longer = Vec::new();
         for (sequence, states, model) in &sequences {
-            for (n, &(i, _)) in chosen.iter().enumerate() {
-                let o = &history.operations()[i as usize];
+            for (n, &operation) in operations.iter().enumerate() {
                 let mut after = Vec::new();
-                for state in states {
-                    spec.step(state, &o.op, o.result.as_ref(), &mut after);
+                for &state in states {
+                    table.step(state, n as u32, &mut after);
                 }
                 let modelled = model.clone().and_then(|mut m| m.apply(actions[n]).then_some(m));
-                let mut sequence: Vec<u32> = sequence.clone();
-                sequence.push(i);
+                let mut sequence: Vec<Recorded> = sequence.clone();
+                sequence.push(operation);
                 if after.is_empty() == modelled.is_some() {
-                    let shown: Vec<String> = sequence
-                        .iter()
-                        .map(|&i| {
-                            let o = &history.operations()[i as usize];
-                            spec.show(&o.op, o.result.as_ref())
-                        })
-                        .collect();
-                    let kind = canonical.kind;
+                    let shown: Vec<String> =
+                        sequence.iter().map(|&o| subject.spec.show(o)).collect();
+                    let kind = claim.kind;
                     return Err(format!("it is no {kind}: {} tells", shown.join(", ")));
                 }
                 if modelled.is_some() {
@@ -125,26 +119,24 @@ pub(super) fn permission(kind: Kind) -> String {
 }
 
 /// Decides the part up to the event of rank `until`, or says why no monitor fits.
-pub(super) fn decide<S: Spec>(
-    spec: &S,
-    canonical: &Canonical<S::Op, S::Ret>,
-    history: &History<S::Op, S::Ret>,
+pub(super) fn decide(
+    subject: &Subject<'_>,
+    claim: &Claim,
     indices: &[u32],
     until: u32,
     budget: &Budget,
 ) -> Result<Found, String> {
-    let mut words = Words::new(canonical);
+    let mut words = Words::new(claim);
     let mut said = Vec::with_capacity(indices.len());
     let mut index = Vec::with_capacity(indices.len());
     for &i in indices {
-        let o = &history.operations()[i as usize];
+        let o = &subject.history.operations()[i as usize];
         if o.call >= until {
             break;
         }
         let returned = if o.returned >= until { PENDING } else { o.returned };
-        let result = if returned == PENDING { None } else { o.result.as_ref() };
         let span = Span { call: o.call, returned };
-        if let Some(action) = action(spec, canonical, &o.op, result, returned)? {
+        if let Some(action) = action(subject, claim, i, returned)? {
             said.push(Op { span, action: words.numbered(&action) });
             index.push(i);
         }
@@ -153,25 +145,26 @@ pub(super) fn decide<S: Spec>(
     Ok(words.decide(&said, budget)?.renamed(|n| index[n as usize]))
 }
 
-/// What an operation is in the words of the kind; nothing where nobody saw it and it changed nothing. The error says
-/// why the monitor does not fit.
-pub(super) fn action<S: Spec>(
-    spec: &S,
-    canonical: &Canonical<S::Op, S::Ret>,
-    op: &S::Op,
-    result: Option<&S::Ret>,
+/// What an operation is in the words of the kind, if it returned when `returned` says; nothing where nobody saw it and it
+/// changed nothing. The error says why the monitor does not fit.
+fn action(
+    subject: &Subject<'_>,
+    claim: &Claim,
+    index: u32,
     returned: u32,
 ) -> Result<Option<Action>, String> {
-    if returned == PENDING && spec.observes(op, None) {
+    let (spec, is_open) = (&subject.spec, returned == PENDING);
+    if is_open && spec.observes(Recorded::open(index)) {
         return Ok(None);
     }
-    if result.is_none() && returned != PENDING {
-        return Err(format!("the result of {} is not known", spec.show(op, None)));
+    if !is_open && subject.history.operations()[index as usize].result.is_none() {
+        return Err(format!("the result of {} is not known", spec.show(Recorded::open(index))));
     }
-    match (canonical.action)(op, result) {
+    let operation = Recorded { index, has_result: !is_open };
+    match spec.action(operation) {
         Some(action) => Ok(Some(action)),
         None => {
-            let (kind, shown) = (canonical.kind, spec.show(op, result));
+            let (kind, shown) = (claim.kind, spec.show(operation));
             Err(format!("the {kind} monitor has no rule for {shown}"))
         }
     }

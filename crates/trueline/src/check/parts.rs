@@ -2,9 +2,9 @@
 
 use super::Outcome;
 use crate::budget::Exhausted;
-use crate::history::{self, History};
+use crate::history;
 use crate::monitor::Blame;
-use crate::spec::Spec;
+use crate::spec::subject::{Intervals, Subject};
 use crate::verdict::{Reason, Unknown, Verdict, Witness};
 
 /// The answer for one part.
@@ -48,12 +48,10 @@ impl PartAnswer {
 
 /// The parts that can be decided on their own, as ascending indices: by object and key, then by the keys that
 /// the specification tells, unless some operation of the object touches everything.
-pub(super) fn parts<S: Spec>(spec: &S, history: &History<S::Op, S::Ret>) -> Vec<Vec<u32>> {
-    let operations = history.operations();
+pub(super) fn parts(subject: &Subject<'_>) -> Vec<Vec<u32>> {
     let mut parts = Vec::new();
-    for group in history::by_part(history) {
-        let keys: Option<Vec<u64>> =
-            group.iter().map(|&i| spec.partition(&operations[i as usize].op)).collect();
+    for group in history::by_part(&subject.history) {
+        let keys: Option<Vec<u64>> = group.iter().map(|&i| subject.spec.partition(i)).collect();
         let Some(keys) = keys else {
             parts.push(group);
             continue;
@@ -71,10 +69,7 @@ pub(super) fn parts<S: Spec>(spec: &S, history: &History<S::Op, S::Ret>) -> Vec<
 }
 
 /// Joins the answers of parts of which none is a violation.
-pub(super) fn join<Op, Ret>(
-    history: &History<Op, Ret>,
-    answers: Vec<Option<PartAnswer>>,
-) -> Outcome {
+pub(super) fn join(history: &Intervals, answers: Vec<Option<PartAnswer>>) -> Outcome {
     let partitions = answers.len();
     let mut names: Vec<&'static str> = answers.iter().flatten().map(|a| a.by).collect();
     names.sort_unstable();

@@ -1,43 +1,18 @@
 //! One part of a history, ready for a search: operations and states as small numbers.
 //!
 //! Operations are numbered by their calls, states by their first appearance. A search sees only these numbers
-//! through [`Stepper`], so it is compiled once for all specifications, and a configuration is a few words.
+//! through [`Stepper`], so a configuration is a few words.
 
-use std::hash::BuildHasher;
 use std::time::Duration;
 
-use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use smallvec::SmallVec;
 
 use crate::budget::{Budget, Exhausted, Footprint};
-use crate::history::{History, PENDING};
-use crate::spec::Spec;
-
-/// What a search asks of the specification.
-pub(crate) trait Stepper {
-    /// The state before the first operation.
-    fn initial(&mut self) -> u32;
-    /// Pushes the states that the operation can lead to.
-    fn step(&mut self, state: u32, operation: u32, next: &mut Vec<u32>);
-    /// Bytes that the known states take, as far as can be told.
-    fn bytes(&self) -> u64;
-    /// See [`Spec::looks_ahead`].
-    fn looks_ahead(&self) -> bool;
-    /// See [`Spec::reorders`].
-    fn reorders(&self) -> bool;
-    /// True where the operations commute in every state: see [`Spec::commutes`].
-    fn commutes(&self, a: u32, b: u32) -> bool;
-    /// See [`Spec::in_reach`].
-    fn in_reach(&self, state: u32, observer: u32) -> bool;
-    /// See [`Spec::may_help`].
-    fn may_help(&self, operation: u32, observer: u32) -> bool;
-    /// How many states are known.
-    fn known(&self) -> u32;
-    /// States with this number and above are not needed any more. One that keeps all states ignores it.
-    fn forget_from(&mut self, _state: u32) {}
-}
+use crate::history::{Operation, PENDING};
+use crate::spec::OpaqueState;
+use crate::spec::subject::{Intervals, Recorded, States, Subject};
 
 /// When the operations of a part were called and returned, and what else a search must know of them.
 #[derive(Clone, Debug, Default)]
@@ -46,7 +21,7 @@ pub(crate) struct Spans {
     pub(crate) call: Vec<u32>,
     /// Rank of each return, or [`PENDING`].
     pub(crate) returned: Vec<u32>,
-    /// True where the operation changes no state: see [`Spec::observes`].
+    /// True where the operation changes no state: see [`Spec::observes`](crate::spec::Spec::observes).
     pub(crate) observer: Vec<bool>,
     /// The operation before it that is pending for ever and equal to it, or itself: equal ones are
     /// interchangeable, the earliest goes first.
@@ -83,14 +58,13 @@ impl Spans {
 }
 
 /// A part of a history together with its specification.
-pub(crate) struct Problem<'a, S: Spec> {
-    pub(crate) spec: &'a S,
-    pub(crate) history: &'a History<S::Op, S::Ret>,
-    /// Index in the history of each operation.
-    pub(crate) operations: Vec<u32>,
+pub(crate) struct Problem<'a> {
+    subject: &'a Subject<'a>,
+    /// The operations in the history, by number.
+    pub(crate) operations: Vec<Recorded>,
     pub(crate) spans: Spans,
     /// Where to start instead of the specification's initial state.
-    start: Option<&'a S::State>,
+    start: Option<&'a OpaqueState>,
     /// What the specification claims to commute counts.
     reorders: bool,
 }
@@ -105,39 +79,43 @@ pub(crate) struct Window {
 
 impl Window {
     pub(crate) const ALL: Window = Window { from: 0, until: PENDING };
+
+    /// The rank of an operation's return, as the window shows it.
+    pub(crate) fn returned(&self, o: &Operation<(), ()>) -> u32 {
+        let is_cut = o.call < self.from || o.returned >= self.until;
+        if is_cut { PENDING } else { o.returned }
+    }
+
+    /// The operation at this index of a history, as the window shows it.
+    pub(crate) fn recorded(&self, history: &Intervals, index: u32) -> Recorded {
+        let returned = self.returned(&history.operations()[index as usize]);
+        Recorded { index, has_result: returned != PENDING }
+    }
 }
 
-impl<'a, S: Spec> Problem<'a, S> {
+impl<'a> Problem<'a> {
     /// The part made of the operations at these ascending indices, as far as the window shows them.
-    pub(crate) fn new(
-        spec: &'a S,
-        history: &'a History<S::Op, S::Ret>,
-        indices: &[u32],
-        window: Window,
-    ) -> Problem<'a, S> {
-        let all = history.operations();
-        let mut operations = Vec::with_capacity(indices.len());
+    pub(crate) fn new(subject: &'a Subject<'a>, indices: &[u32], window: Window) -> Problem<'a> {
+        let (spec, all) = (&*subject.spec, subject.history.operations());
+        let mut operations: Vec<Recorded> = Vec::with_capacity(indices.len());
         let mut spans = Spans::default();
         // Only operations that overlap can be interchanged: as long as few are open, these are looked through. Hashing all
         // of them would cost more than the rest of this function.
         let mut open: SmallVec<[u32; FEW]> = SmallVec::new();
         let mut table: Option<HashTable<Equal>> = None;
         // What an operation is and what it told, as far as that says something.
-        let content = |index: u32, is_pending: bool| {
-            let o = &all[index as usize];
-            let told = if is_pending { None } else { o.result.as_ref() };
-            (&o.op, told.filter(|ret| !spec.says_nothing(&o.op, ret)))
+        let content = |operation: Recorded| match operation.has_result {
+            true => Recorded { has_result: !spec.says_nothing(operation.index), ..operation },
+            false => operation,
         };
-        let hasher = FixedState::default();
         for &index in indices {
             let o = &all[index as usize];
             if o.call >= window.until {
                 break;
             }
-            let cut = o.call < window.from || o.returned >= window.until;
-            let returned = if cut { PENDING } else { o.returned };
-            let result = if returned == PENDING { None } else { o.result.as_ref() };
-            let observer = spec.observes(&o.op, result);
+            let returned = window.returned(o);
+            let operation = Recorded { index, has_result: returned != PENDING };
+            let observer = spec.observes(operation);
             if returned == PENDING && observer {
                 // It changes nothing and nobody saw its result.
                 continue;
@@ -146,30 +124,26 @@ impl<'a, S: Spec> Problem<'a, S> {
             let (mut earlier_twin, mut class) = (number, ALONE);
             if !observer {
                 let is_pending = returned == PENDING;
-                let own = content(index, is_pending);
-                let content_of =
-                    |n: u32| content(operations[n as usize], spans.returned[n as usize] == PENDING);
-                let of = |e: &Equal| content_of(e.first);
+                let own = content(operation);
+                let content_of = |n: u32| content(operations[n as usize]);
+                let is_own = |n: u32| spec.are_equal(content_of(n), own);
+                let hash = |e: &Equal| spec.hash(content_of(e.first));
                 if table.is_none() {
                     open.retain(|n| spans.returned[*n as usize] > o.call);
                     if is_pending || open.len() == FEW {
                         let mut all = HashTable::new();
                         for &n in &open {
-                            let hash = hasher.hash_one(content_of(n));
+                            let same =
+                                |e: &Equal| spec.are_equal(content_of(e.first), content_of(n));
                             let first = spans.class[n as usize].min(n);
-                            let entry = all.entry(
-                                hash,
-                                |e| of(e) == content_of(n),
-                                |e| hasher.hash_one(of(e)),
-                            );
+                            let entry = all.entry(spec.hash(content_of(n)), same, hash);
                             entry.or_insert(Equal { first, last_pending: ALONE });
                         }
                         table = Some(all);
                     }
                 }
                 if let Some(equal) = &mut table {
-                    let hash = hasher.hash_one(own);
-                    match equal.entry(hash, |e| of(e) == own, |e| hasher.hash_one(of(e))) {
+                    match equal.entry(spec.hash(own), |e| is_own(e.first), hash) {
                         Entry::Occupied(mut known) => {
                             let known = known.get_mut();
                             class = known.first;
@@ -184,7 +158,7 @@ impl<'a, S: Spec> Problem<'a, S> {
                         }
                     }
                 } else {
-                    let twin = open.iter().find(|&&n| content_of(n) == own);
+                    let twin = open.iter().find(|&&n| is_own(n));
                     class = twin.map_or(ALONE, |&n| spans.class[n as usize].min(n));
                     open.push(number);
                 }
@@ -197,195 +171,128 @@ impl<'a, S: Spec> Problem<'a, S> {
             spans.observer.push(observer);
             spans.earlier_twin.push(earlier_twin);
             spans.class.push(class);
-            operations.push(index);
+            operations.push(operation);
         }
         let returning = |&n: &u32| spans.returned[n as usize] != PENDING;
         let mut returns: Vec<u32> = (0..operations.len() as u32).filter(returning).collect();
         returns.sort_unstable_by_key(|&n| spans.returned[n as usize]);
         spans.returns = returns;
         let reorders = spec.reorders();
-        Problem { spec, history, operations, spans, start: None, reorders }
+        Problem { subject, operations, spans, start: None, reorders }
     }
 
     /// The same part; what the specification claims to commute counts only where the claim is trusted.
-    pub(crate) fn reordering(self, is_trusted: bool) -> Problem<'a, S> {
+    pub(crate) fn reordering(self, is_trusted: bool) -> Problem<'a> {
         Problem { reorders: self.reorders && is_trusted, ..self }
     }
 
     /// The same part, starting in this state.
-    pub(crate) fn starting_in(self, start: &'a S::State) -> Problem<'a, S> {
+    pub(crate) fn starting_in(self, start: &'a OpaqueState) -> Problem<'a> {
         Problem { start: Some(start), ..self }
     }
 
-    fn initial(&self) -> S::State {
-        self.start.cloned().unwrap_or_else(|| self.spec.initial())
-    }
-
-    /// Operation and result by number. The result of an operation that was cut is not told.
-    pub(crate) fn operation(&self, number: u32) -> (&'a S::Op, Option<&'a S::Ret>) {
-        let o = &self.history.operations()[self.operations[number as usize] as usize];
-        let known = !self.spans.is_pending(number);
-        (&o.op, if known { o.result.as_ref() } else { None })
-    }
-
-    /// True where the operations commute in every state.
-    fn commutes(&self, a: u32, b: u32) -> bool {
-        let (Spans { observer, class, .. }, one, other) = (&self.spans, a as usize, b as usize);
-        (observer[one] && observer[other])
-            || (class[one] != ALONE && class[one] == class[other])
-            || self.spec.commutes(self.operation(a), self.operation(b))
+    /// The index in the history of the operation of this number.
+    pub(crate) fn index(&self, number: u32) -> u32 {
+        self.operations[number as usize].index
     }
 
     /// The states of this part, none known yet.
-    pub(crate) fn states(&self) -> States<'_, 'a, S> {
-        States { problem: self, table: HashTable::new(), states: Vec::new(), scratch: Vec::new() }
+    pub(crate) fn states(&self) -> Stepper<'_> {
+        self.stepper(self.subject.spec.states(&self.operations))
     }
 
     /// The states of this part along one path.
-    pub(crate) fn path_states(&self) -> PathStates<'_, 'a, S> {
-        PathStates { problem: self, states: Vec::new() }
+    pub(crate) fn path_states(&self) -> Stepper<'_> {
+        self.stepper(self.subject.spec.path_states(&self.operations))
+    }
+
+    fn stepper<'p>(&'p self, states: Box<dyn States + 'p>) -> Stepper<'p> {
+        Stepper { problem: self, looks_ahead: self.subject.spec.looks_ahead(), states }
     }
 
     /// True where the state is a function of the set of applied operations.
     pub(crate) fn order_insensitive(&self) -> bool {
-        self.spec.order_insensitive()
-            && (0..self.operations.len() as u32).all(|n| self.operation(n).1.is_some())
+        let all = self.subject.history.operations();
+        self.subject.spec.order_insensitive()
+            && self
+                .operations
+                .iter()
+                .all(|o| o.has_result && all[o.index as usize].result.is_some())
     }
 }
 
-/// The known states of a part: each is stored once and has a number.
-pub(crate) struct States<'p, 'a, S: Spec> {
-    problem: &'p Problem<'a, S>,
-    table: HashTable<u32>,
-    states: Vec<S::State>,
-    scratch: Vec<S::State>,
+/// What a search asks of the specification, in numbers of the part.
+pub(crate) struct Stepper<'p> {
+    problem: &'p Problem<'p>,
+    looks_ahead: bool,
+    states: Box<dyn States + 'p>,
 }
 
-impl<S: Spec> States<'_, '_, S> {
-    /// The state of this number.
-    pub(crate) fn get(&self, number: u32) -> &S::State {
-        &self.states[number as usize]
-    }
-
-    fn number(&mut self, state: S::State) -> u32 {
-        let hasher = FixedState::default();
-        let states = &mut self.states;
-        let entry = self.table.entry(
-            hasher.hash_one(&state),
-            |&n| states[n as usize] == state,
-            |&n| hasher.hash_one(&states[n as usize]),
-        );
-        *entry
-            .or_insert_with(|| {
-                states.push(state);
-                states.len() as u32 - 1
-            })
-            .get()
-    }
-}
-
-impl<S: Spec> Stepper for States<'_, '_, S> {
-    fn initial(&mut self) -> u32 {
-        self.number(self.problem.initial())
-    }
-
-    fn step(&mut self, state: u32, operation: u32, next: &mut Vec<u32>) {
-        let (op, ret) = self.problem.operation(operation);
-        let mut scratch = std::mem::take(&mut self.scratch);
-        self.problem.spec.step(&self.states[state as usize], op, ret, &mut scratch);
-        for after in scratch.drain(..) {
-            let number = self.number(after);
-            next.push(number);
-        }
-        self.scratch = scratch;
-    }
-
-    fn bytes(&self) -> u64 {
-        (self.states.capacity() * size_of::<S::State>() + self.table.capacity() * 5) as u64
-    }
-
-    fn looks_ahead(&self) -> bool {
-        self.problem.spec.looks_ahead()
-    }
-
-    fn reorders(&self) -> bool {
-        self.problem.reorders
-    }
-
-    fn commutes(&self, a: u32, b: u32) -> bool {
-        self.problem.commutes(a, b)
-    }
-
-    fn in_reach(&self, state: u32, observer: u32) -> bool {
-        let (op, ret) = self.problem.operation(observer);
-        self.problem.spec.in_reach(&self.states[state as usize], op, ret)
-    }
-
-    fn may_help(&self, operation: u32, observer: u32) -> bool {
-        let (op, ret) = self.problem.operation(observer);
-        self.problem.spec.may_help(self.problem.operation(operation).0, op, ret)
-    }
-
-    fn known(&self) -> u32 {
-        self.states.len() as u32
-    }
-}
-
-/// The states along one path, for searches that need no comparison of states: nothing is hashed, and states are
-/// dropped when the search goes back.
-pub(crate) struct PathStates<'p, 'a, S: Spec> {
-    problem: &'p Problem<'a, S>,
-    states: Vec<S::State>,
-}
-
-impl<S: Spec> Stepper for PathStates<'_, '_, S> {
-    fn initial(&mut self) -> u32 {
-        self.states.push(self.problem.initial());
-        self.states.len() as u32 - 1
-    }
-
-    fn step(&mut self, state: u32, operation: u32, next: &mut Vec<u32>) {
-        let (op, ret) = self.problem.operation(operation);
-        let mut after = Vec::new();
-        self.problem.spec.step(&self.states[state as usize], op, ret, &mut after);
-        for state in after {
-            next.push(self.states.len() as u32);
-            self.states.push(state);
+impl Stepper<'_> {
+    /// The state in which the part starts.
+    pub(crate) fn initial(&mut self) -> u32 {
+        match self.problem.start {
+            Some(start) => self.states.admit(start),
+            None => self.states.initial(),
         }
     }
 
-    fn bytes(&self) -> u64 {
-        (self.states.capacity() * size_of::<S::State>()) as u64
+    /// Pushes the states that the operation can lead to.
+    #[inline]
+    pub(crate) fn step(&mut self, state: u32, operation: u32, next: &mut Vec<u32>) {
+        self.states.step(state, operation, next);
     }
 
-    fn looks_ahead(&self) -> bool {
-        self.problem.spec.looks_ahead()
+    /// The state of this number, for another search to start in.
+    pub(crate) fn keep(&self, state: u32) -> OpaqueState {
+        self.states.keep(state)
     }
 
-    fn reorders(&self) -> bool {
+    /// See [`States::bytes`].
+    pub(crate) fn bytes(&self) -> u64 {
+        self.states.bytes()
+    }
+
+    /// See [`Spec::looks_ahead`](crate::spec::Spec::looks_ahead).
+    #[inline]
+    pub(crate) fn looks_ahead(&self) -> bool {
+        self.looks_ahead
+    }
+
+    /// See [`Spec::reorders`](crate::spec::Spec::reorders).
+    #[inline]
+    pub(crate) fn reorders(&self) -> bool {
         self.problem.reorders
     }
 
-    fn commutes(&self, a: u32, b: u32) -> bool {
-        self.problem.commutes(a, b)
+    /// True where the operations commute in every state.
+    #[inline]
+    pub(crate) fn commutes(&self, a: u32, b: u32) -> bool {
+        let Spans { observer, class, .. } = &self.problem.spans;
+        let (one, other) = (a as usize, b as usize);
+        (observer[one] && observer[other])
+            || (class[one] != ALONE && class[one] == class[other])
+            || self.states.commutes(a, b)
     }
 
-    fn in_reach(&self, state: u32, observer: u32) -> bool {
-        let (op, ret) = self.problem.operation(observer);
-        self.problem.spec.in_reach(&self.states[state as usize], op, ret)
+    /// See [`Spec::in_reach`](crate::spec::Spec::in_reach).
+    pub(crate) fn in_reach(&self, state: u32, observer: u32) -> bool {
+        self.states.in_reach(state, observer)
     }
 
-    fn may_help(&self, operation: u32, observer: u32) -> bool {
-        let (op, ret) = self.problem.operation(observer);
-        self.problem.spec.may_help(self.problem.operation(operation).0, op, ret)
+    /// See [`Spec::may_help`](crate::spec::Spec::may_help).
+    pub(crate) fn may_help(&self, operation: u32, observer: u32) -> bool {
+        self.states.may_help(operation, observer)
     }
 
-    fn known(&self) -> u32 {
-        self.states.len() as u32
+    /// See [`States::known`].
+    pub(crate) fn known(&self) -> u32 {
+        self.states.known()
     }
 
-    fn forget_from(&mut self, state: u32) {
-        self.states.truncate(state as usize);
+    /// See [`States::forget_from`].
+    pub(crate) fn forget_from(&mut self, state: u32) {
+        self.states.forget_from(state);
     }
 }
 

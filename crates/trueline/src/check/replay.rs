@@ -6,8 +6,8 @@ use std::collections::HashSet;
 
 use super::problem::Ticker;
 use crate::budget::Exhausted;
-use crate::history::{History, PENDING};
-use crate::spec::Spec;
+use crate::history::PENDING;
+use crate::spec::subject::{Recorded, Subject};
 
 /// Why an order was not accepted.
 #[derive(Debug)]
@@ -20,16 +20,15 @@ pub(crate) enum Refused {
 
 /// Says what is wrong with `order` as a linearization of the operations at `indices`, if anything: every
 /// operation that returned is there, none twice, none out of real time order, each legal.
-pub(crate) fn replay<S: Spec>(
-    spec: &S,
-    history: &History<S::Op, S::Ret>,
+pub(crate) fn replay(
+    subject: &Subject<'_>,
     indices: &[u32],
     order: &[u32],
     ticker: &mut Ticker<'_>,
 ) -> Result<(), Refused> {
-    let operations = history.operations();
+    let operations = subject.history.operations();
     let mut missing: HashSet<u32> = indices.iter().copied().collect();
-    let mut states = vec![spec.initial()];
+    let mut walk = subject.spec.walk();
     let mut latest_call = 0;
     for &index in order {
         if !missing.remove(&index) {
@@ -45,21 +44,10 @@ pub(crate) fn replay<S: Spec>(
         }
         latest_call = latest_call.max(o.call);
         ticker.tick(|| 0).map_err(Refused::Exhausted)?;
-        let mut next = Vec::new();
-        for state in &states {
-            spec.step(state, &o.op, o.result.as_ref(), &mut next);
+        let operation = Recorded::whole(index);
+        if !walk(operation) {
+            return wrong(format!("{} is not legal at its place", subject.spec.show(operation)));
         }
-        if next.is_empty() {
-            return wrong(format!(
-                "{} is not legal at its place",
-                spec.show(&o.op, o.result.as_ref())
-            ));
-        }
-        if next.len() > 1 {
-            let mut seen = HashSet::new();
-            next.retain(|s| seen.insert(s.clone()));
-        }
-        states = next;
     }
     match missing.iter().find(|&&i| operations[i as usize].returned != PENDING) {
         Some(index) => wrong(format!("operation {index} returned but is not in the order")),

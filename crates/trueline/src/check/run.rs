@@ -19,27 +19,25 @@ use super::wing_gong::Reference;
 use super::words::Found;
 use super::{Algorithm, Outcome, commuting, monitored, theories, wing_gong};
 use crate::budget::{Budget, Exhausted};
-use crate::history::{History, PENDING};
-use crate::spec::{Canonical, Spec};
+use crate::history::PENDING;
+use crate::spec::subject::{Claim, Subject};
 
 /// Steps that a part may take in the first round; every further round allows four times as many.
 const FIRST_ROUND: u64 = 1 << 15;
 
-/// See [`super::Check::run`].
-pub(super) fn run<S: Spec>(
-    spec: &S,
-    history: &History<S::Op, S::Ret>,
+/// See [`super::Check::run`]. `is_tested`: what the specification claims to commute is known to be true, as the laws of
+/// built-in ones hold it against `step`.
+pub(crate) fn run(
+    subject: &Subject<'_>,
     algorithm: Algorithm,
     is_tested: bool,
     budget: &Budget,
 ) -> Outcome {
-    let parts = parts(spec, history);
-    let canonical = canonical(spec, history, algorithm, &parts);
+    let parts = parts(subject);
     let setting = Setting {
-        spec,
-        history,
+        subject,
         algorithm,
-        canonical: &canonical,
+        claim: &claim(subject, algorithm, &parts),
         commuting: &if is_tested { OnceLock::from(Ok(())) } else { OnceLock::new() },
         budget,
         source: Source::History,
@@ -76,31 +74,26 @@ pub(super) fn run<S: Spec>(
             return Outcome { verdict, algorithm, because, partitions, states };
         }
         if !answers.iter().flatten().any(|a| matches!(a.kind, PartKind::Undecided)) {
-            return Outcome { states, ..join(history, answers) };
+            return Outcome { states, ..join(&subject.history, answers) };
         }
         round = round.saturating_mul(4);
     }
 }
 
 /// The specification's claim to be of a known kind, or why it does not count.
-fn canonical<S: Spec>(
-    spec: &S,
-    history: &History<S::Op, S::Ret>,
-    algorithm: Algorithm,
-    parts: &[Vec<u32>],
-) -> Result<Canonical<S::Op, S::Ret>, String> {
+fn claim(subject: &Subject<'_>, algorithm: Algorithm, parts: &[Vec<u32>]) -> Result<Claim, String> {
     let of_kind = match algorithm {
         Algorithm::Auto | Algorithm::Monitor => "monitor",
         Algorithm::Saturate(_) | Algorithm::Symbolic(_) | Algorithm::Enumerate(_) => "theory",
         _ => return Err(String::new()),
     };
     let none = || format!("no {of_kind} is known for this specification");
-    let canonical = spec.canonical().ok_or_else(none)?;
+    let claim = subject.spec.claim().ok_or_else(none)?;
     // The largest part shows most of what can happen.
     if let Some(largest) = parts.iter().rev().max_by_key(|p| p.len()) {
-        monitored::trust(spec, &canonical, history, largest)?;
+        monitored::trust(subject, &claim, largest)?;
     }
-    Ok(canonical)
+    Ok(claim)
 }
 
 /// Where the operations come from.
@@ -115,22 +108,22 @@ pub(crate) enum Source {
 }
 
 /// What all parts have in common.
-pub(super) struct Setting<'a, S: Spec> {
-    pub(super) spec: &'a S,
-    pub(super) history: &'a History<S::Op, S::Ret>,
+pub(super) struct Setting<'a> {
+    pub(super) subject: &'a Subject<'a>,
     pub(super) algorithm: Algorithm,
-    pub(super) canonical: &'a Result<Canonical<S::Op, S::Ret>, String>,
+    /// What the specification claims to be, or why that does not count.
+    pub(super) claim: &'a Result<Claim, String>,
     /// Why what the specification claims to commute does not count, once that was tested.
     pub(super) commuting: &'a OnceLock<Result<(), String>>,
     pub(super) budget: &'a Budget,
     pub(super) source: Source,
 }
 
-impl<S: Spec> Setting<'_, S> {
+impl Setting<'_> {
     /// Whether what the specification claims to commute counts. Tested when it is asked for first: only violations
     /// rest on it, an order is replayed.
     pub(super) fn commuting(&self) -> &Result<(), String> {
-        self.commuting.get_or_init(|| commuting::trust(self.spec, self.history))
+        self.commuting.get_or_init(|| commuting::trust(self.subject))
     }
 
     fn decide(&self, indices: &[u32], limit: u64) -> PartAnswer {
@@ -148,14 +141,14 @@ impl<S: Spec> Setting<'_, S> {
         if let Some(which) = which {
             let by = self.algorithm.name();
             let (steps, kind) = (indices.len() as u64, PartKind::NotApplicable);
-            return match self.canonical {
-                Ok(canonical) => self.by_theory(which, canonical, indices, limit),
+            return match self.claim {
+                Ok(claim) => self.by_theory(which, claim, indices, limit),
                 Err(because) => Err(because.clone()),
             }
             .unwrap_or_else(|because| PartAnswer { kind, by, because, steps });
         }
-        let monitored = match self.canonical {
-            Ok(canonical) => self.monitored(canonical, indices),
+        let monitored = match self.claim {
+            Ok(claim) => self.monitored(claim, indices),
             Err(why) => Err(why.clone()),
         };
         match monitored {
@@ -188,15 +181,15 @@ impl<S: Spec> Setting<'_, S> {
     fn by_theory(
         &self,
         which: theories::Which,
-        canonical: &Canonical<S::Op, S::Ret>,
+        claim: &Claim,
         indices: &[u32],
         limit: u64,
     ) -> Result<PartAnswer, String> {
         let by = self.algorithm.name();
         let options = self.algorithm.options();
-        let (history, budget) = (self.history, self.budget);
-        let found =
-            theories::decide(which, options, self.spec, canonical, history, indices, budget)?;
+        let (subject, budget) = (self.subject, self.budget);
+        let history = &subject.history;
+        let found = theories::decide(which, options, subject, claim, indices, budget)?;
         let exactly = || {
             let setting = Setting { algorithm: Algorithm::Auto, ..*self };
             setting.decide(indices, limit)
@@ -205,7 +198,7 @@ impl<S: Spec> Setting<'_, S> {
         let (kind, because) = match found {
             theories::Found::Order(order) => {
                 let mut ticker = Ticker::new(budget);
-                let kind = match replay(self.spec, history, indices, &order, &mut ticker) {
+                let kind = match replay(subject, indices, &order, &mut ticker) {
                     Ok(()) => PartKind::Order(order),
                     Err(Refused::Exhausted(why)) => {
                         let returns = indices.iter().filter(is_return).count();
@@ -263,13 +256,8 @@ impl<S: Spec> Setting<'_, S> {
         Ok(PartAnswer { kind, by, because, steps: indices.len() as u64 })
     }
 
-    fn monitored(
-        &self,
-        canonical: &Canonical<S::Op, S::Ret>,
-        indices: &[u32],
-    ) -> Result<PartAnswer, String> {
-        let (spec, history) = (self.spec, self.history);
-        let found = monitored::decide(spec, canonical, history, indices, PENDING, self.budget)?;
+    fn monitored(&self, claim: &Claim, indices: &[u32]) -> Result<PartAnswer, String> {
+        let found = monitored::decide(self.subject, claim, indices, PENDING, self.budget)?;
         let (returns, explained) = (indices.len(), 0);
         let kind = match found {
             Found::Order(order) => PartKind::Order(order),
@@ -281,8 +269,8 @@ impl<S: Spec> Setting<'_, S> {
                 PartKind::Disagreement(format!("the monitor's order does not replay: {what}"))
             }
         };
-        let by = monitored::name(canonical.kind);
-        let because = monitored::permission(canonical.kind);
+        let by = monitored::name(claim.kind);
+        let because = monitored::permission(claim.kind);
         Ok(PartAnswer { kind, by, because, steps: indices.len() as u64 })
     }
 
@@ -291,7 +279,7 @@ impl<S: Spec> Setting<'_, S> {
         if !matches!(self.algorithm, Algorithm::Auto | Algorithm::Monitor) {
             return None;
         }
-        let ruling = rules::decide_growing(self.spec, self.history, indices, PENDING)?;
+        let ruling = rules::decide_growing(self.subject, indices, PENDING)?;
         let kind = match ruling {
             Ruling::Order(order) => PartKind::Order(order),
             Ruling::Violation(v) => clash_of(v, indices),
@@ -302,15 +290,14 @@ impl<S: Spec> Setting<'_, S> {
 
     /// A violation that a rule sees which finds violations only.
     fn refuted(&self, indices: &[u32]) -> Option<PartAnswer> {
-        let (violation, by) = rules::refute(self.spec, self.history, indices)?;
+        let (violation, by) = rules::refute(self.subject, indices)?;
         let (kind, steps) = (clash_of(violation, indices), indices.len() as u64);
         Some(PartAnswer { kind, by, because: String::new(), steps })
     }
 
     /// Decides by a search. One that got stuck with the help of a wrong claim of what commutes is repeated without it.
     fn searched(&self, indices: &[u32], limit: u64, reorders: bool) -> PartAnswer {
-        let problem =
-            Problem::new(self.spec, self.history, indices, Window::ALL).reordering(reorders);
+        let problem = Problem::new(self.subject, indices, Window::ALL).reordering(reorders);
         let mut ticker = Ticker::limited(self.budget, limit);
         let reference = |ticker: &mut Ticker<'_>, which| {
             wing_gong::search(&problem.spans, &mut problem.states(), ticker, which).map(Some)
@@ -344,9 +331,8 @@ impl<S: Spec> Setting<'_, S> {
         let over = |why: &Exhausted| *why == Exhausted::Steps(limit);
         let kind = match decision {
             Ok(Some(Decision::Order(order))) => {
-                let order: Vec<u32> =
-                    order.iter().map(|&n| problem.operations[n as usize]).collect();
-                match replay(self.spec, self.history, indices, &order, &mut ticker) {
+                let order: Vec<u32> = order.iter().map(|&n| problem.index(n)).collect();
+                match replay(self.subject, indices, &order, &mut ticker) {
                     Ok(()) => PartKind::Order(order),
                     Err(Refused::Exhausted(why)) if over(&why) => PartKind::Undecided,
                     Err(Refused::Exhausted(why)) => PartKind::Exhausted { why, explained, returns },
@@ -358,9 +344,7 @@ impl<S: Spec> Setting<'_, S> {
             Ok(Some(Decision::Stuck(_))) if reorders && self.commuting().is_err() => {
                 return self.searched(indices, limit, false);
             }
-            Ok(Some(Decision::Stuck(number))) => {
-                PartKind::Stuck(problem.operations[number as usize])
-            }
+            Ok(Some(Decision::Stuck(number))) => PartKind::Stuck(problem.index(number)),
             Ok(None) => PartKind::Undecided,
             Err(why) if over(&why) => PartKind::Undecided,
             Err(why) => PartKind::Exhausted { why, explained, returns },

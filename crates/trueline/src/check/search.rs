@@ -6,10 +6,10 @@
 use super::depth_first::{DepthFirst, Keys};
 use super::just_in_time::JustInTime;
 use super::mask::{Mask, Wide};
-use super::problem::{Decision, Problem, Stepper, Ticker};
+use super::problem::{Decision, Problem, Ticker};
 use super::timeline::Slots;
 use crate::budget::Exhausted;
-use crate::spec::Spec;
+use crate::spec::OpaqueState;
 
 /// Which of the two run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,12 +31,12 @@ pub(crate) struct Found {
 
 /// The states that are possible just before each of these returns (indices into the returns of the part,
 /// ascending), as far as `limit` steps reach.
-pub(crate) fn states_before<S: Spec>(
-    problem: &Problem<'_, S>,
+pub(crate) fn states_before(
+    problem: &Problem<'_>,
     ticker: &mut Ticker<'_>,
     frontiers: &[usize],
     limit: u64,
-) -> Vec<Vec<S::State>> {
+) -> Vec<Vec<OpaqueState>> {
     let slots = Slots::new(&problem.spans);
     let mut states = problem.states();
     let mut numbers = Vec::new();
@@ -47,18 +47,15 @@ pub(crate) fn states_before<S: Spec>(
         let mut search = JustInTime::<Wide>::new(&problem.spans, &slots);
         search.watch(frontiers, &mut numbers, &mut states, ticker, limit);
     }
-    numbers
-        .iter()
-        .map(|set: &Vec<u32>| set.iter().map(|&n| states.get(n).clone()).collect())
-        .collect()
+    numbers.iter().map(|set: &Vec<u32>| set.iter().map(|&n| states.keep(n)).collect()).collect()
 }
 
 /// Steps of a turn.
 const TURN: u64 = 1 << 14;
 
 /// Decides a part in at most about `limit` steps.
-pub(crate) fn search<S: Spec>(
-    problem: &Problem<'_, S>,
+pub(crate) fn search(
+    problem: &Problem<'_>,
     ticker: &mut Ticker<'_>,
     which: Which,
     limit: u64,
@@ -68,8 +65,8 @@ pub(crate) fn search<S: Spec>(
 
 /// The same. Where the first turn of each search decides nothing, `knows` is asked once whether somebody else knows
 /// the answer: if so, the search ends undecided.
-pub(crate) fn search_or<S: Spec>(
-    problem: &Problem<'_, S>,
+pub(crate) fn search_or(
+    problem: &Problem<'_>,
     ticker: &mut Ticker<'_>,
     which: Which,
     limit: u64,
@@ -77,14 +74,14 @@ pub(crate) fn search_or<S: Spec>(
 ) -> Found {
     let slots = Slots::new(&problem.spans);
     if slots.width <= 64 {
-        run::<S, u64>(problem, &slots, ticker, which, limit, knows)
+        run::<u64>(problem, &slots, ticker, which, limit, knows)
     } else {
-        run::<S, Wide>(problem, &slots, ticker, which, limit, knows)
+        run::<Wide>(problem, &slots, ticker, which, limit, knows)
     }
 }
 
-fn run<S: Spec, M: Mask>(
-    problem: &Problem<'_, S>,
+fn run<M: Mask>(
+    problem: &Problem<'_>,
     slots: &Slots,
     ticker: &mut Ticker<'_>,
     which: Which,

@@ -5,9 +5,8 @@
 //! return, so the step at which a violation is seen is one at which it can be seen.
 
 use crate::budget::{Budget, Exhausted};
-use crate::history::History;
 use crate::saturate::{Online, Saturate, Stop};
-use crate::spec::{Canonical, Spec};
+use crate::spec::subject::{Claim, Subject};
 use crate::symbolic::{Enumerate, Options, Symbolic};
 use crate::theory::events::{self, Event};
 
@@ -32,18 +31,17 @@ pub(super) enum Found {
 }
 
 /// Tells the part to the algorithm. The error says why it does not fit.
-pub(super) fn decide<S: Spec>(
+pub(super) fn decide(
     which: Which,
     options: Options,
-    spec: &S,
-    canonical: &Canonical<S::Op, S::Ret>,
-    history: &History<S::Op, S::Ret>,
+    subject: &Subject<'_>,
+    claim: &Claim,
     indices: &[u32],
     budget: &Budget,
 ) -> Result<Found, String> {
-    let object = events::object(canonical)?;
-    let events = events::events(spec, canonical, history, indices)?;
-    let initial = canonical.initial.as_slice();
+    let object = events::object(claim)?;
+    let events = events::events(subject, claim, indices)?;
+    let initial = claim.initial.as_slice();
     match which {
         Which::Saturate => {
             let mut monitor = Saturate::new(object).holding(initial);

@@ -11,9 +11,10 @@ use super::wing_gong::{self, Reference};
 use super::words::Found;
 use super::{Algorithm, explain, monitored};
 use crate::budget::Budget;
-use crate::history::{History, PENDING};
+use crate::history::PENDING;
 use crate::monitor::Blame;
-use crate::spec::Spec;
+use crate::spec::OpaqueState;
+use crate::spec::subject::Subject;
 use crate::verdict::{Explanation, Reason, Start, Unknown, Verdict};
 
 /// Steps that shrinking a violation, and confirming it, may take in any case.
@@ -26,11 +27,11 @@ const SHORT: usize = 24;
 /// Parts of more operations than this are not searched for the longest prefix that is fine by bisection.
 pub(super) const MANY: usize = 20_000;
 
-impl<S: Spec> Setting<'_, S> {
+impl Setting<'_> {
     /// Shrinks and explains a violation, and confirms it by a search that shares no search code. That may cost
     /// about as much again as the decision did, and a little in any case.
     pub(super) fn violation(&self, indices: &[u32], answer: PartAnswer) -> Verdict {
-        let (spec, history) = (self.spec, self.history);
+        let subject = self.subject;
         let effort = answer.steps.max(ENOUGH);
         let by_rule = matches!(answer.kind, PartKind::Clash { shrinks: false, .. });
         let mut ticker = Ticker::new(self.budget);
@@ -41,22 +42,22 @@ impl<S: Spec> Setting<'_, S> {
                 let story = self.by_kind(&scene, first_bad, &mut ticker);
                 story.unwrap_or_else(|| {
                     let mut core = match shrinks {
-                        true => shrink(spec, history, operations, reorders, &mut ticker, ENOUGH),
+                        true => shrink(subject, operations, reorders, &mut ticker, ENOUGH),
                         false => self.as_it_is(operations, first_bad, &mut ticker),
                     };
                     core.first_bad = first_bad;
-                    let sentence = explain::explain(spec, history, &core, reason.as_ref());
+                    let sentence = explain::explain(subject, &core, reason.as_ref());
                     (core, sentence)
                 })
             }
             PartKind::Stuck(stuck) => {
                 let mut shrinking =
-                    Shrinking::new(spec, history, indices, stuck, reorders, &mut ticker, effort);
+                    Shrinking::new(subject, indices, stuck, reorders, &mut ticker, effort);
                 let first_bad = shrinking.first_bad();
                 let story = self.by_kind(indices, first_bad, shrinking.ticker());
                 story.unwrap_or_else(|| {
                     let core = shrinking.minimise();
-                    let sentence = explain::explain(spec, history, &core, None);
+                    let sentence = explain::explain(subject, &core, None);
                     (core, sentence)
                 })
             }
@@ -64,20 +65,21 @@ impl<S: Spec> Setting<'_, S> {
         };
         let is_short = core.operations.len() <= SHORT && !by_rule;
         let limit = if is_short { effort.max(RECHECK) } else { effort };
-        let rechecked = match recheck(spec, history, &core, reorders, self.budget, limit) {
+        let rechecked = match recheck(subject, &core, reorders, self.budget, limit) {
             Ok(confirmed) => confirmed,
             Err(what) => {
                 let (reason, progress) = (Reason::Disagreement(what), String::new());
                 return Verdict::Unknown(Unknown { reason, progress });
             }
         };
-        let shown = |states: &Vec<S::State>| states.iter().map(|s| spec.show_state(s)).collect();
+        let show = |state: &OpaqueState| subject.spec.show_state(state);
+        let shown = |states: &Vec<OpaqueState>| states.iter().map(show).collect();
         Verdict::Violation(Explanation {
             start: core.start.as_ref().map(|s| Start { from: core.window.from, states: shown(s) }),
             until: core.window.until,
             clash: sentence.clash,
             sentence: sentence.text,
-            fine_until: core.first_bad.map(|i| history.operations()[i as usize].returned),
+            fine_until: core.first_bad.map(|i| subject.history.operations()[i as usize].returned),
             minimal: core.minimal,
             rechecked,
             operations: core.operations,
@@ -90,21 +92,21 @@ impl<S: Spec> Setting<'_, S> {
         operations: &[u32],
         first_bad: Option<u32>,
         ticker: &mut Ticker<'_>,
-    ) -> Option<(Core<S::State>, explain::Sentence)> {
-        let (spec, history) = (self.spec, self.history);
+    ) -> Option<(Core, explain::Sentence)> {
+        let subject = self.subject;
         if operations.is_empty() {
             return None;
         }
-        let is_claimed = spec.vocabulary().is_some_and(|words| words.is_claimed());
+        let is_claimed = subject.spec.portrait().is_some_and(|portrait| portrait.is_claimed);
         if let (Err(_), Some(claim), Source::History, true) =
-            (self.canonical, spec.canonical(), self.source, is_claimed)
+            (self.claim, subject.spec.claim(), self.source, is_claimed)
         {
-            monitored::trust(spec, &claim, history, operations).ok()?;
+            monitored::trust(subject, &claim, operations).ok()?;
         }
         let complete = self.source != Source::Stream;
         let reorders = self.commuting().is_ok();
         let (sentence, operations) =
-            explain::by_kind(spec, history, operations, complete, first_bad, reorders, ticker)?;
+            explain::by_kind(subject, operations, complete, first_bad, reorders, ticker)?;
         Some((self.as_it_is(operations, first_bad, ticker), sentence))
     }
 
@@ -114,9 +116,9 @@ impl<S: Spec> Setting<'_, S> {
         operations: Vec<u32>,
         first_bad: Option<u32>,
         ticker: &mut Ticker<'_>,
-    ) -> Core<S::State> {
-        let (spec, history, reorders) = (self.spec, self.history, self.commuting().is_ok());
-        let minimal = is_minimal(spec, history, &operations, reorders, ticker, ENOUGH);
+    ) -> Core {
+        let reorders = self.commuting().is_ok();
+        let minimal = is_minimal(self.subject, &operations, reorders, ticker, ENOUGH);
         Core { operations, window: Window::ALL, start: None, minimal, first_bad }
     }
 
@@ -127,19 +129,17 @@ impl<S: Spec> Setting<'_, S> {
         if indices.len() > MANY || self.source != Source::History {
             return None;
         }
-        let (spec, history) = (self.spec, self.history);
-        let violates = |until: u32| match self.canonical {
-            Ok(canonical) => {
-                match monitored::decide(spec, canonical, history, indices, until, self.budget) {
-                    Ok(Found::Violation { .. }) => Some(true),
-                    Ok(Found::Order(_)) => Some(false),
-                    Ok(_) => None,
-                    Err(_) => grows_wrong(spec, history, indices, until),
-                }
-            }
-            Err(_) => grows_wrong(spec, history, indices, until),
+        let subject = self.subject;
+        let violates = |until: u32| match self.claim {
+            Ok(claim) => match monitored::decide(subject, claim, indices, until, self.budget) {
+                Ok(Found::Violation { .. }) => Some(true),
+                Ok(Found::Order(_)) => Some(false),
+                Ok(_) => None,
+                Err(_) => grows_wrong(subject, indices, until),
+            },
+            Err(_) => grows_wrong(subject, indices, until),
         };
-        let returned = |&i: &u32| self.history.operations()[i as usize].returned;
+        let returned = |&i: &u32| subject.history.operations()[i as usize].returned;
         let mut returns: Vec<u32> =
             indices.iter().copied().filter(|i| returned(i) != PENDING).collect();
         returns.sort_unstable_by_key(returned);
@@ -154,32 +154,26 @@ impl<S: Spec> Setting<'_, S> {
 }
 
 /// Whether the prefix of a collection that only grows is a violation, where the rule fits it.
-fn grows_wrong<S: Spec>(
-    spec: &S,
-    history: &History<S::Op, S::Ret>,
-    indices: &[u32],
-    until: u32,
-) -> Option<bool> {
-    let ruling = rules::decide_growing(spec, history, indices, until)?;
+fn grows_wrong(subject: &Subject<'_>, indices: &[u32], until: u32) -> Option<bool> {
+    let ruling = rules::decide_growing(subject, indices, until)?;
     Some(matches!(ruling, Ruling::Violation(_)))
 }
 
 /// True where the reference search finds no order either; false where it did not end in time.
-fn recheck<S: Spec>(
-    spec: &S,
-    history: &History<S::Op, S::Ret>,
-    core: &Core<S::State>,
+fn recheck(
+    subject: &Subject<'_>,
+    core: &Core,
     reorders: bool,
     budget: &Budget,
     limit: u64,
 ) -> Result<bool, String> {
-    let initial = [spec.initial()];
+    let initial = [subject.spec.initial()];
     let starts = core.start.as_deref().unwrap_or(&initial);
     if starts.is_empty() {
         return Err("a story without a state to start in".into());
     }
     for start in starts {
-        let problem = Problem::new(spec, history, &core.operations, core.window)
+        let problem = Problem::new(subject, &core.operations, core.window)
             .reordering(reorders)
             .starting_in(start);
         let mut ticker = Ticker::limited(budget, limit);
@@ -195,22 +189,19 @@ fn recheck<S: Spec>(
     Ok(true)
 }
 
-/// Explains a violation that was found without decoding the history: `operations` of `history`, which holds what there is
+/// Explains a violation that was found without decoding the history: `operations` of the subject's, which holds what there is
 /// to tell and nothing else.
-pub(crate) fn explain_clash<S: Spec>(
-    spec: &S,
-    history: &History<S::Op, S::Ret>,
+pub(crate) fn explain_clash(
+    subject: &Subject<'_>,
     operations: Vec<u32>,
     source: Source,
     reason: Option<Blame>,
     budget: &Budget,
 ) -> Verdict {
-    let canonical = Err(String::new());
     let algorithm = Algorithm::Monitor;
-    let commuting = &OnceLock::new();
-    let canonical = &canonical;
-    let setting = Setting { spec, history, algorithm, canonical, commuting, budget, source };
-    let scene: Vec<u32> = (0..history.len() as u32).collect();
+    let (claim, commuting) = (&Err(String::new()), &OnceLock::new());
+    let setting = Setting { subject, algorithm, claim, commuting, budget, source };
+    let scene: Vec<u32> = (0..subject.history.len() as u32).collect();
     let kind = PartKind::Clash { operations, scene: scene.clone(), reason, shrinks: true };
     let answer = PartAnswer { kind, by: "", because: String::new(), steps: 0 };
     setting.violation(&scene, answer)

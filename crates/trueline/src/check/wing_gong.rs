@@ -55,7 +55,7 @@ impl Events {
     }
 
     /// True where another operation that could be taken now goes first.
-    fn can_skip(&self, operation: u32, spans: &Spans, stepper: &dyn Stepper) -> bool {
+    fn can_skip(&self, operation: u32, spans: &Spans, stepper: &Stepper<'_>) -> bool {
         let (mut open, mut returns_first) = (Vec::new(), None);
         let mut event = self.next[self.head as usize];
         while event != self.tail && returns_first.is_none() {
@@ -113,7 +113,7 @@ pub(crate) enum Reference {
 /// Decides.
 pub(crate) fn search(
     spans: &Spans,
-    stepper: &mut dyn Stepper,
+    stepper: &mut Stepper<'_>,
     ticker: &mut Ticker<'_>,
     reference: Reference,
 ) -> Result<Decision, Exhausted> {

@@ -19,7 +19,8 @@ use crate::history::PENDING;
 use crate::monitor::{Answer, Blame, Op, Span, Why, container, mutex, pending, priority_queue};
 use crate::monitor::{queue, register, set, snapshot, stack};
 use crate::spec::canonical::{Lists, Model, Segments};
-use crate::spec::{Action, Canonical, Kind};
+use crate::spec::subject::Claim;
+use crate::spec::{Action, Kind};
 use crate::value::Value;
 
 /// Parts of fewer operations than this are not charged to the budget one by one.
@@ -107,9 +108,9 @@ pub(super) struct Words {
 }
 
 impl Words {
-    pub(super) fn new<O, R>(canonical: &Canonical<O, R>) -> Words {
+    pub(super) fn new(claim: &Claim) -> Words {
         let mut words = Words {
-            kind: canonical.kind,
+            kind: claim.kind,
             initial: Vec::new(),
             count: 0,
             dense: Dense::default(),
@@ -118,7 +119,7 @@ impl Words {
             priorities: Vec::new(),
             lists: Arc::default(),
         };
-        words.initial = canonical.initial.iter().map(|v| words.number(v)).collect();
+        words.initial = claim.initial.iter().map(|v| words.number(v)).collect();
         if words.kind == Kind::Set {
             words.initial.sort_unstable();
             words.initial.dedup();

@@ -185,6 +185,17 @@ impl<Op, Ret> History<Op, Ret> {
         self.names.guessed_keys
     }
 
+    /// The same without calls and results: who called when.
+    pub(crate) fn intervals(&self) -> History<(), ()> {
+        let without = |o: &Operation<Op, Ret>| {
+            let &Operation { process, call, returned, part, line, column, .. } = o;
+            let result = o.result.as_ref().map(|_| ());
+            Operation { process, call, returned, part, line, column, op: (), result }
+        };
+        let operations = self.operations.iter().map(without).collect();
+        History { operations, names: self.names.clone() }
+    }
+
     /// Every operation with its call and result replaced, times and processes kept. The first error ends it.
     pub fn map<O, R, E>(
         &self,

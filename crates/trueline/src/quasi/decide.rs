@@ -8,6 +8,7 @@ use super::words::{Act, Words};
 use super::{Algorithm, Bounds, Effort, End, Reading, round_up, two_tape};
 use crate::budget::{Budget, Exhausted};
 use crate::check::{Decision as Searched, Problem, Ticker, Which, Window, search};
+use crate::spec::subject::Subject;
 
 /// The question, but for the factor.
 #[derive(Clone, Copy)]
@@ -119,18 +120,19 @@ fn general(
     let spec = Displaced::new(words, bounds.removals, question.end);
     let history = spec.history();
     let all: Vec<u32> = (0..history.len() as u32).collect();
-    let problem = Problem::new(&spec, &history, &all, Window::ALL);
+    let subject = Subject::new(&spec, &history);
+    let problem = Problem::new(&subject, &all, Window::ALL);
     let found = search(&problem, ticker, Which::Both, u64::MAX);
     match found.decision? {
         Some(Searched::Order(order)) => {
-            let order = order.iter().map(|&n| problem.operations[n as usize]);
+            let order = order.iter().map(|&n| problem.index(n));
             let order: Vec<u32> = order.filter(|&o| o < words.len() as u32).collect();
             let acts = spec.resolve(&order);
             let certificate = complete(words, bounds, question.end, acts, order);
             Ok(Found::Holds { certificate, by })
         }
         Some(Searched::Stuck(number)) => {
-            let stuck = problem.operations[number as usize];
+            let stuck = problem.index(number);
             Ok(Found::Refuted { stuck: (stuck < words.len() as u32).then_some(stuck), by })
         }
         None => Err(Exhausted::Steps(ticker.steps())),

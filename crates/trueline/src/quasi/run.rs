@@ -11,7 +11,9 @@ use super::{Bounds, Effort, Factor, Finding, Quasi, Reading};
 use crate::budget::{Budget, Exhausted};
 use crate::check::{Outcome, merge, trust};
 use crate::history::{self, Error, History, Position};
-use crate::spec::{Action, Builtin, Canonical};
+use crate::spec::opaque::{Decoded, Decoder};
+use crate::spec::subject::Recorded;
+use crate::spec::{Action, Opaque};
 use crate::value::Value;
 use crate::verdict::{Explanation, Reason, Unknown, Verdict, Witness};
 
@@ -39,34 +41,31 @@ impl Asked {
 }
 
 /// See [`crate::spec::Named::quasi`].
-pub(crate) fn run<B: Builtin>(
-    spec: &B,
+pub(crate) fn run(
+    spec: &Opaque,
     history: &History,
     quasi: &Quasi,
     budget: &Budget,
 ) -> Result<Finding, Error> {
     let fail = |message: String| Error::at(Position::default(), message);
     let containers = "quasi linearizability is about queues, stacks and priority queues";
-    let canonical = spec.canonical().filter(|c| discipline(c.kind).is_some());
-    let canonical = canonical.ok_or_else(|| fail(containers.to_string()))?;
-    let asked = asked(spec, &canonical, quasi).map_err(fail)?;
-    let decoded = history.decode(|method, args, result| spec.decode(method, args, result))?;
+    let decoder = spec.decoder().filter(|d| discipline(d.claim().kind).is_some());
+    let decoder = decoder.ok_or_else(|| fail(containers.to_string()))?;
+    let claim = decoder.claim();
+    let asked = asked(&*decoder, quasi).map_err(fail)?;
+    let subject = spec.subject(history)?;
     let mut parts = Vec::new();
-    for indices in history::by_part(&decoded) {
-        trust(spec, &canonical, &decoded, &indices).map_err(fail)?;
-        let part = decoded.select(&indices);
-        let words = Words::new::<B>(&canonical, &part).map_err(|(o, message)| {
-            let o = &part.operations()[o as usize];
+    for indices in history::by_part(&subject.history) {
+        trust(&subject, &claim, &indices).map_err(fail)?;
+        let words = Words::new(&subject, &claim, &indices).map_err(|(o, message)| {
+            let o = &subject.history.operations()[o as usize];
             Error::at(Position { line: o.line, column: o.column }, message)
         })?;
         parts.push((indices, words));
     }
     let question =
         Question { reading: quasi.reading, end: quasi.end, algorithm: quasi.algorithm, budget };
-    let show = |index: u32| {
-        let o = &decoded.operations()[index as usize];
-        spec.show(&o.op, o.result.as_ref())
-    };
+    let show = |index: u32| subject.spec.show(Recorded::whole(index));
     let mut whole = Whole {
         history,
         partitions: parts.len(),
@@ -96,15 +95,11 @@ pub(crate) fn run<B: Builtin>(
 }
 
 /// Which class each factor is about. The error says what does not fit the specification or the reading.
-fn asked<B: Builtin>(
-    spec: &B,
-    canonical: &Canonical<B::Op, Value>,
-    quasi: &Quasi,
-) -> Result<Asked, String> {
+fn asked(decoder: &dyn Decoder, quasi: &Quasi) -> Result<Asked, String> {
     let class = |method: &str| {
-        let action = |args: &[Value]| {
-            let (op, _) = spec.decode(method, args, None).ok()?;
-            (canonical.action)(&op, None)
+        let action = |args: &[Value]| match decoder.decode(method, args, None, true, false) {
+            Ok(Decoded::Action(action, _)) => Some(action),
+            _ => None,
         };
         match (action(&[]), action(&[Value::Int(0)])) {
             (Some(Action::RemoveUnknown), _) => Some(Class::Removals),

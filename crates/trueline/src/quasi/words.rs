@@ -6,8 +6,9 @@
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
-use crate::history::{History, PENDING};
-use crate::spec::{Action, Canonical, Kind, Spec};
+use crate::history::PENDING;
+use crate::spec::subject::{Claim, Recorded, Subject};
+use crate::spec::{Action, Kind};
 use crate::value::Value;
 
 /// Which value a strict container removes.
@@ -56,13 +57,14 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// The operations of `history`, all of them of one part. The error names an operation that neither adds nor removes.
-    pub(crate) fn new<S: Spec>(
-        canonical: &Canonical<S::Op, S::Ret>,
-        history: &History<S::Op, S::Ret>,
+    /// The operations at these indices, all of them of one part. The error names an operation that neither adds nor removes.
+    pub(crate) fn new(
+        subject: &Subject<'_>,
+        claim: &Claim,
+        indices: &[u32],
     ) -> Result<Words, (u32, String)> {
-        let discipline = discipline(canonical.kind)
-            .ok_or_else(|| (0, format!("a {} has no removals to be late", canonical.kind)))?;
+        let discipline = discipline(claim.kind)
+            .ok_or_else(|| (0, format!("a {} has no removals to be late", claim.kind)))?;
         let mut numbers: HashMap<Value, u32, FixedState> = HashMap::default();
         let mut values = Vec::new();
         let mut number = |value: &Value| {
@@ -71,16 +73,16 @@ impl Words {
                 values.len() as u32 - 1
             })
         };
-        let mut initial: Vec<u32> = canonical.initial.iter().map(&mut number).collect();
-        let mut words = Vec::with_capacity(history.len());
-        for (index, o) in history.operations().iter().enumerate() {
-            let result = o.result.as_ref().filter(|_| !o.is_pending());
-            let act = match (canonical.action)(&o.op, result) {
+        let mut initial: Vec<u32> = claim.initial.iter().map(&mut number).collect();
+        let mut words = Vec::with_capacity(indices.len());
+        for &index in indices {
+            let o = &subject.history.operations()[index as usize];
+            let act = match subject.spec.action(Recorded { index, has_result: !o.is_pending() }) {
                 Some(Action::Insert(value)) => Act::Add(number(&value)),
                 Some(Action::Remove(value)) => Act::Take(number(&value)),
                 Some(Action::RemoveUnknown) => Act::Unknown,
                 Some(Action::FoundEmpty) => Act::Empty,
-                _ => return Err((index as u32, "it neither adds nor removes a value".into())),
+                _ => return Err((index, "it neither adds nor removes a value".into())),
             };
             words.push(Word { call: o.call, returned: o.returned, act });
         }
@@ -88,7 +90,7 @@ impl Words {
             // Numbers by priority.
             let mut by_priority: Vec<u32> = (0..values.len() as u32).collect();
             by_priority.sort_by(|&a, &b| values[a as usize].cmp(&values[b as usize]));
-            if canonical.kind == Kind::MinPriorityQueue {
+            if claim.kind == Kind::MinPriorityQueue {
                 by_priority.reverse();
             }
             let mut rank = vec![0; values.len()];

@@ -17,6 +17,7 @@ mod log;
 mod map;
 mod method;
 mod named;
+pub(crate) mod opaque;
 mod owner_mutex;
 mod params;
 mod priority_queue;
@@ -32,6 +33,7 @@ mod snzi;
 #[cfg(test)]
 mod spellings;
 mod stack;
+pub(crate) mod subject;
 pub(crate) mod vocabulary;
 
 use std::fmt::Debug;
@@ -48,6 +50,7 @@ pub use lock::{Mutex, MutexOp, Semaphore, SemaphoreOp, mutex, semaphore};
 pub use log::{Log, LogOp, log};
 pub use map::{Map, MapOp, MapState, map};
 pub use named::{Builtin, Info, Named, all, named};
+pub use opaque::{Opaque, OpaqueOp, OpaqueState};
 pub use owner_mutex::{OwnerMutex, OwnerMutexOp, owner_mutex};
 pub use priority_queue::{PriorityQueue, PriorityQueueOp, bounded_priority_queue, priority_queue};
 pub use queue::{Queue, QueueOp, bounded_queue, queue};

@@ -9,13 +9,13 @@ use std::fmt::Write;
 use super::method::same;
 use super::params::Params;
 use super::{
-    Dynamic, Relaxed, Spec, Turn, bounded_priority_queue, bounded_queue, cas_register, counter,
-    deque, kv, lock, log, map, multiset, mutex, owner_mutex, priority_queue, queue, readings,
-    register, relaxations, relaxed, rmw, semaphore, semiqueue, set, snapshot, snzi, stack,
-    stuttering_queue, unknown_register,
+    Dynamic, Opaque, Relaxed, Spec, Turn, bounded_priority_queue, bounded_queue, cas_register,
+    counter, deque, kv, lock, log, map, multiset, mutex, owner_mutex, priority_queue, queue,
+    readings, register, relaxations, relaxed, rmw, semaphore, semiqueue, set, snapshot, snzi,
+    stack, stuttering_queue, unknown_register,
 };
 use crate::Budget;
-use crate::check::{Algorithm, Check, Outcome, decide_directly};
+use crate::check::{self, Algorithm, Outcome, decide_directly};
 use crate::generate::{self, Plan, Told};
 use crate::history::{Error, History, Position};
 use crate::quasi::{self, Finding, Quasi};
@@ -132,13 +132,13 @@ pub trait Builtin: Spec<Ret = Value> + Clone + 'static {
 /// A built-in specification whose type is hidden.
 pub struct Named {
     text: String,
-    spec: Box<dyn Erased>,
+    spec: Opaque,
 }
 
 impl Named {
     /// Hides the type of a specification.
     pub fn new(text: impl Into<String>, spec: impl Builtin) -> Named {
-        Named { text: text.into(), spec: Box::new(spec) }
+        Named { text: text.into(), spec: Opaque::new(spec) }
     }
 
     /// As it was named: `queue:init=[1 2]`.
@@ -148,7 +148,7 @@ impl Named {
 
     /// The same specification as a [`Spec`] over calls by name, for code that makes calls rather than reads them.
     pub fn dynamic(&self) -> Dynamic {
-        self.spec.dynamic()
+        Dynamic::new(self.spec.clone())
     }
 
     /// Decides a history. An error means that the history does not fit the specification.
@@ -159,9 +159,34 @@ impl Named {
         budget: &Budget,
     ) -> Result<Outcome, Error> {
         self.ensure_nil_is_told(history)?;
-        self.spec
-            .check(&self.with_owners(history), algorithm, budget)
-            .map_err(|e| self.in_context(e))
+        let history = &self.with_owners(history);
+        self.check_all(history, algorithm, budget).map_err(|e| self.in_context(e))
+    }
+
+    /// Decides a history for each of its meanings.
+    fn check_all(
+        &self,
+        history: &History,
+        algorithm: Algorithm,
+        budget: &Budget,
+    ) -> Result<Outcome, Error> {
+        let readings = self.spec.readings(history);
+        let (mut refuted, mut undecided) = (Vec::new(), None);
+        for (spec, _) in &readings {
+            let outcome = check_one(spec, history, algorithm, budget)?;
+            match &outcome.verdict {
+                // One meaning that fits is enough.
+                Verdict::Linearizable(_) => return Ok(outcome),
+                Verdict::Unknown(_) => undecided = undecided.or(Some(outcome)),
+                Verdict::Violation(_) => refuted.push(outcome),
+            }
+        }
+        // One that is undecided leaves all undecided.
+        if let Some(outcome) = undecided {
+            return Ok(outcome);
+        }
+        let outcome = readings::join(&readings, history, &mut refuted, budget);
+        outcome.ok_or_else(|| Error::whole("the history has no meaning"))
     }
 
     /// Decides whether a history is quasi linearizable, or by how much it is not linearizable. An error means that the
@@ -173,13 +198,33 @@ impl Named {
         budget: &Budget,
     ) -> Result<Finding, Error> {
         self.ensure_nil_is_told(history)?;
-        self.spec.quasi(&self.with_owners(history), quasi, budget).map_err(|e| self.in_context(e))
+        let history = &self.with_owners(history);
+        let decide = || {
+            if let [(_, first), (_, second)] = self.spec.readings(history).as_slice() {
+                let message = format!(
+                    "the results may be {first} or {second}: expected a specification that says which"
+                );
+                return Err(Error::whole(message));
+            }
+            quasi::run(&self.spec, history, quasi, budget)
+        };
+        decide().map_err(|e| self.in_context(e))
     }
 
     /// The object that the specification is, what it holds at first, and the events of a history in the words of its
     /// theory. An error means that the history does not fit the specification, or that it has no theory.
     pub fn events(&self, history: &History) -> Result<(Object, Vec<Value>, Vec<Event>), Error> {
-        self.spec.events(&self.with_owners(history)).map_err(|e| self.in_context(e))
+        let tell = || {
+            let subject = self.spec.subject(&self.with_owners(history))?;
+            let fail = |message| Error::at(Position::default(), message);
+            let claim = subject.spec.claim();
+            let claim = claim.ok_or_else(|| fail("there is no theory".to_string()))?;
+            let all: Vec<u32> = (0..subject.history.len() as u32).collect();
+            let object = events::object(&claim).map_err(fail)?;
+            let told = events::events(&subject, &claim, &all).map_err(fail)?;
+            Ok((object, claim.initial, told))
+        };
+        tell().map_err(|e| self.in_context(e))
     }
 
     /// True where a method that reads takes a key, as in maps: then `[k v]` in a Jepsen history is a key and a value of one
@@ -190,7 +235,8 @@ impl Named {
 
     /// Says whether every call of the history is one of this specification's.
     pub fn fits(&self, history: &History) -> Result<(), Error> {
-        self.spec.fits(&self.with_owners(history)).map_err(|e| self.in_context(e))
+        let decoded = self.spec.subject(&self.with_owners(history));
+        decoded.map(drop).map_err(|e| self.in_context(e))
     }
 
     /// An operation in the words of the specification: `pop() -> nil`. Without a result where there is none or it
@@ -203,14 +249,17 @@ impl Named {
             ([] | [Value::Nil], Some(owner)) => std::slice::from_ref(owner),
             (args, _) => args,
         };
-        let shown = self.spec.shown(method, args, o.result.as_ref(), with_result);
-        let shown = shown.unwrap_or_else(|| history.show(index));
+        let shown = match self.spec.decode(method, args, o.result.as_ref()) {
+            Ok((op, result)) => self.spec.show(&op, result.as_ref().filter(|_| with_result)),
+            Err(_) => history.show(index),
+        };
         shown.strip_suffix(" -> ?").map_or(shown.clone(), String::from)
     }
 
     /// Makes a history of this specification, which the history then names. The error says why there is none.
     pub fn generate(&self, plan: &Plan) -> Result<History, String> {
-        self.spec.generate(plan, &self.text).map_err(|e| format!("{}: {e}", self.text))
+        generate::generate(&self.spec, plan, Some(&self.text))
+            .map_err(|e| format!("{}: {e}", self.text))
     }
 
     /// Makes the history of [`Named::generate`] event by event, holding only what is open: see [`generate::stream`].
@@ -219,12 +268,15 @@ impl Named {
         plan: &Plan,
         tell: &mut dyn FnMut(u32, Told<'_>) -> bool,
     ) -> Result<(), String> {
-        self.spec.generate_stream(plan, tell).map_err(|e| format!("{}: {e}", self.text))
+        generate::stream(&self.spec, plan, tell).map_err(|e| format!("{}: {e}", self.text))
     }
 
     /// A monitor for streams of this specification; the error says why there is none.
     pub fn watch(&self, algorithm: stream::Algorithm) -> Result<Box<dyn Watch>, String> {
-        self.spec.watch(algorithm).map_err(|e| format!("{}: {e}", self.text))
+        match Watched::new(self.spec.clone(), algorithm) {
+            Ok(watched) => Ok(Box::new(watched)),
+            Err(e) => Err(format!("{}: {e}", self.text)),
+        }
     }
 
     /// The history with owners as arguments, where it matters who calls.
@@ -260,118 +312,9 @@ impl std::fmt::Debug for Named {
     }
 }
 
-trait Erased: Send + Sync {
-    fn dynamic(&self) -> Dynamic;
-    fn check(&self, h: &History, algorithm: Algorithm, budget: &Budget) -> Result<Outcome, Error>;
-    fn quasi(&self, h: &History, quasi: &Quasi, budget: &Budget) -> Result<Finding, Error>;
-    fn events(&self, history: &History) -> Result<(Object, Vec<Value>, Vec<Event>), Error>;
-    fn fits(&self, history: &History) -> Result<(), Error>;
-    fn takes_keys(&self) -> bool;
-    fn owned(&self) -> bool;
-    fn shown(
-        &self,
-        method: &str,
-        args: &[Value],
-        result: Option<&Value>,
-        with_result: bool,
-    ) -> Option<String>;
-    fn generate(&self, plan: &Plan, name: &str) -> Result<History, String>;
-    fn generate_stream(
-        &self,
-        plan: &Plan,
-        tell: &mut dyn FnMut(u32, Told<'_>) -> bool,
-    ) -> Result<(), String>;
-    fn watch(&self, algorithm: stream::Algorithm) -> Result<Box<dyn Watch>, String>;
-}
-
-impl<B: Builtin> Erased for B {
-    fn dynamic(&self) -> Dynamic {
-        Dynamic::new(self.clone())
-    }
-
-    fn check(&self, h: &History, algorithm: Algorithm, budget: &Budget) -> Result<Outcome, Error> {
-        let readings = self.readings(h);
-        let (mut refuted, mut undecided) = (Vec::new(), None);
-        for (spec, _) in &readings {
-            let outcome = check_one(spec, h, algorithm, budget)?;
-            match &outcome.verdict {
-                // One meaning that fits is enough.
-                Verdict::Linearizable(_) => return Ok(outcome),
-                Verdict::Unknown(_) => undecided = undecided.or(Some(outcome)),
-                Verdict::Violation(_) => refuted.push(outcome),
-            }
-        }
-        // One that is undecided leaves all undecided.
-        if let Some(outcome) = undecided {
-            return Ok(outcome);
-        }
-        let outcome = readings::join(&readings, h, &mut refuted, budget);
-        outcome.ok_or_else(|| Error::whole("the history has no meaning"))
-    }
-
-    fn quasi(&self, h: &History, quasi: &Quasi, budget: &Budget) -> Result<Finding, Error> {
-        if let [(_, first), (_, second)] = self.readings(h).as_slice() {
-            let message = format!(
-                "the results may be {first} or {second}: expected a specification that says which"
-            );
-            return Err(Error::whole(message));
-        }
-        quasi::run(self, h, quasi, budget)
-    }
-
-    fn events(&self, history: &History) -> Result<(Object, Vec<Value>, Vec<Event>), Error> {
-        let decoded = history.decode(|method, args, result| self.decode(method, args, result))?;
-        let fail = |message| Error::at(Position::default(), message);
-        let canonical = self.canonical().ok_or_else(|| fail("there is no theory".to_string()))?;
-        let all: Vec<u32> = (0..decoded.len() as u32).collect();
-        let object = events::object(&canonical).map_err(fail)?;
-        let told = events::events(self, &canonical, &decoded, &all).map_err(fail)?;
-        Ok((object, canonical.initial, told))
-    }
-
-    fn fits(&self, history: &History) -> Result<(), Error> {
-        history.decode(|method, args, result| self.decode(method, args, result)).map(drop)
-    }
-
-    fn takes_keys(&self) -> bool {
-        Builtin::takes_keys(self)
-    }
-
-    fn owned(&self) -> bool {
-        Builtin::owned(self)
-    }
-
-    fn shown(
-        &self,
-        method: &str,
-        args: &[Value],
-        result: Option<&Value>,
-        with_result: bool,
-    ) -> Option<String> {
-        let (op, result) = self.decode(method, args, result).ok()?;
-        Some(self.show(&op, result.as_ref().filter(|_| with_result)))
-    }
-
-    fn generate(&self, plan: &Plan, name: &str) -> Result<History, String> {
-        generate::generate(self, plan, Some(name))
-    }
-
-    fn generate_stream(
-        &self,
-        plan: &Plan,
-        tell: &mut dyn FnMut(u32, Told<'_>) -> bool,
-    ) -> Result<(), String> {
-        generate::stream(self, plan, tell)
-    }
-
-    fn watch(&self, algorithm: stream::Algorithm) -> Result<Box<dyn Watch>, String> {
-        Ok(Box::new(Watched::new(self.clone(), algorithm)?))
-    }
-}
-
 /// Decides a history that has one meaning.
-fn check_one<B: Builtin>(
-    spec: &B,
+fn check_one(
+    spec: &Opaque,
     h: &History,
     algorithm: Algorithm,
     budget: &Budget,
@@ -379,78 +322,78 @@ fn check_one<B: Builtin>(
     if let Some(outcome) = decide_directly(spec, h, algorithm, budget)? {
         return Ok(outcome);
     }
-    let decoded = h.decode(|method, args, result| spec.decode(method, args, result))?;
-    Ok(Check::new(spec.clone()).tested().algorithm(algorithm).budget(budget).run(&decoded))
+    // What built-in specifications claim to commute is tested by their laws.
+    Ok(check::run(&spec.subject(h)?, algorithm, true, budget))
 }
 
-type Make = fn(&mut Params) -> Result<Box<dyn Erased>, String>;
+type Make = fn(&mut Params) -> Result<Opaque, String>;
 
 /// Every built-in specification, and how its parameters make it.
 const BUILTIN: [(Info, Make); 25] = [
     (register::REGISTER, |p| {
-        Ok(Box::new(match p.unless_unknown("init", Value::Nil)? {
+        Ok(Opaque::new(match p.unless_unknown("init", Value::Nil)? {
             Some(init) => register(init),
             None => unknown_register(),
         }))
     }),
     (register::CAS_REGISTER, |p| {
-        Ok(Box::new(match p.unless_unknown("init", Value::Nil)? {
+        Ok(Opaque::new(match p.unless_unknown("init", Value::Nil)? {
             Some(init) => cas_register(Some(init)),
             None => unknown_register(),
         }))
     }),
-    (rmw::RMW, |p| Ok(Box::new(rmw(p.value("init", Value::Int(0))?)))),
+    (rmw::RMW, |p| Ok(Opaque::new(rmw(p.value("init", Value::Int(0))?)))),
     (counter::COUNTER, |p| {
         let counter = counter().with_init(p.int("init", 0)?);
-        Ok(Box::new(match p.before_or_after()? {
+        Ok(Opaque::new(match p.before_or_after()? {
             Some(before) => counter.telling(before),
             None => counter,
         }))
     }),
-    (kv::KV, |_| Ok(Box::new(kv()))),
-    (map::MAP, |_| Ok(Box::new(map()))),
-    (queue::QUEUE, |p| Ok(Box::new(queue().with_init(p.list("init")?)))),
+    (kv::KV, |_| Ok(Opaque::new(kv()))),
+    (map::MAP, |_| Ok(Opaque::new(map()))),
+    (queue::QUEUE, |p| Ok(Opaque::new(queue().with_init(p.list("init")?)))),
     (queue::BOUNDED_QUEUE, |p| {
         let capacity = p.required("capacity")?;
-        Ok(Box::new(bounded_queue(capacity).with_init(p.contents(capacity)?)))
+        Ok(Opaque::new(bounded_queue(capacity).with_init(p.contents(capacity)?)))
     }),
-    (stack::STACK, |p| Ok(Box::new(stack().with_init(p.list("init")?)))),
-    (deque::DEQUE, |p| Ok(Box::new(deque().with_init(p.list("init")?)))),
+    (stack::STACK, |p| Ok(Opaque::new(stack().with_init(p.list("init")?)))),
+    (deque::DEQUE, |p| Ok(Opaque::new(deque().with_init(p.list("init")?)))),
     (priority_queue::PRIORITY_QUEUE, |p| {
         let queue = priority_queue().with_init(p.list("init")?);
-        Ok(Box::new(if p.smallest_first()? { queue.smallest_first() } else { queue }))
+        Ok(Opaque::new(if p.smallest_first()? { queue.smallest_first() } else { queue }))
     }),
     (priority_queue::BOUNDED_PRIORITY_QUEUE, |p| {
         let capacity = p.required("capacity")?;
         let queue = bounded_priority_queue(capacity);
         let queue = queue.with_init(p.contents(capacity)?);
-        Ok(Box::new(if p.smallest_first()? { queue.smallest_first() } else { queue }))
+        Ok(Opaque::new(if p.smallest_first()? { queue.smallest_first() } else { queue }))
     }),
-    (set::SET, |p| Ok(Box::new(set().with_init(p.list("init")?)))),
-    (set::MULTISET, |p| Ok(Box::new(multiset().with_init(p.list("init")?)))),
-    (lock::MUTEX, |_| Ok(Box::new(mutex()))),
+    (set::SET, |p| Ok(Opaque::new(set().with_init(p.list("init")?)))),
+    (set::MULTISET, |p| Ok(Opaque::new(multiset().with_init(p.list("init")?)))),
+    (lock::MUTEX, |_| Ok(Opaque::new(mutex()))),
     (owner_mutex::OWNER_MUTEX, |p| {
         let mutex = owner_mutex();
-        Ok(Box::new(if p.truth("reentrant", false)? { mutex.reentrant() } else { mutex }))
+        Ok(Opaque::new(if p.truth("reentrant", false)? { mutex.reentrant() } else { mutex }))
     }),
-    (lock::SEMAPHORE, |p| Ok(Box::new(semaphore(p.count("init", 0)? as u64)))),
-    (log::LOG, |p| Ok(Box::new(log().with_init(p.list("init")?)))),
+    (lock::SEMAPHORE, |p| Ok(Opaque::new(semaphore(p.count("init", 0)? as u64)))),
+    (log::LOG, |p| Ok(Opaque::new(log().with_init(p.list("init")?)))),
     (snapshot::SNAPSHOT, |p| {
         let segments = p.at_most_unless_unknown("segments", snapshot::LIMIT)?;
         let init = p.value("init", Value::Int(0))?;
-        Ok(Box::new(snapshot(segments).with_init(init)))
+        Ok(Opaque::new(snapshot(segments).with_init(init)))
     }),
-    (snzi::SNZI, |p| Ok(Box::new(snzi(p.count("init", 0)? as u64)))),
+    (snzi::SNZI, |p| Ok(Opaque::new(snzi(p.count("init", 0)? as u64)))),
     (relaxed::SEMIQUEUE, |p| {
-        Ok(Box::new(semiqueue(p.positive("k", 2)?).with_init(p.list("init")?)))
+        Ok(Opaque::new(semiqueue(p.positive("k", 2)?).with_init(p.list("init")?)))
     }),
     (relaxed::STUTTERING_QUEUE, |p| {
         let j = p.positive("j", 2)? as u32;
-        Ok(Box::new(stuttering_queue(j).with_init(p.list("init")?)))
+        Ok(Opaque::new(stuttering_queue(j).with_init(p.list("init")?)))
     }),
-    (relaxations::RELAXED_QUEUE, |p| Ok(Box::new(Relaxed::named(Turn::Oldest, p)?))),
-    (relaxations::RELAXED_STACK, |p| Ok(Box::new(Relaxed::named(Turn::Newest, p)?))),
-    (relaxations::RELAXED_PRIORITY_QUEUE, |p| Ok(Box::new(Relaxed::named(Turn::Largest, p)?))),
+    (relaxations::RELAXED_QUEUE, |p| Ok(Opaque::new(Relaxed::named(Turn::Oldest, p)?))),
+    (relaxations::RELAXED_STACK, |p| Ok(Opaque::new(Relaxed::named(Turn::Newest, p)?))),
+    (relaxations::RELAXED_PRIORITY_QUEUE, |p| Ok(Opaque::new(Relaxed::named(Turn::Largest, p)?))),
 ];
 
 /// Every built-in specification.

@@ -1,12 +1,13 @@
 //! One explanation of a history that fits no order in either of its two meanings.
 //!
-//! A counter whose increments tell totals is decided for both, see [`Builtin::readings`], and each refutation shows
+//! A counter whose increments tell totals is decided for both, see [`Builtin::readings`](super::Builtin::readings), and each refutation shows
 //! operations that are a violation in its own meaning. In the other one they may well fit an order. So both are shown
 //! together, after a search has confirmed that the joint operations fit in neither; else the prefix is that neither explains.
 
-use super::Builtin;
+use super::Opaque;
+use super::subject::Recorded;
 use crate::Budget;
-use crate::check::{Algorithm, Check, Outcome, explain};
+use crate::check::{self, Algorithm, Outcome, explain};
 use crate::history::History;
 use crate::verdict::{Explanation, Verdict};
 
@@ -14,8 +15,8 @@ use crate::verdict::{Explanation, Verdict};
 const STEPS: u64 = 1 << 18;
 
 /// The outcome for a history that all of its meanings refute. `None` where there is no meaning.
-pub(super) fn join<B: Builtin>(
-    readings: &[(B, &'static str)],
+pub(super) fn join(
+    readings: &[(Opaque, &'static str)],
     history: &History,
     refuted: &mut Vec<Outcome>,
     budget: &Budget,
@@ -39,8 +40,8 @@ pub(super) fn join<B: Builtin>(
 }
 
 /// What is a violation in both meanings.
-fn both<B: Builtin>(
-    readings: &[(B, &'static str)],
+fn both(
+    readings: &[(Opaque, &'static str)],
     history: &History,
     first: &Explanation,
     second: &Explanation,
@@ -106,22 +107,21 @@ fn both<B: Builtin>(
 
 /// The sentence of one meaning, in which operations that look like another one of the joint operations are told apart
 /// from it.
-fn retold<B: Builtin>(
-    spec: &B,
+fn retold(
+    spec: &Opaque,
     history: &History,
     explanation: &Explanation,
     joint: &Explanation,
 ) -> String {
-    let decoded = history.decode(|method, args, result| spec.decode(method, args, result));
-    let Ok(decoded) = decoded else { return explanation.sentence.clone() };
+    let Ok(subject) = spec.subject(history) else { return explanation.sentence.clone() };
     let from = explanation.start.as_ref().map_or(0, |start| start.from);
     let show = |index: u32| {
-        let o = &decoded.operations()[index as usize];
+        let o = &subject.history.operations()[index as usize];
         let is_open = o.call < from || o.returned >= explanation.until;
-        spec.show(&o.op, o.result.as_ref().filter(|_| !o.is_pending() && !is_open))
+        subject.spec.show(Recorded { index, has_result: !o.is_pending() && !is_open })
     };
-    let own = explain::names(&decoded, &explanation.operations, show);
-    let all = explain::names(&decoded, &joint.operations, show);
+    let own = explain::names(&subject, &explanation.operations, &show);
+    let all = explain::names(&subject, &joint.operations, &show);
     let mut changes: Vec<(&String, &String)> = Vec::new();
     for (index, name) in explanation.operations.iter().zip(&own) {
         if let Ok(place) = joint.operations.binary_search(index)
@@ -143,8 +143,8 @@ fn retold<B: Builtin>(
 }
 
 /// True where none of the operations that only look can be left out: the others then have an order in one of the meanings.
-fn is_minimal<B: Builtin>(
-    readings: &[(B, &'static str)],
+fn is_minimal(
+    readings: &[(Opaque, &'static str)],
     history: &History,
     operations: &[u32],
     until: u32,
@@ -153,9 +153,8 @@ fn is_minimal<B: Builtin>(
     let looks = |&i: &u32| {
         readings.iter().all(|(spec, _)| {
             let one = history.select(&[i]).prefix(until);
-            let decoded = one.decode(|method, args, result| spec.decode(method, args, result));
-            decoded.is_ok_and(|one| {
-                one.operations().iter().all(|o| spec.observes(&o.op, o.result.as_ref()))
+            spec.subject(&one).is_ok_and(|one| {
+                (0..one.history.len() as u32).all(|i| one.spec.observes(Recorded::whole(i)))
             })
         })
     };
@@ -168,15 +167,14 @@ fn is_minimal<B: Builtin>(
 }
 
 /// True where the reference search finds no order; false where it does not end soon.
-fn is_violation<B: Builtin>(spec: &B, history: &History, budget: &Budget) -> bool {
+fn is_violation(spec: &Opaque, history: &History, budget: &Budget) -> bool {
     matches!(decide(spec, history, budget), Some(Verdict::Violation(_)))
 }
 
 /// What the reference search says within [`STEPS`].
-fn decide<B: Builtin>(spec: &B, history: &History, budget: &Budget) -> Option<Verdict> {
+fn decide(spec: &Opaque, history: &History, budget: &Budget) -> Option<Verdict> {
     budget.spend(0).ok()?;
     let steps = Budget::unlimited().steps(STEPS);
-    let decoded = history.decode(|method, args, result| spec.decode(method, args, result)).ok()?;
-    let check = Check::new(spec.clone()).tested().algorithm(Algorithm::Wgl).budget(&steps);
-    Some(check.run(&decoded).verdict)
+    let subject = spec.subject(history).ok()?;
+    Some(check::run(&subject, Algorithm::Wgl, true, &steps).verdict)
 }

@@ -145,13 +145,20 @@ pub enum Act {
 
 type Says<Op, Ret> = dyn Fn(&Op, Option<&Ret>) -> Option<Act> + Send + Sync;
 
-/// How violations of a specification are told.
-pub struct Vocabulary<Op, Ret> {
+/// What kind of object a sentence is about.
+#[derive(Clone, Debug)]
+pub(crate) struct Portrait {
     pub(crate) family: Family,
     /// What it holds at first; `None` where that is not known.
     pub(crate) initial: Option<Vec<Value>>,
     pub(crate) capacity: Option<usize>,
-    is_claimed: bool,
+    /// Rests on the specification's claim to be of a [kind](crate::spec::Kind).
+    pub(crate) is_claimed: bool,
+}
+
+/// How violations of a specification are told.
+pub struct Vocabulary<Op, Ret> {
+    pub(crate) portrait: Portrait,
     act: Box<Says<Op, Ret>>,
 }
 
@@ -164,17 +171,20 @@ impl<Op: 'static, Ret: 'static> Vocabulary<Op, Ret> {
         act: impl Fn(&Op, Option<&Ret>) -> Option<Act> + Send + Sync + 'static,
     ) -> Self {
         let initial = Some(initial.into_iter().collect());
-        Vocabulary { family, initial, capacity: None, is_claimed: false, act: Box::new(act) }
+        let portrait = Portrait { family, initial, capacity: None, is_claimed: false };
+        Vocabulary { portrait, act: Box::new(act) }
     }
 
     /// The same for a container with room for so many values.
-    pub fn with_capacity(self, capacity: Option<usize>) -> Self {
-        Vocabulary { capacity, ..self }
+    pub fn with_capacity(mut self, capacity: Option<usize>) -> Self {
+        self.portrait.capacity = capacity;
+        self
     }
 
     /// The same for an object of which it is not known what it holds at first.
-    pub fn with_unknown_initial(self) -> Self {
-        Vocabulary { initial: None, ..self }
+    pub fn with_unknown_initial(mut self) -> Self {
+        self.portrait.initial = None;
+        self
     }
 
     /// The words of a specification that claims to be of a kind.
@@ -195,12 +205,14 @@ impl<Op: 'static, Ret: 'static> Vocabulary<Op, Ret> {
         }
         let action = canonical.action;
         let act = Box::new(move |op: &Op, ret: Option<&Ret>| Some(plain(action(op, ret)?)));
-        Vocabulary { family, initial: Some(initial), capacity: None, is_claimed: true, act }
+        let initial = Some(initial);
+        let portrait = Portrait { family, initial, capacity: None, is_claimed: true };
+        Vocabulary { portrait, act }
     }
 
     /// True where the words rest on the specification's claim to be of a [kind](crate::spec::Kind), which has to be tested.
     pub fn is_claimed(&self) -> bool {
-        self.is_claimed
+        self.portrait.is_claimed
     }
 
     /// What an operation with this result does; `None` where there is no word for it.
@@ -213,12 +225,12 @@ impl<Op: 'static, Ret: 'static> Vocabulary<Op, Ret> {
         self,
         read: impl Fn(&O, Option<&R>) -> Option<(Op, Option<Ret>)> + Send + Sync + 'static,
     ) -> Vocabulary<O, R> {
-        let Vocabulary { family, initial, capacity, is_claimed, act } = self;
+        let Vocabulary { portrait, act } = self;
         let act = Box::new(move |op: &O, ret: Option<&R>| {
             let (op, ret) = read(op, ret)?;
             act(&op, ret.as_ref())
         });
-        Vocabulary { family, initial, capacity, is_claimed, act }
+        Vocabulary { portrait, act }
     }
 }
 

@@ -14,6 +14,7 @@ use crate::budget::Budget;
 use crate::check::{Outcome, Source, explain_clash, monitor_name, trust};
 use crate::history::{Error, History, Part, Position};
 use crate::monitor::Blame;
+use crate::spec::subject::{Claim, Subject};
 use crate::spec::{Action, Canonical, Kind, Spec};
 use crate::value::Value;
 use crate::verdict::{Explanation, Reason, Unknown, Verdict};
@@ -470,7 +471,10 @@ impl<S: Spec> Monitor<S> {
         let Some(trial) = groups.max_by_key(|group| group.len()) else { return Ok(()) };
         let (history, _) = self.records.history(trial, &self.processes, &self.parts);
         let all: Vec<u32> = (0..history.len() as u32).collect();
-        trust(&self.spec, &self.canonical, &history, &all).map_err(Stopped::Unknown)
+        let subject = Subject::new(&self.spec, &history);
+        let Canonical { kind, initial, .. } = &self.canonical;
+        let claim = Claim { kind: *kind, initial: initial.clone() };
+        trust(&subject, &claim, &all).map_err(Stopped::Unknown)
     }
 
     /// Explains a clash.
@@ -545,7 +549,8 @@ impl<S: Spec> Monitor<S> {
             false => {
                 let budget = Budget::unlimited().steps(EXPLAIN);
                 let all = (0..history.len() as u32).collect();
-                explain_clash(&self.spec, history, all, Source::Stream, reason.clone(), &budget)
+                let subject = Subject::new(&self.spec, history);
+                explain_clash(&subject, all, Source::Stream, reason.clone(), &budget)
             }
             true => Verdict::Unknown(Unknown {
                 reason: Reason::NotApplicable(String::new()),

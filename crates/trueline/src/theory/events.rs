@@ -2,8 +2,9 @@
 //!
 //! What an operation may still do is told at its call, what it did at its return: nobody is told the future.
 
-use crate::history::{History, Operation, PENDING};
-use crate::spec::{Action, Canonical, Kind, Spec};
+use crate::history::PENDING;
+use crate::spec::subject::{Claim, Recorded, Subject};
+use crate::spec::{Action, Kind};
 use crate::theory::{Method, Object};
 use crate::value::Value;
 
@@ -12,7 +13,7 @@ use crate::value::Value;
 pub struct Event {
     /// Its rank in the history.
     pub rank: u32,
-    /// The operation: its index in [`History::operations`].
+    /// The operation: its index in [`History::operations`](crate::History::operations).
     pub operation: u32,
     /// What is called.
     pub method: Method,
@@ -24,16 +25,17 @@ pub struct Event {
 
 /// The events of the operations at these ascending indices, in order. The error says why the object has no words for
 /// them.
-pub(crate) fn events<S: Spec>(
-    spec: &S,
-    canonical: &Canonical<S::Op, S::Ret>,
-    history: &History<S::Op, S::Ret>,
+pub(crate) fn events(
+    subject: &Subject<'_>,
+    claim: &Claim,
     indices: &[u32],
 ) -> Result<Vec<Event>, String> {
     let mut events = Vec::with_capacity(2 * indices.len());
     for &operation in indices {
-        let o = &history.operations()[operation as usize];
-        let Some(Told { method, argument, result }) = label(spec, canonical, o)? else { continue };
+        let o = &subject.history.operations()[operation as usize];
+        let Some(Told { method, argument, result }) = label(subject, claim, operation)? else {
+            continue;
+        };
         if o.returned != PENDING {
             let (rank, argument, result) = (o.returned, argument.clone(), Some(result));
             events.push(Event { rank, operation, method, argument, result });
@@ -45,15 +47,15 @@ pub(crate) fn events<S: Spec>(
 }
 
 /// The object of a kind.
-pub(crate) fn object<Op, Ret>(canonical: &Canonical<Op, Ret>) -> Result<Object, String> {
-    Ok(match canonical.kind {
+pub(crate) fn object(claim: &Claim) -> Result<Object, String> {
+    Ok(match claim.kind {
         Kind::Register => Object::Register,
         Kind::Queue => Object::Queue,
         Kind::Stack => Object::Stack,
         Kind::PriorityQueue => Object::PriorityQueue { smallest_first: false },
         Kind::MinPriorityQueue => Object::PriorityQueue { smallest_first: true },
         Kind::Set => Object::Set,
-        Kind::Mutex if canonical.initial.is_empty() => Object::Lock,
+        Kind::Mutex if claim.initial.is_empty() => Object::Lock,
         Kind::Mutex => return Err("there is no theory of a lock that is held at first".into()),
         Kind::Snapshot => return Err("there is no theory of snapshots".into()),
     })
@@ -67,24 +69,21 @@ struct Told {
 }
 
 /// What an operation is; nothing where nobody saw it and it changed nothing.
-fn label<S: Spec>(
-    spec: &S,
-    canonical: &Canonical<S::Op, S::Ret>,
-    o: &Operation<S::Op, S::Ret>,
-) -> Result<Option<Told>, String> {
+fn label(subject: &Subject<'_>, claim: &Claim, index: u32) -> Result<Option<Told>, String> {
+    let (spec, o) = (&subject.spec, &subject.history.operations()[index as usize]);
     let no_word = || {
-        let (kind, shown) = (canonical.kind, spec.show(&o.op, o.result.as_ref()));
+        let (kind, shown) = (claim.kind, spec.show(Recorded::whole(index)));
         format!("the theory of a {kind} has no word for {shown}")
     };
-    let may = (canonical.action)(&o.op, None);
+    let may = spec.action(Recorded::open(index));
     if o.returned == PENDING {
-        if spec.observes(&o.op, None) {
+        if spec.observes(Recorded::open(index)) {
             return Ok(None);
         }
         let (method, argument) = may.as_ref().and_then(called).ok_or_else(no_word)?;
         return Ok(Some(Told { method, argument, result: Value::Nil }));
     }
-    let did = o.result.as_ref().and_then(|result| (canonical.action)(&o.op, Some(result)));
+    let did = o.result.and_then(|()| spec.action(Recorded::whole(index)));
     let did = did.ok_or_else(no_word)?;
     let (method, argument) = called(may.as_ref().unwrap_or(&did)).ok_or_else(no_word)?;
     let result = answered(method, &did).ok_or_else(no_word)?;

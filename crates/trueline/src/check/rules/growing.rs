@@ -24,9 +24,11 @@ use std::collections::BinaryHeap;
 
 use hashbrown::HashMap;
 
-use super::{Ruling, Seen, Violation};
+use super::{Ruling, Violation};
 use crate::history::PENDING;
-use crate::spec::{Growing, Growth};
+use crate::monitor::Span;
+use crate::spec::Growth;
+use crate::spec::subject::Grown;
 use crate::value::Value;
 
 /// An operation in the words of the collection, with values as numbers.
@@ -109,16 +111,13 @@ const VALUE_OVERTAKEN: &str =
     "{2} shows the value of {1} but not that of {0}, which had returned before {1} was called";
 
 /// Decides, in numbers of the operations seen; nothing where the rule does not fit.
-pub(super) fn decide<Op, Ret>(
-    growing: &Growing<Op, Ret>,
-    seen: &[Seen<'_, Op, Ret>],
-) -> Option<Ruling> {
-    let found = Part::new(growing, seen).and_then(|part| {
-        let base = if growing.ordered { part.list()? } else { part.set()? };
+pub(super) fn decide(grown: &Grown, spans: &[Span]) -> Option<Ruling> {
+    let found = Part::new(grown, spans).and_then(|part| {
+        let base = if grown.ordered { part.list()? } else { part.set()? };
         part.settle(&base)?;
         let order = part.witness(&base);
         // What the rule says is right is tried; if it is not, the search has the word.
-        if !part.replays(&order, growing.ordered) {
+        if !part.replays(&order, grown.ordered) {
             debug_assert!(false, "the order of a growing collection does not replay");
             return Err(Stop::DoesNotFit);
         }
@@ -132,25 +131,14 @@ pub(super) fn decide<Op, Ret>(
 }
 
 impl Part {
-    fn new<Op, Ret>(growing: &Growing<Op, Ret>, seen: &[Seen<'_, Op, Ret>]) -> Result<Part, Stop> {
-        let mut growths = Vec::with_capacity(seen.len());
-        for (n, o) in seen.iter().enumerate() {
-            if o.ret.is_none() && !o.is_pending() {
-                return Err(Stop::DoesNotFit);
-            }
-            match (growing.growth)(o.op, o.ret) {
-                None => return Err(Stop::DoesNotFit),
-                Some(Growth::Nothing) => {}
-                Some(growth) => growths.push((n as u32, growth)),
-            }
-        }
+    fn new(grown: &Grown, spans: &[Span]) -> Result<Part, Stop> {
         let mut numbers: HashMap<&Value, u32, foldhash::fast::FixedState> = HashMap::default();
         let mut number = |value| {
             let next = numbers.len() as u32;
             *numbers.entry(value).or_insert(next)
         };
-        let initial: Vec<u32> = growing.initial.iter().map(&mut number).collect();
-        for (_, growth) in &growths {
+        let initial: Vec<u32> = grown.initial.iter().map(&mut number).collect();
+        for growth in &grown.growths {
             match growth {
                 Growth::Add(v) | Growth::AddNew(v) | Growth::Found(v) | Growth::AddAt(v, _) => {
                     number(v);
@@ -165,8 +153,7 @@ impl Part {
             initial,
             adds: vec![vec![]; numbers.len()],
         };
-        for (n, growth) in &growths {
-            let o = &seen[*n as usize];
+        for (number, (growth, span)) in (0u32..).zip(grown.growths.iter().zip(spans)) {
             let entry = part.entries.len() as u32;
             let action = match growth {
                 Growth::Add(v) => Action::Add(numbers[v]),
@@ -179,13 +166,13 @@ impl Part {
                         Value::Text(text) => texts.as_ref().ok_or(Stop::DoesNotFit)?.parse(text),
                         _ => return Err(Stop::DoesNotFit),
                     };
-                    let is_set = !growing.ordered;
+                    let is_set = !grown.ordered;
                     let is_fine = |list: &[Value]| list.is_sorted_by(|a, b| a < b);
                     if is_set && !shown.as_list().is_some_and(is_fine) {
                         return Err(Stop::DoesNotFit);
                     }
                     let Some(list) = list else {
-                        return Err(Violation::naming(&[*n], ALIEN).into());
+                        return Err(Violation::naming(&[number], ALIEN).into());
                     };
                     part.shown.push(list);
                     Action::Show(part.shown.len() as u32 - 1)
@@ -195,7 +182,7 @@ impl Part {
             if let Action::Add(v) | Action::AddNew(v) | Action::AddAt(v, _) = action {
                 part.adds[v as usize].push(entry);
             }
-            part.entries.push(Entry { number: *n, call: o.call, returned: o.returned, action });
+            part.entries.push(Entry { number, call: span.call, returned: span.returned, action });
         }
         Ok(part)
     }

@@ -10,9 +10,9 @@ mod growing;
 mod origins;
 mod sum;
 
-use crate::history::{History, PENDING};
-use crate::monitor::Blame;
-use crate::spec::Spec;
+use crate::history::PENDING;
+use crate::monitor::{Blame, Span};
+use crate::spec::subject::{Recorded, Subject};
 
 /// What a rule found out, in indices of the history.
 #[derive(Debug)]
@@ -49,53 +49,31 @@ impl Violation {
     }
 }
 
-/// An operation as a rule sees it.
-struct Seen<'a, Op, Ret> {
-    call: u32,
-    returned: u32,
-    op: &'a Op,
-    /// `None` where the outcome is unknown.
-    ret: Option<&'a Ret>,
-}
-
-impl<Op, Ret> Seen<'_, Op, Ret> {
-    fn is_pending(&self) -> bool {
-        self.returned == PENDING
-    }
-}
-
-/// The operations of a part up to the event of rank `until`, by call.
-fn seen<'a, Op, Ret>(
-    history: &'a History<Op, Ret>,
-    indices: &[u32],
-    until: u32,
-) -> Vec<Seen<'a, Op, Ret>> {
-    let operations = indices.iter().map(|&i| &history.operations()[i as usize]);
-    operations
-        .take_while(|o| o.call < until)
-        .map(|o| {
+/// The operations of a part up to the event of rank `until`, by call: when they were called and returned, and what they are.
+fn seen(subject: &Subject<'_>, indices: &[u32], until: u32) -> (Vec<Span>, Vec<Recorded>) {
+    let operations = subject.history.operations();
+    let all = indices.iter().map(|&i| (i, &operations[i as usize]));
+    all.take_while(|(_, o)| o.call < until)
+        .map(|(index, o)| {
             let returned = if o.returned >= until { PENDING } else { o.returned };
-            let ret = o.result.as_ref().filter(|_| returned != PENDING);
-            Seen { call: o.call, returned, op: &o.op, ret }
+            let span = Span { call: o.call, returned };
+            (span, Recorded { index, has_result: returned != PENDING })
         })
-        .collect()
+        .unzip()
 }
 
 /// Decides a part of a collection that only grows, up to the event of rank `until`; nothing where the rule does not fit.
-pub(super) fn decide_growing<S: Spec>(
-    spec: &S,
-    history: &History<S::Op, S::Ret>,
-    indices: &[u32],
-    until: u32,
-) -> Option<Ruling> {
-    let growing = spec.growing()?;
-    if let (Some(key), Some(&first)) = (growing.key, indices.first()) {
-        let key_of = |i: u32| key(&history.operations()[i as usize].op);
-        if indices.iter().any(|&i| key_of(i) != key_of(first)) {
-            return None;
-        }
+pub(super) fn decide_growing(subject: &Subject<'_>, indices: &[u32], until: u32) -> Option<Ruling> {
+    if !subject.spec.grows() {
+        return None;
     }
-    Some(match growing::decide(&growing, &seen(history, indices, until))? {
+    let (spans, operations) = seen(subject, indices, until);
+    let grown = subject.spec.growth(indices, &operations)?;
+    let all = subject.history.operations();
+    if operations.iter().any(|o| o.has_result && all[o.index as usize].result.is_none()) {
+        return None;
+    }
+    Some(match growing::decide(&grown, &spans)? {
         Ruling::Order(order) => {
             Ruling::Order(order.into_iter().map(|n| indices[n as usize]).collect())
         }
@@ -104,18 +82,11 @@ pub(super) fn decide_growing<S: Spec>(
 }
 
 /// A violation that can be seen without a search, and the name of the rule that sees it.
-pub(super) fn refute<S: Spec>(
-    spec: &S,
-    history: &History<S::Op, S::Ret>,
-    indices: &[u32],
-) -> Option<(Violation, &'static str)> {
-    let (origins, sum) = (spec.origins(), spec.sum());
-    if origins.is_none() && sum.is_none() {
-        return None;
-    }
-    let all = seen(history, indices, PENDING);
-    let by_origin = origins.and_then(|o| origins::refute(&o, &all)).map(|v| (v, "origins"));
-    let found =
-        by_origin.or_else(|| sum.and_then(|s| sum::refute(&s, &all)).map(|v| (v, "bounds")));
-    found.map(|(violation, by)| (violation.renamed(|n| indices[n as usize]), by))
+pub(super) fn refute(subject: &Subject<'_>, indices: &[u32]) -> Option<(Violation, &'static str)> {
+    let (spans, operations) = seen(subject, indices, PENDING);
+    let origins =
+        || Some((origins::refute(&subject.spec.origins(&operations)?, &spans)?, "origins"));
+    let bounds = || Some((sum::refute(&subject.spec.sum(&operations)?, &spans)?, "bounds"));
+    let (violation, by) = origins().or_else(bounds)?;
+    Some((violation.renamed(|n| indices[n as usize]), by))
 }

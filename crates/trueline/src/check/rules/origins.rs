@@ -4,12 +4,12 @@
 //! that is shown needs one such operation, and of the removals of a value, sorted by return, the k-th needs k of
 //! them; values that are there at first count, too. Cost: O(n log n).
 
-use std::hash::Hash;
-
 use hashbrown::HashMap;
 
-use super::{Seen, Violation};
-use crate::spec::{Origins, Shown};
+use super::Violation;
+use crate::monitor::Span;
+use crate::spec::Shown;
+use crate::spec::subject::Traced;
 use crate::value::Value;
 
 /// What is known of a value.
@@ -22,27 +22,23 @@ struct Trace {
     taken: Vec<u32>,
 }
 
-pub(super) fn refute<Op: Eq + Hash, Ret>(
-    origins: &Origins<Op, Ret>,
-    seen: &[Seen<'_, Op, Ret>],
-) -> Option<Violation> {
+pub(super) fn refute(traced: &Traced<'_>, spans: &[Span]) -> Option<Violation> {
     let mut traces: HashMap<&Value, Trace, foldhash::fast::FixedState> = HashMap::default();
-    for value in &origins.initial {
+    for value in &traced.initial {
         traces.entry(value).or_default().initial += 1;
     }
-    for (n, o) in seen.iter().enumerate() {
-        if let Some(value) = (origins.brings)(o.op) {
+    for (n, brought) in traced.brought.iter().enumerate() {
+        if let Some(value) = brought {
             traces.entry(value).or_default().brought.push(n as u32);
         }
     }
-    let shown = |o: &Seen<'_, Op, Ret>| o.ret.and_then(|ret| (origins.shows)(o.op, ret));
-    for (n, o) in seen.iter().enumerate() {
-        let (value, is_taken) = match shown(o) {
+    for (n, (span, shown)) in spans.iter().zip(&traced.shown).enumerate() {
+        let (value, is_taken) = match shown {
             None => continue,
             Some(Shown::Seen(value)) => (value, false),
             Some(Shown::Taken(value)) => (value, true),
         };
-        let Some(trace) = traces.get_mut(&value) else {
+        let Some(trace) = traces.get_mut(value) else {
             return Some(Violation::new(&[n as u32], None));
         };
         if trace.initial == 0 {
@@ -50,7 +46,7 @@ pub(super) fn refute<Op: Eq + Hash, Ret>(
             let mut others = trace.brought.iter().copied().filter(|&b| b != n as u32);
             match others.next() {
                 None => return Some(Violation::new(&[n as u32], None)),
-                Some(first) if seen[first as usize].call > o.returned => {
+                Some(first) if spans[first as usize].call > span.returned => {
                     return Some(Violation::new(&[n as u32, first], None));
                 }
                 Some(_) => {}
@@ -62,15 +58,15 @@ pub(super) fn refute<Op: Eq + Hash, Ret>(
     }
     let mut traces: Vec<Trace> = traces.into_values().filter(|t| !t.taken.is_empty()).collect();
     traces.sort_unstable_by_key(|t| t.taken[0]);
-    traces.iter_mut().find_map(|trace| overdrawn(trace, seen))
+    traces.iter_mut().find_map(|trace| overdrawn(trace, spans))
 }
 
 /// The removals of a value that are more than there can have been, with what brought it by then.
-fn overdrawn<Op, Ret>(trace: &mut Trace, seen: &[Seen<'_, Op, Ret>]) -> Option<Violation> {
-    trace.taken.sort_unstable_by_key(|&n| seen[n as usize].returned);
+fn overdrawn(trace: &mut Trace, spans: &[Span]) -> Option<Violation> {
+    trace.taken.sort_unstable_by_key(|&n| spans[n as usize].returned);
     for (k, &last) in trace.taken.iter().enumerate() {
-        let until = seen[last as usize].returned;
-        let by_then = trace.brought.partition_point(|&b| seen[b as usize].call < until);
+        let until = spans[last as usize].returned;
+        let by_then = trace.brought.partition_point(|&b| spans[b as usize].call < until);
         if trace.initial + by_then <= k {
             let clash = [&trace.taken[..=k], &trace.brought[..by_then]].concat();
             return Some(Violation::new(&clash, None));

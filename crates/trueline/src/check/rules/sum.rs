@@ -5,9 +5,10 @@
 //! positive ones of the second. And it differs from the initial number by a multiple of the greatest common divisor
 //! of all amounts. Not used where a sum might overflow. Cost: O(n log n).
 
-use super::{Seen, Violation};
-use crate::monitor::Blame;
-use crate::spec::{Sum, Total};
+use super::Violation;
+use crate::monitor::{Blame, Span};
+use crate::spec::Total;
+use crate::spec::subject::Summed;
 
 /// Amounts by rank, with their sums up to each.
 struct Ranked {
@@ -33,8 +34,8 @@ impl Ranked {
     }
 }
 
-pub(super) fn refute<Op, Ret>(sum: &Sum<Op, Ret>, seen: &[Seen<'_, Op, Ret>]) -> Option<Violation> {
-    let amounts: Vec<i128> = seen.iter().map(|o| i128::from((sum.adds)(o.op))).collect();
+pub(super) fn refute(sum: &Summed, spans: &[Span]) -> Option<Violation> {
+    let amounts: Vec<i128> = sum.amounts.iter().map(|&amount| i128::from(amount)).collect();
     let up: i128 = amounts.iter().filter(|&&a| a > 0).sum();
     let down: i128 = amounts.iter().filter(|&&a| a < 0).sum();
     let initial = i128::from(sum.initial);
@@ -42,14 +43,14 @@ pub(super) fn refute<Op, Ret>(sum: &Sum<Op, Ret>, seen: &[Seen<'_, Op, Ret>]) ->
         return None;
     }
     let divisor = amounts.iter().fold(0, |divisor, &amount| gcd(divisor, amount.abs()));
-    let of_sign = |sign: i128, rank: fn(&Seen<'_, Op, Ret>) -> u32| {
-        let own = seen.iter().zip(&amounts).filter(|(_, a)| a.signum() == sign);
+    let of_sign = |sign: i128, rank: fn(&Span) -> u32| {
+        let own = spans.iter().zip(&amounts).filter(|(_, a)| a.signum() == sign);
         Ranked::new(own.map(|(o, &a)| (rank(o), a)).collect())
     };
     let (up_called, up_returned) = (of_sign(1, |o| o.call), of_sign(1, |o| o.returned));
     let (down_called, down_returned) = (of_sign(-1, |o| o.call), of_sign(-1, |o| o.returned));
-    for (n, (o, &own)) in seen.iter().zip(&amounts).enumerate() {
-        let told = match o.ret.and_then(|ret| (sum.tells)(o.op, ret)) {
+    for (n, (o, &own)) in spans.iter().zip(&amounts).enumerate() {
+        let told = match sum.totals[n] {
             None => continue,
             Some(Total::Before(total)) => i128::from(total),
             Some(Total::After(total)) => i128::from(total) - own,
@@ -70,13 +71,13 @@ pub(super) fn refute<Op, Ret>(sum: &Sum<Op, Ret>, seen: &[Seen<'_, Op, Ret>]) ->
         };
         // What pushes the total that way if it may be in it, and what pushes it the other way if it must be.
         let counts = |m: usize| {
-            let (other, amount) = (&seen[m], amounts[m]);
+            let (other, amount) = (&spans[m], amounts[m]);
             let may = other.call < o.returned;
             let must = other.returned < o.call;
             m != n && amount != 0 && if amount.signum() == sign || sign == 0 { may } else { must }
         };
         let mut clash: Vec<u32> =
-            (0..seen.len()).filter(|&m| counts(m)).map(|m| m as u32).collect();
+            (0..spans.len()).filter(|&m| counts(m)).map(|m| m as u32).collect();
         clash.push(n as u32);
         return Some(Violation::new(&clash, Some(Blame::naming(&[n as u32], text))));
     }
