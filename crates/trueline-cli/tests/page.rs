@@ -109,7 +109,9 @@ impl Browser {
     /// The value of an expression on the page, after the next frame was drawn.
     fn eval(&mut self, expression: &str) -> Json {
         let frame = "await new Promise(done => requestAnimationFrame(() => setTimeout(done, 0)));";
-        let expression = format!("(async () => {{ const value = await ({expression}); {frame} return value; }})()");
+        let expression = format!(
+            "(async () => {{ const value = await ({expression}); {frame} return value; }})()"
+        );
         let params = json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
         let answer = self.call("Runtime.evaluate", params);
         assert!(answer.get("exceptionDetails").is_none(), "{expression}: {answer}");

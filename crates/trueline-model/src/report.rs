@@ -258,6 +258,10 @@ impl Case<'_> {
                     ("fails", detail, Section::Steps(steps))
                 }
             };
+            if let (Section::Steps(steps), true) = (&section, report.explanation.is_empty()) {
+                let sentence = steps.title.clone().unwrap_or_default();
+                report.explanation.insert("sentence".into(), json!(sentence));
+            }
             report.sections.push(section);
             properties.push(json!({
                 "property": name,

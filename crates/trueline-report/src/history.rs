@@ -259,8 +259,11 @@ impl Case<'_> {
         if let Some(start) = &explanation.start {
             set("start", object!({ "from": start.from, "states": start.states }));
         }
-        if let Some(&first) = explanation.operations.first() {
-            let part = &history.parts()[history.operations()[first as usize].part as usize];
+        let part = |i: &u32| history.operations()[*i as usize].part;
+        if let Some(first) = explanation.operations.first().map(part)
+            && explanation.operations.iter().all(|i| part(i) == first)
+        {
+            let part = &history.parts()[first as usize];
             for (name, it) in [("object", &part.object), ("key", &part.key)] {
                 if !it.is_nil() {
                     set(name, value(it));

@@ -10,7 +10,9 @@
 //!   operations that were open then count as pending.
 //!
 //! What remains is *minimal* where each operation that may leave, alone or with the others of its value, was left out in
-//! turn and a search found an order of the rest, and all were called before the first bad return. Where a search gave up, nothing is said to be minimal.
+//! turn and a search found an order of the rest, and all were called before the first bad return. The same is asked of a
+//! value that may not leave because some operation touches everything. Where a search gave up, nothing is said to be
+//! minimal.
 //!
 //! Cost: O(log n) searches of growing windows, then one search an operation or group of the window found, each
 //! bounded in steps. When they are spent, what was found so far is returned and said not to be minimal.
@@ -66,7 +68,10 @@ pub(super) fn is_minimal(
     let mut minimiser = Minimiser::new(subject, reorders, ticker, effort);
     let mut left: Vec<u32> = operations.to_vec();
     while let Some(index) = left.pop() {
-        let Some(group) = minimiser.leaves_with(operations, index) else { continue };
+        let group = minimiser.leaves_with(operations, index);
+        let Some(group) = group.or_else(|| minimiser.belongs_with(operations, index)) else {
+            continue;
+        };
         left.retain(|i| !group.contains(i) || minimiser.observes(*i));
         let rest: Vec<u32> = operations.iter().copied().filter(|i| !group.contains(i)).collect();
         if rest.is_empty() {
@@ -407,9 +412,28 @@ impl<'m, 'a, 'b> Minimiser<'m, 'a, 'b> {
                 return false;
             }
             if kept.len() == before {
-                return !self.gave_up;
+                return !self.gave_up && self.needs_all(kept, start);
             }
         }
+    }
+
+    /// True where it is certain that no operation can be missing that did not leave, since leaving it out could have made
+    /// another violation of it: the rest has an order without it, and without what belongs to it.
+    fn needs_all(&mut self, kept: &[u32], start: Option<&[OpaqueState]>) -> bool {
+        for &index in kept {
+            if self.leaves_with(kept, index).is_some() {
+                continue;
+            }
+            let Some(group) = self.belongs_with(kept, index) else { continue };
+            let rest: Vec<u32> = kept.iter().copied().filter(|i| !group.contains(i)).collect();
+            if rest.is_empty() {
+                continue;
+            }
+            if self.spent() || self.violates(&rest, start) || self.gave_up {
+                return false;
+            }
+        }
+        true
     }
 
     fn try_without(
@@ -424,6 +448,17 @@ impl<'m, 'a, 'b> Minimiser<'m, 'a, 'b> {
         let without: Vec<u32> = kept.iter().copied().filter(|i| !group.contains(i)).collect();
         if self.violates(&without, start) {
             *kept = without;
+        }
+    }
+
+    /// The operations that belong to one that may not leave: all of its value, or itself where it only needs a value.
+    fn belongs_with(&self, kept: &[u32], index: u32) -> Option<HashSet<u32>> {
+        match self.touches(index) {
+            touches @ Touches::Value(_) => {
+                Some(kept.iter().copied().filter(|&i| self.touches(i) == touches).collect())
+            }
+            Touches::Flow { writes: None, .. } => Some(HashSet::from([index])),
+            Touches::Flow { .. } | Touches::Everything => None,
         }
     }
 

@@ -121,7 +121,17 @@ fn retold(
         subject.spec.show(Recorded { index, has_result: !o.is_pending() && !is_open })
     };
     let own = explain::names(&subject, &explanation.operations, &show);
-    let all = explain::names(&subject, &joint.operations, &show);
+    // The two meanings may call an operation by different names: it is told by that of the file.
+    let recorded = |index: u32| {
+        let o = &history.operations()[index as usize];
+        let is_open = o.is_pending() || o.call < from || o.returned >= explanation.until;
+        let shown = history.show(index);
+        match is_open {
+            true => shown.split_once(" -> ").map_or(shown.clone(), |(call, _)| call.to_string()),
+            false => shown,
+        }
+    };
+    let all = explain::names(&subject, &joint.operations, &recorded);
     let mut changes: Vec<(&String, &String)> = Vec::new();
     for (index, name) in explanation.operations.iter().zip(&own) {
         if let Ok(place) = joint.operations.binary_search(index)

@@ -213,12 +213,19 @@ impl Cell<'_> {
             }
             return Some(Tale::new(match later.as_slice() {
                 [] => format!("{subject}: {}{}", self.never(value), self.at_first()),
-                [one] => format!(
-                    "{subject}: {}, which alone {}, was called only after it had returned{}",
-                    mark(*one),
-                    self.brought_about(value),
-                    self.at_first()
-                ),
+                [one] => {
+                    let is_pending =
+                        self.touches.iter().any(|t| t.place == *one && t.returned == PENDING);
+                    let alone = match is_pending {
+                        true => format!("which alone can have {}", self.done(value)),
+                        false => format!("which alone {}", self.brought_about(value)),
+                    };
+                    format!(
+                        "{subject}: {}, {alone}, was called only after it had returned{}",
+                        mark(*one),
+                        self.at_first()
+                    )
+                }
                 _ => format!(
                     "{subject}: nothing {} before it returned{}",
                     self.brought_about(value),
@@ -431,6 +438,8 @@ impl Cell<'_> {
             let makes = |t: &&Touch<'_>| !matches!(&t.needs, Needs::Is(seen) if seen == value);
             let makers: Vec<&Touch<'_>> =
                 writers.iter().map(|&n| &self.touches[n]).filter(makes).collect();
+            // Those that find it and leave it there do not bring it back.
+            let keeps = makers.len() < writers.len();
             for count in 2..=all.len() {
                 let end = all[count - 1].returned;
                 let by: Vec<usize> =
@@ -441,7 +450,8 @@ impl Cell<'_> {
                 if by.len() + usize::from(is_initial) < count {
                     let mut these: Vec<usize> = all[..count].iter().map(|t| t.place).collect();
                     these.sort_unstable();
-                    tales.push(Tale::new(self.told_replaced(&these, &by, value, is_initial)));
+                    let text = self.told_replaced(&these, &by, value, is_initial, keeps);
+                    tales.push(Tale::new(text));
                     break;
                 }
             }
@@ -454,6 +464,7 @@ impl Cell<'_> {
         by: &[usize],
         value: &Value,
         is_initial: bool,
+        keeps: bool,
     ) -> String {
         let (name, shown) = (short(&self.name), short(value));
         let done = match (self.scene.family, *value == PRESENT) {
@@ -472,8 +483,9 @@ impl Cell<'_> {
             2 => ("both", "both"),
             _ => ("all", "all of them"),
         };
+        let instead = if keeps { " in place of another value" } else { "" };
         format!(
-            "{} cannot {both} have {done}: {there}, and {only} can have {} before {when} had returned",
+            "{} cannot {both} have {done}: {there}, and {only} can have {}{instead} before {when} had returned",
             marks(these),
             self.done(value)
         )

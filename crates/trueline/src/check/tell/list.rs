@@ -173,12 +173,24 @@ fn wrong_read(
                         marks(all)
                     )
                 }
-                _ => format!(
+                (all, late) if first == 0 => format!(
                     "{} cannot show {value} {}: only {} can it have been appended by then",
                     mark(r),
                     super::times(often),
-                    super::times((of_it.len() - late.len()) + first)
+                    super::times(all.len() - late.len())
                 ),
+                (all, late) => {
+                    let appended = match all.len() - late.len() {
+                        0 => "cannot have been appended".to_string(),
+                        some => format!("can have been appended only {}", super::times(some)),
+                    };
+                    format!(
+                        "{} cannot show {value} {}: it is there {} initially and {appended} by then",
+                        mark(r),
+                        super::times(often),
+                        super::times(first)
+                    )
+                }
             };
             tales.push(Tale::new(text).with(of_it));
         }
