@@ -89,7 +89,12 @@ impl Case<'_> {
                 let fit = if some == 1 { "fits" } else { "fit" };
                 let part =
                     part_of(self.history, explanation).map_or(String::new(), |p| format!(" ({p})"));
-                format!("{which} {fit} no order that {} allows{part}", self.spec)
+                let after = match explanation.start {
+                    Some(_) if some == 1 => ", after what came before it",
+                    Some(_) => ", after what came before them",
+                    None => "",
+                };
+                format!("{which} {fit} no order that {} allows{part}{after}", self.spec)
             }
             Verdict::Unknown(unknown) => reason(&unknown.reason),
         }
@@ -108,7 +113,7 @@ impl Case<'_> {
         ];
         let mut note = |note: &str| sections.push(Section::Note(note.into()));
         if !explanation.rechecked {
-            note("Not confirmed by a second search: it reached its step limit.");
+            note("Not confirmed by a second search.");
         }
         // Whether a few operations could be fewer does not matter to a reader.
         if explanation.operations.len() > LISTED {

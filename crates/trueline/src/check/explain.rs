@@ -171,8 +171,14 @@ pub(crate) fn names(
 }
 
 /// Explains the violation by times; `core.first_bad` is the operation whose return is the first that cannot be explained.
-/// `reason` is who is wrong and why, where that is known already.
-pub(super) fn explain(subject: &Subject<'_>, core: &Core, reason: Option<&Blame>) -> Sentence {
+/// `reason` is who is wrong and why, where that is known already. `is_whole`: no operation came before that is not known
+/// any more, as in a stream.
+pub(super) fn explain(
+    subject: &Subject<'_>,
+    core: &Core,
+    reason: Option<&Blame>,
+    is_whole: bool,
+) -> Sentence {
     let story = Story::new(subject, core);
     // What is left out while a violation is shrunk was not to blame.
     let reason = reason.filter(|b| b.operations().iter().all(|o| core.operations.contains(o)));
@@ -209,9 +215,14 @@ pub(super) fn explain(subject: &Subject<'_>, core: &Core, reason: Option<&Blame>
         .collect();
     let all: Vec<String> = core.operations.iter().map(|&i| story.show(i)).collect();
     let culprit = story.culprit();
+    let before = if is_whole { "" } else { " after what came before" };
     let text = match (culprit, said.len()) {
-        (_, 0) if core.operations.len() == 1 => format!("{from}no order allows {}", all[0]),
-        (_, 0) => format!("{from}no order of {} is legal, whatever their times", and(&all)),
+        (_, 0) if core.operations.len() == 1 => {
+            format!("{from}no order allows {}{before}", all[0])
+        }
+        (_, 0) => {
+            format!("{from}no order of {} is legal{before}, whatever their times", and(&all))
+        }
         (Some(culprit), _) => {
             clash.push(culprit);
             let others = core.operations.len() - 1;

@@ -35,6 +35,7 @@ impl Setting<'_> {
         let effort = answer.steps.max(ENOUGH);
         let by_rule = matches!(answer.kind, PartKind::Clash { shrinks: false, .. });
         let mut ticker = Ticker::new(self.budget);
+        let is_whole = self.source != Source::Stream;
         let reorders = self.commuting().is_ok();
         let (core, sentence) = match answer.kind {
             PartKind::Clash { operations, scene, reason, shrinks } => {
@@ -46,7 +47,7 @@ impl Setting<'_> {
                         false => self.as_it_is(operations, first_bad, &mut ticker),
                     };
                     core.first_bad = first_bad;
-                    let sentence = explain::explain(subject, &core, reason.as_ref());
+                    let sentence = explain::explain(subject, &core, reason.as_ref(), is_whole);
                     (core, sentence)
                 })
             }
@@ -57,7 +58,7 @@ impl Setting<'_> {
                 let story = self.by_kind(indices, first_bad, shrinking.ticker());
                 story.unwrap_or_else(|| {
                     let core = shrinking.minimise();
-                    let sentence = explain::explain(subject, &core, None);
+                    let sentence = explain::explain(subject, &core, None, is_whole);
                     (core, sentence)
                 })
             }

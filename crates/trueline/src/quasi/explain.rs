@@ -46,8 +46,9 @@ pub(super) fn explain(
     let (sentence, clash) =
         sentence(&core, &operations, violation.bounds, &shrinking.question, show);
     let returned = |o: u32| violation.words.words[o as usize].returned;
-    // With a closed end a prefix may be a violation where the whole is none.
-    let prefixes = question.reading == Reading::Slots && violation.by != "quasi-windows";
+    // Where a search got stuck says how far an order goes only where it follows the returns: that for queues does. Others take
+    // removals in another order, and with a closed end a prefix may be a violation where the whole is none.
+    let prefixes = question.reading == Reading::Slots && violation.by == "quasi-queue";
     Ok(Explanation {
         clash: clash.map_or_else(Vec::new, |o| vec![o]),
         operations,

@@ -17,7 +17,10 @@ use crate::monitor::Blame;
 use crate::spec::subject::{Claim, Subject};
 use crate::spec::{Action, Canonical, Kind, Spec};
 use crate::value::Value;
-use crate::verdict::{Explanation, Reason, Unknown, Verdict};
+use crate::verdict::{Explanation, Reason, Start, Verdict};
+
+/// Operations that are shown where others that mattered are forgotten.
+const RECENT: usize = 12;
 
 /// Operations on which a specification's claim to be of a kind is tested.
 const TRIAL: usize = if cfg!(test) { 5 } else { 200 };
@@ -545,44 +548,53 @@ impl<S: Spec> Monitor<S> {
                 self.canonical.kind,
                 Kind::Register | Kind::Set | Kind::Mutex | Kind::Snapshot
             );
-        let mut verdict = match starts_full {
-            false => {
-                let budget = Budget::unlimited().steps(EXPLAIN);
-                let all = (0..history.len() as u32).collect();
-                let subject = Subject::new(&self.spec, history);
-                explain_clash(&subject, all, Source::Stream, reason.clone(), &budget)
-            }
-            true => Verdict::Unknown(Unknown {
-                reason: Reason::NotApplicable(String::new()),
-                progress: String::new(),
-            }),
-        };
         if !clash.partial && !starts_full {
-            return verdict;
+            let budget = Budget::unlimited().steps(EXPLAIN);
+            let all = (0..history.len() as u32).collect();
+            let subject = Subject::new(&self.spec, history);
+            return explain_clash(&subject, all, Source::Stream, reason, &budget);
         }
+        // What is left may be a violation in itself for a reason that is none: it is shown, and nothing is claimed of it.
         let show = |index: u32| {
             let o = &history.operations()[index as usize];
             self.spec.show(&o.op, o.result.as_ref())
         };
-        let told = reason.as_ref().map(|blame| blame.told(show));
-        match &mut verdict {
-            Verdict::Violation(explanation) => {
-                explanation.sentence = told.unwrap_or_else(|| explanation.sentence.clone());
-                verdict
-            }
-            _ => Verdict::Violation(Explanation {
-                operations: (0..history.len() as u32).collect(),
-                start: None,
-                until: u32::MAX,
-                clash: reason.map_or(Vec::new(), |blame| blame.operations().to_vec()),
-                sentence: told.unwrap_or_else(|| {
-                    "these operations clash with each other, or with some that are forgotten".into()
-                }),
-                fine_until: None,
-                minimal: false,
-                rechecked: false,
-            }),
-        }
+        let last = |&i: &u32| {
+            let o = &history.operations()[i as usize];
+            if o.is_pending() { 0 } else { o.returned }
+        };
+        let all = 0..history.len() as u32;
+        let culprits = match &reason {
+            Some(blame) => blame.operations().to_vec(),
+            None => all.clone().max_by_key(last).into_iter().collect(),
+        };
+        let sentence = match (&reason, culprits.first()) {
+            (Some(blame), _) => blame.told(show),
+            (None, Some(&last)) => format!(
+                "`{}` contradicts the operations before it, some of which are no longer in memory",
+                show(last)
+            ),
+            (None, None) => "Operations contradict each other that are no longer in memory".into(),
+        };
+        // The last ones of many, and those that the sentence is about.
+        let mut operations: Vec<u32> = all.collect();
+        operations.sort_unstable_by_key(last);
+        let recent = operations.split_off(operations.len().saturating_sub(RECENT));
+        let mut operations = [recent, culprits.clone()].concat();
+        operations.sort_unstable();
+        operations.dedup();
+        let states =
+            vec!["what earlier operations, which are no longer in memory, had left".into()];
+        Verdict::Violation(Explanation {
+            operations,
+            start: Some(Start { from: 0, states }),
+            until: u32::MAX,
+            clash: culprits,
+            sentence,
+            fine_until: None,
+            minimal: false,
+            rechecked: false,
+        })
     }
 }
 
