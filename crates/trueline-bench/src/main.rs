@@ -13,7 +13,7 @@ mod monitoring;
 mod monitors;
 mod objects;
 #[allow(unreachable_pub)]
-#[path = "../../trueline/tests/oracle/mod.rs"]
+#[path = "../../trueline/tests/it/oracle/mod.rs"]
 mod oracle;
 mod plot;
 mod quasi;
