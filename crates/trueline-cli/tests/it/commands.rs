@@ -27,6 +27,20 @@ fn convert_and_back_is_the_same_history() {
     assert_eq!(f.run("convert again.jsonl --to json-lines").stdout, lines.stdout);
 }
 
+/// Files end in `.jsonl`, so people type that as the name of the format.
+#[test]
+fn jsonl_is_another_name_of_json_lines() {
+    let f = Folder::new().with("q.jsonl", example("queue-ok.jsonl"));
+    let lines = f.run("convert q.jsonl --to json-lines");
+    assert_eq!((lines.code, f.run("convert q.jsonl --to jsonl").stdout), (0, lines.stdout));
+    assert_eq!(f.run("check -q q.jsonl --format jsonl").code, 0);
+    assert_eq!(f.run("monitor q.jsonl --spec queue --format jsonl").code, 0);
+    assert!(f.run("formats jsonl").stdout.starts_with("json-lines: "));
+    let made = "generate --spec queue -n 5 --seed 1 --format";
+    let lines = f.run(&format!("{made} json-lines"));
+    assert_eq!((lines.code, f.run(&format!("{made} jsonl")).stdout), (0, lines.stdout));
+}
+
 #[test]
 fn lists_are_one_line_each() {
     let f = Folder::new();

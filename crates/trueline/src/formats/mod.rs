@@ -95,6 +95,14 @@ impl Format {
         }
     }
 
+    /// Other names that people type.
+    pub fn aliases(self) -> &'static [&'static str] {
+        match self {
+            Format::JsonLines => &["jsonl"],
+            _ => &[],
+        }
+    }
+
     /// One line that says what it is.
     pub fn summary(self) -> &'static str {
         match self {
@@ -175,7 +183,8 @@ impl FromStr for Format {
     type Err = UnknownFormat;
 
     fn from_str(name: &str) -> Result<Format, UnknownFormat> {
-        let found = Format::ALL.iter().find(|format| format.name() == name);
+        let is_called = |f: &&Format| f.name() == name || f.aliases().contains(&name);
+        let found = Format::ALL.iter().find(is_called);
         found.copied().ok_or_else(|| UnknownFormat(name.to_string()))
     }
 }
