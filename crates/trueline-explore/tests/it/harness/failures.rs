@@ -150,9 +150,11 @@ fn an_object_that_disagrees_with_itself_needs_a_specification() {
 #[test]
 fn a_race_is_a_failure_with_both_lines() {
     struct Racy(UnsafeCell<u32>);
+    // SAFETY: the test wants the race, and explores it: only one thread at a time runs.
     unsafe impl Sync for Racy {}
     impl Racy {
         fn add(&self) {
+            // SAFETY: as above.
             self.0.with_mut(|p| unsafe { *p += 1 });
         }
     }
@@ -172,14 +174,18 @@ fn accesses_to_plain_memory_are_among_the_steps_of_their_operations() {
         ready: AtomicU32,
         value: UnsafeCell<u32>,
     }
+    // SAFETY: the test wants the race, and explores it: only one thread at a time runs.
     unsafe impl Sync for Racy {}
     impl Racy {
         fn put(&self) {
+            // SAFETY: as above.
             unsafe { *self.value.get() = 7 };
             self.ready.store(1, SeqCst);
+            // SAFETY: as above.
             unsafe { *self.value.get() = 8 };
         }
         fn get(&self) -> u32 {
+            // SAFETY: as above.
             if self.ready.load(SeqCst) == 0 { 0 } else { unsafe { *self.value.get() } }
         }
     }

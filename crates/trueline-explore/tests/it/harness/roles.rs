@@ -17,6 +17,8 @@ struct Ring {
     publish: Ordering,
 }
 
+// SAFETY: the producer writes a slot that the consumer has left, the consumer reads one that the
+// producer has published. With `Relaxed` that is a race, which a test wants, and explores.
 unsafe impl Sync for Ring {}
 
 impl Ring {
@@ -43,6 +45,7 @@ impl<'a> End<'a> {
         if self.mine - self.ring.head.load(Ordering::Acquire) == SIZE {
             return false;
         }
+        // SAFETY: the slot is not between `head` and `tail`, so the consumer does not read it.
         self.ring.slots[self.mine % SIZE].with_mut(|slot| unsafe { *slot = v });
         self.mine += 1;
         self.ring.tail.store(self.mine, self.ring.publish);
@@ -54,6 +57,7 @@ impl<'a> End<'a> {
         if self.ring.tail.load(Ordering::Acquire) == self.mine {
             return None;
         }
+        // SAFETY: the slot is between `head` and `tail`, so the producer does not write it.
         let v = self.ring.slots[self.mine % SIZE].with(|slot| unsafe { *slot });
         self.mine += 1;
         self.ring.head.store(self.mine, Ordering::Release);

@@ -26,6 +26,7 @@ struct Queue {
     head: AtomicUsize,
 }
 
+// SAFETY: the turn of a slot says who may use its value: one thread, which has taken the place.
 unsafe impl Sync for Queue {}
 
 impl Queue {
@@ -43,6 +44,7 @@ impl Queue {
             if ahead == 0 {
                 match self.tail.compare_exchange_weak(place, place + 1, Relaxed, Relaxed) {
                     Ok(_) => {
+                        // SAFETY: the place is this thread's, and the turn says that the slot is free.
                         slot.value.with_mut(|value| unsafe { *value = v });
                         slot.turn.store(place + 1, Release);
                         return true;
@@ -65,6 +67,7 @@ impl Queue {
             if ahead == 0 {
                 match self.head.compare_exchange_weak(place, place + 1, Relaxed, Relaxed) {
                     Ok(_) => {
+                        // SAFETY: the place is this thread's, and the turn says that the slot is full.
                         let v = slot.value.with(|value| unsafe { *value });
                         slot.turn.store(place + SIZE, Release);
                         return Some(v);
