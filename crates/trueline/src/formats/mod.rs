@@ -41,6 +41,7 @@ const HEAD: usize = 64 * 1024;
 
 /// A format of histories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Format {
     /// Our own: one JSON object a line.
     JsonLines,

@@ -48,6 +48,7 @@ fn seeds(format: Format) -> Vec<&'static str> {
         Format::IntervalsPid => &["# rmw\n0 1 10 READ_MODIFY_WRITE 0 2\n1 3 5 INCR 1\n2 0 4 CONTAINS 2 0\n2 4 9 PEEK -1\n"][..],
         Format::SnapshotActions => &["startScan!4;startUpdate!0,0;endScan!4,0,0;\nstartUpdate!2,-1 ; endUpdate!0,0"][..],
         Format::WingGong => &["/* a\n comment */ Q Enq(5) A\nQ Deq() B * and more\nQ Empty() B\n\"my q\" Cas(1, \"a,b\") [1 2]\nQ Ok(7) A\n"][..],
+        other => panic!("{other} has no seeds"),
     });
     seeds
 }
@@ -246,6 +247,7 @@ fn soup(format: Format, random: &mut Rng) -> Vec<u8> {
             "Q Deq() B\n",
             "Q Ok(5) B\n",
         ],
+        other => panic!("{other} has no words"),
     };
     let count = random.index(30);
     let mut soup = Vec::new();
