@@ -6,6 +6,7 @@ mod check;
 mod commands;
 mod common;
 mod corpus_rows;
+mod histories;
 mod input;
 mod monitor;
 mod pages;

@@ -1,4 +1,4 @@
-//! Every file of the corpus reads, is recognised, and has the operations that the manifest counts.
+//! Every file of the corpus, and of the histories in this repository, reads, is recognised, and has the operations that the manifest counts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,11 +16,22 @@ struct Row {
 
 /// The corpus lies beside the workspace; it is no part of it.
 fn corpus() -> Option<(PathBuf, Vec<Row>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
-    let Ok(manifest) = fs::read_to_string(folder.join("MANIFEST.tsv")) else {
+    let corpus = rows_of("../../../shared/corpus");
+    if corpus.is_none() {
         eprintln!("skipped: there is no corpus beside the workspace");
-        return None;
-    };
+    }
+    corpus
+}
+
+/// The histories that every clone has.
+fn own() -> (PathBuf, Vec<Row>) {
+    rows_of("../../examples/histories").expect("the repository has histories")
+}
+
+/// The rows of the manifest in a folder, if there is one.
+fn rows_of(folder: &str) -> Option<(PathBuf, Vec<Row>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let manifest = fs::read_to_string(folder.join("MANIFEST.tsv")).ok()?;
     let rows = manifest.lines().skip(1).map(|line| {
         let columns: Vec<&str> = line.split('\t').collect();
         Row {
@@ -42,8 +53,18 @@ fn failed(bytes: &[u8]) -> usize {
 #[test]
 fn every_file_reads_and_counts() {
     let Some((folder, rows)) = corpus() else { return };
+    read_and_count(&folder, &rows);
+}
+
+#[test]
+fn every_history_of_our_own_reads_and_counts() {
+    let (folder, rows) = own();
+    read_and_count(&folder, &rows);
+}
+
+fn read_and_count(folder: &Path, rows: &[Row]) {
     let mut wrong = Vec::new();
-    for row in &rows {
+    for row in rows {
         let bytes = fs::read(folder.join(&row.path)).unwrap();
         let options = ReadOptions { format: Some(row.format), keys: Keys::Auto };
         match read(&bytes[..], &options) {
@@ -69,9 +90,21 @@ fn every_file_reads_and_counts() {
 #[test]
 fn every_format_is_recognised() {
     let Some((folder, rows)) = corpus() else { return };
+    assert_eq!(recognise(&folder, &rows), 34);
+}
+
+#[test]
+fn every_format_of_our_own_histories_is_recognised() {
+    let (folder, rows) = own();
+    assert!(Format::ALL.iter().all(|format| rows.iter().any(|row| row.format == *format)));
+    assert_eq!(recognise(&folder, &rows), 1);
+}
+
+/// Says of how many files two formats are possible.
+fn recognise(folder: &Path, rows: &[Row]) -> usize {
     let mut wrong = Vec::new();
     let mut ambiguous = 0;
-    for row in &rows {
+    for row in rows {
         let bytes = fs::read(folder.join(&row.path)).unwrap();
         match read(&bytes[..], &ReadOptions::default()) {
             Err(error) => wrong.push(format!("{}:{error}", row.path)),
@@ -88,8 +121,8 @@ fn every_format_is_recognised() {
             }
         }
     }
-    assert_eq!(ambiguous, 34);
     assert!(wrong.is_empty(), "{} of {} wrong:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
+    ambiguous
 }
 
 /// Everything but the processes.
