@@ -4,6 +4,7 @@ mod api;
 mod blocking;
 mod failures;
 mod papers;
+mod progress;
 mod roles;
 mod rules;
 mod stress;
