@@ -3,8 +3,8 @@
 //! The sanitizer is part of the stable compiler, but for the flag, which `RUSTC_BOOTSTRAP` allows. It needs `--target`, so that build scripts
 //! are not built with it, and sees every access of the crate's own code and of what is generic in std.
 
-use std::process::{Command, ExitCode};
-use std::time::Instant;
+use std::path::Path;
+use std::process::Command;
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
@@ -15,8 +15,9 @@ pub(crate) const IS_THERE: bool = cfg!(all(target_os = "linux", target_arch = "x
 const LONG: [&str; 2] = ["production::", "ordered::"];
 
 /// Runs all integration tests of the objects as they ship; with `quick`, as in CI, without the long
-/// ones. Without the feature `simulate` none of the tests explores.
-pub(crate) fn sanitize(quick: bool) -> ExitCode {
+/// ones. Without the feature `simulate` none of the tests explores. With a target directory it runs
+/// beside other commands, and prints only what fails.
+pub(crate) fn sanitize(quick: bool, target: Option<&Path>) -> bool {
     let mut command = Command::new("cargo");
     command.args(["test", "--profile", "dev", "--package", "trueline-objects", "--target", TARGET]);
     command.args(["--test", "it", "--test", "user_code"]);
@@ -28,9 +29,9 @@ pub(crate) fn sanitize(quick: bool) -> ExitCode {
         .env("RUSTFLAGS", "-Zsanitizer=address")
         // Memory goes back to the allocator of the sanitizer: see `tests/user_code/wild.rs`.
         .env("TRUELINE_SANITIZE", "1");
-    println!("> {command:?}");
-    let started = Instant::now();
-    let ok = command.status().is_ok_and(|status| status.success());
-    println!("  {:.1} s", started.elapsed().as_secs_f64());
-    if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if let Some(target) = target {
+        command.env("CARGO_TARGET_DIR", target);
+    }
+    let name = if quick { "cargo xtask sanitize --quick" } else { "cargo xtask sanitize" };
+    crate::ci::report(name, command, target.is_none())
 }
