@@ -1,17 +1,19 @@
 //! Chores of the repository: `cargo xtask ci`, `cargo xtask evidence`, `cargo xtask sanitize`, `cargo xtask soak`.
 #![forbid(unsafe_code)]
 
+mod ci;
 mod licences;
 mod sanitize;
 mod soak;
+mod tools;
 
 use std::env;
 use std::process::{Command, ExitCode};
-use std::time::Instant;
 
 const HELP: &str = "\
 cargo xtask ci      formatting, licences, lints, documentation, build, tests (the corpus among them), doc tests, the objects under the address
-                    sanitizer: all that must pass
+                    sanitizer: all that must pass. It names what it skipped and the command that installs what is missing. With the
+                    variable CI set, it installs that itself where it is root, and a test that was skipped is a failure.
 cargo xtask soak    the randomised tests with new seeds, until the time is over or one fails (--help says more)
 cargo xtask evidence [--quick] [OBJECT...]
                     models, explorations, stress and mutants of every object of trueline-objects; writes docs/evidence.md, and fails
@@ -26,72 +28,15 @@ Where cargo-nextest is installed it runs the tests; otherwise cargo test does.";
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(2).collect();
     match env::args().nth(1).as_deref() {
-        Some("ci") => ci(),
+        Some("ci") => ci::ci(),
         Some("soak") => soak::soak(&arguments),
         Some("evidence") => evidence(arguments),
-        Some("sanitize") => sanitize::sanitize(arguments == ["--quick"]),
+        Some("sanitize") => code(sanitize::sanitize(arguments == ["--quick"], None)),
         _ => {
             eprintln!("{HELP}");
             ExitCode::from(2)
         }
     }
-}
-
-/// Runs every check, in order of cost; the first that fails ends it. The benches are linted, not run.
-fn ci() -> ExitCode {
-    let nextest = Command::new("cargo")
-        .args(["nextest", "--version"])
-        .output()
-        .is_ok_and(|output| output.status.success());
-    let tests: &[&str] = if nextest {
-        &["nextest", "run", "--no-fail-fast"]
-    } else {
-        &["test", "--lib", "--bins", "--tests"]
-    };
-    // One set of features for all, so that nothing is built twice.
-    let workspace = ["--workspace", "--exclude", "trueline-bench", "--features", FEATURES];
-    let tests = [tests, &workspace].concat();
-    let doc_tests = [&["test", "--doc", "--quiet"], &workspace[..]].concat();
-    let steps: &[&[&str]] = &[
-        &["fmt", "--all", "--check"],
-        &[
-            "clippy",
-            "--workspace",
-            "--all-targets",
-            "--features",
-            FEATURES,
-            "--quiet",
-            "--",
-            "-D",
-            "warnings",
-        ],
-        // The objects as they ship, without the feature that others need: nothing of the explorer is compiled then.
-        &["clippy", "-p", "trueline-objects", "--all-targets", "--quiet", "--", "-D", "warnings"],
-        // Those of them that need no std.
-        &[
-            "clippy",
-            "-p",
-            "trueline-objects",
-            "--lib",
-            "--no-default-features",
-            "--quiet",
-            "--",
-            "-D",
-            "warnings",
-        ],
-        &["doc", "--workspace", "--no-deps", "--quiet"],
-        &tests,
-        &doc_tests,
-    ];
-    if !licences::check() {
-        return ExitCode::FAILURE;
-    }
-    for step in steps {
-        if !run("cargo", step) {
-            return ExitCode::FAILURE;
-        }
-    }
-    if sanitize::IS_THERE { sanitize::sanitize(true) } else { ExitCode::SUCCESS }
 }
 
 /// The work is done by an example of trueline-objects, in release: what it measures is what ships.
@@ -101,7 +46,13 @@ fn evidence(arguments: Vec<String>) -> ExitCode {
     if arguments.is_empty() {
         command.extend(["--write", concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/evidence.md")]);
     }
-    if run("cargo", &command) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let mut cargo = Command::new("cargo");
+    cargo.args(&command).env("CARGO_INCREMENTAL", "0");
+    code(ci::report(&format!("cargo {}", command.join(" ")), cargo, true))
+}
+
+fn code(ok: bool) -> ExitCode {
+    if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 const EVIDENCE: [&str; 10] = [
@@ -119,14 +70,3 @@ const EVIDENCE: [&str; 10] = [
 
 /// What the tests need beyond the default.
 const FEATURES: &str = "trueline/live,trueline-objects/evidence";
-
-fn run(program: &str, arguments: &[&str]) -> bool {
-    println!("> {program} {}", arguments.join(" "));
-    let started = Instant::now();
-    // What is built once gains nothing from being prepared for the next time.
-    let mut command = Command::new(program);
-    command.args(arguments).env("CARGO_INCREMENTAL", "0").env("RUSTDOCFLAGS", "-D warnings");
-    let ok = command.status().is_ok_and(|status| status.success());
-    println!("  {:.1} s{}", started.elapsed().as_secs_f64(), if ok { "" } else { ": failed" });
-    ok
-}

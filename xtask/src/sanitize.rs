@@ -3,32 +3,35 @@
 //! The sanitizer is part of the stable compiler, but for the flag, which `RUSTC_BOOTSTRAP` allows. It needs `--target`, so that build scripts
 //! are not built with it, and sees every access of the crate's own code and of what is generic in std.
 
-use std::process::{Command, ExitCode};
-use std::time::Instant;
+use std::path::Path;
+use std::process::Command;
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// Whether this machine can run it.
 pub(crate) const IS_THERE: bool = cfg!(all(target_os = "linux", target_arch = "x86_64"));
 
-/// The tests that run user's code of all manners, values of all sizes, and real threads.
-const TESTS: [&str; 6] =
-    ["user_code", "values", "conventions", "blocking", "production", "ordered"];
+/// What `--quick` leaves out: the modules whose tests are long because they use real threads.
+const LONG: [&str; 2] = ["production::", "ordered::"];
 
-/// Runs the tests; `quick`, as CI does, those alone that have user's code, values of all sizes, and what else users expect.
-pub(crate) fn sanitize(quick: bool) -> ExitCode {
-    let tests = if quick { &TESTS[..4] } else { &TESTS[..] };
+/// Runs all integration tests of the objects as they ship; with `quick`, as in CI, without the long
+/// ones. Without the feature `simulate` none of the tests explores. With a target directory it runs
+/// beside other commands, and prints only what fails.
+pub(crate) fn sanitize(quick: bool, target: Option<&Path>) -> bool {
     let mut command = Command::new("cargo");
     command.args(["test", "--profile", "dev", "--package", "trueline-objects", "--target", TARGET]);
-    command.args(tests.iter().flat_map(|test| ["--test", test]));
+    command.args(["--test", "it", "--test", "user_code"]);
+    if quick {
+        command.arg("--").args(LONG.iter().flat_map(|module| ["--skip", module]));
+    }
     command
         .env("RUSTC_BOOTSTRAP", "1")
         .env("RUSTFLAGS", "-Zsanitizer=address")
         // Memory goes back to the allocator of the sanitizer: see `tests/user_code/wild.rs`.
         .env("TRUELINE_SANITIZE", "1");
-    println!("> {command:?}");
-    let started = Instant::now();
-    let ok = command.status().is_ok_and(|status| status.success());
-    println!("  {:.1} s", started.elapsed().as_secs_f64());
-    if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if let Some(target) = target {
+        command.env("CARGO_TARGET_DIR", target);
+    }
+    let name = if quick { "cargo xtask sanitize --quick" } else { "cargo xtask sanitize" };
+    crate::ci::report(name, command, target.is_none())
 }

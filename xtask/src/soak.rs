@@ -18,7 +18,7 @@ use std::time::{Duration, Instant, SystemTime};
 struct Kind {
     what: &'static str,
     package: &'static str,
-    /// The test binary: a file under `tests`, or `lib` for the tests inside of the crate.
+    /// The test binary: a folder under `tests`, or `lib` for the tests inside of the crate.
     target: &'static str,
     test: &'static str,
     /// Seeds of the first turn.
@@ -37,8 +37,8 @@ const fn kind(
 
 #[rustfmt::skip]
 const KINDS: &[Kind] = &[
-    kind("every algorithm against the oracle", "trueline", "algorithms", "builtin::every_algorithm_agrees_with_the_oracle", 1_000),
-    kind("specifications of users' own", "trueline", "algorithms", "users_own::a_", 10_000),
+    kind("every algorithm against the oracle", "trueline", "it", "algorithms::builtin::every_algorithm_agrees_with_the_oracle", 1_000),
+    kind("specifications of users' own", "trueline", "it", "algorithms::users_own::a_", 10_000),
     kind("register monitor", "trueline", "lib", "monitor::tests::keys::register_against_the_oracle", 20_000),
     kind("set monitor", "trueline", "lib", "monitor::tests::keys::set_against_the_oracle", 20_000),
     kind("mutex monitor", "trueline", "lib", "monitor::tests::keys::mutex_against_the_oracle", 20_000),
@@ -47,15 +47,15 @@ const KINDS: &[Kind] = &[
     kind("priority queue monitor", "trueline", "lib", "monitor::tests::containers::priority_queue_against_the_oracle", 10_000),
     kind("streams against whole histories", "trueline", "lib", "stream::tests::", 2_000),
     kind("live monitors of random runs", "trueline", "lib", "live::tests::random::", 2_000),
-    kind("snapshots", "trueline", "snapshots", "monitors_agree_with_brute_force", 20_000),
-    kind("quasi linearizability", "trueline", "quasi", "random_histories_agree_with_the_definition", 200),
-    kind("symbolic monitors and saturation", "trueline", "monitoring", "", 500),
-    kind("readers of formats", "trueline", "fuzz_formats", "", 20_000),
+    kind("snapshots", "trueline", "it", "snapshots::monitors_agree_with_brute_force", 20_000),
+    kind("quasi linearizability", "trueline", "it", "quasi::random_histories_agree_with_the_definition", 200),
+    kind("symbolic monitors and saturation", "trueline", "it", "monitoring::", 500),
+    kind("readers of formats", "trueline", "it", "fuzz_formats::", 20_000),
     kind("races by the orderings", "trueline-explore", "lib", "race::tests::races_are_those_of_the_definition", 200_000),
-    kind("explored programs against all interleavings", "trueline-explore", "soundness", "", 200),
-    kind("models against a naive search", "trueline-model", "naive_search", "", 40),
-    kind("random programs in all reductions", "trueline-model", "random_models", "", 20),
-    kind("broken models", "trueline-model", "errors", "broken_models_are_errors_and_never_panics", 5_000),
+    kind("explored programs against all interleavings", "trueline-explore", "bare", "soundness::", 200),
+    kind("models against a naive search", "trueline-model", "it", "naive_search::", 40),
+    kind("random programs in all reductions", "trueline-model", "it", "random_models::", 20),
+    kind("broken models", "trueline-model", "it", "errors::broken_models_are_errors_and_never_panics", 5_000),
 ];
 
 /// How long a turn should take, and after how long it is taken to hang.
@@ -226,7 +226,7 @@ fn binaries(kinds: &[&Kind]) -> Option<HashMap<(&'static str, &'static str), Pat
         println!("> building {} of {}", kind.target, kind.package);
         let output = command.stdout(Stdio::piped()).stderr(Stdio::piped()).output().ok()?;
         let told = String::from_utf8_lossy(&output.stderr);
-        // cargo says: Executable tests/quasi/main.rs (target/debug/deps/quasi-0123456789abcdef)
+        // cargo says: Executable tests/it/main.rs (target/debug/deps/it-0123456789abcdef)
         let path = told.lines().filter(|line| line.trim_start().starts_with("Executable"));
         let path = path.filter_map(|line| line.rsplit_once('(')?.1.strip_suffix(')')).next_back();
         let Some(path) = path.filter(|_| output.status.success()) else {

@@ -5,6 +5,7 @@
 mod check;
 mod crowds;
 mod differential;
+#[cfg(feature = "peers")]
 mod explore;
 mod growth;
 mod measure;
@@ -13,7 +14,7 @@ mod monitoring;
 mod monitors;
 mod objects;
 #[allow(unreachable_pub)]
-#[path = "../../trueline/tests/oracle/mod.rs"]
+#[path = "../../trueline/tests/it/oracle/mod.rs"]
 mod oracle;
 mod plot;
 mod quasi;
@@ -41,6 +42,7 @@ enum Command {
     /// Random small histories of every specification: each algorithm against the brute-force oracle.
     Differential(differential::Arguments),
     /// Small programs under trueline, loom and shuttle: executions, their rate, and the outcomes seen.
+    #[cfg(feature = "peers")]
     Explore(explore::Arguments),
     /// How the time of the general search grows with the length of register histories, wgl beside it.
     Growth(growth::Arguments),
@@ -69,6 +71,7 @@ fn main() -> anyhow::Result<()> {
         Command::Check(arguments) => check::run(&arguments),
         Command::Crowds(arguments) => crowds::run(&arguments),
         Command::Differential(arguments) => differential::run(&arguments),
+        #[cfg(feature = "peers")]
         Command::Explore(arguments) => explore::run(&arguments),
         Command::Growth(arguments) => growth::run(&arguments),
         Command::Monitoring(arguments) => monitoring::run(&arguments),

@@ -4,7 +4,7 @@
 //! The queue is theirs: slots that are reserved and then filled. Schedules are drawn at random by the explorer, step by step, so that
 //! operations overlap on any machine; all the real-time orders of an execution are decided.
 
-#[path = "../../trueline-explore/tests/harness/wing_gong.rs"]
+#[path = "../../trueline-explore/tests/it/harness/wing_gong.rs"]
 mod wing_gong;
 
 use std::time::Instant;

@@ -563,10 +563,9 @@ fn algorithm_parser() -> impl TypedValueParser<Value = Algorithm> {
 }
 
 fn format_parser(writable: bool) -> impl TypedValueParser<Value = Format> {
-    let values = Format::ALL
-        .iter()
-        .filter(|format| !writable || format.writable())
-        .map(|format| PossibleValue::new(format.name()).help(format.summary()));
+    let values = Format::ALL.iter().filter(|format| !writable || format.writable()).map(|format| {
+        PossibleValue::new(format.name()).aliases(format.aliases()).help(format.summary())
+    });
     PossibleValuesParser::new(values).try_map(|name| name.parse::<Format>())
 }
 

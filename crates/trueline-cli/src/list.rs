@@ -110,7 +110,7 @@ pub(crate) fn formats(args: &ListArgs) -> anyhow::Result<Exit> {
             "writable": format.writable(), "example": format.example(),
         });
         let summary = format!("{} ({written})", format.summary());
-        Entry { name, aliases: &[], summary, detail, json }
+        Entry { name, aliases: format.aliases(), summary, detail, json }
     });
     show("format", entries.collect(), args)
 }

@@ -70,6 +70,7 @@ const MOST_RUNNING: u64 = EVENT / 2;
 
 /// What happens to a call when too many events are on their way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Full {
     /// It waits. Nothing is lost.
     #[default]

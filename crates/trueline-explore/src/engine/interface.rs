@@ -235,6 +235,7 @@ impl Effect {
 
 /// Why an execution is a failure, told by a front end.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Failure {
     /// A panic left the body of a thread.
     Panic {

@@ -49,6 +49,7 @@ pub struct Scope {
 
 /// What an exploration took for granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Assumption {
     /// A loop that was taken to wait changes nothing on the heap. It is checked where the allocator is installed
     /// ([`Alloc`](crate::Alloc)).
@@ -63,6 +64,7 @@ pub enum Assumption {
 
 /// The schedules that an exploration is after.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Aim {
     /// All.
     Complete,
@@ -81,6 +83,7 @@ pub enum Aim {
 
 /// Why an exploration has not seen all that it was after.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Stop {
     /// A failure was found.
     Failure,

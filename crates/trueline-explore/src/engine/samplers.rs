@@ -17,6 +17,7 @@ use super::trace::Trace;
 
 /// How schedules are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Sampler {
     /// Uniformly at each point.
     Random,

@@ -10,6 +10,7 @@ use trueline::{Budget, History, Spec};
 use super::generate::{Plan, Role, WellFormed};
 use super::judge::{Judge, Specified};
 use super::outcome::Outcome;
+use super::progress;
 use super::scenario::{Lane, Scenario};
 use super::serial::Serial;
 use super::setting::{Acts, Rule, Watch};
@@ -40,6 +41,7 @@ pub struct Harness<T, O: Operate<T>, M = Explore> {
     pub(crate) two_phase: Option<Phased<O, O::Ret>>,
     pub(crate) time: Option<Duration>,
     pub(crate) budget: Option<Arc<Budget>>,
+    pub(crate) progress: Option<Box<progress::Sink>>,
     pub(crate) as_found: bool,
     pub(crate) survey: bool,
     pub(crate) name: Option<String>,
@@ -137,6 +139,7 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
             two_phase: None,
             time: None,
             budget: None,
+            progress: None,
             as_found: false,
             survey: false,
             name: None,
@@ -309,6 +312,13 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
     /// Draws on this budget, in place of one with the time of [`Harness::time`]: limits that several tests share, or limits of memory.
     pub fn budget(mut self, budget: Arc<Budget>) -> Self {
         self.budget = Some(budget);
+        self
+    }
+
+    /// Where a line of progress goes every ten seconds: standard error if not told otherwise, and
+    /// nowhere with [`Harness::budget`].
+    pub fn progress(mut self, sink: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.progress = Some(Box::new(sink));
         self
     }
 

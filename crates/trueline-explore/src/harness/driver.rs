@@ -9,6 +9,7 @@ use super::limits;
 use super::minimise::minimise;
 use super::numbered::{Numbered, Steps};
 use super::outcome::{Counts, Failure, Minimised, Outcome, Verdict};
+use super::progress::{self, Progress};
 use super::regressions::Regressions;
 use super::replay::{self, Replay};
 use super::scenario::Scenario;
@@ -45,6 +46,14 @@ where
     O: Operate<T>,
 {
     let budget = harness.budget.clone().unwrap_or_else(|| limits::budget(harness.time));
+    let name = harness.name.clone().or_else(replay::test_name);
+    // Whoever brings a budget, as the command line does, tells of progress itself.
+    let sink = match &harness.progress {
+        Some(sink) => Some(&**sink),
+        None if harness.budget.is_none() => Some(&progress::to_standard_error as &progress::Sink),
+        None => None,
+    };
+    let progress = Progress::new(sink, name.as_deref().unwrap_or("trueline"), &budget);
     let numbered = Numbered::new(Arc::clone(judge) as Arc<dyn Steps>, &budget);
     let setting = Setting {
         make: &*harness.make,
@@ -53,12 +62,12 @@ where
         judge: &**judge,
         numbered: &numbered,
         budget: &budget,
+        progress: &progress,
         rule: harness.rule.as_deref(),
         watch: harness.watch.as_deref(),
         survey: harness.survey,
         two_phase: harness.two_phase.as_ref().map(|(how, acts)| (*how, &**acts)),
     };
-    let name = harness.name.clone().or_else(replay::test_name);
     let mut run = Run {
         setting,
         attempt,
@@ -131,6 +140,7 @@ impl<T: Sync, O: Operate<T>> Run<'_, T, O> {
         if let Err(why) = self.setting.budget.spend(0) {
             return Some(self.cut(scenario, format!("not run: {why}")));
         }
+        self.setting.progress.scenario();
         let tried = (self.attempt)(&self.setting, scenario, effort);
         self.counts.add(&tried.counts);
         match tried.end {

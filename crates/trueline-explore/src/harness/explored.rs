@@ -36,6 +36,7 @@ pub(crate) fn try_scenario<T: Sync, O: Operate<T>>(
         Failure::Other { what: String::from("not all histories were looked at") }
     };
     let visit = |execution: &Execution<'_>| -> Visited {
+        setting.progress.executions(1);
         let histories = execution.histories_in_time().map_err(stop)?;
         let made = made(&histories.operations);
         for order in &histories.orders {

@@ -24,6 +24,7 @@ mod minimise;
 mod numbered;
 mod operate;
 mod outcome;
+mod progress;
 mod regressions;
 mod replay;
 mod report;

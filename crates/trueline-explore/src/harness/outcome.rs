@@ -72,6 +72,7 @@ pub enum Minimised {
 
 /// A kind of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Kind {
     /// No order of the operations explains their results.
     NotLinearizable,

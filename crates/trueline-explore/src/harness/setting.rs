@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::judge::Judge;
 use super::numbered::Numbered;
 use super::outcome::{Counts, Kind};
+use super::progress::Progress;
 use super::scenario::Scenario;
 use super::two_phase::{Act, TwoPhase};
 use super::{Invariant, Make, Operate};
@@ -22,6 +23,8 @@ pub(crate) struct Setting<'a, T, O: Operate<T>> {
     pub(crate) numbered: &'a Numbered<'a>,
     /// What all scenarios, and making a failure smaller, may cost together.
     pub(crate) budget: &'a Arc<Budget>,
+    /// Told of every scenario and execution.
+    pub(crate) progress: &'a Progress<'a>,
     /// What each thread must keep to.
     pub(crate) rule: Option<&'a Rule<O>>,
     /// Shown each history that is checked.

@@ -62,6 +62,7 @@ where
             setting.budget,
         );
         ran += all.len() as u64;
+        setting.progress.executions(all.len() as u64);
         let waits = all.last().is_some_and(|round| matches!(round.ended, crew::Ended::Stuck));
         waited |= waits;
         let failed = all

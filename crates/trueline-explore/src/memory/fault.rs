@@ -15,6 +15,7 @@ pub struct Site {
 
 /// The ways in which memory is misused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum MemoryFaultKind {
     /// A shadow operation touched a block that was freed before.
     UseAfterFree,

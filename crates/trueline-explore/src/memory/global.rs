@@ -7,8 +7,9 @@ use crate::engine::interface::{self, Access, Block, Effect, Failure};
 use crate::front::{self, Front};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The allocator to install in a test: `#[global_allocator] static ALLOC: Alloc = Alloc;`.
@@ -60,12 +61,47 @@ pub fn untracked<R>(function: impl FnOnce() -> R) -> R {
 #[derive(Default)]
 pub(crate) struct Memory {
     /// None until the explored code allocates through [`Alloc`].
-    pub(crate) arena: Option<Box<Arena>>,
+    pub(crate) arena: Option<Lent>,
     reuse: Reuse,
     allow_leaks: bool,
     complete: bool,
     /// Blocks of this execution lie outside of the arena, which was used up.
     overflows: bool,
+}
+
+/// An arena that an execution has taken from the pool.
+///
+/// Two ways lead to it: the front end's state, and [`ARENA`] for frees that happen while that state is
+/// out of reach. Both go through this one pointer, and each reference made from it is over before the
+/// other way is used. A `Box` would claim to be the only way.
+pub(crate) struct Lent(NonNull<Arena>);
+
+impl Lent {
+    fn take(arena: Box<Arena>) -> Lent {
+        Lent(NonNull::from(Box::leak(arena)))
+    }
+
+    fn give_back(self) -> Box<Arena> {
+        // SAFETY: `take` leaked the box, and whoever calls this gives up the only `Lent` of it.
+        unsafe { Box::from_raw(self.0.as_ptr()) }
+    }
+}
+
+impl Deref for Lent {
+    type Target = Arena;
+
+    fn deref(&self) -> &Arena {
+        // SAFETY: the arena lives until `give_back`. References from `in_own_arena` are over when
+        // that returns, and it calls nothing that comes here.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl DerefMut for Lent {
+    fn deref_mut(&mut self) -> &mut Arena {
+        // SAFETY: as in `deref`.
+        unsafe { self.0.as_mut() }
+    }
 }
 
 /// Whether [`Alloc`] is installed: set by its first allocation, long before any exploration.
@@ -119,9 +155,9 @@ static CLASSES: [u8; 256] = [0; 256];
 impl Memory {
     fn arena(&mut self) -> Option<&mut Arena> {
         if self.arena.is_none() {
-            self.arena = Arena::acquire(self.reuse);
+            self.arena = Arena::acquire(self.reuse).map(Lent::take);
             BASE.set(self.arena.as_ref().map_or(NO_ARENA, |arena| arena.base()));
-            ARENA.set(self.arena.as_deref_mut().map_or(ptr::null_mut(), ptr::from_mut));
+            ARENA.set(self.arena.as_ref().map_or(ptr::null_mut(), |arena| arena.0.as_ptr()));
         }
         self.arena.as_deref_mut()
     }
@@ -149,9 +185,10 @@ impl Memory {
 
     /// Gives the arena back, when the exploration has ended.
     pub(crate) fn give_back(&mut self) {
-        if let Some(mut arena) = self.arena.take() {
+        if let Some(arena) = self.arena.take() {
             ARENA.set(ptr::null_mut());
             BASE.set(NO_ARENA);
+            let mut arena = arena.give_back();
             arena.finish(self.complete);
             arena.release();
         }
@@ -227,7 +264,8 @@ unsafe impl GlobalAlloc for Alloc {
         let new = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
         // What grows makes no events: it may do so under a lock of std's, and an execution that is abandoned there would leave it
         // locked. What has outlived an execution leaves the arena.
-        let kept = own_arena(pointer.addr()).is_some_and(|arena| arena.is_kept(pointer.addr()));
+        let kept = in_own_arena(pointer.addr(), |arena, address| arena.is_kept(address));
+        let kept = kept.unwrap_or(false);
         let to = if interface::active() && !kept {
             place(new)
         } else {
@@ -293,19 +331,50 @@ fn or_system(placed: Option<*mut u8>, layout: Layout) -> *mut u8 {
     placed.unwrap_or_else(|| unsafe { System.alloc(layout) })
 }
 
-/// The arena of this OS thread, if the address is in it.
-fn own_arena<'a>(address: usize) -> Option<&'a mut Arena> {
-    // SAFETY: the pointer is that of this OS thread's arena or null; nobody else uses the arena now: with its state borrowed the front
-    // end frees no block of an arena.
-    unsafe { ARENA.get().as_mut() }.filter(|arena| arena.contains(address))
+/// Runs a function on the arena of this OS thread, if the address is in it.
+fn in_own_arena<R>(address: usize, function: fn(&mut Arena, usize) -> R) -> Option<R> {
+    let arena = ARENA.get();
+    // SAFETY: the pointer is null, or that of the arena which the execution on this OS thread has
+    // taken: `Memory::arena` sets it, `give_back` clears it first. The reference ends with this call,
+    // and until then it is the only one: `function` captures nothing and works on the arena alone,
+    // and code of the front end that holds a reference to the arena frees and grows no block of it.
+    let arena = unsafe { arena.as_mut() }.filter(|arena| arena.contains(address))?;
+    Some(function(arena, address))
+}
+
+/// What is to be done with a block that is freed, or whose contents have moved.
+enum Freed {
+    /// The arena of another OS thread reclaims its block when its execution ends.
+    Elsewhere,
+    /// It is not of this execution, or no user code frees it: not an event.
+    Quietly,
+    /// User code frees a block of this execution.
+    ByUser,
+}
+
+fn freed(address: usize) -> Freed {
+    match in_own_arena(address, |arena, address| arena.is_kept(address)) {
+        None => Freed::Elsewhere,
+        Some(kept) if kept || !interface::active() => Freed::Quietly,
+        Some(_) => Freed::ByUser,
+    }
 }
 
 /// Frees a block whose contents have moved: not an event, but no access may follow.
 fn displace(address: usize) {
-    let Some(arena) = own_arena(address) else { return };
-    if !interface::active() || arena.is_kept(address) {
-        return arena.free_quietly(address);
+    match freed(address) {
+        Freed::Elsewhere => {}
+        Freed::Quietly => free_quietly(address),
+        Freed::ByUser => quarantine(address),
     }
+}
+
+fn free_quietly(address: usize) {
+    in_own_arena(address, Arena::free_quietly);
+}
+
+/// Frees a block of this execution without an event; it stays apart until the execution ends.
+fn quarantine(address: usize) {
     front::settle();
     let freed = interface::with_own_state(|front: &mut Front, thread| {
         front.free(address, thread, Afterwards::Quarantine)
@@ -317,26 +386,25 @@ fn displace(address: usize) {
 
 #[cold]
 fn deallocate(address: usize, layout: Layout) {
-    // The arena of another OS thread reclaims its block when its execution ends.
-    let Some(arena) = own_arena(address) else { return };
-    if !interface::active() || arena.is_kept(address) {
-        return arena.free_quietly(address);
-    }
-    if is_buffer(layout) {
-        return displace(address);
+    match freed(address) {
+        Freed::Elsewhere => return,
+        Freed::Quietly => return free_quietly(address),
+        Freed::ByUser if is_buffer(layout) => return quarantine(address),
+        Freed::ByUser => {}
     }
     // What was done through pointers into the block is told from its bytes, while they are still its own.
     front::settle();
     let thread = interface::current_thread();
-    let (checked, lifo, caller) = interface::with_state(|front: &mut Front| {
+    let (checked, touched, lifo, caller) = interface::with_state(|front: &mut Front| {
         let site = front.site(thread);
         let arena = front.memory.arena.as_ref();
         let checked = arena.map(|arena| arena.check_free(address, site).map(|id| arena.range(id)));
-        (checked, front.memory.reuse == Reuse::Lifo, site.after)
+        let touched = arena.is_some_and(|arena| arena.is_touched(address));
+        (checked, touched, front.memory.reuse == Reuse::Lifo, site.after)
     });
     // What no shadow operation has touched before conflicts with nothing, and what touches it later meets a freed block: no event.
-    if !lifo && matches!(checked, Some(Ok(_))) && !arena.is_touched(address) {
-        return displace(address);
+    if !lifo && matches!(checked, Some(Ok(_))) && !touched {
+        return quarantine(address);
     }
     let range = match checked {
         None => return,

@@ -28,6 +28,7 @@ pub(crate) use global::{Memory, canonical, coded, failure};
 
 /// What becomes of a freed block while the execution lasts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Reuse {
     /// Freed blocks stay poisoned until the execution ends, so that each later access is noticed.
     #[default]

@@ -31,6 +31,7 @@ use super::trace::{TraceStep, written};
 
 /// A progress property.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Property {
     /// Whoever is within an operation may move now, or after some steps of others.
     DeadlockFree,

@@ -33,6 +33,7 @@ use crate::program::Program;
 
 /// What counts as a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Semantics {
     /// One shared access a step; local computation is free, and locals that are not needed any more are cleared.
     #[default]

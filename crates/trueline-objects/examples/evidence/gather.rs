@@ -12,7 +12,7 @@ use trueline_objects::simulate::{
     self, Case, Entry, Mode, Request, Simulated, Standing, Verdict, program,
 };
 
-use crate::plan::{self, Plan, Settings};
+use super::plan::{self, Plan, Settings};
 
 /// All that speaks for one object.
 pub(crate) struct Evidence {

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use trueline_report::grouped;
 
-use crate::gather::{Checked, Evidence, Explored, Mutant};
+use super::gather::{Checked, Evidence, Explored, Mutant};
 
 /// The page, in Markdown.
 pub(crate) fn document(all: &[Evidence], quick: bool, took: Duration) -> String {
     let mut out = String::new();
     let command = if quick { "cargo xtask evidence --quick" } else { "cargo xtask evidence" };
-    let clean = crate::gather::wrong(all).is_empty();
+    let clean = super::gather::wrong(all).is_empty();
     let (found, mutants) = (found(all), all.iter().map(|e| e.mutants.len()).sum::<usize>());
     let _ = write!(
         out,
@@ -66,14 +66,14 @@ found. `--quick` has smaller bounds and runs with the tests.
 const MEMORY: &str = "
 ## Memory
 
-An exploration ends with an error at a use of freed memory, a double free or a leak. The objects as they ship are run on threads by the tests `production` and
-`ordered`, whose binaries valgrind runs by hand (cargo prints their names). Both ended without an invalid access and without a leak; what std's test harness keeps for its main
+An exploration ends with an error at a use of freed memory, a double free or a leak. The objects as they ship are run on threads by the tests in the modules
+`production` and `ordered`, which valgrind runs by hand (cargo prints the name of the binary). Both ended without an invalid access and without a leak; what std's test harness keeps for its main
 thread is 'possibly lost'. Miri was not at hand.
 
 ```sh
-cargo test --profile dev -p trueline-objects --test production --test ordered --no-run
+cargo test --profile dev -p trueline-objects --test it --no-run
 RUST_BACKTRACE=0 valgrind --leak-check=full --show-leak-kinds=definite,indirect --errors-for-leak-kinds=definite,indirect \
-    --error-exitcode=1 BINARY --test-threads=1
+    --error-exitcode=1 BINARY --test-threads=1 production:: ordered::
 ```
 ";
 

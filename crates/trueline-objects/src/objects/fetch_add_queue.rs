@@ -255,6 +255,7 @@ impl<T> FetchAddQueue<T> {
                 let is_full = |cell: &&Cell<T>| cell.state.load(Ordering::Acquire) == FULL;
                 let mut count = node.content.cells[dequeuers..].iter().filter(is_full).count();
                 let mut next = node.next();
+                // SAFETY: as above, or the pointer is null.
                 while let (true, Some(node)) = (count < most, unsafe { next.as_ref() }) {
                     count += node.content.cells.iter().filter(is_full).count();
                     next = node.next();

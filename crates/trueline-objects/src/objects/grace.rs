@@ -216,8 +216,8 @@ impl<N> Domain<N> {
         if self.taken_over.load(Ordering::Relaxed) != threads_ended() {
             self.take_over(record);
         }
-        // SAFETY: the record is this thread's own, and nobody borrows the garbage: what is done with it runs no code of the user's.
         let garbage = |run: &mut dyn FnMut(&mut Garbage<N>)| {
+            // SAFETY: the record is this thread's own, and nobody borrows the garbage: what is done with it runs no code of the user's.
             record.garbage.with_mut(|garbage| run(unsafe { &mut *garbage }));
         };
         let mut freed = Vec::new();

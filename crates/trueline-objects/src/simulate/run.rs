@@ -55,6 +55,7 @@ pub type Watch = Arc<dyn Fn(&History) + Send + Sync>;
 
 /// How an object is run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Mode {
     /// Over the shadow std, under every schedule that matters.
     #[default]

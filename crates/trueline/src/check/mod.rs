@@ -40,6 +40,7 @@ use crate::verdict::Verdict;
 
 /// An algorithm that decides one part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Algorithm {
     /// Chooses.
     #[default]

@@ -41,6 +41,7 @@ const HEAD: usize = 64 * 1024;
 
 /// A format of histories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Format {
     /// Our own: one JSON object a line.
     JsonLines,
@@ -92,6 +93,14 @@ impl Format {
             Format::IntervalsPid => "intervals-pid",
             Format::SnapshotActions => "snapshot-actions",
             Format::WingGong => "wing-gong",
+        }
+    }
+
+    /// Other names that people type.
+    pub fn aliases(self) -> &'static [&'static str] {
+        match self {
+            Format::JsonLines => &["jsonl"],
+            _ => &[],
         }
     }
 
@@ -175,7 +184,8 @@ impl FromStr for Format {
     type Err = UnknownFormat;
 
     fn from_str(name: &str) -> Result<Format, UnknownFormat> {
-        let found = Format::ALL.iter().find(|format| format.name() == name);
+        let is_called = |f: &&Format| f.name() == name || f.aliases().contains(&name);
+        let found = Format::ALL.iter().find(is_called);
         found.copied().ok_or_else(|| UnknownFormat(name.to_string()))
     }
 }

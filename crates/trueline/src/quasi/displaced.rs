@@ -12,7 +12,7 @@
 //! value again, whose turn comes first then; with repeated values a stack is asked at the end alone. The closed end asks in addition
 //! that nothing waits when all is over. [`Op::End`] is an operation that returns last and asks.
 //!
-//! Cost of a step: O(contents). Checked against brute force over Definition 4 in `tests/quasi`.
+//! Cost of a step: O(contents). Checked against brute force over Definition 4 in `tests/it/quasi`.
 
 use smallvec::SmallVec;
 

@@ -154,6 +154,7 @@ trait Engine: Send {
 
 /// How a stream is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Algorithm {
     /// By the exact monitor of the specification's kind.
     #[default]

@@ -1,0 +1,17 @@
+//! The tests that run the binary, one module per subject. No test changes the environment or the
+//! current directory of its own process; each passes them to the commands that it starts.
+
+mod bad_input;
+mod check;
+mod commands;
+mod common;
+mod corpus_rows;
+mod histories;
+mod input;
+mod monitor;
+mod page;
+mod pages;
+mod quasi;
+mod simulate;
+mod truth;
+mod verify;

@@ -1,0 +1,121 @@
+//! Threads with operations, and handles, of their own.
+
+use std::collections::VecDeque;
+
+use trueline_explore::harness::{Kind, Thread};
+use trueline_explore::std::cell::UnsafeCell;
+use trueline_explore::std::sync::atomic::{AtomicUsize, Ordering};
+use trueline_explore::{explore, operations, stress};
+
+const SIZE: usize = 2;
+
+/// A ring for one producer and one consumer.
+struct Ring {
+    slots: [UnsafeCell<u8>; SIZE],
+    head: AtomicUsize,
+    tail: AtomicUsize,
+    publish: Ordering,
+}
+
+// SAFETY: the producer writes a slot that the consumer has left, the consumer reads one that the
+// producer has published. With `Relaxed` that is a race, which a test wants, and explores.
+unsafe impl Sync for Ring {}
+
+impl Ring {
+    fn new(publish: Ordering) -> Ring {
+        let slots = [const { UnsafeCell::new(0) }; SIZE];
+        Ring { slots, head: AtomicUsize::new(0), tail: AtomicUsize::new(0), publish }
+    }
+}
+
+/// One end, with what it remembers of its own index.
+struct End<'a> {
+    ring: &'a Ring,
+    mine: usize,
+    role: Option<usize>,
+}
+
+impl<'a> End<'a> {
+    fn new(ring: &'a Ring, thread: Thread) -> End<'a> {
+        End { ring, mine: 0, role: thread.role }
+    }
+
+    fn push(&mut self, v: u8) -> bool {
+        assert_eq!(self.role, Some(0), "only the producer pushes");
+        if self.mine - self.ring.head.load(Ordering::Acquire) == SIZE {
+            return false;
+        }
+        // SAFETY: the slot is not between `head` and `tail`, so the consumer does not read it.
+        self.ring.slots[self.mine % SIZE].with_mut(|slot| unsafe { *slot = v });
+        self.mine += 1;
+        self.ring.tail.store(self.mine, self.ring.publish);
+        true
+    }
+
+    fn pop(&mut self) -> Option<u8> {
+        assert_eq!(self.role, Some(1), "only the consumer pops");
+        if self.ring.tail.load(Ordering::Acquire) == self.mine {
+            return None;
+        }
+        // SAFETY: the slot is between `head` and `tail`, so the producer does not write it.
+        let v = self.ring.slots[self.mine % SIZE].with(|slot| unsafe { *slot });
+        self.mine += 1;
+        self.ring.head.store(self.mine, Ordering::Release);
+        Some(v)
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Bounded(VecDeque<u8>);
+
+impl Bounded {
+    fn push(&mut self, v: u8) -> bool {
+        let fits = self.0.len() < SIZE;
+        if fits {
+            self.0.push_back(v);
+        }
+        fits
+    }
+    fn pop(&mut self) -> Option<u8> {
+        self.0.pop_front()
+    }
+}
+
+operations! {
+    enum Op -> Ret for Ring[End<'a> = End::new], Bounded {
+        push(v: u8) -> bool;
+        pop() -> Option<u8>;
+    }
+}
+
+#[test]
+fn a_ring_for_two_holds_with_a_role_for_each() {
+    let outcome = explore(|| Ring::new(Ordering::Release))
+        .spec(Bounded::default())
+        .role(1, [Op::push(1), Op::push(2)])
+        .role(1, [Op::pop()])
+        .length(3)
+        .run();
+    assert!(outcome.holds(), "{outcome}");
+    let largest = 8;
+    assert_eq!(outcome.counts.scenarios, 2 + 4 + largest);
+    let outcome = stress(|| Ring::new(Ordering::Release))
+        .spec(Bounded::default())
+        .role(1, [Op::push(1), Op::push(2)])
+        .role(1, [Op::pop()])
+        .length(3)
+        .rounds(300)
+        .run();
+    assert!(outcome.passes() && !outcome.holds(), "{outcome}");
+}
+
+#[test]
+fn a_ring_that_publishes_too_weakly_has_a_race() {
+    let outcome = explore(|| Ring::new(Ordering::Relaxed))
+        .spec(Bounded::default())
+        .role(1, [Op::push(1)])
+        .role(1, [Op::pop()])
+        .run();
+    let failure = outcome.failure().unwrap_or_else(|| panic!("{outcome}"));
+    assert_eq!((failure.kind, &*failure.scenario), (Kind::Race, "push(1) | pop()"));
+}

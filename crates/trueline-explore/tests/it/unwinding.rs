@@ -1,0 +1,518 @@
+//! Panics that are caught: what destructors do while a thread unwinds are events, other threads run between them, and only the
+//! thread that panics is said to.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use trueline::rng;
+use trueline_explore::engine::interface::Failure;
+use trueline_explore::engine::{Assumption, Exploration, Report, Stop};
+use trueline_explore::memory;
+use trueline_explore::std::cell::UnsafeCell;
+use trueline_explore::std::sync::atomic::Ordering::SeqCst;
+use trueline_explore::std::sync::atomic::{AtomicBool, AtomicU32};
+use trueline_explore::std::sync::{Mutex, RwLock, TryLockError};
+use trueline_explore::std::thread;
+
+/// All outcomes of a body.
+fn outcomes<T: Ord + Clone + Send>(body: impl Fn() -> T + Sync) -> (Report, Vec<T>) {
+    outcomes_of(&Exploration::new(), body)
+}
+
+fn outcomes_of<T: Ord + Clone + Send>(
+    exploration: &Exploration,
+    body: impl Fn() -> T + Sync,
+) -> (Report, Vec<T>) {
+    let seen = std::sync::Mutex::new(BTreeSet::new());
+    let report = exploration.run(|| {
+        let outcome = body();
+        memory::untracked(|| seen.lock().unwrap().insert(outcome.clone()));
+    });
+    assert!(!std::thread::panicking(), "no panic is left behind");
+    (report, seen.into_inner().unwrap().into_iter().collect())
+}
+
+#[track_caller]
+fn check<T: Ord + Clone + Send + std::fmt::Debug>(expected: &[T], body: impl Fn() -> T + Sync) {
+    let (report, seen) = outcomes(body);
+    assert!(report.holds(), "{report}");
+    assert_eq!(seen, expected);
+}
+
+/// Runs a function that may panic.
+fn caught(function: impl FnOnce()) -> bool {
+    catch_unwind(AssertUnwindSafe(function)).is_err()
+}
+
+/// Does something when it is dropped.
+struct Finally<F: FnMut()>(F);
+
+impl<F: FnMut()> Drop for Finally<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+#[test]
+fn a_lock_is_busy_until_unwinding_gives_it_back() {
+    // The attempt comes before the lock is taken, while it is held, or after it was given back, poisoned.
+    check(&["busy", "free", "poisoned"], || {
+        let lock = Mutex::new(());
+        thread::scope(|s| {
+            s.spawn(|| {
+                caught(|| {
+                    let _guard = lock.lock();
+                    panic!("caught")
+                })
+            });
+            match lock.try_lock() {
+                Ok(_) => "free",
+                Err(TryLockError::WouldBlock) => "busy",
+                Err(TryLockError::Poisoned(_)) => "poisoned",
+            }
+        })
+    });
+}
+
+#[test]
+fn a_reader_is_there_until_unwinding_gives_its_lock_back() {
+    // Before or after, or while the lock is held; a reader poisons nothing.
+    check(&["busy", "free"], || {
+        let lock = RwLock::new(());
+        thread::scope(|s| {
+            s.spawn(|| {
+                caught(|| {
+                    let _guard = lock.read();
+                    panic!("caught")
+                })
+            });
+            if lock.try_write().is_ok() { "free" } else { "busy" }
+        })
+    });
+}
+
+#[test]
+fn what_a_destructor_stores_while_unwinding_is_an_event() {
+    // The load comes before the first store, between the two, or after both.
+    check(&[0, 1, 2], || {
+        let x = AtomicU32::new(0);
+        thread::scope(|s| {
+            s.spawn(|| {
+                caught(|| {
+                    let _second = Finally(|| x.store(2, SeqCst));
+                    let _first = Finally(|| x.store(1, SeqCst));
+                    panic!("caught")
+                })
+            });
+            x.load(SeqCst)
+        })
+    });
+}
+
+#[test]
+fn waiting_for_a_lock_that_unwinding_gives_back_is_deterministic() {
+    // The second thread has the lock first, or finds what the first has stored.
+    check(&[(0, false), (1, true)], || {
+        let lock = Mutex::new(());
+        let x = AtomicU32::new(0);
+        thread::scope(|s| {
+            s.spawn(|| {
+                caught(|| {
+                    let _guard = lock.lock();
+                    x.store(1, SeqCst);
+                    panic!("caught")
+                })
+            });
+            let guard = lock.lock();
+            (x.load(SeqCst), guard.is_err())
+        })
+    });
+}
+
+#[test]
+fn waiting_for_a_spinlock_that_unwinding_gives_back_is_deterministic() {
+    check(&[0, 1], || {
+        let (lock, x) = (AtomicBool::new(false), AtomicU32::new(0));
+        let take = || {
+            while lock.compare_exchange(false, true, SeqCst, SeqCst).is_err() {}
+            Finally(|| lock.store(false, SeqCst))
+        };
+        thread::scope(|s| {
+            s.spawn(|| {
+                caught(|| {
+                    let _guard = take();
+                    x.store(1, SeqCst);
+                    panic!("caught")
+                })
+            });
+            let _guard = take();
+            x.load(SeqCst)
+        })
+    });
+}
+
+#[test]
+fn a_destructor_waits_for_a_lock_while_unwinding() {
+    // Both variables are set under the lock: the destructor sees neither or both.
+    check(&[(0, 0), (1, 1)], || {
+        let lock = Mutex::new(());
+        let (a, b) = (AtomicU32::new(0), AtomicU32::new(0));
+        let mut seen = (7, 7);
+        thread::scope(|s| {
+            s.spawn(|| {
+                let _guard = lock.lock();
+                a.store(1, SeqCst);
+                b.store(1, SeqCst);
+            });
+            caught(|| {
+                let _last = Finally(|| {
+                    let _guard = lock.lock();
+                    seen = (a.load(SeqCst), b.load(SeqCst));
+                });
+                panic!("caught")
+            });
+        });
+        seen
+    });
+}
+
+#[test]
+fn a_destructor_that_spawns_while_unwinding_is_explored() {
+    // The new thread stores before the load or after it.
+    check(&[0, 1], || {
+        let x = AtomicU32::new(0);
+        thread::scope(|s| {
+            caught(|| {
+                let _last = Finally(|| {
+                    s.spawn(|| x.store(1, SeqCst));
+                });
+                panic!("caught")
+            });
+            x.load(SeqCst)
+        })
+    });
+}
+
+#[test]
+fn a_destructor_that_joins_a_thread_while_a_panic_ends_the_execution_does_not_abort() {
+    let report = Exploration::new().run(|| {
+        let x = AtomicU32::new(0);
+        thread::scope(|s| {
+            let mut thread = Some(s.spawn(|| x.load(SeqCst)));
+            let _last = Finally(|| {
+                thread.take().unwrap().join().unwrap();
+            });
+            panic!("the message");
+        });
+    });
+    let Some(Failure::Panic { message, .. }) = &report.failure else { panic!("{report}") };
+    assert_eq!(message, "the message");
+}
+
+#[test]
+fn only_the_thread_that_unwinds_panics() {
+    for resumes in [false, true] {
+        // The first thread panics in its destructor and not afterwards; the second one never does, whenever it asks.
+        check(&[(true, false, false)], || {
+            let x = AtomicU32::new(0);
+            let mut first = (false, true);
+            let second = thread::scope(|s| {
+                let second = s.spawn(|| {
+                    x.load(SeqCst);
+                    let before = thread::panicking();
+                    x.load(SeqCst);
+                    before || thread::panicking()
+                });
+                caught(|| {
+                    let _last = Finally(|| {
+                        x.store(1, SeqCst);
+                        first.0 = thread::panicking();
+                    });
+                    if resumes {
+                        resume_unwind(Box::new(1))
+                    }
+                    panic!("caught")
+                });
+                x.store(2, SeqCst);
+                first.1 = thread::panicking();
+                second.join().unwrap()
+            });
+            (first.0, first.1, second)
+        });
+    }
+}
+
+#[test]
+fn a_lock_whose_holder_does_not_panic_is_never_poisoned_by_another_thread() {
+    check(&[false], || {
+        let (lock, x) = (Mutex::new(()), AtomicU32::new(0));
+        thread::scope(|s| {
+            s.spawn(|| {
+                // The lock may be taken before this thread panics, and given back while it does.
+                x.load(SeqCst);
+                caught(|| {
+                    let _last = Finally(|| x.store(1, SeqCst));
+                    resume_unwind(Box::new(1))
+                })
+            });
+            let guard = lock.lock();
+            x.load(SeqCst);
+            drop(guard);
+            lock.lock().is_err()
+        })
+    });
+}
+
+struct Shared(UnsafeCell<u32>);
+
+// SAFETY: the tests want races.
+unsafe impl Sync for Shared {}
+
+#[test]
+fn a_race_is_found_while_another_thread_resumes_a_panic() {
+    let (report, _) = outcomes(|| {
+        let (x, cell) = (AtomicU32::new(0), Shared(UnsafeCell::new(0)));
+        let cell = &cell;
+        thread::scope(|s| {
+            s.spawn(|| {
+                caught(|| {
+                    let _last = Finally(|| x.store(1, SeqCst));
+                    resume_unwind(Box::new(1))
+                })
+            });
+            for value in 0..2 {
+                // SAFETY: none; it is a race.
+                s.spawn(move || cell.0.with_mut(|p| unsafe { *p = value }));
+            }
+        });
+    });
+    assert!(matches!(report.failure, Some(Failure::Race { .. })), "{report}");
+}
+
+#[test]
+fn a_race_in_a_destructor_is_found_while_its_thread_unwinds() {
+    let (report, _) = outcomes(|| {
+        let cell = Shared(UnsafeCell::new(0));
+        let cell = &cell;
+        thread::scope(|s| {
+            s.spawn(move || {
+                caught(|| {
+                    // SAFETY: none; it is a race.
+                    let _last = Finally(|| cell.0.with_mut(|p| unsafe { *p = 1 }));
+                    panic!("caught")
+                })
+            });
+            // SAFETY: as above.
+            cell.0.with(|p| unsafe { *p });
+        });
+    });
+    assert!(matches!(report.failure, Some(Failure::Race { .. })), "{report}");
+}
+
+#[test]
+fn a_panic_that_leaves_a_scope_keeps_its_message() {
+    let (report, _) = outcomes(|| {
+        let x = AtomicU32::new(0);
+        thread::scope(|s| {
+            s.spawn(|| x.load(SeqCst));
+            panic!("the message");
+        });
+    });
+    let Some(Failure::Panic { message, at: Some(at) }) = &report.failure else {
+        panic!("{report}");
+    };
+    assert!(message == "the message" && at.contains("unwinding.rs"), "{report}");
+}
+
+#[test]
+fn a_deadlock_in_a_destructor_leaves_no_panic_behind() {
+    let (report, _) = outcomes(|| {
+        let lock = Mutex::new(());
+        let _held = lock.lock();
+        caught(|| {
+            let _last = Finally(|| drop(lock.lock()));
+            panic!("caught")
+        });
+    });
+    // The thread waits for itself in its destructor, for ever.
+    assert!(matches!(report.failure, Some(Failure::Deadlock { .. })), "{report}");
+}
+
+#[test]
+fn two_panics_at_once_rest_on_an_assumption() {
+    let (report, seen) = outcomes(|| {
+        let x = AtomicU32::new(0);
+        let panics = || {
+            caught(|| {
+                let _last = Finally(|| {
+                    x.fetch_add(1, SeqCst);
+                });
+                panic!("caught")
+            })
+        };
+        thread::scope(|s| {
+            s.spawn(panics);
+            s.spawn(panics);
+        });
+        x.load(SeqCst)
+    });
+    assert_eq!((report.failure.as_ref(), seen), (None, vec![2]), "{report}");
+    assert_eq!(report.scope.assumed, Some(Assumption::Unwinding), "{report}");
+    assert!(!report.holds());
+}
+
+/// One step of a thread of a random program.
+#[derive(Clone, Debug)]
+enum Step {
+    Load(usize),
+    Store(usize, u32),
+    Add(usize),
+    /// Takes the lock for these steps.
+    Locked(Vec<Step>),
+    /// Tries the lock, and takes a load under it.
+    Try(usize),
+    /// The first steps, and then a panic that is caught: the others are those of a destructor.
+    Caught(Vec<Step>, Vec<Step>),
+}
+
+/// How a random program ends what it catches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    Returns,
+    Panics,
+    Resumes,
+}
+
+fn random_steps(rng: &mut rng::Rng, most: u64, locks: bool, catches: bool) -> Vec<Step> {
+    let mut steps = Vec::new();
+    for _ in 0..1 + rng.below(most) {
+        let cell = rng.below(2) as usize;
+        steps.push(match rng.below(5) {
+            0 if locks => {
+                let catches = catches && rng.below(2) == 0;
+                Step::Locked(random_steps(rng, 2, false, catches))
+            }
+            1 if locks => Step::Try(cell),
+            2 => Step::Store(cell, 1 + rng.below(2) as u32),
+            3 => Step::Add(cell),
+            _ => Step::Load(cell),
+        });
+    }
+    if catches {
+        let first = random_steps(rng, 2, locks, false);
+        // A lock that is held meanwhile is given back by unwinding.
+        let caught = Step::Caught(first, random_steps(rng, 2, false, false));
+        let caught = if locks && rng.below(2) == 0 { Step::Locked(vec![caught]) } else { caught };
+        steps.insert(rng.below(steps.len() as u64 + 1) as usize, caught);
+    }
+    steps
+}
+
+struct Objects {
+    cells: [AtomicU32; 2],
+    lock: Mutex<()>,
+    ending: Ending,
+}
+
+impl Objects {
+    fn run(&self, steps: &[Step], read: &RefCell<Vec<u32>>) {
+        for step in steps {
+            match step {
+                Step::Load(cell) => {
+                    let value = self.cells[*cell].load(SeqCst);
+                    read.borrow_mut().push(value);
+                }
+                Step::Store(cell, value) => self.cells[*cell].store(*value, SeqCst),
+                Step::Add(cell) => {
+                    let value = self.cells[*cell].fetch_add(1, SeqCst);
+                    read.borrow_mut().push(value);
+                }
+                Step::Locked(steps) => match &steps[..] {
+                    [Step::Caught(first, last)] => self.catch(true, first, last, read),
+                    _ => {
+                        let _guard = self.lock.lock();
+                        self.run(steps, read);
+                    }
+                },
+                Step::Try(cell) => match self.lock.try_lock() {
+                    Err(TryLockError::WouldBlock) => read.borrow_mut().push(77),
+                    _guard => {
+                        let value = self.cells[*cell].load(SeqCst);
+                        read.borrow_mut().push(value);
+                    }
+                },
+                Step::Caught(first, last) => self.catch(false, first, last, read),
+            }
+        }
+    }
+
+    fn catch(&self, locks: bool, first: &[Step], last: &[Step], read: &RefCell<Vec<u32>>) {
+        let _ = catch_unwind(AssertUnwindSafe(|| {
+            let _guard = locks.then(|| self.lock.lock());
+            let _last = Finally(|| self.run(last, read));
+            // With the lock held, the steps must not take it again.
+            if !locks {
+                self.run(first, read);
+            }
+            match self.ending {
+                Ending::Returns => (),
+                Ending::Panics => panic!("caught"),
+                Ending::Resumes => resume_unwind(Box::new(1)),
+            }
+        }));
+    }
+}
+
+#[test]
+fn a_panic_that_is_caught_has_the_executions_of_a_return() {
+    /// Programs with more are left to luck.
+    const MOST: u64 = 300;
+    let seeds = rng::seeds(100);
+    let (cases, mut small) = (seeds.cases(), 0);
+    for seed in seeds {
+        let rng = &mut rng::Rng::new(seed);
+        let threads = 2 + rng.below(2);
+        let catching = rng.below(threads);
+        let program: Vec<Vec<Step>> =
+            (0..threads).map(|index| random_steps(rng, 2, true, index == catching)).collect();
+        let explore = |exploration: &Exploration, ending| {
+            let (report, seen) = outcomes_of(exploration, || {
+                let cells = [AtomicU32::new(0), AtomicU32::new(0)];
+                let shared = Objects { cells, lock: Mutex::new(()), ending };
+                thread::scope(|s| {
+                    let mut threads = Vec::new();
+                    for steps in &program {
+                        let shared = &shared;
+                        threads.push(s.spawn(move || {
+                            let read = RefCell::default();
+                            shared.run(steps, &read);
+                            read.into_inner()
+                        }));
+                    }
+                    threads.into_iter().map(|t| t.join().unwrap()).collect::<Vec<_>>()
+                })
+            });
+            let cut = report.scope.stopped == Some(Stop::Executions(MOST));
+            assert!(cut || report.holds(), "seed {seed}, {ending:?}: {program:?}\n{report}");
+            (report.executions, seen)
+        };
+        let expected = explore(&Exploration::new().executions(MOST), Ending::Returns);
+        if expected.0 == MOST {
+            continue;
+        }
+        small += 1;
+        let all = Exploration::new();
+        let seen = explore(&all, Ending::Panics);
+        assert_eq!(seen, expected, "seed {seed}: {program:?}");
+        let seen = explore(&all, Ending::Resumes);
+        assert_eq!(seen, expected, "seed {seed}: {program:?}");
+        let seen = explore(&Exploration::new().workers(2), Ending::Panics);
+        assert_eq!(seen, expected, "seed {seed}, workers: {program:?}");
+        if seed.is_multiple_of(8) {
+            let seen = explore(&Exploration::new().preemptions(20), Ending::Panics);
+            assert_eq!(seen.1, expected.1, "seed {seed}, preemptions: {program:?}");
+        }
+    }
+    assert!(small >= cases / 4, "{small} of {cases} programs are small enough");
+}

@@ -1,0 +1,20 @@
+//! The integration tests of the crate, one module per subject, in one binary.
+
+mod checkpoints;
+mod counts;
+mod documents;
+mod errors;
+mod faults;
+mod language;
+mod models;
+mod naive_progress;
+mod naive_search;
+mod named_specifications;
+mod points;
+mod progress;
+mod random_models;
+mod snapshots;
+mod support;
+mod switches;
+mod truth;
+mod waiting;

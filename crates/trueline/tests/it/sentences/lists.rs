@@ -1,0 +1,258 @@
+//! What is said of logs, of texts that grow, and of snapshots.
+
+use trueline::Value;
+
+use super::claims::{Claim, hold, said, times};
+use super::scene::{Scene, fit};
+
+impl Scene<'_> {
+    pub(crate) fn grows(&self, text: &str) -> Option<Claim> {
+        let shown = |i: usize| {
+            self.op(i)
+                .result
+                .as_ref()
+                .and_then(Value::as_list)
+                .map(<[Value]>::to_vec)
+                .ok_or("no list")
+        };
+        let index = |i: usize| self.op(i).result.as_ref().and_then(Value::as_int).ok_or("no index");
+        let appends = |value: &str| {
+            self.places(|op| {
+                op.method == "append" && op.args.last().is_some_and(|v| said(v) == value)
+            })
+        };
+        let count = |list: &[Value], value: &str| list.iter().filter(|v| said(v) == value).count();
+        if let Some(p) = fit(
+            "{} and {} contradict each other: a log only grows, but neither list is a prefix of the other",
+            text,
+        ) {
+            return Some((|| {
+                let (a, b) = (shown(self.one(p[0])?)?, shown(self.one(p[1])?)?);
+                hold(!a.starts_with(&b) && !b.starts_with(&a), text)
+            })());
+        }
+        if let Some(p) = fit(
+            "{} should show at least what {} shows, which had returned before it was called: a log only grows",
+            text,
+        ) {
+            return Some((|| {
+                let (later, earlier) = (self.one(p[0])?, self.one(p[1])?);
+                hold(
+                    self.before(earlier, later) && !shown(later)?.starts_with(&shown(earlier)?),
+                    text,
+                )
+            })());
+        }
+        if let Some(p) =
+            fit("{} and {} contradict each other: no two values have the same index", text)
+        {
+            return Some((|| hold(index(self.one(p[0])?)? == index(self.one(p[1])?)?, text))());
+        }
+        if let Some(p) = fit(
+            "{} should have a larger index than {}, which had returned before it was called",
+            text,
+        ) {
+            return Some((|| {
+                let (later, earlier) = (self.one(p[0])?, self.one(p[1])?);
+                hold(self.before(earlier, later) && index(later)? <= index(earlier)?, text)
+            })());
+        }
+        if let Some(p) =
+            fit("{} should have an index of at {} {}: the log is empty initially{}", text)
+        {
+            return Some((|| {
+                let a = self.one(p[0])?;
+                let n: i64 = p[2].parse().map_err(|_| "no number")?;
+                let others = self.places(|op| op.method == "append");
+                let perhaps: Vec<usize> = others
+                    .iter()
+                    .copied()
+                    .filter(|&b| b != a && self.op(b).call < self.op(a).returned)
+                    .collect();
+                if p[1] == "least" {
+                    let q = fit(", and {} had returned before it was called", p[3])
+                        .ok_or("no clause")?;
+                    let some = self.list(q[0])?;
+                    hold(
+                        self.all_before(&some, &[a]) && some.len() as i64 == n && index(a)? < n,
+                        text,
+                    )
+                } else {
+                    let some = match fit(", and only {} can have come before it", p[3]) {
+                        Some(q) => self.list(q[0])?,
+                        None => {
+                            hold(p[3] == ", and nothing else was appended before it returned", text)
+                                .map(|()| Vec::new())?
+                        }
+                    };
+                    hold(some == perhaps && some.len() as i64 == n && index(a)? > n, text)
+                }
+            })());
+        }
+        if let Some(p) = fit(
+            "{} cannot show {} without {} before it: {} had returned before {} was called",
+            text,
+        ) {
+            return Some((|| {
+                let (a, b) = (self.one(p[3])?, self.one(p[4])?);
+                hold(self.before(a, b) && appends(p[2]) == [a] && appends(p[1]) == [b], text)?;
+                let list = shown(self.one(p[0])?)?;
+                let place = |value: &str| list.iter().position(|v| said(v) == value);
+                hold(
+                    place(p[1]).is_some() && place(p[2]).is_none_or(|at| Some(at) > place(p[1])),
+                    text,
+                )
+            })());
+        }
+        if self.spec == "log" {
+            if let Some(p) = fit("{} cannot show {}: {} was never appended", text) {
+                return Some(hold(appends(p[1]).is_empty() && p[1] == p[2], text));
+            }
+            for verb in ["was", "were"] {
+                if let Some(p) = fit(
+                    &format!(
+                        "{{}} cannot show {{}}: {{}}, which alone appended {{}}, {verb} called only after it had returned"
+                    ),
+                    text,
+                ) {
+                    return Some((|| {
+                        let (r, all) = (self.one(p[0])?, self.list(p[2])?);
+                        hold(all == appends(p[1]) && self.all_before(&[r], &all), text)
+                    })());
+                }
+            }
+            if let Some(p) =
+                fit("{} cannot show {} {}: only {} can it have been appended by then", text)
+            {
+                return Some((|| {
+                    let r = self.one(p[0])?;
+                    let may = appends(p[1])
+                        .into_iter()
+                        .filter(|&a| self.op(a).call < self.op(r).returned)
+                        .count();
+                    hold(
+                        times(p[3]) == Some(may) && times(p[2]) == Some(count(&shown(r)?, p[1])),
+                        text,
+                    )?;
+                    hold(count(&shown(r)?, p[1]) > may, text)
+                })());
+            }
+            if let Some(p) = fit("{} should show {}: {} had returned before it was called", text) {
+                return Some((|| {
+                    let (r, all) = (self.one(p[0])?, self.list(p[2])?);
+                    let (value, often) = match p[1].split_once(' ') {
+                        Some((value, often)) => (value, times(often).ok_or("how often")?),
+                        None => (p[1], 1),
+                    };
+                    hold(
+                        self.all_before(&all, &[r])
+                            && all.iter().all(|a| appends(value).contains(a)),
+                        text,
+                    )?;
+                    hold(all.len() == often && count(&shown(r)?, value) < often, text)
+                })());
+            }
+        }
+        // Texts.
+        let found = |i: usize| {
+            self.op(i).result.as_ref().and_then(Value::as_text).map(String::from).ok_or("no text")
+        };
+        let replaced = |from: usize, to: usize| {
+            let end = self.op(to).returned;
+            self.all().any(|(i, op)| {
+                op.method == "put" && i != from && !self.before(i, from) && op.call < end
+            })
+        };
+        for how in ["contain", "begin with"] {
+            let pattern = format!(
+                "{{}} should {how} {{}}: {{}} had returned before it was called, and nothing can have replaced the text in between"
+            );
+            if let Some(p) = fit(&pattern, text) {
+                return Some((|| {
+                    let (g, a) = (self.one(p[0])?, self.one(p[2])?);
+                    let piece = self.op(a).args[1].as_text().ok_or("no text")?;
+                    hold(
+                        self.before(a, g) && !replaced(a, g) && said(&self.op(a).args[1]) == p[1],
+                        text,
+                    )?;
+                    hold((self.op(a).method == "put") == (how == "begin with"), how)?;
+                    hold(
+                        !(if how == "contain" {
+                            found(g)?.contains(piece)
+                        } else {
+                            found(g)?.starts_with(piece)
+                        }),
+                        text,
+                    )
+                })());
+            }
+        }
+        if let Some(p) = fit(
+            "{} should begin with the text that {} found, which had returned before it was called: nothing can have replaced the text in between",
+            text,
+        ) {
+            return Some((|| {
+                let (g, h) = (self.one(p[0])?, self.one(p[1])?);
+                hold(
+                    self.before(h, g) && !replaced(h, g) && !found(g)?.starts_with(&found(h)?),
+                    text,
+                )
+            })());
+        }
+        let p = fit(
+            "{} is impossible: its text is not made of texts that were put or appended before it returned",
+            text,
+        )?;
+        Some((|| {
+            let g = self.one(p[0])?;
+            let end = self.op(g).returned;
+            let pieces: Vec<String> = self
+                .all()
+                .filter(|(_, op)| op.method != "get" && op.call < end)
+                .filter_map(|(_, op)| op.args[1].as_text().map(String::from))
+                .collect();
+            fn is_made(text: &str, pieces: &[String]) -> bool {
+                text.is_empty()
+                    || pieces.iter().any(|p| {
+                        !p.is_empty()
+                            && text
+                                .strip_prefix(p.as_str())
+                                .is_some_and(|rest| is_made(rest, pieces))
+                    })
+            }
+            hold(!is_made(&found(g)?, &pieces), text)
+        })())
+    }
+
+    /// The properties of snapshots.
+    pub(crate) fn snapshot(&self, text: &str) -> Option<Claim> {
+        if self.spec != "snapshot" {
+            return None;
+        }
+        let p = |pattern: &str| fit(pattern, text);
+        if let Some(p) = p(
+            "Appropriateness: {} shows {} but not {}, although {} had returned before {} was called",
+        ) {
+            return Some((|| {
+                hold(p[2] == p[3] && p[1] == p[4], text)?;
+                hold(self.before(self.one(p[2])?, self.one(p[1])?), text)
+            })());
+        }
+        if let Some(p) = p(
+            "No Inversion: {} and {} contradict each other: {} shows {} but not {}, and {} shows {} but not {}",
+        ) {
+            return Some((|| {
+                let ops: Vec<usize> =
+                    p.iter().map(|text| self.one(text)).collect::<Result<_, _>>()?;
+                hold(ops[0] == ops[2] && ops[1] == ops[5], text)?;
+                hold(ops[3] == ops[7] && ops[4] == ops[6], text)
+            })());
+        }
+        if let Some(p) = p(
+            "Non-Decreasing: {} shows {}, and {} does not, although it was called after the former had returned",
+        ) {
+            return Some((|| hold(self.before(self.one(p[0])?, self.one(p[2])?), text))());
+        }
+        p("No order: {} must come before itself").map(|p| self.one(p[0]).map(drop))
+    }
+}
