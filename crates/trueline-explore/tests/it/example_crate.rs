@@ -137,7 +137,8 @@ fn the_example_crates_are_explored_by_their_own_tests() {
 
     // The last line of the report runs it again: one execution, the same failure.
     let again = report.lines().last().expect("a report has lines").trim();
-    let rest = again.strip_prefix("reproduce: TRUELINE_REPLAY='").expect("the line that runs it again");
+    let rest =
+        again.strip_prefix("reproduce: TRUELINE_REPLAY='").expect("the line that runs it again");
     let (replay, command) = rest.split_once("' cargo test ").expect("a command");
     assert_eq!(command, "set::tests::a_hasty_length_is_not");
     let told = containers.test(&unit, &[command, "--nocapture"], Some(replay));
