@@ -6,6 +6,7 @@ use trueline_report::{Bar, Document, Line, Look, Role, clean, lanes, unbroken, w
 
 use super::Operate;
 use super::detail::{self, Label, WIDTH};
+use super::guarded;
 use super::outcome::{Counts, Kind, Minimised};
 use super::replay::{Replay, VARIABLE};
 use super::setting::{Drawn, Failing, Setting};
@@ -102,7 +103,7 @@ fn operations<T, O: Operate<T>>(
     present.sort_unstable();
     present.dedup();
     let clash = explanation(failing).map(|explanation| &explanation.clash);
-    let bar = |(i, o): (usize, &Operation<u32, u32>)| {
+    let bar = |(i, o): (usize, &Operation<O, O::Ret>)| {
         let raw = &drawn.raw.operations()[i];
         let number = drawn.calls[super::histories::place(&raw.op)];
         let clashes = match clash {
@@ -113,11 +114,11 @@ fn operations<T, O: Operate<T>>(
             lane: present.iter().position(|&t| t == thread(number)).unwrap_or(0),
             call: o.call,
             end: (!o.is_pending()).then_some(o.returned),
-            label: clean(&setting.numbered.show(o.op, o.result)),
+            label: clean(&guarded::show(setting.spec, &o.op, o.result.as_ref())),
             clash: clashes,
         }
     };
-    let bars: Vec<Bar> = drawn.numbers.operations().iter().enumerate().map(bar).collect();
+    let bars: Vec<Bar> = drawn.history.operations().iter().enumerate().map(bar).collect();
     let names: Vec<String> = present.iter().map(|&thread| detail::name(thread)).collect();
     lanes(&bars, &names, &Look { width: WIDTH, ..Look::default() })
 }
@@ -130,13 +131,13 @@ fn labels<T, O: Operate<T>>(
     let calls = failing.scenario.calls();
     let result = |number: usize| {
         let drawn = failing.drawn.as_ref()?;
-        let found = drawn.numbers.operations().iter().zip(drawn.raw.operations());
+        let found = drawn.history.operations().iter().zip(drawn.raw.operations());
         let mut found =
             found.filter(|(_, raw)| drawn.calls[super::histories::place(&raw.op)] == number);
-        found.next()?.0.result
+        found.next()?.0.result.as_ref()
     };
     let label = |(number, &(thread, call)): (usize, &(usize, usize))| {
-        let show = |ret| clean(&setting.numbered.show(call as u32, ret));
+        let show = |ret| clean(&guarded::show(setting.spec, &setting.alphabet[call], ret));
         let returned = result(number).map(|ret| show(Some(ret)));
         Some(Label { thread, call: show(None), returned })
     };
