@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use serde_json::{Value as Json, json};
-use trueline::spec::{Dynamic, DynamicState, Invocation, Spec};
+use trueline::spec::{Dynamic, Invocation, OpaqueState, Spec};
 use trueline::verdict::Explanation;
 use trueline::{Value, Verdict};
 
@@ -94,7 +94,7 @@ fn call(case: &Case, index: u32) -> (Invocation, Option<Value>) {
     (Invocation::new(method, o.op.args.as_slice().to_vec()), o.result.clone())
 }
 
-fn show(spec: &Dynamic, state: &DynamicState) -> String {
+fn show(spec: &Dynamic, state: &OpaqueState) -> String {
     cut(&spec.show_state(state), STATE, "…")
 }
 
@@ -137,12 +137,12 @@ struct Search<'a> {
     calls: Vec<(Invocation, Option<Value>)>,
     /// Call and return of each; the return is `u32::MAX` where the outcome counts as unknown.
     spans: Vec<(u32, u32)>,
-    seen: HashSet<(Vec<u64>, DynamicState)>,
+    seen: HashSet<(Vec<u64>, OpaqueState)>,
     taken: Vec<u64>,
-    path: Vec<(usize, DynamicState)>,
-    longest: Vec<(usize, DynamicState)>,
+    path: Vec<(usize, OpaqueState)>,
+    longest: Vec<(usize, OpaqueState)>,
     /// The longest path through each operation.
-    through: Vec<Vec<(usize, DynamicState)>>,
+    through: Vec<Vec<(usize, OpaqueState)>>,
     steps: usize,
 }
 
@@ -159,7 +159,7 @@ impl Search<'_> {
         (0..self.spans.len()).filter(open).filter(|&n| self.spans[n].0 < first).collect()
     }
 
-    fn explore(&mut self, state: &DynamicState) {
+    fn explore(&mut self, state: &OpaqueState) {
         self.steps += 1;
         self.note();
         if self.steps > STEPS || !self.seen.insert((self.taken.clone(), state.clone())) {
@@ -250,7 +250,7 @@ fn of_violation(
         best: vec![-1; shown.len()],
         ..Orders::default()
     };
-    let told = |path: &[(usize, DynamicState)]| -> Option<Vec<(u32, String)>> {
+    let told = |path: &[(usize, OpaqueState)]| -> Option<Vec<(u32, String)>> {
         path.iter().map(|(n, state)| Some((place(*n)?, show(spec, state)))).collect()
     };
     orders.main = orders.add(&told(&search.longest)?);

@@ -3,8 +3,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::judge::Table;
 use super::scenario::Scenario;
+use super::table::Table;
 use super::{Invariant, Make, Operate, Thread};
 use crate::engine::interface::{self, Access, Effect, Failure};
 use crate::memory::{Reuse, reuse, untracked};

@@ -8,7 +8,7 @@ use std::time::Duration;
 use trueline::{Budget, History, Spec};
 
 use super::generate::{Plan, Role, WellFormed};
-use super::judge::{Judge, Specified};
+use super::guarded::{Guarded, Specification};
 use super::outcome::Outcome;
 use super::progress;
 use super::scenario::{Lane, Scenario};
@@ -25,7 +25,7 @@ use crate::memory::Reuse;
 pub struct Harness<T, O: Operate<T>, M = Explore> {
     pub(crate) make: Arc<Make<T>>,
     pub(crate) mode: M,
-    judge: Option<Box<MakeJudge<O, O::Ret>>>,
+    spec: Option<Box<MakeSpecification<O, O::Ret>>>,
     pub(crate) operations: Vec<O>,
     pub(crate) before: Vec<O>,
     pub(crate) after: Vec<O>,
@@ -49,8 +49,8 @@ pub struct Harness<T, O: Operate<T>, M = Explore> {
     pub(crate) replay: Option<String>,
 }
 
-/// Numbers a specification's operations as they are in the alphabet of the test.
-type MakeJudge<O, R> = dyn FnOnce(Vec<O>) -> Arc<dyn Judge<R>> + Send + Sync;
+/// Makes the specification of a test with this alphabet.
+type MakeSpecification<O, R> = dyn FnOnce(Vec<O>) -> Specification<O, R> + Send + Sync;
 
 /// How two-phase checking is done, and what operations did.
 type Phased<O, R> = (TwoPhase, Box<Acts<O, R>>);
@@ -123,7 +123,7 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
         Harness {
             make: Arc::new(make),
             mode,
-            judge: None,
+            spec: None,
             operations: Vec::new(),
             before: Vec::new(),
             after: Vec::new(),
@@ -153,7 +153,7 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
     where
         S: Spec<Op = O, Ret = O::Ret> + 'static,
     {
-        self.judge = Some(Box::new(|alphabet| Arc::new(Specified::new(spec, alphabet))));
+        self.spec = Some(Box::new(|_| Guarded::shared(spec)));
         self
     }
 
@@ -163,10 +163,7 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
         T: Sync,
     {
         let make: Arc<Make<T>> = Arc::new(make);
-        self.judge = Some(Box::new(|alphabet: Vec<O>| {
-            let golden = Serial::new(make, alphabet.clone());
-            Arc::new(Specified::new(golden, alphabet))
-        }));
+        self.spec = Some(Box::new(|alphabet: Vec<O>| Guarded::shared(Serial::new(make, alphabet))));
         self
     }
 
@@ -329,17 +326,14 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
     }
 
     /// The specification, or the object itself where there is none.
-    fn take_judge(&mut self, alphabet: &[O]) -> Arc<dyn Judge<O::Ret>>
+    fn take_spec(&mut self, alphabet: &[O]) -> Specification<O, O::Ret>
     where
         T: Sync,
     {
         let alphabet = alphabet.to_vec();
-        match self.judge.take() {
+        match self.spec.take() {
             Some(make) => make(alphabet),
-            None => {
-                let itself = Serial::new(Arc::clone(&self.make), alphabet.clone());
-                Arc::new(Specified::new(itself, alphabet))
-            }
+            None => Guarded::shared(Serial::new(Arc::clone(&self.make), alphabet)),
         }
     }
 
@@ -472,8 +466,8 @@ impl<T: Sync + 'static, O: Operate<T>> Harness<T, O, Explore> {
     /// Runs the test.
     pub fn run(mut self) -> Outcome<O, O::Ret> {
         let alphabet = self.alphabet();
-        let judge = self.take_judge(&alphabet);
-        driver::run(&self, &alphabet, &judge, &|setting, scenario, effort| {
+        let spec = self.take_spec(&alphabet);
+        driver::run(&self, &alphabet, &spec, &|setting, scenario, effort| {
             explored::try_scenario(&self.mode, setting, scenario, effort)
         })
     }
@@ -513,8 +507,8 @@ impl<T: Send + Sync + 'static, O: Operate<T>> Harness<T, O, Stress> {
             invariant: self.invariant.clone(),
             alphabet: Arc::clone(&alphabet),
         };
-        let judge = self.take_judge(&alphabet);
-        driver::run(&self, &alphabet, &judge, &|setting, scenario, effort| {
+        let spec = self.take_spec(&alphabet);
+        driver::run(&self, &alphabet, &spec, &|setting, scenario, effort| {
             stressed::try_scenario(&self.mode, &owned, setting, scenario, effort)
         })
     }

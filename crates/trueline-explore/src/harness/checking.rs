@@ -11,11 +11,12 @@ use trueline::history::Operation;
 use trueline::verdict::Reason;
 
 use super::Operate;
+use super::guarded::{self, NoAnswer, Waiting};
 use super::histories::{self, Made};
-use super::numbered::{NoAnswer, Waiting};
 use super::outcome::Counts;
 use super::scenario::Scenario;
 use super::setting::{Drawn, Setting};
+use super::table::Table;
 use super::two_phase::{Act, Phases};
 
 /// The histories of a scenario so far, and what was found among them.
@@ -26,8 +27,11 @@ pub(crate) struct Checking<'a, T, O: Operate<T>> {
     calls: Vec<usize>,
     seen: Mutex<Seen>,
     /// Where two-phase checking was asked for.
-    phases: Option<Mutex<Phases>>,
+    phases: Option<InPhases<O, O::Ret>>,
 }
+
+/// The phases, and the numbers that operations with their results have there.
+type InPhases<O, R> = Mutex<(Phases, Table<(O, R)>)>;
 
 /// What is wrong with a history.
 pub(crate) enum Found<O, R> {
@@ -71,7 +75,8 @@ struct Seen {
 impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
     pub(crate) fn new(setting: &'a Setting<'a, T, O>, scenario: &'a Scenario) -> Self {
         let calls = scenario.calls().iter().map(|&(_, call)| call).collect();
-        let phases = setting.two_phase.map(|(how, _)| Mutex::new(Phases::new(how)));
+        let phases =
+            setting.two_phase.map(|(how, _)| Mutex::new((Phases::new(how), Table::default())));
         Checking { setting, scenario, calls, seen: Mutex::default(), phases }
     }
 
@@ -103,25 +108,21 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
     ) -> Drawn<O, O::Ret> {
         let raw = histories::of_order(self.scenario, made, |i| before[i]);
         let results: Vec<Option<O::Ret>> = made.iter().map(|o| o.result.map(&result)).collect();
-        let numbers = raw.map(|o: &Operation<_, _>| {
-            let place = histories::place(&o.op);
-            let ret = results[place].as_ref().map(|ret| self.setting.judge.number_of(ret));
-            Ok::<_, Infallible>((self.calls[made[place].call] as u32, ret))
-        });
         let history = raw.map(|o: &Operation<_, _>| {
             let place = histories::place(&o.op);
             let op = self.setting.alphabet[self.calls[made[place].call]].clone();
             Ok::<_, Infallible>((op, results[place].clone()))
         });
-        let (Ok(numbers), Ok(history)) = (numbers, history);
+        let Ok(history) = history;
         let calls = made.iter().map(|operation| operation.call).collect();
-        Drawn { numbers, raw, calls, history, outcome: None }
+        Drawn { raw, calls, history, outcome: None }
     }
 
     pub(crate) fn counts(&self) -> Counts {
         let seen = lock(&self.seen);
         let checks = seen.known.len() as u64;
-        let enumerated = self.phases.as_ref().map(|phases| lock(phases).effort).unwrap_or_default();
+        let enumerated =
+            self.phases.as_ref().map(|phases| lock(phases).0.effort).unwrap_or_default();
         Counts { scenarios: 1, histories: seen.histories, checks, enumerated, ..Counts::default() }
     }
 
@@ -144,7 +145,8 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
                 let (drawn, states) = (Box::new(drawn), Vec::new());
                 return Some(Found::Stuck { drawn, states, waiting, culprits });
             }
-            match self.setting.numbered.may_wait(&drawn.numbers) {
+            let Setting { spec, budget, .. } = self.setting;
+            match guarded::may_wait(spec, &drawn.history, budget) {
                 Ok(Waiting::Allowed) => return None,
                 Ok(Waiting::Enabled(states)) => {
                     return Some(Found::Stuck {
@@ -164,8 +166,23 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
                 Some(result) => acts(&o.op, result),
                 None => Act::Other,
             };
-            let acts: Vec<Act> = drawn.history.operations().iter().map(act).collect();
-            return match lock(phases).check(self.setting.numbered, &drawn.numbers, &acts) {
+            let all = drawn.history.operations();
+            let acts: Vec<Act> = all.iter().map(act).collect();
+            let (phases, pairs) = &mut *lock(phases);
+            let mut number = |o: &Operation<O, O::Ret>| {
+                Some(pairs.number_of(&(o.op.clone(), o.result.clone()?)))
+            };
+            let Some(operations) = all.iter().map(&mut number).collect() else {
+                let what = "two-phase checking needs operations that return";
+                return Some(Found::Error(what.into()));
+            };
+            let earlier = |i: usize| (0..all.len()).filter(|&j| all[j].precedes(&all[i])).collect();
+            let before = (0..all.len()).map(earlier).collect();
+            let golden = |sequence: &[u32]| {
+                let sequence = sequence.iter().map(|&pair| pairs.get(pair));
+                guarded::is_legal(self.setting.spec, sequence, self.setting.budget)
+            };
+            return match phases.check(&golden, operations, before, &acts) {
                 Ok(true) => None,
                 Ok(false) => {
                     let drawn = Box::new(drawn);
@@ -174,7 +191,8 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
                 Err(why) => Some(why.into()),
             };
         }
-        let outcome = match self.setting.numbered.check(&drawn.numbers) {
+        let Setting { spec, budget, .. } = self.setting;
+        let outcome = match guarded::check(spec, &drawn.history, budget) {
             Ok(outcome) => outcome,
             Err(why) => return Some(why.into()),
         };

@@ -1,13 +1,11 @@
 //! Runs the scenarios of a test one after the other, up to the first that fails.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use super::generate::Plan;
-use super::judge::Judge;
+use super::guarded::Specification;
 use super::limits;
 use super::minimise::minimise;
-use super::numbered::{Numbered, Steps};
 use super::outcome::{Counts, Failure, Minimised, Outcome, Verdict};
 use super::progress::{self, Progress};
 use super::regressions::Regressions;
@@ -38,7 +36,7 @@ struct Run<'a, T, O: Operate<T>> {
 pub(crate) fn run<T, O, M>(
     harness: &Harness<T, O, M>,
     alphabet: &[O],
-    judge: &Arc<dyn Judge<O::Ret>>,
+    spec: &Specification<O, O::Ret>,
     attempt: &Attempt<'_, T, O>,
 ) -> Outcome<O, O::Ret>
 where
@@ -54,13 +52,11 @@ where
         None => None,
     };
     let progress = Progress::new(sink, name.as_deref().unwrap_or("trueline"), &budget);
-    let numbered = Numbered::new(Arc::clone(judge) as Arc<dyn Steps>, &budget);
     let setting = Setting {
         make: &*harness.make,
         alphabet,
         invariant: harness.invariant.as_deref(),
-        judge: &**judge,
-        numbered: &numbered,
+        spec,
         budget: &budget,
         progress: &progress,
         rule: harness.rule.as_deref(),

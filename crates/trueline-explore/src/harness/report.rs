@@ -6,6 +6,7 @@ use trueline_report::{Answer, Bar, Operations, Report, Section};
 
 use super::Operate;
 use super::detail::{self, Label};
+use super::guarded;
 use super::outcome::{Counts, Failure, Kind, Minimised};
 use super::replay::{Replay, VARIABLE};
 use super::setting::{Drawn, Failing, Setting};
@@ -101,7 +102,7 @@ fn operations<T, O: Operate<T>>(
     present.sort_unstable();
     present.dedup();
     let clash = explanation(failing).map(|explanation| &explanation.clash);
-    let bar = |(i, o): (usize, &Operation<u32, u32>)| {
+    let bar = |(i, o): (usize, &Operation<O, O::Ret>)| {
         let raw = &drawn.raw.operations()[i];
         let number = drawn.calls[super::histories::place(&raw.op)];
         let clashes = match clash {
@@ -112,11 +113,11 @@ fn operations<T, O: Operate<T>>(
             lane: present.iter().position(|&t| t == thread(number)).unwrap_or(0),
             call: o.call,
             end: (!o.is_pending()).then_some(o.returned),
-            label: setting.numbered.show(o.op, o.result),
+            label: guarded::show(setting.spec, &o.op, o.result.as_ref()),
             clash: clashes,
         }
     };
-    let bars: Vec<Bar> = drawn.numbers.operations().iter().enumerate().map(bar).collect();
+    let bars: Vec<Bar> = drawn.history.operations().iter().enumerate().map(bar).collect();
     let lanes = present.iter().map(|&thread| detail::name(thread)).collect();
     Operations { lanes, bars, ..Operations::default() }
 }
@@ -129,13 +130,13 @@ fn labels<T, O: Operate<T>>(
     let calls = failing.scenario.calls();
     let result = |number: usize| {
         let drawn = failing.drawn.as_ref()?;
-        let found = drawn.numbers.operations().iter().zip(drawn.raw.operations());
+        let found = drawn.history.operations().iter().zip(drawn.raw.operations());
         let mut found =
             found.filter(|(_, raw)| drawn.calls[super::histories::place(&raw.op)] == number);
-        found.next()?.0.result
+        found.next()?.0.result.as_ref()
     };
     let label = |(number, &(thread, call)): (usize, &(usize, usize))| {
-        let show = |ret| setting.numbered.show(call as u32, ret);
+        let show = |ret| guarded::show(setting.spec, &setting.alphabet[call], ret);
         let returned = result(number).map(|ret| show(Some(ret)));
         Some(Label { thread, call: show(None), returned })
     };

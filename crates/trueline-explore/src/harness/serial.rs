@@ -15,7 +15,7 @@ use hashbrown::HashMap;
 use trueline::Spec;
 
 use super::body::Body;
-use super::numbered::give_up;
+use super::guarded::give_up;
 use super::scenario::Scenario;
 use super::{Make, Operate};
 use crate::engine::{Execution, Exploration};

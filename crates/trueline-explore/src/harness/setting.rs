@@ -4,8 +4,7 @@ use trueline::{Budget, History};
 
 use std::sync::Arc;
 
-use super::judge::Judge;
-use super::numbered::Numbered;
+use super::guarded::Specification;
 use super::outcome::{Counts, Kind};
 use super::progress::Progress;
 use super::scenario::Scenario;
@@ -18,9 +17,7 @@ pub(crate) struct Setting<'a, T, O: Operate<T>> {
     pub(crate) make: &'a Make<T>,
     pub(crate) alphabet: &'a [O],
     pub(crate) invariant: Option<&'a Invariant<T>>,
-    pub(crate) judge: &'a dyn Judge<O::Ret>,
-    /// The same specification, for the checkers.
-    pub(crate) numbered: &'a Numbered<'a>,
+    pub(crate) spec: &'a Specification<O, O::Ret>,
     /// What all scenarios, and making a failure smaller, may cost together.
     pub(crate) budget: &'a Arc<Budget>,
     /// Told of every scenario and execution.
@@ -107,8 +104,6 @@ pub(crate) struct Failing<O, R> {
 
 /// A history that is shown.
 pub(crate) struct Drawn<O, R> {
-    /// Operations by their numbers in the alphabet, results as the specification numbers them.
-    pub(crate) numbers: History<u32, u32>,
     /// Calls are the places of operations among `calls`.
     pub(crate) raw: History,
     /// The number of each operation in the scenario, by its place.

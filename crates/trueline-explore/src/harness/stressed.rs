@@ -6,10 +6,10 @@ use std::time::Duration;
 use super::checking::{Checking, Found, quasi_sentence, stuck_sentence};
 use super::crew::{self, Done, Round};
 use super::histories::Made;
-use super::judge::Table;
 use super::outcome::Kind;
 use super::scenario::Scenario;
 use super::setting::{Effort, Ended, Failing, Setting, Tried};
+use super::table::Table;
 use super::{Invariant, Make, Operate, Stress};
 
 /// Rounds between two looks at what they did.

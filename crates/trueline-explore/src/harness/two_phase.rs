@@ -3,7 +3,7 @@
 //!
 //! The golden model is the specification of the test, another object run serially (`Harness::golden`), or the object itself. The paper runs
 //! all serial executions of the program first; here Phase 1 is done step by step, when a sequence is asked about, and remembered
-//! ([`super::judge`]).
+//! ([`super::guarded`]).
 //!
 //! What moves is a removal that returned a value, among the places of such removals, by at most the factor; additions and all else stay. In
 //! a sequentialization nothing is removed before it was added. The end is closed: programs should remove as many values as they
@@ -17,10 +17,9 @@
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
-use trueline::History;
 use trueline::quasi::Permutations;
 
-use super::numbered::{NoAnswer, Numbered};
+use super::guarded::NoAnswer;
 
 /// What an operation did, to the eyes of quasi linearizability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,8 +72,11 @@ impl Enumerated {
     }
 }
 
-/// Operations in an order, with their results, as the specification numbers them.
-type Sequence = Vec<(u32, u32)>;
+/// Operations with their results, by number, in an order.
+type Sequence = Vec<u32>;
+
+/// Whether the golden model does this.
+type Golden<'a> = dyn Fn(&[u32]) -> Result<bool, NoAnswer> + 'a;
 
 /// Whether sequences are what they should be.
 type Known = HashMap<Sequence, bool, FixedState>;
@@ -90,8 +92,7 @@ pub(crate) struct Phases {
 /// A history on its way through the phases.
 struct Trial<'a> {
     phases: &'a mut Phases,
-    golden: &'a Numbered<'a>,
-    /// Operations by their numbers, with their results.
+    golden: &'a Golden<'a>,
     operations: Sequence,
     acts: &'a [Act],
     /// Those that must come before each.
@@ -105,23 +106,18 @@ impl Phases {
         Phases { how, sequentializations, permutations, effort: Enumerated::default() }
     }
 
-    /// Whether a history is quasi linearizable; `acts` are what its operations did. An error says why there is no answer.
+    /// Whether a history of these operations is quasi linearizable; those that must come `before` each, and `acts`, what each did.
+    /// An error says why there is no answer.
     pub(crate) fn check(
         &mut self,
-        golden: &Numbered<'_>,
-        history: &History<u32, u32>,
+        golden: &Golden<'_>,
+        operations: Sequence,
+        before: Vec<Vec<usize>>,
         acts: &[Act],
     ) -> Result<bool, NoAnswer> {
-        let all = history.operations();
-        let numbers = |o: &trueline::history::Operation<u32, u32>| Some((o.op, o.result?));
-        let operations: Option<Sequence> = all.iter().map(numbers).collect();
-        let operations = operations.ok_or_else(|| {
-            NoAnswer::Error(String::from("two-phase checking needs operations that return"))
-        })?;
-        let earlier = |i: usize| (0..all.len()).filter(|&j| all[j].precedes(&all[i])).collect();
-        let before = (0..all.len()).map(earlier).collect();
+        let count = operations.len();
         let mut trial = Trial { phases: self, golden, operations, acts, before };
-        let (mut order, mut placed) = (Vec::new(), vec![false; all.len()]);
+        let (mut order, mut placed) = (Vec::new(), vec![false; count]);
         trial.sequentialize(&mut order, &mut placed)
     }
 }
@@ -161,7 +157,7 @@ impl Trial<'_> {
             return Ok(known);
         }
         self.phases.effort.sequentializations += 1;
-        let mut found = self.causal(order) && self.golden.is_legal(&sequence)?;
+        let mut found = self.causal(order) && (self.golden)(&sequence)?;
         if self.causal(order) && (!found || self.phases.how.exhaustive) {
             found |= self.permute(order, &sequence)?;
         }
@@ -194,7 +190,7 @@ impl Trial<'_> {
             return Ok(known);
         }
         self.phases.effort.permutations += 1;
-        let legal = self.golden.is_legal(&permuted)?;
+        let legal = (self.golden)(&permuted)?;
         if self.phases.how.skips {
             self.phases.permutations.insert(permuted, legal);
         }

@@ -13,7 +13,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use std::sync::Arc;
 use trueline::Value;
-use trueline::spec::{self, Builtin};
+use trueline::spec::{self, Builtin, Opaque, OpaqueOp, OpaqueState, Spec};
 
 use super::ast::{Expr, ExprKind, Name, Op};
 use super::diagnostic::{Diagnostic, did_you_mean};
@@ -170,7 +170,11 @@ impl Make<'_> {
         Ok(())
     }
 
-    fn bridge<B: Builtin>(self, spec: B) -> Parsed<Arc<dyn SpecMachine>> {
+    fn bridge(self, spec: impl Builtin) -> Parsed<Arc<dyn SpecMachine>> {
+        self.machine(Opaque::new(spec))
+    }
+
+    fn machine(self, spec: Opaque) -> Parsed<Arc<dyn SpecMachine>> {
         let bridge = Bridge {
             spec,
             types: self.types,
@@ -195,34 +199,34 @@ impl Make<'_> {
     }
 }
 
-struct States<S> {
-    ids: HashMap<S, i32, FixedState>,
-    all: Vec<S>,
+struct States {
+    ids: HashMap<OpaqueState, i32, FixedState>,
+    all: Vec<OpaqueState>,
     /// By state: nothing for the first; else the state before, the operation, which of its outcomes, and the arguments.
     origins: Vec<Vec<i32>>,
 }
 
-struct Bridge<B: Builtin> {
-    spec: B,
+struct Bridge {
+    spec: Opaque,
     types: Types,
     signatures: Vec<Signature>,
-    states: Mutex<States<B::State>>,
+    states: Mutex<States>,
     /// By operation and arguments, what was asked for before.
-    meanings: Mutex<Meanings<B>>,
+    meanings: Mutex<Meanings>,
 }
 
-type Meanings<B> = HashMap<(OpId, Box<[i32]>), Arc<[Meaning<B>]>, FixedState>;
+type Meanings = HashMap<(OpId, Box<[i32]>), Arc<[Meaning]>, FixedState>;
 
 /// A value that an operation may return, and what the specification takes the call and its result for.
-struct Meaning<B: Builtin> {
+struct Meaning {
     words: Box<[i32]>,
-    op: B::Op,
+    op: OpaqueOp,
     result: Option<Value>,
 }
 
-impl<B: Builtin> Bridge<B> {
+impl Bridge {
     /// What the specification understands of all that the operation may return; the error says why it understands nothing.
-    fn understand(&self, signature: &Signature, args: &[i32]) -> Result<Arc<[Meaning<B>]>, String> {
+    fn understand(&self, signature: &Signature, args: &[i32]) -> Result<Arc<[Meaning]>, String> {
         let args: Vec<Value> =
             signature.args.iter().zip(args).map(|(ty, arg)| self.value(ty, *arg)).collect();
         let meaning = |words: &[i32], value: Value| {
@@ -230,7 +234,7 @@ impl<B: Builtin> Bridge<B> {
             Ok(Meaning { words: words.into(), op, result })
         };
         let (mut meanings, mut wrong) = (Vec::new(), String::new());
-        let mut add = |meaning: Result<Meaning<B>, String>| match meaning {
+        let mut add = |meaning: Result<Meaning, String>| match meaning {
             Ok(meaning) => meanings.push(meaning),
             Err(message) => wrong = message,
         };
@@ -244,7 +248,7 @@ impl<B: Builtin> Bridge<B> {
         if meanings.is_empty() { Err(wrong) } else { Ok(meanings.into()) }
     }
 
-    fn meanings(&self, operation: OpId, args: &[i32]) -> Arc<[Meaning<B>]> {
+    fn meanings(&self, operation: OpId, args: &[i32]) -> Arc<[Meaning]> {
         let mut known = self.meanings.lock().unwrap_or_else(PoisonError::into_inner);
         let understood = || self.understand(&self.signatures[operation], args).unwrap_or_default();
         known.entry((operation, args.into())).or_insert_with(understood).clone()
@@ -262,7 +266,7 @@ impl<B: Builtin> Bridge<B> {
         }
     }
 
-    fn id(&self, state: B::State, origin: &[i32]) -> i32 {
+    fn id(&self, state: OpaqueState, origin: &[i32]) -> i32 {
         let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
         let next = states.all.len() as i32;
         let States { ids, all, origins } = &mut *states;
@@ -274,7 +278,12 @@ impl<B: Builtin> Bridge<B> {
     }
 
     /// Every result that the operation may have here, with the state that follows, in an order that never changes.
-    fn outcomes(&self, state: i32, operation: OpId, args: &[i32]) -> Vec<(Box<[i32]>, B::State)> {
+    fn outcomes(
+        &self,
+        state: i32,
+        operation: OpId,
+        args: &[i32],
+    ) -> Vec<(Box<[i32]>, OpaqueState)> {
         let state = self.state(&[state]);
         let mut outcomes = Vec::new();
         let mut next = Vec::new();
@@ -300,13 +309,13 @@ impl<B: Builtin> Bridge<B> {
         Some(self.id(state, origin))
     }
 
-    fn state(&self, words: &[i32]) -> B::State {
+    fn state(&self, words: &[i32]) -> OpaqueState {
         let states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
         states.all[words[0] as usize].clone()
     }
 }
 
-impl<B: Builtin> SpecMachine for Bridge<B> {
+impl SpecMachine for Bridge {
     fn initial(&self) -> Vec<Box<[i32]>> {
         vec![[self.id(self.spec.initial(), &[])].into()]
     }

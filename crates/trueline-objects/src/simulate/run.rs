@@ -13,7 +13,7 @@ use super::domain;
 use super::generated::Generated;
 use super::notation;
 use super::program::{self, Argument, Call, Case, Error};
-use super::subject::{Subject, Waiting};
+use super::subject::Subject;
 use super::{Entry, Standing};
 
 /// What to run, and how much of it.
@@ -360,10 +360,10 @@ impl Entry {
         Ok(invocation)
     }
 
-    fn judged_by(&self, request: &Request) -> Waiting {
+    fn judged_by(&self, request: &Request) -> Dynamic {
         let asked = request.spec.as_ref().and_then(|text| spec::named(text).ok());
         let spec = asked.map_or_else(|| self.specification(), |named| named.dynamic());
-        Waiting { spec, waits: self.waiting }
+        spec.waiting(self.waiting)
     }
 
     /// Explores one case.

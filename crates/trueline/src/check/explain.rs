@@ -216,6 +216,9 @@ pub(super) fn explain(
     let all: Vec<String> = core.operations.iter().map(|&i| story.show(i)).collect();
     let culprit = story.culprit();
     let before = if is_whole { "" } else { " after what came before" };
+    // Of one operation alone it is not seen that it needs what came before.
+    let is_alone = core.operations.len() == 1 && subject.history.len() > 1;
+    let before = if is_alone { " after what came before" } else { before };
     let text = match (culprit, said.len()) {
         (_, 0) if core.operations.len() == 1 => {
             format!("{from}no order allows {}{before}", all[0])

@@ -1,15 +1,13 @@
 //! A built-in specification over calls that are made at run time: method and arguments by name.
 //!
 //! [`Named`](super::Named) decides histories as files spell them. Where calls are not read but made (an object is driven by a program that
-//! the user typed), code that is generic over [`Spec`] wants a type: [`Dynamic`] is it. States and operations of the specification behind
-//! are hidden; each step reads the call anew, which costs little for the short histories that such code makes.
+//! the user typed), code that is generic over [`Spec`] wants a type: [`Dynamic`] is it. Each step
+//! reads the call anew, which costs little for the short histories that such code makes.
 
-use std::any::Any;
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use super::{Builtin, Spec, Touches, Vocabulary};
+use super::{Builtin, Opaque, OpaqueOp, OpaqueState, Spec, Touches, Vocabulary};
 use crate::history::Args;
 use crate::value::Value;
 
@@ -42,199 +40,186 @@ impl fmt::Debug for Invocation {
     }
 }
 
-/// A built-in specification whose operations are [`Invocation`]s.
-#[derive(Clone)]
-pub struct Dynamic(Arc<dyn Hidden>);
+/// A built-in specification whose operations are [`Invocation`]s. A call that is none of its
+/// operations has no next state.
+#[derive(Clone, Debug)]
+pub struct Dynamic {
+    spec: Opaque,
+    waits: &'static [Wait],
+}
+
+/// A method that waits where its specification does not say so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Where the specification says that it returns nil, it waits.
+    ForResult(&'static str),
+    /// It may wait where there would be no room for so many more calls of it. A call that waits has
+    /// no effect.
+    ForRoom(&'static str, usize),
+}
 
 impl Dynamic {
-    /// Hides the types of a specification.
-    pub fn new(spec: impl Builtin) -> Dynamic {
-        Dynamic(Arc::new(spec))
+    /// The specification over calls by name.
+    pub fn new(spec: Opaque) -> Dynamic {
+        Dynamic { spec, waits: &[] }
+    }
+
+    /// The same where these methods wait.
+    pub fn waiting(self, waits: &'static [Wait]) -> Dynamic {
+        Dynamic { waits, ..self }
     }
 
     /// Whether the call is one of this specification's; the error says what was expected.
     pub fn accepts(&self, call: &Invocation) -> Result<(), String> {
-        self.0.accepts(call)
-    }
-}
-
-impl fmt::Debug for Dynamic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Dynamic").finish_non_exhaustive()
-    }
-}
-
-/// A state of a [`Dynamic`] specification.
-#[derive(Clone)]
-pub struct DynamicState(Arc<dyn HiddenState>);
-
-impl PartialEq for DynamicState {
-    fn eq(&self, other: &DynamicState) -> bool {
-        self.0.same(&*other.0)
-    }
-}
-
-impl Eq for DynamicState {}
-
-impl Hash for DynamicState {
-    fn hash<H: Hasher>(&self, hasher: &mut H) {
-        self.0.hash_into(hasher);
-    }
-}
-
-impl fmt::Debug for DynamicState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.write(f)
-    }
-}
-
-trait HiddenState: Send + Sync {
-    fn as_any(&self) -> &dyn Any;
-    fn same(&self, other: &dyn HiddenState) -> bool;
-    fn hash_into(&self, hasher: &mut dyn Hasher);
-    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
-}
-
-impl<S: super::Data> HiddenState for S {
-    fn as_any(&self) -> &dyn Any {
-        self
+        self.spec.decode(&call.method, call.args.as_slice(), None).map(drop)
     }
 
-    fn same(&self, other: &dyn HiddenState) -> bool {
-        other.as_any().downcast_ref::<S>() == Some(self)
+    /// The call as the specification reads it, and its result.
+    fn read(&self, call: &Invocation, ret: Option<&Value>) -> Option<(OpaqueOp, Option<Value>)> {
+        self.spec.decode(&call.method, call.args.as_slice(), ret).ok()
     }
 
-    fn hash_into(&self, mut hasher: &mut dyn Hasher) {
-        self.hash(&mut hasher);
-    }
-
-    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self, f)
-    }
-}
-
-/// What [`Dynamic`] asks of the specification behind it. A call that is none of its operations has no next state.
-trait Hidden: Send + Sync {
-    fn accepts(&self, call: &Invocation) -> Result<(), String>;
-    fn first(&self) -> DynamicState;
-    fn steps(
+    fn take(
         &self,
-        state: &DynamicState,
+        state: &OpaqueState,
         call: &Invocation,
         ret: Option<&Value>,
-        next: &mut Vec<DynamicState>,
-    );
-    fn key(&self, call: &Invocation) -> Option<u64>;
-    fn only_observes(&self, call: &Invocation, ret: Option<&Value>) -> bool;
-    fn touched(&self, call: &Invocation, ret: Option<&Value>) -> Touches;
-    fn shown(&self, call: &Invocation, ret: Option<&Value>) -> String;
-    fn shown_state(&self, state: &DynamicState) -> String;
-    fn words(&self) -> Option<Vocabulary<Invocation, Value>>;
-}
-
-fn state_of<B: Builtin>(state: &DynamicState) -> &B::State {
-    state.0.as_any().downcast_ref().expect("a state of this specification")
-}
-
-impl<B: Builtin> Hidden for B {
-    fn accepts(&self, call: &Invocation) -> Result<(), String> {
-        self.decode(&call.method, call.args.as_slice(), None).map(drop)
-    }
-
-    fn first(&self) -> DynamicState {
-        DynamicState(Arc::new(self.initial()))
-    }
-
-    fn steps(
-        &self,
-        state: &DynamicState,
-        call: &Invocation,
-        ret: Option<&Value>,
-        next: &mut Vec<DynamicState>,
+        next: &mut Vec<OpaqueState>,
     ) {
-        if let Ok((op, ret)) = self.decode(&call.method, call.args.as_slice(), ret) {
-            let mut states = Vec::new();
-            self.step(state_of::<B>(state), &op, ret.as_ref(), &mut states);
-            next.extend(states.into_iter().map(|state| DynamicState(Arc::new(state))));
+        if let Some((op, ret)) = self.read(call, ret) {
+            self.spec.step(state, &op, ret.as_ref(), next);
         }
     }
 
-    fn key(&self, call: &Invocation) -> Option<u64> {
-        let (op, _) = self.decode(&call.method, call.args.as_slice(), None).ok()?;
-        self.partition(&op)
-    }
-
-    fn only_observes(&self, call: &Invocation, ret: Option<&Value>) -> bool {
-        let decoded = self.decode(&call.method, call.args.as_slice(), ret);
-        decoded.is_ok_and(|(op, ret)| self.observes(&op, ret.as_ref()))
-    }
-
-    fn touched(&self, call: &Invocation, ret: Option<&Value>) -> Touches {
-        match self.decode(&call.method, call.args.as_slice(), ret) {
-            Ok((op, ret)) => self.touches(&op, ret.as_ref()),
-            Err(_) => Touches::Everything,
+    /// Whether so many calls in a row have room after this state.
+    fn has_room(&self, state: &OpaqueState, call: &Invocation, more: usize) -> bool {
+        if more == 0 {
+            return true;
         }
-    }
-
-    fn shown(&self, call: &Invocation, ret: Option<&Value>) -> String {
-        match self.decode(&call.method, call.args.as_slice(), ret) {
-            Ok((op, ret)) => self.show(&op, ret.as_ref()),
-            Err(_) => call.to_string(),
-        }
-    }
-
-    fn shown_state(&self, state: &DynamicState) -> String {
-        self.show_state(state_of::<B>(state))
-    }
-
-    fn words(&self) -> Option<Vocabulary<Invocation, Value>> {
-        let spec = self.clone();
-        Some(self.vocabulary()?.translated(move |call: &Invocation, ret: Option<&Value>| {
-            spec.decode(&call.method, call.args.as_slice(), ret).ok()
-        }))
+        let mut next = Vec::new();
+        self.take(state, call, None, &mut next);
+        next.iter().any(|state| self.has_room(state, call, more - 1))
     }
 }
 
 impl Spec for Dynamic {
-    type State = DynamicState;
+    type State = OpaqueState;
     type Op = Invocation;
     type Ret = Value;
 
-    fn initial(&self) -> DynamicState {
-        self.0.first()
+    fn initial(&self) -> OpaqueState {
+        self.spec.initial()
     }
 
     fn step(
         &self,
-        state: &DynamicState,
-        op: &Invocation,
+        state: &OpaqueState,
+        call: &Invocation,
         ret: Option<&Value>,
-        next: &mut Vec<DynamicState>,
+        next: &mut Vec<OpaqueState>,
     ) {
-        self.0.steps(state, op, ret, next);
+        let before = next.len();
+        for wait in self.waits {
+            match *wait {
+                Wait::ForResult(method) if method == &*call.method => {
+                    self.take(state, call, Some(&Value::Nil), next);
+                    if next.len() > before {
+                        // Here it would return nil, which it never does.
+                        return next.truncate(before);
+                    }
+                }
+                // A call that has not returned has not taken effect: the question is whether it
+                // could go on.
+                Wait::ForRoom(method, spare)
+                    if method == &*call.method
+                        && ret.is_none()
+                        && !self.has_room(state, call, spare + 1) =>
+                {
+                    return;
+                }
+                _ => {}
+            }
+        }
+        self.take(state, call, ret, next);
     }
 
-    fn partition(&self, op: &Invocation) -> Option<u64> {
-        self.0.key(op)
+    fn partition(&self, call: &Invocation) -> Option<u64> {
+        let (op, _) = self.read(call, None)?;
+        self.spec.partition(&op)
     }
 
-    fn observes(&self, op: &Invocation, ret: Option<&Value>) -> bool {
-        self.0.only_observes(op, ret)
+    fn observes(&self, call: &Invocation, ret: Option<&Value>) -> bool {
+        let read = self.read(call, ret);
+        read.is_some_and(|(op, ret)| self.spec.observes(&op, ret.as_ref()))
     }
 
-    fn touches(&self, op: &Invocation, ret: Option<&Value>) -> Touches {
-        self.0.touched(op, ret)
+    fn touches(&self, call: &Invocation, ret: Option<&Value>) -> Touches {
+        match self.read(call, ret) {
+            Some((op, ret)) => self.spec.touches(&op, ret.as_ref()),
+            None => Touches::Everything,
+        }
     }
 
+    /// A method that waits tells less than the specification allows, and nothing else: the words
+    /// are the same.
     fn vocabulary(&self) -> Option<Vocabulary<Invocation, Value>> {
-        self.0.words()
+        let dynamic = self.clone();
+        let read = move |call: &Invocation, ret: Option<&Value>| dynamic.read(call, ret);
+        Some(self.spec.vocabulary()?.translated(read))
     }
 
-    fn show(&self, op: &Invocation, ret: Option<&Value>) -> String {
-        self.0.shown(op, ret)
+    fn show(&self, call: &Invocation, ret: Option<&Value>) -> String {
+        match self.read(call, ret) {
+            Some((op, ret)) => self.spec.show(&op, ret.as_ref()),
+            None => call.to_string(),
+        }
     }
 
-    fn show_state(&self, state: &DynamicState) -> String {
-        self.0.shown_state(state)
+    fn show_state(&self, state: &OpaqueState) -> String {
+        self.spec.show_state(state)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::named;
+
+    #[test]
+    fn a_method_that_waits_has_no_next_state_where_it_would_return_nil() {
+        let waiting = named("queue").unwrap().dynamic().waiting(&[Wait::ForResult("deq")]);
+        let steps = |state: &_, call: &Invocation, ret: Option<&Value>| {
+            let mut next = Vec::new();
+            waiting.step(state, call, ret, &mut next);
+            next
+        };
+        let (enq, deq) = (Invocation::new("enq", vec![1.into()]), Invocation::new("deq", vec![]));
+        let empty = waiting.initial();
+        assert!(steps(&empty, &deq, None).is_empty());
+        assert!(steps(&empty, &deq, Some(&Value::Nil)).is_empty());
+        let one = steps(&empty, &enq, Some(&Value::Nil)).remove(0);
+        let empty = [empty];
+        assert_eq!(steps(&one, &deq, Some(&1.into())), empty);
+        assert_eq!(steps(&one, &deq, None), empty);
+        assert!(steps(&one, &deq, Some(&Value::Nil)).is_empty());
+    }
+
+    #[test]
+    fn a_method_that_waits_for_room_may_wait_a_little_early() {
+        let spec = named("relaxed-queue:capacity=3,init=[1]").unwrap().dynamic();
+        let waiting = spec.waiting(&[Wait::ForRoom("enq", 1)]);
+        let enq = Invocation::new("enq", vec![2.into()]);
+        let steps = |state: &_, ret: Option<&Value>| {
+            let mut next = Vec::new();
+            waiting.step(state, &enq, ret, &mut next);
+            next
+        };
+        let one = waiting.initial();
+        assert_eq!(steps(&one, None).len(), 1);
+        let two = steps(&one, Some(&Value::Nil)).remove(0);
+        // With room for one value it may wait, and may return.
+        assert!(steps(&two, None).is_empty());
+        let three = steps(&two, Some(&Value::Nil)).remove(0);
+        assert!(steps(&three, None).is_empty() && steps(&three, Some(&Value::Nil)).is_empty());
     }
 }

@@ -28,6 +28,7 @@ mod relaxations;
 mod relaxed;
 mod rmw;
 mod set;
+mod shared;
 mod snapshot;
 mod snzi;
 #[cfg(test)]
@@ -42,7 +43,7 @@ use std::hash::Hash;
 pub use canonical::{Action, Canonical, Kind};
 pub use counter::{Counter, CounterOp, counter};
 pub use deque::{Deque, DequeOp, deque};
-pub use dynamic::{Dynamic, DynamicState, Invocation};
+pub use dynamic::{Dynamic, Invocation, Wait};
 pub use facts::{Growing, Growth, Origins, Shown, Sum, Total};
 pub use items::Items;
 pub use kv::{Kv, KvOp, KvState, kv};

@@ -548,17 +548,28 @@ impl<S: Spec> Monitor<S> {
                 self.canonical.kind,
                 Kind::Register | Kind::Set | Kind::Mutex | Kind::Snapshot
             );
-        if !clash.partial && !starts_full {
-            let budget = Budget::unlimited().steps(EXPLAIN);
-            let all = (0..history.len() as u32).collect();
-            let subject = Subject::new(&self.spec, history);
-            return explain_clash(&subject, all, Source::Stream, reason, &budget);
-        }
-        // What is left may be a violation in itself for a reason that is none: it is shown, and nothing is claimed of it.
         let show = |index: u32| {
             let o = &history.operations()[index as usize];
             self.spec.show(&o.op, o.result.as_ref())
         };
+        let is_cut = clash.partial && matches!(self.canonical.kind, Kind::Set | Kind::Mutex);
+        if !starts_full && !is_cut {
+            let budget = Budget::unlimited().steps(EXPLAIN);
+            let all = (0..history.len() as u32).collect();
+            let subject = Subject::new(&self.spec, history);
+            let verdict = explain_clash(&subject, all, Source::Stream, reason.clone(), &budget);
+            match verdict {
+                Verdict::Violation(mut explanation) if clash.partial => {
+                    let told = reason.as_ref().map(|blame| blame.told(show));
+                    explanation.sentence = told.unwrap_or(explanation.sentence);
+                    return Verdict::Violation(explanation);
+                }
+                verdict if !clash.partial => return verdict,
+                _ => {}
+            }
+        }
+        // What is left of a set may be a violation in itself for a reason that is none, since the story of a key begins
+        // in the midst; what is left of a container need not be one: it is shown, and nothing is claimed of it.
         let last = |&i: &u32| {
             let o = &history.operations()[i as usize];
             if o.is_pending() { 0 } else { o.returned }

@@ -24,9 +24,11 @@ pub(crate) use blocking::Locked;
 
 use std::fmt;
 
+use trueline::spec::Wait;
+
 use super::domain::{ANY_NUMBERS, Domain};
 use super::matrices::Rule;
-use super::subject::{Subject, Wait};
+use super::subject::Subject;
 
 /// The objects, each with its mutants behind it.
 const ALL: &[&[Entry]] = &[
