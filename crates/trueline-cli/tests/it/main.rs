@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod check;
+mod claims;
 mod commands;
 mod common;
 mod corpus_rows;
