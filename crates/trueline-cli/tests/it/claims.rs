@@ -41,7 +41,6 @@ fn what_could_be_left_out_is_not_minimal() {
             "0:deq() 1:enq(5) 1=null 1:enq(5) 1=null 1:enq(6) 1=null 1:enq(6) 1=null 1:deq() 1=null",
         ),
         ("priority-queue:init=[2 2]", "0:poll() 1:insert(1) 1=null 1:poll() 1=null"),
-        ("set:init=[1]", "0:add(3) 0=null 0:read() 0=[]"),
         ("register:init=?", "2:cas(1,1) 0:read() 1:read() 2=false 1=1 0=2"),
     ] {
         let found = report("check", &history(spec, events));

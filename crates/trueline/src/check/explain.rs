@@ -217,7 +217,11 @@ pub(super) fn explain(
     let culprit = story.culprit();
     let before = if is_whole { "" } else { " after what came before" };
     // Of one operation alone it is not seen that it needs what came before.
-    let is_alone = core.operations.len() == 1 && subject.history.len() > 1;
+    let follows = |index: u32| {
+        let call = subject.history.operations()[index as usize].call;
+        subject.history.operations().iter().any(|o| o.returned < call)
+    };
+    let is_alone = from.is_empty() && matches!(core.operations[..], [one] if follows(one));
     let before = if is_alone { " after what came before" } else { before };
     let text = match (culprit, said.len()) {
         (_, 0) if core.operations.len() == 1 => {

@@ -126,6 +126,7 @@ impl Scene<'_> {
             })());
         }
         let lower = text.trim_start_matches(['N', 'n']);
+        let lower = lower.strip_suffix(" after what came before").unwrap_or(lower);
         if let Some(parts) = fit("o order of {} is legal, whatever their times", lower) {
             return Some((|| {
                 let all = self.list(parts[0])?;
