@@ -56,7 +56,7 @@ pub(crate) enum Waiting {
     Allowed,
     /// In each of these states, which are all that are possible, one of them could go on.
     Enabled(Vec<String>),
-    /// No order explains those that returned.
+    /// No order explains those that returned: there is none, or one that waits has taken effect.
     NoOrder,
 }
 
@@ -175,7 +175,7 @@ pub(crate) fn give_up(what: String) -> ! {
 }
 
 /// All orders of the operations that returned, by sets of those taken and states; looks for one after which no other operation of the
-/// history can go on. Operations that wait have not taken effect: this is the 'stuck' history of Line-Up (Burckhardt, Dern, Musuvathi
+/// history can go on. Operations that wait must not have taken effect: this is the 'stuck' history of Line-Up (Burckhardt, Dern, Musuvathi
 /// and Tan, 2010), with one order for all that wait.
 ///
 /// The sets may be as many as the subsets of the operations that overlap: the budget is asked every few of them.
