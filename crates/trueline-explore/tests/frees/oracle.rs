@@ -86,16 +86,20 @@ struct State {
 /// Whether some interleaving is wrong, and how many were looked at.
 pub(crate) fn misuses(program: &Program) -> (bool, u64) {
     let actions: Vec<Vec<Action>> = program.threads.iter().map(|steps| compile(steps)).collect();
-    let count = actions.len();
+    let owners = program.owners.iter().filter(|&&owns| owns).count();
     let state = State {
-        threads: vec![Thread::default(); count],
+        threads: program
+            .owners
+            .iter()
+            .map(|&owns| Thread { dropped: !owns, ..Thread::default() })
+            .collect(),
         events: 0,
         values: [(0, 0); 3],
         locks: [(0, 0); 3],
         uses: 0,
         reads: 0,
         writes: 0,
-        owners: if program.shared { count } else { 1 },
+        owners: if program.shared { owners } else { 1 },
         drops: 0,
         freed: false,
     };

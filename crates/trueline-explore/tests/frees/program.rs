@@ -15,8 +15,10 @@ use trueline_explore::std::thread;
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     pub(crate) threads: Vec<Vec<Step>>,
-    /// Each thread has a handle of an `Arc`, which [`Step::Drop`] gives up; else that step, which there is once, frees the block.
+    /// The block is that of an `Arc`, and [`Step::Drop`] gives up the handle of a thread; else that step, which there is once, frees it.
     pub(crate) shared: bool,
+    /// Which threads have a handle of the `Arc`; others use the block all the same.
+    pub(crate) owners: Vec<bool>,
     /// The block is freed without a call of its destructor.
     undropped: bool,
 }
@@ -81,26 +83,32 @@ pub(crate) fn random(rng: &mut Rng) -> Program {
         })
         .collect();
     if rng.below(2) == 0 {
-        hand_over(rng, &mut threads);
+        hand_over(rng, shared, &mut threads);
     }
     if rng.below(3) == 0 {
         let at = rng.below(threads[0].len() as u64 + 1) as usize;
         threads[0].insert(at, Step::Join(1 + rng.below(count as u64 - 1) as usize));
     }
+    let mut owners: Vec<bool> = (0..count).map(|_| rng.below(3) > 0).collect();
+    owners[rng.below(count as u64) as usize] = true;
     let droppers = if shared { rng.below(count as u64 + 1) as usize } else { 1 };
     let first = rng.below(count as u64) as usize;
     for dropper in 0..droppers {
-        let steps = &mut threads[(first + dropper) % count];
+        let thread = (first + dropper) % count;
+        if shared && !owners[thread] {
+            continue;
+        }
+        let steps = &mut threads[thread];
         // Mostly at the end, so that threads do not use what they have given up themselves.
         let at =
             if rng.below(8) == 0 { rng.below(steps.len() as u64 + 1) } else { steps.len() as u64 };
         steps.insert(at as usize, Step::Drop);
     }
-    Program { threads, shared, undropped: !shared && rng.below(4) == 0 }
+    Program { threads, shared, owners, undropped: !shared && rng.below(4) == 0 }
 }
 
-/// One thread says that it is done, and another looks for that before it goes on.
-fn hand_over(rng: &mut Rng, threads: &mut [Vec<Step>]) {
+/// One thread says that it has used the block, and another looks for that before it goes on.
+fn hand_over(rng: &mut Rng, shared: bool, threads: &mut [Vec<Step>]) {
     let giver = rng.below(threads.len() as u64) as usize;
     let taker = (giver + 1) % threads.len();
     let flag = rng.below(2) as usize;
@@ -110,6 +118,9 @@ fn hand_over(rng: &mut Rng, threads: &mut [Vec<Step>]) {
     };
     let (store, load) = (*rng.choose(&[Relaxed, Release]), *rng.choose(&[Relaxed, Acquire]));
     let given = locked(rng, Step::Store(flag, store));
+    let uses = [Use::Read, Use::GetWrite, Use::TryLock, Use::ReadLock, Use::Count];
+    threads[giver].truncate(2);
+    threads[giver].push(Step::Use(*rng.choose(&uses[..if shared { 5 } else { 4 }])));
     threads[giver].push(given);
     let taken = locked(rng, Step::Guard(flag, load));
     threads[taker].insert(0, taken);
@@ -169,12 +180,13 @@ pub(crate) fn run(program: &Program) {
         inner: Mutex::new(()),
         shared: RwLock::new(()),
     };
-    let mut handles = Vec::new();
+    let mut handles: Vec<Option<Arc<Block>>> = vec![None; program.threads.len()];
     let block = if program.shared {
         let first = Arc::new(block);
         let block = Address(Arc::as_ptr(&first));
-        handles.extend((1..program.threads.len()).map(|_| first.clone()));
-        handles.push(first);
+        for (handle, owns) in handles.iter_mut().zip(&program.owners) {
+            *handle = owns.then(|| first.clone());
+        }
         block
     } else {
         Address(Box::into_raw(Box::new(block)))
@@ -185,13 +197,13 @@ pub(crate) fn run(program: &Program) {
     thread::scope(|scope| {
         let mut joins: Vec<Option<thread::ScopedJoinHandle<'_, ()>>> = vec![None];
         for thread in 1..program.threads.len() {
-            let mut handle = handles.pop();
+            let mut handle = handles[thread].take();
             joins.push(Some(scope.spawn(move || {
                 running.steps(&program.threads[thread], &mut handle, &mut []);
                 drop(handle);
             })));
         }
-        let mut handle = handles.pop();
+        let mut handle = handles[0].take();
         running.steps(&program.threads[0], &mut handle, &mut joins);
         drop(handle);
     });
