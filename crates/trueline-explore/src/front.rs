@@ -6,7 +6,7 @@
 use crate::engine::interface::{self, Access, Effect, Failure, MemorySum, PerExecution, ThreadId};
 use crate::engine::sum_of_bytes;
 use crate::memory::{Afterwards, Memory, MemoryFaultKind, Site, canonical, failure};
-use crate::race::{Detector, Plain, Race, Touch};
+use crate::race::{Detector, Place, Plain, Race, Touch};
 use crate::watch::Watch;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
@@ -205,6 +205,34 @@ impl Front {
         arena.check_access(address, site).err().map(|fault| Box::new(failure(&fault)))
     }
 
+    /// The drop of a cell: a write, of what must not have been freed.
+    ///
+    /// It does not make the free of its block an event: whoever uses the block after the drop meets a race, or a freed block.
+    fn drop_cell(
+        &mut self,
+        address: usize,
+        thread: ThreadId,
+        name: &'static str,
+    ) -> Option<Failure> {
+        let site = self.site(thread);
+        if let Some(arena) = self.memory.arena.as_mut().filter(|arena| arena.is_freed(address)) {
+            return arena.check_access(address, site).err().map(|fault| failure(&fault));
+        }
+        let place = Place::After(site.after);
+        let race = self.detector.plain(thread.0, address, Plain::Write, name, place).err()?;
+        let arena = self.memory.arena.as_ref();
+        let Some((arena, id)) = arena.and_then(|arena| Some((arena, arena.block_at(address)?)))
+        else {
+            return Some(race_failure(&race));
+        };
+        // Cells of a block are dropped when it is freed.
+        let fault = arena.fault(id, MemoryFaultKind::UnorderedFree, Some(site));
+        let (first, second) = (describe(&race.first), describe(&race.second));
+        Some(Failure::Memory {
+            what: format!("{fault}\n  the access: {first}\n  the drop: {second}"),
+        })
+    }
+
     /// Frees a block of the arena.
     pub(crate) fn free(
         &mut self,
@@ -230,15 +258,15 @@ impl Front {
         address: usize,
         access: Plain,
         name: &'static str,
-        caller: Caller,
+        place: Place,
     ) -> Option<Failure> {
-        let race = self.detector.plain(thread.0, address, access, name, caller).err()?;
+        let race = self.detector.plain(thread.0, address, access, name, place).err()?;
         Some(race_failure(&race))
     }
 }
 
 fn describe(touch: &Touch) -> String {
-    format!("thread {}, {}, {}", touch.thread, touch.name, touch.caller)
+    format!("thread {}, {}, {}", touch.thread, touch.name, touch.place)
 }
 
 fn race_failure(race: &Race) -> Failure {
@@ -319,6 +347,7 @@ pub(crate) fn event<R>(access: Access, body: impl FnOnce(&mut Front, u32) -> (R,
 pub(crate) struct Arrived {
     address: usize,
     location: usize,
+    name: &'static str,
     caller: Caller,
 }
 
@@ -329,7 +358,7 @@ pub(crate) fn arrive(mut access: Access) -> Arrived {
     let address = access.location;
     access.location = canonical(address);
     interface::point(&access);
-    Arrived { address, location: access.location, caller: access.caller }
+    Arrived { address, location: access.location, name: access.name, caller: access.caller }
 }
 
 /// The second half of [`event`], for those who ask the engine something in between.
@@ -346,12 +375,34 @@ pub(crate) fn perform<R>(access: Arrived, body: impl FnOnce(&mut Front, u32) -> 
     })
 }
 
+/// As [`event`], for what is no atomic: an `Arc`'s counts, a condition variable. The race detector notes the access, so that a
+/// free of its memory that nothing orders after it is found.
+#[inline]
+pub(crate) fn touching<R>(access: Access, body: impl FnOnce(&mut Front, u32) -> (R, Effect)) -> R {
+    let result = perform_touching(arrive(access), body);
+    interface::sweep();
+    result
+}
+
+/// The second half of [`touching`].
+#[inline]
+pub(crate) fn perform_touching<R>(
+    access: Arrived,
+    body: impl FnOnce(&mut Front, u32) -> (R, Effect),
+) -> R {
+    let (address, name, caller) = (access.address, access.name, access.caller);
+    perform(access, |front, thread| {
+        front.detector.touch(thread, address, name, caller);
+        body(front, thread)
+    })
+}
+
 /// An event on a location whose value the engine keeps: a lock, a token. The function gets the value.
 pub(crate) fn kept_event(access: Access, body: impl FnOnce(u64) -> (Effect, Edge)) -> Effect {
     let access = arrive(access);
     let (address, location) = (access.address, access.location);
     let value = interface::value(location);
-    let effect = perform(access, |front, thread| {
+    let effect = perform_touching(access, |front, thread| {
         let (effect, edge) = body(value);
         if matches!(edge, Edge::Acquire | Edge::Both) {
             front.detector.acquire(thread, address);
@@ -384,7 +435,7 @@ fn settle_watches() {
         let (mut fault, mut written) = (None, SmallVec::<[(usize, usize); 4]>::new());
         for watch in watches.drain(..) {
             let (access, name) = watch.settle();
-            let found = front.plain(thread, watch.address(), access, name, watch.caller);
+            let found = front.plain(thread, watch.address(), access, name, Place::At(watch.caller));
             fault = fault.or(found);
             let wrote = access == Plain::Write;
             written.extend(wrote.then_some((watch.address(), watch.aside)));
@@ -419,7 +470,7 @@ pub(crate) fn watch(address: usize, size: usize, caller: Caller) {
             return (None, None);
         };
         let (access, name) = former.settle();
-        let fault = front.plain(thread, address, access, name, former.caller);
+        let fault = front.plain(thread, address, access, name, Place::At(former.caller));
         (fault, (access == Plain::Write).then_some(former.aside))
     });
     if let Some(aside) = wrote {
@@ -452,7 +503,7 @@ pub(crate) fn plain_goes_on(address: usize, access: Plain, name: &'static str, c
     let fault = interface::with_own_state(|front: &mut Front, thread| {
         front.thread(thread).after = Some(caller);
         let freed = front.check(address, thread, caller).map(|fault| *fault);
-        freed.or_else(|| front.plain(thread, address, access, name, caller))
+        freed.or_else(|| front.plain(thread, address, access, name, Place::At(caller)))
     });
     if let Some(fault) = fault {
         report(fault);
@@ -473,8 +524,23 @@ pub(crate) fn access_has_met_events() -> bool {
     begun != Some(events)
 }
 
-/// A cell is gone: its outstanding pointer is settled, its history ends.
-pub(crate) fn forget_cell(address: usize) {
+/// A cell is dropped: its outstanding pointer is settled, and what is left of it is nobody's. That is a write.
+///
+/// Where the addresses of freed blocks are not known, another cell may be there next, of a thread that knows nothing of this
+/// one: its history ends.
+///
+/// The line is that of the last shadow operation of the thread, since destructors do not know who calls them.
+pub(crate) fn drop_cell(address: usize, name: &'static str) {
     settle();
-    interface::with_state(|front: &mut Front| front.detector.forget_cell(address));
+    let is_known = canonical(address) != address || interface::is_on_a_stack(address);
+    let fault = interface::with_own_state(|front: &mut Front, thread| {
+        let fault = front.drop_cell(address, thread, name);
+        if !is_known {
+            front.detector.forget_cell(address);
+        }
+        fault
+    });
+    if let Some(fault) = fault {
+        report(fault);
+    }
 }

@@ -42,7 +42,7 @@ pub(crate) enum Found<O, R> {
     },
     Stuck {
         drawn: Box<Drawn<O, R>>,
-        /// All states that are possible at the end.
+        /// All states that are possible at the end, where those that wait have not taken effect; none if one of them has.
         states: Vec<String>,
         /// Where threads wait.
         waiting: Vec<String>,
@@ -63,8 +63,9 @@ impl<O, R> From<NoAnswer> for Found<O, R> {
     }
 }
 
-/// What was called with which results, and the operations before each, as bits.
-type Key = (Box<[Made]>, Box<[u128]>);
+/// What was called with which results, the operations before each, as bits, and whether all have returned and a thread waits for
+/// ever all the same.
+type Key = (Box<[Made]>, Box<[u128]>, bool);
 
 #[derive(Default)]
 struct Seen {
@@ -88,15 +89,24 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
         result: impl Fn(u64) -> O::Ret,
         waiting: impl FnOnce() -> Vec<String>,
     ) -> Option<Found<O, O::Ret>> {
+        // Operations that wait are told by their results, which are missing. A thread that waits outside of its operations, in a
+        // destructor of the object say, leaves the same history as one that does not.
+        let have_returned = made.iter().all(|operation| operation.result.is_some());
+        let (outside, waiting) = match have_returned {
+            true => (waiting(), None),
+            false => (Vec::new(), Some(waiting)),
+        };
         {
             let mut seen = lock(&self.seen);
             seen.histories += 1;
-            let is_new = seen.known.insert((Box::from(made), Box::from(before)));
+            let key = (Box::from(made), Box::from(before), !outside.is_empty());
+            let is_new = seen.known.insert(key);
             if !is_new && self.setting.two_phase.is_none_or(|(how, _)| how.skips) {
                 return None;
             }
         }
-        self.judge(self.drawn(made, before, result), made, waiting())
+        let waiting = waiting.map_or(outside, |waiting| waiting());
+        self.judge(self.drawn(made, before, result), made, waiting)
     }
 
     /// The history of these operations.
@@ -138,6 +148,8 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
         if self.setting.survey {
             return None;
         }
+        // Who waits, where an order of the others exists only if one of them has taken effect.
+        let mut effective = None;
         if !waiting.is_empty() {
             let pending = made.iter().filter(|operation| operation.result.is_none());
             let culprits: Vec<usize> = pending.map(|operation| operation.call).collect();
@@ -156,8 +168,8 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
                         culprits,
                     });
                 }
-                // The checker says why.
-                Ok(Waiting::NoOrder) => {}
+                // The checker says why; or it finds an order with some of those that wait.
+                Ok(Waiting::NoOrder) => effective = Some((waiting, culprits)),
                 Err(why) => return Some(why.into()),
             }
         }
@@ -197,7 +209,10 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
             Err(why) => return Some(why.into()),
         };
         match &outcome.verdict {
-            Verdict::Linearizable(_) => None,
+            Verdict::Linearizable(_) => effective.map(|(waiting, culprits)| {
+                let (drawn, states) = (Box::new(drawn), Vec::new());
+                Found::Stuck { drawn, states, waiting, culprits }
+            }),
             Verdict::Violation(_) => {
                 drawn.outcome = Some(outcome);
                 Some(Found::NotLinearizable(Box::new(drawn)))
@@ -235,10 +250,11 @@ pub(crate) fn stuck_sentence<T, O: Operate<T>>(
         format!("`{:?}` of thread {thread}", setting.alphabet[call])
     };
     let names: Vec<String> = culprits.iter().map(name).collect();
+    let why = if states.is_empty() { "has taken effect" } else { "could go on" };
     let mut text = match names.len() {
         0 => String::from("A thread waits for ever outside of its operations"),
-        1 => format!("{} waits for ever, though it could go on", names[0]),
-        _ => format!("{} wait for ever, though one of them could go on", names.join(" and ")),
+        1 => format!("{} waits for ever, though it {why}", names[0]),
+        _ => format!("{} wait for ever, though one of them {why}", names.join(" and ")),
     };
     if !states.is_empty() {
         text += &format!(": the object is {}", states.join(" or "));

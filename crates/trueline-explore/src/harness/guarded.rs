@@ -157,7 +157,7 @@ pub(crate) enum Waiting {
     Allowed,
     /// In each of these states, which are all that are possible, one of them could go on.
     Enabled(Vec<String>),
-    /// No order explains those that returned.
+    /// No order explains those that returned: there is none, or one that waits has taken effect.
     NoOrder,
 }
 

@@ -246,6 +246,12 @@ impl Arena {
         self.block_at(address).is_some_and(|id| self.blocks[id.0 as usize].touched)
     }
 
+    /// Whether the block at an address was freed.
+    pub(crate) fn is_freed(&self, address: usize) -> bool {
+        let block = self.block_at(address).map(|id| &self.blocks[id.0 as usize]);
+        block.is_some_and(|block| block.state == State::Freed)
+    }
+
     /// Whether a block of an earlier execution that lives on starts at the address.
     pub(crate) fn is_kept(&self, address: usize) -> bool {
         let granule = self.granule_of(address).map(|granule| granule as u32);

@@ -297,6 +297,7 @@ fn allocate(layout: Layout) -> *mut u8 {
     if let Some(placed) = placed {
         return or_system(placed, layout);
     }
+    front::settle();
     let caller = caller.unwrap_or(Location::caller());
     interface::point(&Access::update(class_location(layout)).named("alloc").at(caller));
     let reused = interface::with_state(|front: &mut Front| {

@@ -17,7 +17,8 @@
 //! of an execution they are ordered by synchronisation, whose orders are all explored. Each check costs the number of
 //! threads that read the cell since its last write.
 //!
-//! Freeing a block is checked against every shadow access inside of it in the same way.
+//! Dropping a cell is a write of it: who drops it must know of every access, and nobody may use it afterwards who does not know
+//! of the drop. Freeing a block is checked in the same way against every shadow access inside of it, to atomics, locks and cells.
 
 mod clock;
 mod table;
@@ -26,6 +27,7 @@ pub(crate) use clock::Clock;
 use table::{Entry, Table};
 
 use smallvec::SmallVec;
+use std::fmt;
 use std::ops::Range;
 use std::panic::Location;
 use std::sync::atomic::Ordering;
@@ -45,7 +47,25 @@ pub(crate) struct Touch {
     pub(crate) thread: u32,
     epoch: u32,
     pub(crate) name: &'static str,
-    pub(crate) caller: Caller,
+    pub(crate) place: Place,
+}
+
+/// The line of an access.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Place {
+    At(Caller),
+    /// The access does not know who calls it: the line of the last shadow operation before, if there was one.
+    After(Option<Caller>),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::At(line) => write!(f, "{line}"),
+            Place::After(Some(line)) => write!(f, "at or after {line}"),
+            Place::After(None) => f.write_str("before its first shadow operation"),
+        }
+    }
 }
 
 /// Two accesses that nothing orders.
@@ -202,7 +222,8 @@ impl Detector {
     ) {
         let knowledge = &mut self.threads[thread as usize];
         let sync = self.syncs.entry(location);
-        let touch = Touch { thread, epoch: knowledge.clock.get(thread), name, caller };
+        let epoch = knowledge.clock.get(thread);
+        let touch = Touch { thread, epoch, name, place: Place::At(caller) };
         remember(&mut sync.touches, touch);
         match access {
             Atomic::Load | Atomic::Rewrite => (),
@@ -247,6 +268,20 @@ impl Detector {
         knowledge.clock.set(thread, touch.epoch + 1);
     }
 
+    /// Notes an access to a location that is no atomic: a lock, the counts of an `Arc`. Nobody may free it without knowing of that.
+    /// It comes before the edges of the same access, so that whoever learns from these knows of it.
+    pub(crate) fn touch(
+        &mut self,
+        thread: u32,
+        location: usize,
+        name: &'static str,
+        caller: Caller,
+    ) {
+        let epoch = self.threads[thread as usize].clock.get(thread);
+        let touch = Touch { thread, epoch, name, place: Place::At(caller) };
+        remember(&mut self.syncs.entry(location).touches, touch);
+    }
+
     /// Learns what was last passed on at a location: a lock taken, a token received.
     pub(crate) fn acquire(&mut self, thread: u32, location: usize) {
         if let Some(sync) = self.syncs.get(location) {
@@ -280,10 +315,10 @@ impl Detector {
         address: usize,
         access: Plain,
         name: &'static str,
-        caller: Caller,
+        place: Place,
     ) -> Result<(), Race> {
         let clock = &self.threads[thread as usize].clock;
-        let second = Touch { thread, epoch: clock.get(thread), name, caller };
+        let second = Touch { thread, epoch: clock.get(thread), name, place };
         let cell = self.cells.entry(address);
         if let Some(first) = cell.write.filter(|write| unknown(clock, write)) {
             return Err(Race { first, second });
@@ -301,7 +336,7 @@ impl Detector {
         Ok(())
     }
 
-    /// The cell is gone; its address may get another life.
+    /// The history of the cell ends; its address may get another life of which nothing else is known.
     pub(crate) fn forget_cell(&mut self, address: usize) {
         self.cells.remove(address);
     }

@@ -134,7 +134,9 @@ fn detector(steps: &[(u32, Step)], threads: u32) -> Option<usize> {
             detector.advance(other);
             false
         }
-        Step::Plain(cell, access) => detector.plain(thread, cell, access, "", here).is_err(),
+        Step::Plain(cell, access) => {
+            detector.plain(thread, cell, access, "", Place::At(here)).is_err()
+        }
     })
 }
 
@@ -164,7 +166,7 @@ fn a_free_is_checked_against_every_access_inside_of_the_block() {
     detector.reset();
     detector.start(1, Some(0));
     detector.atomic(1, 64, Atomic::Load, Ordering::Relaxed, "load", here);
-    detector.plain(0, 72, Plain::Write, "write", here).unwrap();
+    detector.plain(0, 72, Plain::Write, "write", Place::At(here)).unwrap();
     assert!(detector.free(0, 65..128).is_ok(), "the access is elsewhere");
     let touch = detector.free(0, 64..128).unwrap_err();
     assert_eq!((touch.thread, touch.name), (1, "load"));

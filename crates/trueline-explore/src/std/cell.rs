@@ -25,11 +25,13 @@ pub struct UnsafeCell<T: ?Sized> {
 }
 
 impl<T: ?Sized> Drop for UnsafeCell<T> {
-    /// The history of its address ends. At that of a cell without bytes another cell may be, which lives on.
+    /// A write, which every other access must be ordered with. At the address of a cell without bytes another cell may be, which
+    /// lives on.
     #[inline]
     fn drop(&mut self) {
         if interface::active() && size_of_val(self) > 0 {
-            front::forget_cell(self.value.get().cast::<u8>().addr());
+            let address = self.value.get().cast::<u8>().addr();
+            front::drop_cell(address, "UnsafeCell::drop");
         }
     }
 }
@@ -45,7 +47,8 @@ impl<T> UnsafeCell<T> {
     #[inline]
     pub fn into_inner(self) -> T {
         if interface::active() && size_of::<T>() > 0 {
-            front::forget_cell(self.value.get().cast::<u8>().addr());
+            let address = self.value.get().cast::<u8>().addr();
+            front::drop_cell(address, "UnsafeCell::into_inner");
         }
         let this = mem::ManuallyDrop::new(self);
         // SAFETY: the cell is owned, and neither used again nor dropped.

@@ -23,6 +23,10 @@ static START: LazyLock<::std::time::Instant> = LazyLock::new(::std::time::Instan
 /// No look at the clock takes longer than this: an hour, after 32 looks.
 const MOST_DOUBLINGS: u32 = 32;
 
+/// No sleep and no timeout lasts longer than this, about 35,000 years: an [`Instant`] has room for as many of them as an execution
+/// has events, where one that lasts for `Duration::MAX` leaves no later time.
+const LONGEST: Duration = Duration::from_secs(1 << 40);
+
 impl Instant {
     /// As std's `now`.
     #[must_use]
@@ -102,7 +106,7 @@ pub(crate) fn pass(duration: Duration) {
     let events = interface::own_events();
     interface::with_state(|front: &mut Front| {
         let thread = front.thread(thread);
-        thread.now = thread.now.saturating_add(duration);
+        thread.now = thread.now.saturating_add(duration.min(LONGEST));
         thread.times.push((events, thread.now));
     });
     interface::time_passes();

@@ -6,6 +6,7 @@ use trueline_explore::engine::{Assumption, Exploration};
 use trueline_explore::std::sync::Mutex;
 use trueline_explore::std::sync::atomic::AtomicU32;
 use trueline_explore::std::sync::atomic::Ordering::SeqCst;
+use trueline_explore::std::sync::mpsc::{self, RecvTimeoutError};
 use trueline_explore::std::thread;
 use trueline_explore::std::time::Instant;
 
@@ -81,4 +82,24 @@ fn a_loop_that_sleeps_until_something_changes_ends() {
     assert_eq!(report.failure, None, "{report}");
     assert_eq!(report.scope.assumed, Some(Assumption::Time), "{report}");
     assert_eq!(report.scope.stopped, None, "{report}");
+}
+
+/// Time was at its end afterwards, and to look at the clock was a panic.
+#[test]
+fn a_timeout_that_lasts_as_long_as_can_be_leaves_time_for_those_who_look_later() {
+    let report = Exploration::new().run(|| {
+        let (sender, receiver) = mpsc::channel::<()>();
+        let start = Instant::now();
+        for _ in 0..3 {
+            assert_eq!(receiver.recv_timeout(Duration::MAX), Err(RecvTimeoutError::Timeout));
+            thread::park_timeout(Duration::from_secs(u64::MAX));
+            thread::sleep(Duration::MAX);
+        }
+        let later = Instant::now();
+        assert!(later - start > Duration::from_secs(1 << 40));
+        // A deadline is reached all the same.
+        while later.elapsed() < Duration::from_millis(1) {}
+        drop(sender);
+    });
+    assert_eq!(report.failure, None, "{report}");
 }

@@ -5,6 +5,7 @@ mod cells;
 mod clocks;
 mod example_crate;
 mod forced_points;
+mod frees;
 mod harness;
 mod loops;
 mod moved_and_reused;

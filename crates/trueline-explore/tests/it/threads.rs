@@ -150,6 +150,31 @@ impl Drop for Asks {
     }
 }
 
+trueline_explore::thread_local! {
+    static NEVER: Cell<u32> = unreachable!("the value is set first");
+    static NEVER_BORROWED: RefCell<Vec<u32>> = unreachable!("the value is set first");
+}
+
+/// The initial expression ran, though the value that it gave was thrown away.
+#[test]
+fn to_set_a_thread_local_does_not_run_its_initial_expression() {
+    let body = || {
+        let set = || {
+            NEVER.set(1);
+            NEVER.set(NEVER.get() + 1);
+            NEVER_BORROWED.set(vec![1]);
+            NEVER_BORROWED.set(NEVER_BORROWED.with_borrow(|values| [&values[..], &[2]].concat()));
+            (NEVER.get(), NEVER_BORROWED.take())
+        };
+        let other = thread::spawn(set);
+        (set(), other.join().unwrap())
+    };
+    let expected = (2, vec![1, 2]);
+    check([(expected.clone(), expected.clone())], body);
+    // Outside of an exploration it is std's.
+    assert_eq!(body(), (expected.clone(), expected));
+}
+
 #[test]
 fn a_thread_local_is_gone_once_its_destructor_has_begun() {
     check([17], || {

@@ -110,7 +110,7 @@ impl<T> Arc<T> {
             let value = function(Weak::from_std_ref(weak));
             // From here on there is an owner. Others see him at once, since nobody else runs before std has counted him.
             let access = Access::update(location).named("Arc::new_cyclic").at(caller);
-            front::event(access, |front, thread| {
+            front::touching(access, |front, thread| {
                 front.detector.release(thread, made_edges(location));
                 (value, Effect::write(0, 1))
             })
@@ -128,7 +128,7 @@ impl<T> Arc<T> {
         }
         let location = counts(Arc::as_ptr(&this));
         let access = Access::update(location).named("Arc::try_unwrap").at(Location::caller());
-        let last = front::event(access, |front, thread| {
+        let last = front::touching(access, |front, thread| {
             if real::Arc::strong_count(&this.0) > 1 {
                 // It has learnt that it is not alone, and nothing else.
                 return (Err(this), Effect::write(1, 1));
@@ -228,7 +228,7 @@ impl<T: ?Sized> Arc<T> {
         }
         let location = counts(Arc::as_ptr(this));
         let access = Access::update(location).named("Arc::downgrade").at(Location::caller());
-        front::event(access, |front, _| {
+        front::touching(access, |front, _| {
             front.weaks.entry(location).or_default();
             (Weak::from_std(real::Arc::downgrade(&this.0)), COMMUTES)
         })
@@ -275,7 +275,7 @@ impl<T: ?Sized> Arc<T> {
         }
         let location = counts(Arc::as_ptr(self));
         let access = Access::update(location).named(name).at(caller);
-        front::event(access, |front, thread| {
+        front::touching(access, |front, thread| {
             let (result, alone) = function(&self.0);
             if alone {
                 front.detector.acquire(thread, location);
@@ -297,7 +297,7 @@ impl<T: ?Sized> Arc<T> {
         }
         let location = counts(real::Arc::as_ptr(&std));
         let access = Access::update(location).named(name).at(caller);
-        front::event(access, |front, thread| {
+        front::touching(access, |front, thread| {
             front.detector.release(thread, location);
             match real::Arc::strong_count(&std) {
                 1 => {
@@ -326,7 +326,7 @@ impl<T: Clone> Arc<T> {
         }
         let location = counts(Arc::as_ptr(this));
         let access = Access::update(location).named("Arc::make_mut").at(Location::caller());
-        let (shared, held) = front::event(access, |front, thread| {
+        let (shared, held) = front::touching(access, |front, thread| {
             if real::Arc::strong_count(&this.0) > 1 {
                 return ((true, None), Effect::write(1, 1));
             }
@@ -358,7 +358,7 @@ impl<T: ?Sized> Clone for Arc<T> {
         }
         let location = counts(Arc::as_ptr(self));
         let access = Access::update(location).named("Arc::clone").at(Location::caller());
-        front::event(access, |_, _| (Arc(self.0.clone()), COMMUTES))
+        front::touching(access, |_, _| (Arc(self.0.clone()), COMMUTES))
     }
 }
 

@@ -161,7 +161,7 @@ impl Condvar {
         let access = Access::update(location).named("Condvar::wait, entering").at(caller);
         let access = front::arrive(access);
         let spurious = interface::spurious() && front::wakes_spuriously(caller);
-        let entered = front::perform(access, |front, _| {
+        let entered = front::perform_touching(access, |front, _| {
             let waiters = front.condvars.entry(location).or_default();
             waiters.locations.push(place);
             let count = waiters.locations.len() as u64;
@@ -209,7 +209,7 @@ impl Condvar {
     fn leave(&self, place: usize, name: &'static str, caller: Caller) -> bool {
         let location = self.identity.location();
         let access = Access::update(location).named(name).at(caller);
-        let timed_out = front::event(access, |front, _| {
+        let timed_out = front::touching(access, |front, _| {
             let waiters = front.condvars.entry(location).or_default();
             let count = waiters.locations.len() as u64;
             match waiters.locations.iter().position(|&other| other == place) {
@@ -232,7 +232,7 @@ impl Condvar {
             front.condvars.entry(location).or_default().locations.len()
         });
         let chosen = if one && count > 1 { interface::choose(count as u32) as usize } else { 0 };
-        let woken = front::perform(access, |front, _| {
+        let woken = front::perform_touching(access, |front, _| {
             let waiters = front.condvars.entry(location).or_default();
             let before = waiters.locations.len() as u64;
             let woken = match before {

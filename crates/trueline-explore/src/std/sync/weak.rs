@@ -39,7 +39,7 @@ impl<T: ?Sized> Weak<T> {
         };
         let access = Access::update(location).named("Weak::upgrade").at(Location::caller());
         // It conflicts with a last drop and with the end of `new_cyclic`, which are writes, and with nothing else.
-        front::event(access, |front, thread| {
+        front::touching(access, |front, thread| {
             let upgraded = self.0.upgrade().map(Arc::from_std);
             if upgraded.is_some() {
                 front.detector.acquire(thread, made_edges(location));
@@ -68,7 +68,7 @@ impl<T: ?Sized> Weak<T> {
     fn look(&self, name: &'static str, count: impl FnOnce(&real::Weak<T>) -> usize) -> usize {
         let Some(location) = self.location() else { return count(&self.0) };
         let access = Access::update(location).named(name).at(Location::caller());
-        front::event(access, |_, _| {
+        front::touching(access, |_, _| {
             let owned = self.owned();
             (count(&self.0), Effect::write(owned, owned))
         })
@@ -104,7 +104,7 @@ impl<T: ?Sized> Clone for Weak<T> {
     fn clone(&self) -> Self {
         let Some(location) = self.location() else { return Weak(self.0.clone()) };
         let access = Access::update(location).named("Weak::clone").at(Location::caller());
-        front::event(access, |front, _| {
+        front::touching(access, |front, _| {
             let owned = self.owned();
             if owned == 0
                 && let Some(left) = front.weaks.get_mut(&location)
@@ -122,7 +122,7 @@ impl<T: ?Sized> Drop for Weak<T> {
     fn drop(&mut self) {
         let Some(location) = self.location() else { return };
         let access = Access::update(location).named("Weak::drop").at(Location::caller());
-        front::event(access, |front, thread| {
+        front::touching(access, |front, thread| {
             let owned = self.owned();
             // Owners hold one together, which std does not count.
             let left = if owned == 1 { self.0.weak_count() } else { count_down(front, location) };

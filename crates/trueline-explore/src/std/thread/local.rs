@@ -27,12 +27,7 @@ impl<T: 'static> LocalKey<T> {
         }
         let value = self.inside();
         interface::sweep();
-        match value {
-            Some(value) => function(value),
-            None => panic!(
-                "cannot access a Thread Local Storage value during or after destruction: AccessError"
-            ),
-        }
+        value.map_or_else(destroyed, function)
     }
 
     /// As std's `try_with`.
@@ -51,6 +46,11 @@ impl<T: 'static> LocalKey<T> {
 
     /// The value of the thread; none if its destructor has begun.
     fn inside(&'static self) -> Option<&'static T> {
+        self.inside_or(self.initial)
+    }
+
+    /// As [`LocalKey::inside`], with another initial expression.
+    fn inside_or(&'static self, initial: impl FnOnce() -> T) -> Option<&'static T> {
         let key = ::std::ptr::from_ref(self).addr();
         let thread = interface::current_thread();
         let (found, dropped) = interface::with_state(|front: &mut Front| {
@@ -61,15 +61,15 @@ impl<T: 'static> LocalKey<T> {
         if dropped {
             return None;
         }
-        let value = found.unwrap_or_else(|| self.initialise(key, thread));
+        let value = found.unwrap_or_else(|| Self::initialise(key, thread, initial));
         // SAFETY: the key is that of this static, so the value is a `T`. It lives until its thread ends; references to it
         // are not handed out for longer than a call by that thread.
         Some(unsafe { &*value.cast::<T>() })
     }
 
     /// Runs the initial expression, which is user code and may use other thread locals, then keeps its value.
-    fn initialise(&'static self, key: usize, thread: ThreadId) -> *mut () {
-        let value = (self.initial)();
+    fn initialise(key: usize, thread: ThreadId, initial: impl FnOnce() -> T) -> *mut () {
+        let value = initial();
         interface::with_state(|front: &mut Front| {
             let value: *mut () = Box::into_raw(Box::new(value)).cast();
             let drop = drop_value::<T>;
@@ -78,6 +78,12 @@ impl<T: 'static> LocalKey<T> {
             value
         })
     }
+}
+
+/// Panics as std does.
+#[cold]
+fn destroyed<R>() -> R {
+    panic!("cannot access a Thread Local Storage value during or after destruction: AccessError")
 }
 
 /// # Safety
@@ -137,9 +143,18 @@ fn drop_locals(thread: ThreadId) {
 }
 
 impl<T: 'static> LocalKey<Cell<T>> {
-    /// As std's `set`.
+    /// As std's `set`: a value that was not there before begins as this one, and the initial expression does not run.
     pub fn set(&'static self, value: T) {
-        self.with(|cell| cell.set(value));
+        if !interface::active() {
+            return self.outside.set(value);
+        }
+        let mut value = Some(value);
+        let cell = self.inside_or(|| Cell::new(value.take().expect("it is asked once")));
+        interface::sweep();
+        let cell = cell.unwrap_or_else(destroyed);
+        if let Some(value) = value {
+            cell.set(value);
+        }
     }
 
     /// As std's `get`.
@@ -177,10 +192,19 @@ impl<T: 'static> LocalKey<RefCell<T>> {
         self.with(|cell| function(&mut cell.borrow_mut()))
     }
 
-    /// As std's `set`.
+    /// As std's `set`: a value that was not there before begins as this one, and the initial expression does not run.
     #[track_caller]
     pub fn set(&'static self, value: T) {
-        self.with(|cell| *cell.borrow_mut() = value);
+        if !interface::active() {
+            return self.outside.set(value);
+        }
+        let mut value = Some(value);
+        let cell = self.inside_or(|| RefCell::new(value.take().expect("it is asked once")));
+        interface::sweep();
+        let cell = cell.unwrap_or_else(destroyed);
+        if let Some(value) = value {
+            *cell.borrow_mut() = value;
+        }
     }
 
     /// As std's `take`.

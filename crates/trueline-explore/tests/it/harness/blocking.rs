@@ -3,7 +3,10 @@
 use std::collections::VecDeque;
 
 use trueline_explore::harness::Kind;
-use trueline_explore::std::sync::{Condvar, Mutex};
+use trueline_explore::std::sync::atomic::Ordering::SeqCst;
+use trueline_explore::std::sync::atomic::{AtomicBool, AtomicU32};
+use trueline_explore::std::sync::{Arc, Condvar, Mutex};
+use trueline_explore::std::thread::{self, JoinHandle};
 use trueline_explore::{explore, operations};
 
 /// A channel whose `take` waits for a value. The mutant notifies only when the queue was empty before.
@@ -120,4 +123,136 @@ fn an_operation_that_waits_though_it_is_total_is_stuck() {
     let failure = outcome.failure().unwrap_or_else(|| panic!("{outcome}"));
     assert_eq!(failure.kind, Kind::Stuck);
     assert_eq!(failure.scenario, "left_first() | right_first()");
+}
+
+/// A counter whose `add` waits for ever once somebody has seen its effect.
+#[derive(Default)]
+struct Reluctant {
+    count: AtomicU32,
+    seen: AtomicBool,
+    never: AtomicBool,
+}
+
+impl Reluctant {
+    fn add(&self) {
+        self.count.fetch_add(1, SeqCst);
+        if self.seen.load(SeqCst) {
+            while !self.never.load(SeqCst) {}
+        }
+    }
+
+    fn get(&self) -> u32 {
+        let count = self.count.load(SeqCst);
+        if count > 0 {
+            self.seen.store(true, SeqCst);
+        }
+        count
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Count(u32);
+
+impl Count {
+    fn add(&mut self) {
+        self.0 += 1;
+    }
+    fn get(&mut self) -> u32 {
+        self.0
+    }
+}
+
+operations! {
+    enum CountOp -> CountRet for Reluctant, Count {
+        add();
+        get() -> u32;
+    }
+}
+
+/// It is no order of the operations that returned that shows that the wait is wrong: without `add`, `get() -> 1` has none. The checker then
+/// found an order with `add`, and the wait was forgotten.
+#[test]
+fn an_operation_that_takes_effect_and_then_waits_for_ever_is_stuck() {
+    let outcome = explore(Reluctant::default)
+        .spec(Count::default())
+        .program([[CountOp::add()], [CountOp::get()]])
+        .run();
+    let text = outcome.to_string();
+    assert_eq!(outcome.failure().map(|failure| failure.kind), Some(Kind::Stuck), "{text}");
+    assert!(
+        text.contains("`add()` of thread 1 waits for ever, though it has taken effect"),
+        "{text}"
+    );
+}
+
+/// An object with a thread of its own, which its destructor ends. The mutant may end it between its look at the flag and its wait.
+struct Pool {
+    shared: Arc<(AtomicU32, AtomicBool, Mutex<()>, Condvar)>,
+    worker: Option<JoinHandle<()>>,
+    under_the_lock: bool,
+}
+
+impl Pool {
+    fn new(under_the_lock: bool) -> Pool {
+        let shared =
+            Arc::new((AtomicU32::new(0), AtomicBool::new(false), Mutex::new(()), Condvar::new()));
+        let own = shared.clone();
+        let worker = thread::spawn(move || {
+            let (_, stop, lock, wakeup) = &*own;
+            let mut guard = lock.lock().unwrap();
+            while !stop.load(SeqCst) {
+                guard = wakeup.wait(guard).unwrap();
+            }
+        });
+        Pool { shared, worker: Some(worker), under_the_lock }
+    }
+
+    fn inc(&self) -> u32 {
+        self.shared.0.fetch_add(1, SeqCst)
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        let (_, stop, lock, wakeup) = &*self.shared;
+        let guard = self.under_the_lock.then(|| lock.lock().unwrap());
+        stop.store(true, SeqCst);
+        wakeup.notify_all();
+        drop(guard);
+        self.worker.take().map(JoinHandle::join);
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Incremented(u32);
+
+impl Incremented {
+    fn inc(&mut self) -> u32 {
+        self.0 += 1;
+        self.0 - 1
+    }
+}
+
+operations! {
+    enum PoolOp -> PoolRet for Pool, Incremented {
+        inc() -> u32;
+    }
+}
+
+/// All operations have returned, as in executions in which nobody waits: who waits was asked for the first of these histories alone.
+#[test]
+fn a_thread_that_waits_outside_of_its_operations_is_found_where_others_leave_the_same_history() {
+    let test = |under_the_lock| {
+        explore(move || Pool::new(under_the_lock))
+            .spec(Incremented::default())
+            .program([[PoolOp::inc()]])
+            .run()
+    };
+    let outcome = test(false);
+    let text = outcome.to_string();
+    assert_eq!(outcome.failure().map(|failure| failure.kind), Some(Kind::Stuck), "{text}");
+    assert!(text.contains("A thread waits for ever outside of its operations"), "{text}");
+    assert!(text.contains("Condvar::wait"), "{text}");
+    let outcome = test(true);
+    assert!(outcome.passes(), "{outcome}");
 }

@@ -1,5 +1,6 @@
 //! What goes wrong is reported as what it is, with the lines of the user's code.
 
+mod frees;
 mod memory_misuse;
 mod races;
 
