@@ -1,6 +1,6 @@
 //! How much a decision may cost: a cancel flag, steps, time and memory.
 //!
-//! The core reads no clock and asks no system for its memory: a [`Meter`] that the caller supplies tells both,
+//! The core reads neither a clock nor the memory of the process: a [`Meter`] that the caller supplies reports both,
 //! and tests inject one that counts. Checkers ask [`Budget::spend`] every few hundred steps and stop when it
 //! names a reason. A user's `apply` cannot be interrupted: time that one call of it takes is not noticed before
 //! it returns.

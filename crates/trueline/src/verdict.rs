@@ -1,4 +1,4 @@
-//! What a checker says. A bound that was reached is never 'linearizable'.
+//! Verdicts of a checker. A search that reaches a limit reports [`Unknown`], never `Linearizable`.
 
 use crate::budget::Exhausted;
 

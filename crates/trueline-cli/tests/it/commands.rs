@@ -45,14 +45,14 @@ fn jsonl_is_another_name_of_json_lines() {
 fn lists_are_one_line_each() {
     let f = Folder::new();
     f.run("algorithms").shows(expect![[r#"
-        auto          the monitor where it fits, else the search (the default)
+        auto          the monitor if applicable, otherwise the search (default)
         monitor       exact and log-linear, for register, queue, stack, priority queue, set, mutex, snapshot with unique values
-        search        general search: depth-first and just-in-time in turn, whichever ends first
-        depth-first   Wing and Gong's search, memo on (frontier, open operations, state), dominance over pending ones
+        search        general search: depth-first and just-in-time in turn; the first to finish decides
+        depth-first   Wing and Gong's search, memoised on (frontier, pending operations, state), with dominance
         just-in-time  carries the set of possible configurations from return to return
         wgl           reference: memo on the full set of operations and the state
         wing-gong     reference: the search of 1993 as published, no memo
-        saturate      derives what must hold at every return (option r: forgets matches); what it does not refute is decided exactly
+        saturate      derives necessary orderings at every return (option r: drops matched pairs); histories it cannot refute are searched
         symbolic      a SAT solver on the object's theory at every return (options c: completions one by one, i: one solver, r)
         enumerate     reference: every order in turn against the object's theory, at every return (option c)
         round-up      reference, with --quasi only: all sequentializations, of each all quasi permutations

@@ -85,11 +85,9 @@ impl Browser {
         self.from.read_until(0, &mut bytes).unwrap();
         bytes.pop().expect("the browser has ended");
         let message: Json = serde_json::from_slice(&bytes).unwrap();
-        match message["method"].as_str() {
-            Some("Runtime.consoleAPICalled" | "Runtime.exceptionThrown") => {
-                self.console.push(message["params"].to_string());
-            }
-            _ => {}
+        let told = ["Runtime.consoleAPICalled", "Runtime.exceptionThrown"];
+        if message["method"].as_str().is_some_and(|method| told.contains(&method)) {
+            self.console.push(message["params"].to_string());
         }
         message
     }

@@ -74,7 +74,7 @@ const PLAIN: Options = Options { completions: false, incremental: false, removal
 impl Algorithm {
     /// Every algorithm, with one line about it.
     pub const ALL: &[(Algorithm, &str, &str)] = &[
-        (Algorithm::Auto, "auto", "the monitor where it fits, else the search (the default)"),
+        (Algorithm::Auto, "auto", "the monitor if applicable, otherwise the search (default)"),
         (
             Algorithm::Monitor,
             "monitor",
@@ -83,12 +83,12 @@ impl Algorithm {
         (
             Algorithm::Search,
             "search",
-            "general search: depth-first and just-in-time in turn, whichever ends first",
+            "general search: depth-first and just-in-time in turn; the first to finish decides",
         ),
         (
             Algorithm::DepthFirst,
             "depth-first",
-            "Wing and Gong's search, memo on (frontier, open operations, state), dominance over pending ones",
+            "Wing and Gong's search, memoised on (frontier, pending operations, state), with dominance",
         ),
         (
             Algorithm::JustInTime,
@@ -100,7 +100,7 @@ impl Algorithm {
         (
             Algorithm::Saturate(PLAIN),
             "saturate",
-            "derives what must hold at every return (option r: forgets matches); what it does not refute is decided exactly",
+            "derives necessary orderings at every return (option r: drops matched pairs); histories it cannot refute are searched",
         ),
         (
             Algorithm::Symbolic(PLAIN),

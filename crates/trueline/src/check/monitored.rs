@@ -81,7 +81,10 @@ pub(crate) fn trust(subject: &Subject<'_>, claim: &Claim, indices: &[u32]) -> Re
                     let shown: Vec<String> =
                         sequence.iter().map(|&o| subject.spec.show(o)).collect();
                     let kind = claim.kind;
-                    return Err(format!("it is no {kind}: {} tells", shown.join(", ")));
+                    return Err(format!(
+                        "not a {kind}: the specification and the {kind} model disagree on {}",
+                        shown.join(", ")
+                    ));
                 }
                 if modelled.is_some() {
                     longer.push((sequence, after, modelled));

@@ -53,12 +53,16 @@ pub enum Reading {
 impl Reading {
     /// Every reading, its name, and one line about it.
     pub const ALL: &[(Reading, &str, &str)] = &[
-        (Reading::Slots, "slots", "removals move among the places of removals, causality holds"),
+        (
+            Reading::Slots,
+            "slots",
+            "removals move among the places of removals; no value is removed before it is added",
+        ),
         (Reading::Uniform, "uniform", "every operation moves, places count all operations"),
         (
             Reading::Literal,
             "literal",
-            "places count additions or removals only, causality is not asked for",
+            "places count additions or removals only; a removal may precede its addition",
         ),
     ];
 

@@ -336,7 +336,7 @@ impl Matched {
     fn read_returned(&mut self, slot: u32, result: &Value) -> Result<(), Why> {
         let Some(&group) = self.by_value.get(result) else {
             return Err(Why::Broken(
-                "a value was read that nobody wrote, or that is long overwritten",
+                "a value was read that was never written, or was overwritten before the read",
             ));
         };
         let write = self.groups[group as usize].add;

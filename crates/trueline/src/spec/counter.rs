@@ -59,7 +59,7 @@ pub(super) const COUNTER: Info = Info {
     aliases: &["atomic-counter"],
     parameters: "init=0, results=either",
     methods: &method::signatures(&METHODS),
-    summary: "a number to add to; a read that tells nil saw the initial number",
+    summary: "a number to add to; a read that returns nil saw the initial number",
 };
 
 /// A counter. It wraps around at the ends of the 64-bit numbers.

@@ -31,7 +31,7 @@ pub(super) const KV: Info = Info {
     aliases: &["kv-store", "key-value-store"],
     parameters: "",
     methods: &method::signatures(&METHODS),
-    summary: "texts by key, initially empty; splits by key",
+    summary: "texts by key, initially empty; partitions by key",
 };
 
 /// A key-value store of texts.

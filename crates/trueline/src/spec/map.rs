@@ -43,7 +43,7 @@ pub(super) const MAP: Info = Info {
     aliases: &["dictionary", "hash-map"],
     parameters: "",
     methods: &method::signatures(&METHODS),
-    summary: "values by key, initially empty; splits by key",
+    summary: "values by key, initially empty; partitions by key",
 };
 
 /// A map.

@@ -1,4 +1,4 @@
-//! Specifications: sequential objects that say which results are right.
+//! Specifications: sequential objects that define which results are legal.
 //!
 //! Most people write [`Sequential`]: a plain struct with `apply`. Where several next states are possible, or a
 //! checker should know more about the type, implement [`Spec`].

@@ -186,7 +186,7 @@ impl Named {
             return Ok(outcome);
         }
         let outcome = readings::join(&readings, history, &mut refuted, budget);
-        outcome.ok_or_else(|| Error::whole("the history has no meaning"))
+        outcome.ok_or_else(|| Error::whole("the history cannot be decoded"))
     }
 
     /// Decides whether a history is quasi linearizable, or by how much it is not linearizable. An error means that the
@@ -292,7 +292,7 @@ impl Named {
         let mut words = self.text.split(['=', '[', ']', ',', ' ']);
         if history.read_minus_one_as_nil() && words.any(|word| word == "-1") {
             return Err(Error::whole(format!(
-                "the format writes nothing as -1, so that the -1 of {} cannot be told from it: expected another \
+                "the format uses -1 for an empty result, so the -1 of {} is ambiguous: expected another \
                  initial value, or json-lines",
                 self.text
             )));

@@ -41,7 +41,7 @@ pub(super) const REGISTER: Info = Info {
 pub(super) const CAS_REGISTER: Info = Info {
     name: "cas-register",
     aliases: &["atomic-cas-register", "compare-and-set-register"],
-    summary: "the same: one value to read, write, and compare and set",
+    summary: "one value to read, write, and compare and set",
     ..REGISTER
 };
 

@@ -58,7 +58,7 @@ pub(super) const RELAXED_QUEUE: Info = Info {
     aliases: &["k-fifo", "quasi-queue"],
     parameters: "out-of-order=K, lateness=L, window=W, stutter=J, displacement=D, capacity=N, init=[]",
     methods: &method::signatures(&QUEUE),
-    summary: "a queue out of order by K, one of L+1 deqs in its turn, by windows of W, or telling J times",
+    summary: "relaxed FIFO queue; choose out-of-order, lateness, window or stutter",
 };
 
 pub(super) const RELAXED_STACK: Info = Info {
@@ -66,7 +66,7 @@ pub(super) const RELAXED_STACK: Info = Info {
     aliases: &["k-stack", "quasi-stack"],
     parameters: "out-of-order=K, lateness=L, window=W, stutter=J, displacement=D, capacity=N, init=[]",
     methods: &method::signatures(&STACK),
-    summary: "a stack out of order by K, one of L+1 pops in its turn, by segments of W, or telling J times",
+    summary: "relaxed LIFO stack; choose out-of-order, lateness, window or stutter",
 };
 
 pub(super) const RELAXED_PRIORITY_QUEUE: Info = Info {
@@ -74,7 +74,7 @@ pub(super) const RELAXED_PRIORITY_QUEUE: Info = Info {
     aliases: &["quasi-priority-queue", "relaxed-pq"],
     parameters: "out-of-order=K, lateness=L, window=W, stutter=J, displacement=D, capacity=N, order=max, init=[]",
     methods: &method::signatures(&PRIORITY_QUEUE),
-    summary: "a priority queue out of order by K, one in L+1 polls in turn, by windows of W, or told J times",
+    summary: "relaxed priority queue; choose out-of-order, lateness, window or stutter",
 };
 
 /// Whose turn it is in the strict container.

@@ -15,7 +15,7 @@ pub(super) const SEMIQUEUE: Info = Info {
     aliases: &["k-queue", "out-of-order-queue"],
     parameters: "k=2, init=[]",
     methods: &method::signatures(&METHODS),
-    summary: "deq and peek tell any of the k oldest values (k=1: queue); nil only where it is empty",
+    summary: "deq and peek return any of the k oldest values (k=1: queue); nil only when it is empty",
 };
 
 pub(super) const STUTTERING_QUEUE: Info = Info {
@@ -23,7 +23,7 @@ pub(super) const STUTTERING_QUEUE: Info = Info {
     aliases: &["j-queue"],
     parameters: "j=2, init=[]",
     methods: &method::signatures(&METHODS),
-    summary: "a queue whose deq may tell each value up to j times before it is gone (j=1: queue)",
+    summary: "FIFO queue whose deq may return each value up to j times (j=1: queue)",
 };
 
 /// A queue that removes any of the `k` oldest values.

@@ -39,7 +39,7 @@ pub(super) const SET: Info = Info {
     aliases: &["atomic-set"],
     parameters: "init=[]",
     methods: &method::signatures(&SET_METHODS),
-    summary: "each value is there or not; splits by value unless read() is called",
+    summary: "each value is present or absent; partitions by value unless read() is called",
 };
 
 /// A set of values.

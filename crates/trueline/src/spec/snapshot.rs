@@ -39,7 +39,7 @@ pub(super) const SNAPSHOT: Info = Info {
     aliases: &["atomic-snapshot"],
     parameters: "segments=? (segments=N: scans show the first N), init=0",
     methods: &method::signatures(&METHODS),
-    summary: "segments to update one by one and to scan at once; a scan may show the first ones only",
+    summary: "one segment per process, updated individually and scanned atomically; a scan may show a prefix of the segments",
 };
 
 /// A snapshot object.

@@ -31,7 +31,7 @@ pub(super) const SNZI: Info = Info {
     aliases: &["nonzero-indicator"],
     parameters: "init=0",
     methods: &method::signatures(&METHODS),
-    summary: "tells whether more have arrived than departed",
+    summary: "nonzero indicator: query returns whether more have arrived than departed",
 };
 
 /// A nonzero indicator.

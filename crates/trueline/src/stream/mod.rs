@@ -1,6 +1,6 @@
-//! Exact monitors for streams that never end: they read events as they come, decide online, and forget.
+//! Exact online monitors for unbounded streams: they check events as they arrive and drop those that can no longer matter.
 //!
-//! An `Engine` sees the events of one object, in order, in the words of its kind. It says of a return that the
+//! An `Engine` reads the events of one object, in order, as actions of its kind. At a return it reports that the
 //! history is a violation (`Clash`) only where the history up to there is one, whatever is still open; and at the end
 //! of the stream (`Engine::finish`) it has said so iff the whole history is one. What it holds is bounded by the
 //! operations that are open, unmatched, or overlap those; each file argues its rule:

@@ -176,7 +176,9 @@ impl<S: Spec> Monitor<S> {
         }
         if *self.are_split[part as usize].get_or_insert(key.is_some()) != key.is_some() {
             let shown = self.spec.show(op, None);
-            return Err(format!("of {shown} and others, some touch one key and some touch all"));
+            return Err(format!(
+                "{shown} and others: some operations access one key and some access all keys"
+            ));
         }
         let engine = self.fresh_engine()?;
         let number = self.idle.number((part, key));
@@ -233,7 +235,9 @@ impl<S: Spec> Monitor<S> {
         let (part, engine) = (record.part, record.engine);
         if self.engine_for(part, &op).map_err(Stopped::Unknown)? != engine {
             let shown = self.spec.show(&op, None);
-            return Err(Stopped::Unknown(format!("{shown} turned out to touch another key")));
+            return Err(Stopped::Unknown(format!(
+                "undecided: {shown} accesses another key than its call said"
+            )));
         }
         if let Some(record) = self.records.get(id) {
             record.op = op;
@@ -272,7 +276,7 @@ impl<S: Spec> Monitor<S> {
             Some(action) => self.engines[engine].returns(id, now, &action),
             None => {
                 let shown = self.spec.show(&record.op, record.result.as_ref());
-                let why = format!("the monitor has no rule for {shown}");
+                let why = format!("the monitor does not support {shown}");
                 if !self.spec.observes(&record.op, record.result.as_ref()) {
                     // What it has changed may explain what seems a violation.
                     return Err(Stopped::Unknown(why));
@@ -371,7 +375,7 @@ impl<S: Spec> Monitor<S> {
             let (name, shown) = (&self.processes[process as usize], self.spec.show(&op, None));
             let shown = shown.trim_end_matches(" -> ?");
             let message = format!(
-                "process {name} calls {shown} while another call of it is open: expected its return first"
+                "process {name} calls {shown} while its previous call is pending: expected a return first"
             );
             return Err(Stopped::Input(Error::at(position, message)));
         }
@@ -421,7 +425,7 @@ impl<S: Spec> Monitor<S> {
             && (self.canonical.action)(&record.op, None).is_none();
         if is_mute && !failed {
             let shown = self.spec.show(&record.op, None);
-            return Err(Stopped::Unknown(format!("the monitor has no rule for {shown}")));
+            return Err(Stopped::Unknown(format!("the monitor does not support {shown}")));
         }
         let told = match may(&self.spec, &self.canonical, &record.op) {
             Ok(may) => tell(self.engines[engine].as_mut(), may.as_ref()),
@@ -495,7 +499,7 @@ impl<S: Spec> Monitor<S> {
             return untrue;
         }
         if self.is_rash(&clash) {
-            return Stopped::Unknown("an open operation may be a write: it has no word yet".into());
+            return Stopped::Unknown("undecided: a pending operation may be a write, and is classified only when it returns".into());
         }
         let (history, ids) = self.records.history(&clash.operations, &self.processes, &self.parts);
         let place = |id: Id| ids.iter().position(|&other| other == id).map(|place| place as u32);
