@@ -41,7 +41,7 @@ fn the_example_crates_are_explored_by_their_own_tests() {
 
     let test = ["test", "--offline", "--quiet", "--lib", "--", "--nocapture"];
     let told = succeeds("containers", &test, None);
-    let scope = "holds: all scenarios up to 2 threads x 2 operations; sequentially consistent; \
+    let scope = "holds: all matrices up to 2 threads x 2 operations; sequentially consistent; \
                  no spurious failures or wakeups; complete";
     assert!(told.matches(scope).count() >= 3, "{told}");
     succeeds("containers", &["build", "--offline", "--quiet"], None);

@@ -41,7 +41,8 @@ pub trait Operate<T>: Data {
 /// A thread that calls operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thread {
-    /// 0 is the one that runs what comes before and after the others; they are numbered from 1.
+    /// 0 is the one that runs what comes before and after the others; they are numbered from 1. Scenarios that differ only in the
+    /// order of threads of one role are not told apart: if handles depend on the number, give each thread a role of its own.
     pub index: usize,
     /// Its role, from 0 in the order of [`Harness::role`](super::Harness::role); None for thread 0.
     pub role: Option<usize>,
