@@ -1,6 +1,5 @@
 //! What a test says: the object, its operations, its specification, and how much to try.
 
-use std::any::type_name;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,6 +9,7 @@ use trueline::{Budget, History, Spec};
 
 use super::generate::{Plan, Role, WellFormed};
 use super::judge::{Judge, Specified};
+use super::operate::has_handles;
 use super::outcome::Outcome;
 use super::scenario::{Lane, Scenario};
 use super::serial::Serial;
@@ -356,7 +356,7 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
         };
         let rule = if self.rule.is_some() { " that keep to the rule" } else { "" };
         // Handles may depend on the number of the thread. Where they are the object itself they do not.
-        let same = type_name::<O::Handle<'static>>() == type_name::<&'static T>();
+        let same = !has_handles::<T, O>();
         let alone = match &self.roles[..] {
             [] => self.threads < 2,
             roles => roles.iter().all(|(threads, _)| *threads < 2),

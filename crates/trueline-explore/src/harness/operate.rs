@@ -1,5 +1,7 @@
 //! What ties a type of operations to the object that they are operations of.
 
+use std::any::type_name;
+
 use trueline::spec::Data;
 
 /// An operation on objects of type `T`: something that can be called, compared and printed.
@@ -46,4 +48,9 @@ pub struct Thread {
     pub index: usize,
     /// Its role, from 0 in the order of [`Harness::role`](super::Harness::role); None for thread 0.
     pub role: Option<usize>,
+}
+
+/// Whether threads call operations on something else than the object itself, which may differ from thread to thread.
+pub(crate) fn has_handles<T: 'static, O: Operate<T>>() -> bool {
+    type_name::<O::Handle<'static>>() != type_name::<&'static T>()
 }

@@ -155,3 +155,31 @@ fn a_scope_says_that_threads_with_handles_were_run_in_one_order() {
     );
     assert!(scope(1).contains("all matrices up to 1 threads x 1 operations;"));
 }
+
+/// A slot for each thread.
+#[derive(Default)]
+struct Slots([AtomicUsize; 3]);
+
+struct Slot<'a>(&'a AtomicUsize);
+
+impl Slot<'_> {
+    fn count(&self) -> usize {
+        self.0.fetch_add(1, Ordering::SeqCst)
+    }
+}
+
+operations! {
+    enum Count -> Counted for Slots[Slot<'a> = |slots, thread| Slot(&slots.0[thread.index])] {
+        count() -> usize;
+    }
+}
+
+/// The serial runs that stand for a specification used the handle of thread 0 throughout, and two counts of different threads were found not
+/// to be linearizable.
+#[test]
+fn threads_with_handles_need_a_specification() {
+    let outcome = explore(Slots::default).program([[Count::count()], [Count::count()]]).run();
+    let text = outcome.to_string();
+    assert!(outcome.failure().is_none() && !outcome.passes(), "{text}");
+    assert!(text.contains("each thread has a handle of its own"), "{text}");
+}
