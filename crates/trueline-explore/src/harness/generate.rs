@@ -234,7 +234,8 @@ mod tests {
 
     #[test]
     fn uneven_scenarios_are_all_programs_each_once() {
-        let cases: [(&[(usize, &[usize])], usize); 4] = [
+        type Roles<'a> = &'a [(usize, &'a [usize])];
+        let cases: [(Roles<'_>, usize); 4] = [
             (&[(2, &[0])], 2),
             (&[(3, &[0, 1])], 2),
             (&[(1, &[0, 1]), (2, &[1, 2])], 2),
