@@ -147,7 +147,7 @@ impl<S: Spec + 'static> Live<S> {
         let shared = Arc::new(Shared {
             word: AtomicU64::new(0),
             done: AtomicU64::new(0),
-            end_of_window: AtomicU64::new(self.window.map_or(u64::MAX, |n| 2 * n)),
+            end_of_window: AtomicU64::new(self.window.map_or(u64::MAX, |n| n.saturating_mul(2))),
             is_paused: AtomicBool::new(false),
             is_stopping: AtomicBool::new(false),
             has_stopped: AtomicBool::new(false),
@@ -258,7 +258,8 @@ impl<S: Spec> Running<S> {
         let Some(operations) = self.shared.window else { return };
         let start = self.shared.word.load(Ordering::SeqCst) / EVENT;
         lock(&self.shared.windows).push(start);
-        self.shared.end_of_window.store(start + 2 * operations, Ordering::SeqCst);
+        let end = start.saturating_add(operations.saturating_mul(2));
+        self.shared.end_of_window.store(end, Ordering::SeqCst);
         self.shared.is_paused.store(false, Ordering::SeqCst);
     }
 

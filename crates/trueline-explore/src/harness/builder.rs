@@ -9,6 +9,7 @@ use trueline::{Budget, History, Spec};
 
 use super::generate::{Plan, Role, WellFormed};
 use super::guarded::{Guarded, Specification};
+use super::operate::has_handles;
 use super::outcome::Outcome;
 use super::progress;
 use super::scenario::{Lane, Scenario};
@@ -190,7 +191,7 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
         self
     }
 
-    /// How many operations each thread calls (2 if not told otherwise).
+    /// How many operations each thread calls (2 if not told otherwise); with an [invariant](Harness::invariant), at most.
     pub fn length(mut self, length: usize) -> Self {
         self.length = length;
         self
@@ -250,7 +251,8 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
         self
     }
 
-    /// What must hold while no operation is under way: after the threads have ended, and at the end.
+    /// What must hold while no operation is under way: after the threads have ended, and at the end. Threads then call up to
+    /// [`Harness::length`] operations, since what is violated after few of them may hold again after more.
     pub fn invariant<H: Holds>(
         mut self,
         invariant: impl Fn(&T) -> H + Send + Sync + 'static,
@@ -351,10 +353,21 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
             [] => self.threads,
             roles => roles.iter().map(|(threads, _)| threads).sum(),
         };
-        let which =
-            if self.random.is_some() { "random scenarios of" } else { "all scenarios up to" };
+        let which = match (self.random, &self.invariant) {
+            (Some(_), _) => "random scenarios of",
+            (None, Some(_)) => "all scenarios up to",
+            (None, None) => "all matrices up to",
+        };
         let rule = if self.rule.is_some() { " that keep to the rule" } else { "" };
-        format!("{which} {threads} threads x {} operations{rule}", self.length)
+        // Handles may depend on the number of the thread. Where they are the object itself they do not.
+        let same = !has_handles::<T, O>();
+        let alone = match &self.roles[..] {
+            [] => self.threads < 2,
+            roles => roles.iter().all(|(threads, _)| *threads < 2),
+        };
+        let all = same || alone || self.random.is_some();
+        let order = if all { "" } else { " in one order of threads" };
+        format!("{which} {threads} threads x {} operations{rule}{order}", self.length)
     }
 
     /// All operations that are mentioned, each once.
@@ -390,6 +403,7 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
             self.roles.iter().map(role).collect()
         };
         plan.length = self.length;
+        plan.uneven = self.invariant.is_some();
         let plan = &*plan;
         let lane = |ops: &Vec<O>| Lane { role: 0, calls: indices(ops) };
         let given = |program: &Vec<Vec<O>>| Scenario {

@@ -5,6 +5,11 @@
 //! matrices come first, since a failure of a small one is found sooner and is easier to read; those of one size come in
 //! ascending order.
 //!
+//! All rows of a matrix are of one length, and there are at least two. A history of a program with shorter rows is the beginning of
+//! one of a matrix, and what is wrong with it is wrong with that: it has no order, an operation panics, two accesses race. What is
+//! asked when all operations have returned is another matter, since later operations may mend it. So where there is an
+//! invariant, rows of all lengths are made ([`Plan::uneven`]).
+//!
 //! Cost: with `m` operations, `n` threads and `k` calls each, C(m^k + n - 1, n) matrices of the largest size.
 
 use trueline::rng::Rng;
@@ -23,12 +28,18 @@ pub(crate) struct Role {
 pub(crate) struct Plan {
     pub(crate) roles: Vec<Role>,
     pub(crate) length: usize,
+    /// Rows may be shorter than others, or empty, so that a thread is alone.
+    pub(crate) uneven: bool,
 }
+
+/// A row to be made: the role of its thread, and how many calls it has.
+type Shape = (usize, usize);
 
 impl Plan {
     /// All matrices, small ones first.
     pub(crate) fn all(&self) -> impl Iterator<Item = Scenario> + '_ {
-        self.sizes().into_iter().flat_map(|(threads, length)| self.of_size(threads, length))
+        let shapes = if self.uneven { self.uneven_shapes() } else { self.shapes() };
+        shapes.into_iter().flat_map(|rows| self.of_shape(rows))
     }
 
     /// Matrices of the largest size, drawn at random; some may be the same.
@@ -46,9 +57,8 @@ impl Plan {
         })
     }
 
-    /// Threads of each role, and calls of each thread, by how many calls there are together. With several roles all of their
-    /// threads are there from the start.
-    fn sizes(&self) -> Vec<(Vec<usize>, usize)> {
+    /// The rows of matrices, by how many calls there are together. With several roles all of their threads are there from the start.
+    fn shapes(&self) -> Vec<Vec<Shape>> {
         let all: Vec<usize> = self.roles.iter().map(|role| role.threads).collect();
         let mut sizes = Vec::new();
         for length in 1..=self.length {
@@ -58,35 +68,56 @@ impl Plan {
             }
         }
         sizes.sort_by_key(|(threads, length)| (threads.iter().sum::<usize>() * length, *length));
-        sizes
+        let rows = |(threads, length): (Vec<usize>, usize)| {
+            let roles = threads.into_iter().enumerate();
+            roles.flat_map(|(role, n)| std::iter::repeat_n((role, length), n)).collect()
+        };
+        sizes.into_iter().map(rows).collect()
     }
 
-    fn of_size(&self, threads: Vec<usize>, length: usize) -> impl Iterator<Item = Scenario> + '_ {
-        // The role of each row.
-        let roles: Vec<usize> = threads
-            .iter()
-            .enumerate()
-            .flat_map(|(role, &n)| std::iter::repeat_n(role, n))
-            .collect();
-        let rows = move |role: usize| {
+    /// As [`Plan::shapes`], with rows of all lengths: those of one role ascend.
+    fn uneven_shapes(&self) -> Vec<Vec<Shape>> {
+        let mut shapes: Vec<Vec<Shape>> = vec![Vec::new()];
+        for (role, Role { threads, .. }) in self.roles.iter().enumerate() {
+            for _ in 0..*threads {
+                let longer = |rows: Vec<Shape>| {
+                    let least = rows.last().filter(|last| last.0 == role).map_or(0, |last| last.1);
+                    (least..=self.length).map(move |n| [&rows[..], &[(role, n)]].concat())
+                };
+                shapes = shapes.into_iter().flat_map(longer).collect();
+            }
+        }
+        for rows in &mut shapes {
+            rows.retain(|row| row.1 > 0);
+        }
+        shapes.retain(|rows| !rows.is_empty());
+        let calls = |rows: &Vec<Shape>| rows.iter().map(|row| row.1).sum::<usize>();
+        shapes.sort_by_key(|rows| (calls(rows), rows.len()));
+        shapes
+    }
+
+    fn of_shape(&self, shape: Vec<Shape>) -> impl Iterator<Item = Scenario> + '_ {
+        let rows = move |(role, length): Shape| {
             (self.roles[role].operations.len() as u64).checked_pow(length as u32)
         };
-        let mut next = Some(vec![0u64; roles.len()]);
-        if roles.iter().any(|&role| self.roles[role].operations.is_empty()) {
+        let mut next = Some(vec![0u64; shape.len()]);
+        if shape.iter().any(|&(role, _)| self.roles[role].operations.is_empty()) {
             next = None;
         }
         std::iter::from_fn(move || {
             let row_numbers = next.take()?;
-            let lanes =
-                roles.iter().zip(&row_numbers).map(|(&role, &row)| self.lane(role, row, length));
+            let lanes = shape
+                .iter()
+                .zip(&row_numbers)
+                .map(|(&(role, length), &row)| self.lane(role, row, length));
             let scenario = Scenario { lanes: lanes.collect(), ..Scenario::default() };
             let mut after = row_numbers;
-            // Like an odometer whose wheels of one role never turn below the one to their left.
+            // Like an odometer whose wheels of one role and length never turn below the one to their left.
             for i in (0..after.len()).rev() {
-                if rows(roles[i]).is_none_or(|rows| after[i] + 1 < rows) {
+                if rows(shape[i]).is_none_or(|rows| after[i] + 1 < rows) {
                     after[i] += 1;
                     for j in i + 1..after.len() {
-                        after[j] = if roles[j] == roles[j - 1] { after[j - 1] } else { 0 };
+                        after[j] = if shape[j] == shape[j - 1] { after[j - 1] } else { 0 };
                     }
                     next = Some(after);
                     break;
@@ -137,7 +168,7 @@ mod tests {
         let roles = roles
             .iter()
             .map(|&(threads, operations)| Role { threads, operations: operations.to_vec() });
-        Plan { roles: roles.collect(), length }
+        Plan { roles: roles.collect(), length, uneven: false }
     }
 
     fn largest(plan: &Plan) -> usize {
@@ -165,6 +196,63 @@ mod tests {
         }
         let naive: usize = 2 * 3 + 4 * (4 * 5 / 2);
         assert_eq!(seen.len(), naive);
+    }
+
+    /// All programs of at most so many threads and calls, by brute force, as their texts with the threads of a role in order.
+    fn naive(roles: &[(usize, &[usize])], length: usize) -> std::collections::BTreeSet<String> {
+        let mut all = vec![Vec::<Lane>::new()];
+        for (role, &(threads, operations)) in roles.iter().enumerate() {
+            let mut rows = vec![Vec::<usize>::new()];
+            let mut longest = rows.clone();
+            for _ in 0..length {
+                let longer = |row: &Vec<usize>| {
+                    let row = row.clone();
+                    operations.iter().map(move |&op| [&row[..], &[op]].concat())
+                };
+                longest = longest.iter().flat_map(longer).collect();
+                rows.extend(longest.iter().cloned());
+            }
+            for _ in 0..threads {
+                let with = |lanes: Vec<Lane>| {
+                    let rows = rows.iter();
+                    let add = move |calls: &Vec<usize>| {
+                        let lane = Lane { role, calls: calls.clone() };
+                        [&lanes[..], &[lane]].concat()
+                    };
+                    rows.map(add).collect::<Vec<_>>()
+                };
+                all = all.into_iter().flat_map(with).collect();
+            }
+        }
+        let text = |mut lanes: Vec<Lane>| {
+            lanes.retain(|lane| !lane.calls.is_empty());
+            lanes.sort();
+            Scenario { lanes, ..Scenario::default() }.to_string()
+        };
+        all.into_iter().map(text).filter(|text| text != "//").collect()
+    }
+
+    #[test]
+    fn uneven_scenarios_are_all_programs_each_once() {
+        type Roles<'a> = &'a [(usize, &'a [usize])];
+        let cases: [(Roles<'_>, usize); 4] = [
+            (&[(2, &[0])], 2),
+            (&[(3, &[0, 1])], 2),
+            (&[(1, &[0, 1]), (2, &[1, 2])], 2),
+            (&[(2, &[0, 1, 2])], 3),
+        ];
+        for (roles, length) in cases {
+            let plan = Plan { uneven: true, ..plan(roles, length) };
+            let mut seen = std::collections::BTreeSet::new();
+            let mut sizes = Vec::new();
+            for mut scenario in plan.all() {
+                sizes.push(scenario.len());
+                scenario.lanes.sort();
+                assert!(seen.insert(scenario.to_string()), "{scenario}");
+            }
+            assert_eq!(seen, naive(roles, length));
+            assert!(sizes.is_sorted());
+        }
     }
 
     #[test]

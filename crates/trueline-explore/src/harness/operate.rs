@@ -1,5 +1,7 @@
 //! What ties a type of operations to the object that they are operations of.
 
+use std::any::type_name;
+
 use trueline::spec::Data;
 
 /// An operation on objects of type `T`: something that can be called, compared and printed.
@@ -41,8 +43,14 @@ pub trait Operate<T>: Data {
 /// A thread that calls operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thread {
-    /// 0 is the one that runs what comes before and after the others; they are numbered from 1.
+    /// 0 is the one that runs what comes before and after the others; they are numbered from 1. Scenarios that differ only in the
+    /// order of threads of one role are not told apart: if handles depend on the number, give each thread a role of its own.
     pub index: usize,
     /// Its role, from 0 in the order of [`Harness::role`](super::Harness::role); None for thread 0.
     pub role: Option<usize>,
+}
+
+/// Whether threads call operations on something else than the object itself, which may differ from thread to thread.
+pub(crate) fn has_handles<T: 'static, O: Operate<T>>() -> bool {
+    type_name::<O::Handle<'static>>() != type_name::<&'static T>()
 }

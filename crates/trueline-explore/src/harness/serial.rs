@@ -5,6 +5,9 @@
 //! operations that led to it, and a step makes a new object, repeats that sequence and calls one operation more. An operation that waits
 //! for ever in a serial run is one that blocks there.
 //!
+//! All of it is run by one thread. Where threads have handles of their own the object may tell them apart, as serial runs do not: then
+//! there is no answer.
+//!
 //! Every sequence is run twice, and each run repeats the shorter ones: runs that disagree with themselves are an error.
 
 use std::fmt::Write;
@@ -16,6 +19,7 @@ use trueline::Spec;
 
 use super::body::Body;
 use super::guarded::give_up;
+use super::operate::has_handles;
 use super::scenario::Scenario;
 use super::{Make, Operate};
 use crate::engine::{Execution, Exploration};
@@ -25,17 +29,28 @@ use crate::memory::Reuse;
 pub(crate) struct Serial<T, O: Operate<T>> {
     make: Arc<Make<T>>,
     alphabet: Vec<O>,
+    /// Threads call operations on something else than the object itself.
+    has_handles: bool,
     known: Mutex<HashMap<Vec<usize>, Option<O::Ret>, FixedState>>,
 }
 
 impl<T: Sync, O: Operate<T>> Serial<T, O> {
-    pub(crate) fn new(make: Arc<Make<T>>, alphabet: Vec<O>) -> Serial<T, O> {
+    pub(crate) fn new(make: Arc<Make<T>>, alphabet: Vec<O>) -> Serial<T, O>
+    where
+        T: 'static,
+    {
         let known = Mutex::new(HashMap::with_hasher(FixedState::default()));
-        Serial { make, alphabet, known }
+        Serial { make, alphabet, has_handles: has_handles::<T, O>(), known }
     }
 
     /// The result of the last operation of a sequence; None if it waits for ever. The error says why there is none.
     fn result(&self, sequence: &[usize]) -> Result<Option<O::Ret>, String> {
+        if self.has_handles {
+            return Err(String::from(
+                "without a specification the object is run serially by one thread, but here each thread has a handle of its own: give a \
+                 specification with .spec(..)",
+            ));
+        }
         let known = |sequence: &[usize]| {
             self.known.lock().unwrap_or_else(PoisonError::into_inner).get(sequence).cloned()
         };

@@ -120,7 +120,7 @@ fn the_example_crates_are_explored_by_their_own_tests() {
     containers.depends_on_the_library(&[]);
     let unit = containers.compile("unit", "src/lib.rs", &["--crate-name", "containers", "--test"]);
     let told = containers.test(&unit, &["--nocapture"], None);
-    let scope = "holds: all scenarios up to 2 threads x 2 operations; sequentially consistent; \
+    let scope = "holds: all matrices up to 2 threads x 2 operations; sequentially consistent; \
                  no spurious failures or wakeups; complete";
     assert!(told.matches(scope).count() >= 3, "{told}");
     containers.builds_over_std();

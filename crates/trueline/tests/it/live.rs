@@ -48,3 +48,20 @@ fn a_monitor_that_is_stopped_while_threads_work_finds_no_violation() {
         assert!(!report.is_violation(), "round {round}: {report}");
     }
 }
+
+/// Twice the number of operations is the number of events: that became 0, nothing was recorded, and the report was fine.
+#[test]
+fn a_window_of_more_operations_than_can_be_counted_has_no_end() {
+    for operations in [usize::MAX / 4 + 1, usize::MAX / 2 + 1, usize::MAX] {
+        for begins_anew in [false, true] {
+            let live = Live::new(spec::queue()).windows(operations).start().unwrap();
+            let mut me = live.process();
+            if begins_anew {
+                live.next_window();
+            }
+            me.call(QueueOp::Deq).returns(Value::Int(1));
+            let report = live.stop();
+            assert!(report.is_violation(), "{operations}: {report}");
+        }
+    }
+}

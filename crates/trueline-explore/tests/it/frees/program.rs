@@ -196,16 +196,16 @@ pub(crate) fn run(program: &Program) {
     let running = &Running { program, block, flags, outer: Mutex::new(()), freed };
     thread::scope(|scope| {
         let mut joins: Vec<Option<thread::ScopedJoinHandle<'_, ()>>> = vec![None];
-        for thread in 1..program.threads.len() {
-            let mut handle = handles[thread].take();
+        let mut handles = handles.into_iter();
+        let mut own = handles.next().expect("there is a first thread");
+        for (steps, mut handle) in program.threads[1..].iter().zip(handles) {
             joins.push(Some(scope.spawn(move || {
-                running.steps(&program.threads[thread], &mut handle, &mut []);
+                running.steps(steps, &mut handle, &mut []);
                 drop(handle);
             })));
         }
-        let mut handle = handles[0].take();
-        running.steps(&program.threads[0], &mut handle, &mut joins);
-        drop(handle);
+        running.steps(&program.threads[0], &mut own, &mut joins);
+        drop(own);
     });
     if !program.shared && !running.freed.load(SeqCst) {
         running.free();

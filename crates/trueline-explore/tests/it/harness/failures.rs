@@ -263,3 +263,25 @@ fn a_scenario_that_failed_is_kept_and_run_first() {
     assert!(third.holds(), "{third}");
     assert_eq!(std::fs::read_to_string(&file).ok(), Some(kept));
 }
+
+/// Only full matrices were run, with two calls of each of two threads: two calls or four, never three.
+#[test]
+fn an_invariant_that_only_an_uneven_program_violates_is_asked() {
+    let test = || {
+        explore(Counter::default)
+            .spec(Tally::default())
+            .operations([Op::add()])
+            .threads(2)
+            .length(2)
+    };
+    for (bad, scenario) in [(3, 3), (1, 1)] {
+        let outcome = test().invariant(move |counter| counter.get() != bad).run();
+        let failure = outcome.failure().expect("some program adds up to it");
+        assert_eq!(failure.kind, Kind::Invariant, "{outcome}");
+        assert_eq!(failure.scenario.matches("add()").count(), scenario, "{outcome}");
+    }
+    let outcome = test().invariant(|counter| counter.get() <= 4).run();
+    let text = outcome.to_string();
+    assert!(text.contains("holds: all scenarios up to 2 threads x 2 operations"), "{text}");
+    assert!(text.contains("; 5 scenarios, "), "{text}");
+}

@@ -119,3 +119,71 @@ fn a_ring_that_publishes_too_weakly_has_a_race() {
     let failure = outcome.failure().unwrap_or_else(|| panic!("{outcome}"));
     assert_eq!((failure.kind, &*failure.scenario), (Kind::Race, "push(1) | pop()"));
 }
+
+/// A counter that each thread sees through a handle with its number.
+struct Numbered(AtomicUsize);
+
+struct Number<'a>(&'a Numbered, usize);
+
+impl Number<'_> {
+    /// Whether it is the second thread that comes first.
+    fn enter(&self) -> bool {
+        self.0.0.fetch_add(1, Ordering::SeqCst) == 0 && self.1 == 2
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Anything;
+
+impl Anything {
+    fn enter(&mut self) -> bool {
+        false
+    }
+}
+
+operations! {
+    enum Enter -> Entered for Numbered[Number<'a> = |numbered, thread| Number(numbered, thread.index)], Anything {
+        enter() -> bool;
+    }
+}
+
+/// Scenarios that differ in the order of threads were not run, and the scope said that all were.
+#[test]
+fn a_scope_says_that_threads_with_handles_were_run_in_one_order() {
+    let scope = |threads: usize| {
+        let test = explore(|| Numbered(AtomicUsize::new(0))).spec(Anything);
+        test.operations([Enter::enter()]).threads(threads).length(1).survey().run().to_string()
+    };
+    assert!(
+        scope(2).contains("all matrices up to 2 threads x 1 operations in one order of threads;")
+    );
+    assert!(scope(1).contains("all matrices up to 1 threads x 1 operations;"));
+}
+
+/// A slot for each thread.
+#[derive(Default)]
+struct Slots([AtomicUsize; 3]);
+
+struct Slot<'a>(&'a AtomicUsize);
+
+impl Slot<'_> {
+    fn count(&self) -> usize {
+        self.0.fetch_add(1, Ordering::SeqCst)
+    }
+}
+
+operations! {
+    enum Count -> Counted for Slots[Slot<'a> = |slots, thread| Slot(&slots.0[thread.index])] {
+        count() -> usize;
+    }
+}
+
+/// The serial runs that stand for a specification used the handle of thread 0 throughout, and two counts of different threads were found not
+/// to be linearizable.
+#[test]
+fn threads_with_handles_need_a_specification() {
+    let outcome = explore(Slots::default).program([[Count::count()], [Count::count()]]).run();
+    let text = outcome.to_string();
+    assert!(outcome.failure().is_none() && !outcome.passes(), "{text}");
+    assert!(text.contains("each thread has a handle of its own"), "{text}");
+}

@@ -100,7 +100,7 @@ fn only_scenarios_within_the_rule_are_run_and_the_scope_says_so() {
         || explore(Room::default).spec(Count::default()).operations([Op::leave(), Op::is_empty()]);
     let outcome = room().rule(leaves_after_entering).run();
     assert!(outcome.holds(), "{outcome}");
-    let scope = "all scenarios up to 2 threads x 2 operations that keep to the rule";
+    let scope = "all matrices up to 2 threads x 2 operations that keep to the rule";
     assert!(outcome.to_string().contains(scope), "{outcome}");
     assert!(!room().run().holds());
 }
