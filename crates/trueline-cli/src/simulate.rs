@@ -399,7 +399,9 @@ impl Told<'_> {
             Minimised::Stopped(why) => Some(why.as_str()),
         };
         if let Minimised::Stopped(why) = &found.minimised {
-            report.caveat = Some(format!("There may be a smaller program that fails so: {why}."));
+            report.caveat = Some(format!(
+                "A smaller program may fail in the same way; minimisation stopped: {why}."
+            ));
         }
         for (name, value) in [
             ("kind", json!(found.kind.to_string())),

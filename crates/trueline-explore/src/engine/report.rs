@@ -249,8 +249,8 @@ mod tests {
         (assumed.scope.spurious, assumed.scope.clock) = (true, true);
         assumed.scope.assumed = Some(Assumption::Time);
         let text = "sequentially consistent; spurious failures, at most one spurious wakeup a line \
-                    and thread; virtual time; all schedules; assuming that nothing depends on how long a loop \
-                    which waits has slept; 2,520 executions";
+                    and thread; virtual time; all schedules; assuming that nothing depends on how long a \
+                    waiting loop slept; 2,520 executions";
         check(assumed, false, text);
         assert_eq!([0, 999, 1000, 1234567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
     }

@@ -152,7 +152,7 @@ fn a_loop_that_counts_in_a_box_where_the_heap_is_unknown_is_not_complete() {
         assert_eq!(report.scope.assumed, Some(Assumption::Memory), "{report}");
         assert!(!report.holds());
         let text = report.to_string();
-        assert!(text.contains("; all schedules; assuming that loops which wait"), "{text}");
+        assert!(text.contains("; all schedules; assuming that waiting loops"), "{text}");
         assert!(!text.contains("complete"), "{text}");
     }
 }

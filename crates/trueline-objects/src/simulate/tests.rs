@@ -180,7 +180,9 @@ fn a_limit_covers_making_a_failure_smaller() {
                 }
                 let why = "the time limit of 1 s is spent";
                 assert_eq!(found.minimised, Minimised::Stopped(why.into()));
-                let line = format!("There may be a smaller program that fails so: {why}.");
+                let line = format!(
+                    "A smaller program may fail in the same way; minimisation stopped: {why}."
+                );
                 assert!(found.sections.contains(&Section::Note(line)), "{:?}", found.sections);
                 stopped += 1;
             }

@@ -167,7 +167,7 @@ fn a_limit_covers_all_scenarios_and_making_a_failure_smaller() {
             (_, Some(failure)) => match &failure.minimised {
                 Minimised::Stopped(why) => {
                     assert_eq!(why, "the time limit of 1 s is spent");
-                    assert!(outcome.to_string().contains("There may be a smaller program"));
+                    assert!(outcome.to_string().contains("A smaller program may fail"));
                     "stopped"
                 }
                 Minimised::Fully => "fully",
