@@ -103,7 +103,10 @@ mod tests {
     fn one_command_installs_all() {
         let all: Vec<&Tool> = TOOLS.iter().collect();
         let [_, install] = commands(&all);
-        assert_eq!(install.join(" "), "apt-get install --yes --no-install-recommends sed procps");
+        assert_eq!(
+            install.join(" "),
+            "apt-get install --yes --no-install-recommends sed chromium procps"
+        );
     }
 
     /// A test that has another name by now would not be left out.
