@@ -42,7 +42,7 @@ pub(super) const BOUNDED_PRIORITY_QUEUE: Info = Info {
     aliases: &["bounded-pqueue", "bounded-pq"],
     parameters: "capacity=N, order=max, init=[]",
     methods: &["insert(value) -> bool", "poll() -> value or nil", "peek() -> value or nil"],
-    summary: "priority queue with room for N values; insert returns false when it is full",
+    summary: "priority queue with room for N values; insert returns false when full",
 };
 
 /// A priority queue, with or without a bound. Values may repeat.

@@ -37,7 +37,7 @@ pub(super) const BOUNDED_QUEUE: Info = Info {
     aliases: &["bounded-fifo"],
     parameters: "capacity=N, init=[]",
     methods: &["enq(value) -> bool", "deq() -> value or nil", "peek() -> value or nil"],
-    summary: "FIFO queue with room for N values; enq returns false when it is full",
+    summary: "FIFO queue with room for N values; enq returns false when full",
 };
 
 /// A queue, with or without a bound.

@@ -39,7 +39,7 @@ pub(super) const SNAPSHOT: Info = Info {
     aliases: &["atomic-snapshot"],
     parameters: "segments=? (segments=N: scans show the first N), init=0",
     methods: &method::signatures(&METHODS),
-    summary: "one segment per process, updated individually and scanned atomically; a scan may show a prefix of the segments",
+    summary: "segments; update writes one, scan reads all at once or a prefix of them",
 };
 
 /// A snapshot object.

@@ -202,7 +202,13 @@ fn a_false_claim_is_not_trusted() {
     let history = decoded(&spec::named("stack").unwrap().generate(&plan).unwrap());
     let outcome = Check::new(pile).run(&history);
     assert!(outcome.verdict.is_linearizable(), "{:?}", outcome.verdict);
-    assert!(outcome.because.starts_with("it is no queue: Put("), "{}", outcome.because);
+    assert!(
+        outcome
+            .because
+            .starts_with("not a queue: the specification and the queue model disagree on Put("),
+        "{}",
+        outcome.because
+    );
     assert_eq!(outcome.algorithm, "depth-first");
 }
 
