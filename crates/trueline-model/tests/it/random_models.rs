@@ -365,6 +365,9 @@ fn all_combinations_agree_with_the_oracle() {
                     };
                     let length = Some(found.trace.steps.len());
                     assert_eq!(length, depth, "{about}: {:#?}", found.trace);
+                    // The shortest of all kinds, not of its own kind alone.
+                    let shortest = wrong.stuck.into_iter().chain(wrong.depth).min();
+                    assert_eq!(length, shortest, "{about}: {:#?}", found.trace);
                     let right = match found.reason {
                         Reason::NotLinearizable => wrong.unexplained,
                         Reason::Fault(_) => wrong.bad,
