@@ -211,25 +211,34 @@ pub struct Effect {
     pub(crate) before: u64,
     pub(crate) after: u64,
     pub(crate) wrote: bool,
+    /// It changed a count that the value does not tell. It commutes with reads and with others of its kind, but a loop that
+    /// makes it does not only read: others may see the count change in every round.
+    pub(crate) counted: bool,
 }
 
 impl Effect {
     /// The value was read (or a compare-exchange failed on it).
     #[inline]
     pub fn read(value: u64) -> Effect {
-        Effect { before: value, after: value, wrote: false }
+        Effect { before: value, after: value, wrote: false, counted: false }
     }
 
     /// The value was replaced without being looked at.
     #[inline]
     pub fn write(before: u64, after: u64) -> Effect {
-        Effect { before, after, wrote: true }
+        Effect { before, after, wrote: true, counted: false }
     }
 
     /// The value was read and replaced. It is a read if both are the same.
     #[inline]
     pub fn update(before: u64, after: u64) -> Effect {
-        Effect { before, after, wrote: before != after }
+        Effect { before, after, wrote: before != after, counted: false }
+    }
+
+    /// A count changed that the value does not tell, see [`Effect::counted`].
+    #[inline]
+    pub(crate) const fn counted(value: u64) -> Effect {
+        Effect { before: value, after: value, wrote: false, counted: true }
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod cells;
 mod clocks;
+mod count_loops;
 mod example_crate;
 mod forced_points;
 mod frees;

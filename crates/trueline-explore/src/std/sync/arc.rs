@@ -50,7 +50,7 @@ pub(super) fn made_edges(location: usize) -> usize {
 }
 
 /// An increment, or a decrement that is not the last but one: it commutes with others of its kind.
-const COMMUTES: Effect = Effect { before: 1, after: 1, wrote: false };
+const COMMUTES: Effect = Effect::counted(1);
 
 /// The last owner, to be dropped, and then the `Weak` that all owners have held together.
 struct Last<T: ?Sized> {

@@ -44,7 +44,10 @@ impl<T: ?Sized> Weak<T> {
             if upgraded.is_some() {
                 front.detector.acquire(thread, made_edges(location));
             }
-            let effect = Effect::read(u64::from(upgraded.is_some()));
+            let effect = match upgraded {
+                Some(_) => Effect::counted(1),
+                None => Effect::read(0),
+            };
             (upgraded, effect)
         })
     }
@@ -111,7 +114,7 @@ impl<T: ?Sized> Clone for Weak<T> {
             {
                 *left += 1;
             }
-            (Weak(self.0.clone()), Effect::read(owned))
+            (Weak(self.0.clone()), Effect::counted(owned))
         })
     }
 }
@@ -130,7 +133,7 @@ impl<T: ?Sized> Drop for Weak<T> {
             if left == 0 {
                 front.detector.acquire(thread, weak_edges(location));
             }
-            ((), if left <= 1 { Effect::write(owned, owned) } else { Effect::read(owned) })
+            ((), if left <= 1 { Effect::write(owned, owned) } else { Effect::counted(owned) })
         });
     }
 }
