@@ -77,7 +77,10 @@ fn main() -> anyhow::Result<()> {
         Command::Monitoring(arguments) => monitoring::run(&arguments),
         Command::Monitors(arguments) => monitors::run(&arguments),
         Command::Quasi(arguments) => quasi::run(&arguments),
-        Command::Objects(arguments) => objects::run(&arguments),
+        Command::Objects(arguments) => {
+            memory::stop_counting();
+            objects::run(&arguments)
+        }
         Command::Read(arguments) => read::run(&arguments),
         Command::Roundup(arguments) => roundup::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),

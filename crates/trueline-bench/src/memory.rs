@@ -8,7 +8,7 @@
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use trueline_explore::Alloc;
 
@@ -32,9 +32,19 @@ pub(crate) fn reset_peak() {
     PEAK.store(held(), Relaxed);
 }
 
+/// Ends counting for good. Threads that allocate at the same time contend for the counters, which no program of a user's has: who measures threads stops it.
+pub(crate) fn stop_counting() {
+    COUNTS.store(false, Relaxed);
+}
+
+static COUNTS: AtomicBool = AtomicBool::new(true);
+
 struct Counting;
 
 fn grown(bytes: usize) {
+    if !COUNTS.load(Relaxed) {
+        return;
+    }
     let now = HELD.fetch_add(bytes, Relaxed) + bytes;
     if now > PEAK.load(Relaxed) {
         PEAK.fetch_max(now, Relaxed);
@@ -42,7 +52,9 @@ fn grown(bytes: usize) {
 }
 
 fn shrunk(bytes: usize) {
-    HELD.fetch_sub(bytes, Relaxed);
+    if COUNTS.load(Relaxed) {
+        HELD.fetch_sub(bytes, Relaxed);
+    }
 }
 
 // SAFETY: every call goes to `Alloc` with the arguments it came with, and its result is returned as it is, so
