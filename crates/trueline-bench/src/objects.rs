@@ -34,11 +34,14 @@ pub(crate) struct Arguments {
     contender: Option<String>,
 }
 
+/// Runs one round on the crew.
+type Run = Box<dyn Fn(&Crew, Duration) -> Round>;
+
 /// One of those that are compared.
 struct Contender {
     name: &'static str,
     /// Runs it on the threads of a crew for so long.
-    run: Box<dyn Fn(&Crew, Duration) -> Round>,
+    run: Run,
 }
 
 /// Objects that can be used in each other's place; the first is ours, the second the one to be measured by. Further ones may be ours, too.
