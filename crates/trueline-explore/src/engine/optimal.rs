@@ -5,6 +5,9 @@
 //! state before the race, unless a thread that sleeps there could begin it. Sleeping threads are those whose event, run there, has
 //! been explored and has not been interfered with since.
 //!
+//! All races of an execution are reversed, those too whose events earlier executions had as well: the sequence contains all that does
+//! not depend on the first event, up to the end of the execution, and that differs from one execution to the next.
+//!
 //! What a read-modify-write did is known once it has run, so a sleeping thread keeps the footprint that its event had; what
 //! it will have when a race is reversed is foretold from the value that its location has there.
 //!
@@ -103,8 +106,6 @@ pub(crate) struct Optimal {
     trees: WakeupTrees,
     /// How many events of the execution are decided; those before the last are as in the execution before.
     decided: usize,
-    /// Races whose second event is before this one were reversed after an earlier execution.
-    compared: usize,
     races: Races,
     items: Vec<u32>,
     /// Executions that were given up since all that could run slept.
@@ -124,7 +125,7 @@ impl Optimal {
             root.pending = NONE;
         }
         self.trees.clear();
-        (self.decided, self.compared, self.blocked) = (0, 0, 0);
+        (self.decided, self.blocked) = (0, 0);
     }
 
     fn prepare(&mut self, depth: usize) {
@@ -136,7 +137,7 @@ impl Optimal {
     /// Looks at the execution that has ended and turns to the next. False: there is none.
     pub(crate) fn advance(&mut self, trace: &Trace, blocked: &[BlockedThread]) -> bool {
         let mut races = std::mem::take(&mut self.races);
-        races.find(trace, self.compared, blocked, |race| self.reverse(trace, race));
+        races.find(trace, blocked, |race| self.reverse(trace, race));
         self.races = races;
         self.backtrack(trace)
     }
@@ -163,7 +164,7 @@ impl Optimal {
             let next = if next == node.first_choice { next + 1 } else { next };
             if next < node.choices {
                 node.choice = next;
-                (self.decided, self.compared) = (depth + 1, depth);
+                self.decided = depth + 1;
                 let mut rest = std::mem::replace(&mut self.nodes[depth + 1].pending, NONE);
                 self.trees.release(&mut rest);
                 return true;
@@ -177,7 +178,7 @@ impl Optimal {
                 node.thread = branch.thread;
                 node.expected = Some(branch.footprint.location);
                 (node.choice, node.first_choice, node.choices) = (branch.choice, branch.choice, 1);
-                (self.decided, self.compared) = (depth + 1, depth);
+                self.decided = depth + 1;
                 self.prepare(depth + 1);
                 self.nodes[depth + 1].pending = branch.first_child;
                 return true;

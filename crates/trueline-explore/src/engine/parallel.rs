@@ -176,7 +176,7 @@ impl Parallel {
     pub(crate) fn finish(&self, worker: &mut Worker, trace: &Trace, blocked: &[BlockedThread]) {
         let mut found = std::mem::take(&mut worker.found);
         found.clear();
-        worker.races.find(trace, worker.known, blocked, |race| found.push(race));
+        worker.races.find(trace, blocked, |race| found.push(race));
         let mut tree = self.lock();
         tree.extend(worker, trace);
         for race in found.drain(..) {

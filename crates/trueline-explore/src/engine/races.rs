@@ -38,16 +38,14 @@ pub(crate) struct Races {
 }
 
 impl Races {
-    /// Calls back with each race whose second event is the one with this number or a later one, and with those of the accesses
-    /// that wait for ever.
+    /// Calls back with each race, those of the accesses that wait for ever among them.
     pub(crate) fn find(
         &mut self,
         trace: &Trace,
-        from: usize,
         blocked: &[BlockedThread],
         mut found: impl FnMut(Race),
     ) {
-        for index in from as u32..trace.len() as u32 {
+        for index in 0..trace.len() as u32 {
             let touches = trace.touches_of(index);
             // Nobody has touched these before.
             if touches.iter().all(|touch| touch.previous == NONE) {

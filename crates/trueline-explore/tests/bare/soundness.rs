@@ -64,6 +64,25 @@ fn random_program(rng: &mut Rng) -> Program {
     program
 }
 
+/// Many threads with next to nothing to do: what one race leaves open is decided by others, in other places.
+fn random_crowd(rng: &mut Rng) -> Program {
+    let threads = if rng.below(3) > 0 { 6 } else { 4 + rng.below(2) as usize };
+    let cells = 1 + rng.below(5).min(1) + rng.below(5) / 4;
+    let mut program = vec![vec![Vec::new()]; threads];
+    let more = (threads < 6 && rng.below(2) == 0).then(|| rng.below(threads as u64) as usize);
+    for thread in (0..threads).chain(more) {
+        let cell = rng.below(cells) as usize;
+        let (a, b) = (rng.below(3), rng.below(3));
+        program[thread][0].push(match rng.below(8) {
+            0..=3 => Step::Load(cell),
+            4 | 5 => Step::Store(cell, 1 + thread as u64),
+            6 => Step::Add(cell, 1),
+            _ => Step::Cas(cell, a, b),
+        });
+    }
+    program
+}
+
 fn run_steps(steps: &[Step], style: Style) -> u64 {
     let mut result = 0;
     for &step in steps {
@@ -184,6 +203,45 @@ fn every_behaviour_is_seen_and_every_trace_once() {
         assert_eq!(report.failure, None, "seed {seed}: {program:?}");
         compare(&format!("opaque, seed {seed}"), &program, &seen, &expected);
         assert_eq!(seen.traces, expected.traces, "seed {seed}: {program:?}");
+    }
+}
+
+/// As above, with more threads.
+#[test]
+fn every_trace_of_many_threads_is_seen_once() {
+    for seed in seeds() {
+        let program = random_crowd(&mut Rng::new(seed));
+        let expected = all_interleavings(&program, CELLS, usize::MAX);
+        for (workers, style) in [(1, Style::Plain), (1, Style::Opaque), (2, Style::Plain)] {
+            let exploration = Exploration::new().workers(workers);
+            let (report, seen) = explore(&exploration, &program, style);
+            let name = format!("{workers} workers, {style:?}, seed {seed}");
+            assert!(report.holds(), "{name}: {program:?}");
+            compare(&name, &program, &seen, &expected);
+            assert_eq!(seen.traces, expected.traces, "{name}: {program:?}");
+        }
+    }
+}
+
+/// A race that two executions have in common was reversed after the first of them only. What follows the race differs between them, and is part of
+/// what has to be run.
+#[test]
+fn a_race_is_reversed_again_when_what_follows_differs() {
+    // Two cells, each stored to once and loaded twice: each load sees the store or not.
+    let (x, y) = (0, 1);
+    let steps = [
+        Step::Load(x),
+        Step::Store(y, 1),
+        Step::Load(y),
+        Step::Store(x, 1),
+        Step::Load(x),
+        Step::Load(y),
+    ];
+    let program: Program = steps.into_iter().map(|step| vec![vec![step]]).collect();
+    for workers in [1, 2] {
+        let (report, seen) = explore(&Exploration::new().workers(workers), &program, Style::Plain);
+        assert!(report.holds(), "{report}");
+        assert_eq!((report.executions, seen.outcomes.len()), (16, 16), "{workers} workers");
     }
 }
 
