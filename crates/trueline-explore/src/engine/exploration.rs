@@ -84,7 +84,7 @@ pub struct Step {
     pub before: u64,
     /// The value there after it.
     pub after: u64,
-    /// Whether it counts as a write.
+    /// Whether it wrote, or changed a count.
     pub wrote: bool,
     /// The line that made it.
     pub caller: &'static Location<'static>,
@@ -162,7 +162,7 @@ fn steps(trace: &Trace) -> impl Iterator<Item = Step> + '_ {
         location: event.access.location,
         before: event.effect.before,
         after: event.effect.after,
-        wrote: event.footprint.wrote,
+        wrote: event.footprint.wrote || event.effect.counted,
         caller: event.access.caller,
         operation: within(event),
         plain: false,
@@ -682,7 +682,7 @@ pub(crate) fn lines(trace: &Trace, order: &[u32]) -> String {
             (name, _) => name,
         };
         let effect = &event.effect;
-        let values = if event.footprint.wrote {
+        let values = if event.footprint.wrote || effect.counted {
             format!("{} -> {}", effect.before, effect.after)
         } else {
             effect.before.to_string()

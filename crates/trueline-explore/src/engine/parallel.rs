@@ -386,11 +386,12 @@ impl Tree {
                         if node.choice != sequence.choice(trace, position) {
                             return;
                         }
-                        sequence.remove(position);
+                        sequence.remove(trace, position);
                         followed = Some(child);
                         break;
                     }
                     Standing::Absent if sequence.independent_of(trace, &node.footprint) => {
+                        sequence.pass(&node.footprint);
                         followed = Some(child);
                         break;
                     }
@@ -574,7 +575,7 @@ impl Strategy for Worker {
         step.footprint = Some(event.footprint.clone());
         let still = step.sleepers.iter().chain(&step.siblings);
         next.sleepers.clear();
-        next.sleepers.extend(still.filter(|s| !s.footprint.conflicts(&event.footprint)).cloned());
+        next.sleepers.extend(still.filter(|sleeper| !sleeper.is_woken_by(event)).cloned());
         true
     }
 }

@@ -213,6 +213,7 @@ impl Walk<'_> {
             location: self.access.location,
             wrote,
             block: self.access.block,
+            gives_up: self.access.gives_up,
             watched: self.watched.cloned(),
         };
         let second = Second { thread: self.thread, previous: self.previous, footprint };

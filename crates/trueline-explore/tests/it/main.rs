@@ -7,6 +7,7 @@ mod count_loops;
 mod example_crate;
 mod forced_points;
 mod frees;
+mod handles;
 mod harness;
 mod loops;
 mod moved_and_reused;
