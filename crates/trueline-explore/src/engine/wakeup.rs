@@ -234,15 +234,15 @@ impl Sequence {
     /// Whether one who gives up an owner after the sequence may find that it is the last, because of the sequence.
     #[cold]
     fn leaves_one(&self, trace: &Trace, footprint: &Footprint) -> bool {
-        let mut given_up = 0;
-        let mut cloned = 0;
-        for position in 0..self.items.len() {
+        let (mut given_up, mut cloned) = (0, 0);
+        for (position, &item) in self.items.iter().enumerate() {
             let other = self.footprint(trace, position);
             if other.both_give_up(footprint) {
                 given_up += 1;
-            } else if other.location == footprint.location {
+            } else if item != NONE && other.location == footprint.location {
                 // Whatever writes here has been found to conflict.
-                cloned += 1;
+                let effect = &trace.event(item).effect;
+                cloned += effect.after.saturating_sub(effect.before);
             }
         }
         if given_up == 0 {

@@ -7,7 +7,7 @@
 //! that drop their handles are not run in n! orders. The last drop is a write, which comes after all others: it runs the destructor. Whether a
 //! drop is the last depends on the drops before it, though those are reads. So the accesses are marked as
 //! [`Access::giving_up`], by which the search knows that one may turn another into the last. All that looks at the counts is a write, and
-//! so is all that `Weak` handles do, except for an upgrade that finds no owner.
+//! so is an upgrade that finds an owner. Other changes to the number of `Weak` handles commute while an owner is left, who holds one.
 //!
 //! Owners together hold one `Weak`. Where there has been another, it is given up after the destructor as an event, like that one.
 //!
@@ -17,7 +17,7 @@
 //! Unlike std's, an `Arc<T>` does not turn into an `Arc<dyn Trait>` by itself, because the trait that says so is not stable:
 //! write `Arc::from_std(std::sync::Arc::new(value) as std::sync::Arc<dyn Trait>)`, or `Arc::from(Box::new(value) as Box<dyn Trait>)`.
 
-use super::weak::Weak;
+use super::weak::{self, Weak};
 use crate::engine::interface::{self, Access, Effect};
 use crate::front::{self, Caller, Front};
 use ::std::borrow::Borrow;
@@ -52,7 +52,7 @@ pub(super) fn made_edges(location: usize) -> usize {
     location.wrapping_sub(2)
 }
 
-/// What leaves the number of owners as it is, but depends on the counts, or changes how many `Weak` handles there are.
+/// What leaves the number of owners as it is, but depends on the counts.
 fn counts_seen<T: ?Sized>(std: &real::Arc<T>) -> Effect {
     let owners = real::Arc::strong_count(std) as u64;
     Effect::write(owners, owners)
@@ -234,10 +234,11 @@ impl<T: ?Sized> Arc<T> {
             return Weak::from_std(real::Arc::downgrade(&this.0));
         }
         let location = counts(Arc::as_ptr(this));
-        let access = Access::update(location).named("Arc::downgrade").at(Location::caller());
+        let access = weak::counting(location).named("Arc::downgrade").at(Location::caller());
         front::touching(access, |front, _| {
             front.weaks.entry(location).or_default();
-            (Weak::from_std(real::Arc::downgrade(&this.0)), counts_seen(&this.0))
+            let owners = real::Arc::strong_count(&this.0) as u64;
+            (Weak::from_std(real::Arc::downgrade(&this.0)), weak::counted(owners))
         })
     }
 
@@ -357,7 +358,7 @@ impl<T: ?Sized> Clone for Arc<T> {
             return Arc(self.0.clone());
         }
         let location = counts(Arc::as_ptr(self));
-        let access = Access::update(location).named("Arc::clone").at(Location::caller());
+        let access = weak::counting(location).named("Arc::clone").at(Location::caller());
         front::touching(access, |_, _| {
             let owners = real::Arc::strong_count(&self.0) as u64;
             (Arc(self.0.clone()), Effect::counted(owners, owners + 1))

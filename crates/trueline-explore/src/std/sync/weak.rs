@@ -108,7 +108,7 @@ impl<T: ?Sized> Clone for Weak<T> {
     #[track_caller]
     fn clone(&self) -> Self {
         let Some(location) = self.location() else { return Weak(self.0.clone()) };
-        let access = Access::update(location).named("Weak::clone").at(Location::caller());
+        let access = counting(location).named("Weak::clone").at(Location::caller());
         front::touching(access, |front, _| {
             let owners = self.owners();
             if owners == 0
@@ -116,7 +116,7 @@ impl<T: ?Sized> Clone for Weak<T> {
             {
                 *left += 1;
             }
-            (Weak(self.0.clone()), Effect::write(owners, owners))
+            (Weak(self.0.clone()), counted(owners))
         })
     }
 }
@@ -126,7 +126,7 @@ impl<T: ?Sized> Drop for Weak<T> {
     #[track_caller]
     fn drop(&mut self) {
         let Some(location) = self.location() else { return };
-        let access = Access::update(location).named("Weak::drop").at(Location::caller());
+        let access = counting(location).named("Weak::drop").at(Location::caller());
         front::touching(access, |front, thread| {
             let owners = self.owners();
             // Owners hold one together, which std does not count.
@@ -135,9 +135,19 @@ impl<T: ?Sized> Drop for Weak<T> {
             if left == 0 {
                 front.detector.acquire(thread, weak_edges(location));
             }
-            ((), Effect::write(owners, owners))
+            ((), counted(owners))
         });
     }
+}
+
+/// The number of `Weak` handles changes. While an owner is left none of them is the last, so such changes commute.
+pub(super) fn counting(location: usize) -> Access {
+    Access::update(location).changing(Condition::equals(0))
+}
+
+/// The effect of that.
+pub(super) fn counted(owners: u64) -> Effect {
+    if owners > 0 { Effect::counted(owners, owners) } else { Effect::write(0, 0) }
 }
 
 /// How many handles are left of an `Arc` without owners. Those of one that died outside of the exploration are not counted.
