@@ -18,7 +18,8 @@ pub struct Report {
     pub scope: Scope,
     /// How many executions ran to their end.
     pub executions: u64,
-    /// How many were given up because what they led to is explored elsewhere.
+    /// How many were given up because what they led to is explored elsewhere. Where the environment chooses, that may depend on the number of
+    /// workers.
     pub blocked: u64,
     /// The first failure, in the order of the search: the same whatever the number of workers.
     pub failure: Option<Failure>,

@@ -80,6 +80,9 @@ struct Program {
 type Outcome = (Vec<Vec<u64>>, u64);
 
 fn random_program(rng: &mut Rng) -> Program {
+    if rng.below(4) == 0 {
+        return random_crowd(rng);
+    }
     let threads = 2 + rng.below(3) as usize;
     let (weak, joins) = (rng.below(3) == 0, rng.below(5) == 0);
     let mut steps = || {
@@ -95,6 +98,14 @@ fn random_program(rng: &mut Rng) -> Program {
     Program { threads, weak, joins }
 }
 
+/// More threads, which do little besides giving up their owners.
+fn random_crowd(rng: &mut Rng) -> Program {
+    let steps = [Step::Drop, Step::IntoInner, Step::StrongCount, Step::Load, Step::Store];
+    let threads = 4 + rng.below(2) as usize;
+    let steps = |_| (0..rng.below(3)).map(|_| *rng.choose(&steps)).collect();
+    Program { threads: (0..threads).map(steps).collect(), weak: false, joins: false }
+}
+
 /// As above; a thread that started last polls the cell before anything else, and another one stores to it.
 fn random_waiting_program(rng: &mut Rng) -> Program {
     let threads = 2 + rng.below(2) as usize;
@@ -105,6 +116,13 @@ fn random_waiting_program(rng: &mut Rng) -> Program {
     let storing = &mut program.threads[rng.below(threads as u64 - 1) as usize];
     storing.insert(rng.below(storing.len() as u64 + 1) as usize, Step::Store);
     program.threads[threads - 1].insert(0, Step::Poll(*rng.choose(&ROUNDS)));
+    if rng.below(4) == 0 {
+        // One thread may see the count go up more often than a loop needs rounds to be known.
+        let mut looks = vec![Step::StrongCount; 6];
+        looks.push(Step::Store);
+        let polls = vec![program.threads[threads - 1][0]];
+        program.threads = vec![looks, polls];
+    }
     program
 }
 
@@ -406,7 +424,7 @@ fn after(program: &Program, state: &State, index: usize) -> Option<State> {
 }
 
 /// More executions than a small program should need.
-const MOST: u64 = 5_000;
+const MOST: u64 = 3_000;
 
 /// A loop that changes counts is not seen to wait: it ends where the execution is too long.
 fn limited() -> Exploration {
@@ -441,7 +459,7 @@ fn compare(name: &str, program: &Program) -> Option<u64> {
 
 #[test]
 fn random_handles_behave_as_brute_force_says() {
-    let seeds = rng::seeds(300);
+    let seeds = rng::seeds(150);
     let cases = seeds.cases();
     let small = seeds
         .filter(|&seed| {
@@ -454,7 +472,7 @@ fn random_handles_behave_as_brute_force_says() {
 /// The claim is broken if a loop that others see changing counts is taken to wait.
 #[test]
 fn random_handles_of_polling_threads_behave_as_brute_force_says() {
-    let seeds = rng::seeds(200);
+    let seeds = rng::seeds(80);
     let cases = seeds.cases();
     let complete = seeds
         .filter(|&seed| {

@@ -4,6 +4,7 @@
 mod cells;
 mod clocks;
 mod count_loops;
+mod determinism;
 mod example_crate;
 mod forced_points;
 mod frees;
