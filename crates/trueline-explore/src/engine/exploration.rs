@@ -12,7 +12,7 @@ use super::interface::{Failure, Kind, ThreadId};
 use super::intervals::{self, Histories, Operation, Unfinished};
 use super::optimal::Optimal;
 use super::parallel::{Parallel, Worker};
-use super::report::{Aim, Report, Stop};
+use super::report::{Aim, Assumption, Report, Stop};
 use super::samplers::{Sample, Sampler};
 use super::schedule::{Again, Replay, Schedule};
 use super::spare::Spare;
@@ -424,6 +424,7 @@ impl<'a> Run<'a> {
         self.complete();
         if let Some(worker) = failed
             && self.report.failure.is_none()
+            && self.report.scope.stopped != Some(Stop::Unwinding)
         {
             // A limit came first. A failure that was seen is told all the same.
             let found = &reports[worker];
@@ -580,6 +581,10 @@ impl<'a> Run<'a> {
             End::Failed(failure) => {
                 self.report.executions += 1;
                 Some(failure.clone())
+            }
+            End::Diverged(_) if self.machine.assumed == Some(Assumption::Unwinding) => {
+                self.report.scope.stopped = Some(Stop::Unwinding);
+                return false;
             }
             End::Diverged(what) => Some(Failure::Nondeterminism { what: what.clone() }),
         };

@@ -96,6 +96,8 @@ pub enum Stop {
     Budget(Exhausted),
     /// Executions with more events than this were cut off.
     Length(usize),
+    /// An execution could not be repeated after two panics had unwound at the same time, see [`Assumption::Unwinding`].
+    Unwinding,
     /// The operations of an execution have more real-time orders than there is room for.
     Orders,
 }
@@ -158,6 +160,10 @@ impl fmt::Display for Scope {
             Some(Stop::Length(n)) => {
                 write!(f, "; executions of more than {} events were cut off", grouped(*n as u64))?;
             }
+            Some(Stop::Unwinding) => f.write_str(
+                "; stopped: two panics unwound at the same time, and what followed could not be \
+                 repeated",
+            )?,
             Some(Stop::Orders) => f.write_str(
                 "; stopped: an execution has more real-time orders than fit into memory",
             )?,

@@ -1,14 +1,20 @@
 //! What was called nondeterminism though the program is deterministic, and what is nondeterminism.
 
+use std::collections::BTreeSet;
 use std::hint::black_box;
+use std::sync::Mutex as RealMutex;
 use std::sync::atomic::AtomicU32 as RealAtomic;
+use std::task::{Poll, Waker};
 
-use crate::outcomes::check;
+use crate::outcomes::{check, explore};
 use trueline_explore::engine::interface::Failure;
 use trueline_explore::engine::{Exploration, Sampler};
-use trueline_explore::memory::allow_leaks;
-use trueline_explore::std::sync::atomic::{AtomicU32, Ordering::Relaxed, Ordering::SeqCst};
-use trueline_explore::std::sync::{Arc, mpsc};
+use trueline_explore::memory::{Reuse, allow_leaks, reuse, untracked};
+use trueline_explore::std::future::{block_on, poll_fn};
+use trueline_explore::std::sync::atomic::{
+    AtomicBool, AtomicU32, Ordering::Relaxed, Ordering::SeqCst,
+};
+use trueline_explore::std::sync::{Arc, Mutex, mpsc};
 use trueline_explore::std::thread;
 
 /// Nine increments by three threads.
@@ -115,4 +121,38 @@ fn threads_of_a_scope_may_spawn_others_side_by_side() {
         });
         x.into_inner()
     });
+}
+
+/// The waker was freed by whoever gave up its last handle, which no event tells. Where blocks are used again, that hid behaviours.
+#[test]
+fn who_frees_a_waker_hides_no_behaviour() {
+    let body = || {
+        reuse(Reuse::Lifo);
+        let (flag, slot) = (AtomicBool::new(false), Mutex::new(None::<Waker>));
+        thread::scope(|s| {
+            let other = s.spawn(|| {
+                flag.store(true, SeqCst);
+                let waker = slot.lock().unwrap().take();
+                let woke = waker.is_some();
+                waker.map(Waker::wake);
+                (woke, flag.swap(true, SeqCst))
+            });
+            let mut polls = 0;
+            block_on(poll_fn(|context| {
+                polls += 1;
+                *slot.lock().unwrap() = Some(context.waker().clone());
+                if flag.load(SeqCst) { Poll::Ready(()) } else { Poll::Pending }
+            }));
+            flag.store(false, SeqCst);
+            (polls, other.join().unwrap())
+        })
+    };
+    let (report, complete) = explore(body);
+    assert!(report.holds(), "{report}");
+    let sampled = RealMutex::new(BTreeSet::new());
+    Exploration::new().sample(Sampler::Random, 1, 5000).run(|| {
+        let outcome = body();
+        untracked(|| sampled.lock().unwrap().insert(outcome));
+    });
+    assert_eq!(complete, sampled.into_inner().unwrap());
 }
