@@ -25,12 +25,14 @@ mod spin;
 mod strategy;
 mod trace;
 mod unwinding;
+mod visit;
 mod waiting;
 mod wakeup;
 
-pub use exploration::{Execution, Exploration, Step, Visited};
+pub use exploration::Exploration;
 pub use intervals::{Histories, IntervalOrder, MAX_OPERATIONS, Operation, union_of_orders};
 pub use report::{Aim, Assumption, Report, Scope, Stop};
 pub use samplers::Sampler;
 pub use schedule::{BadSchedule, Schedule};
 pub(crate) use spin::sum_of_bytes;
+pub use visit::{Execution, Step, Visited};

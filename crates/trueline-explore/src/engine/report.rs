@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use trueline_report::grouped;
 
-use super::exploration::Step;
 use super::interface::Failure;
 use super::intervals::Operation;
 use super::schedule::Schedule;
+use super::visit::Step;
 use trueline::budget::Exhausted;
 
 /// What an exploration found.
