@@ -21,7 +21,8 @@ pub struct Report {
     /// How many were given up because what they led to is explored elsewhere. Where the environment chooses, that may depend on the number of
     /// workers.
     pub blocked: u64,
-    /// The first failure, in the order of the search: the same whatever the number of workers.
+    /// The first failure, in the order of the search: the same whatever the number of workers. Only if a limit comes first, several
+    /// workers may have found one that a single worker does not.
     pub failure: Option<Failure>,
     /// The schedule that leads to the failure.
     pub schedule: Option<Schedule>,
