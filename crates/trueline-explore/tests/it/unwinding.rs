@@ -362,6 +362,52 @@ fn two_panics_at_once_rest_on_an_assumption() {
     assert!(!report.holds());
 }
 
+/// Who panics is not known then, so that a lock may seem not to be poisoned. That was called nondeterminism of the program.
+#[test]
+fn what_cannot_be_repeated_after_two_panics_at_once_stops_the_search() {
+    let body = || {
+        let (mutex, rwlock) = (Mutex::new(()), RwLock::new(()));
+        let (x, y) = (AtomicU32::new(0), AtomicU32::new(0));
+        let tell = || _ = x.fetch_add(1, SeqCst);
+        let panics_writing = || {
+            caught(|| {
+                let _guard = rwlock.write();
+                let _last = Finally(tell);
+                panic!("caught")
+            })
+        };
+        thread::scope(|s| {
+            s.spawn(panics_writing);
+            s.spawn(|| {
+                caught(|| {
+                    let _last = Finally(tell);
+                    let _guard = mutex.lock();
+                    y.load(SeqCst);
+                    panic!("caught")
+                })
+            });
+            s.spawn(|| {
+                panics_writing();
+                panics_writing();
+            });
+            thread::scope(|inner| {
+                inner.spawn(|| y.fetch_add(1, SeqCst));
+                y.load(SeqCst);
+            });
+        });
+    };
+    for workers in [1, 2] {
+        let report = Exploration::new().workers(workers).run(body);
+        assert_eq!(report.failure, None, "{workers} workers: {report}");
+        assert_eq!(report.scope.assumed, Some(Assumption::Unwinding), "{workers}: {report}");
+        // Which executions come after one with two panics depends on the number of workers.
+        if workers == 1 {
+            assert_eq!(report.scope.stopped, Some(Stop::Unwinding), "{report}");
+        }
+        assert!(!report.holds());
+    }
+}
+
 /// One step of a thread of a random program.
 #[derive(Clone, Debug)]
 enum Step {
