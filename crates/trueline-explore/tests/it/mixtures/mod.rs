@@ -7,6 +7,7 @@ mod program;
 mod run;
 
 use std::collections::BTreeSet;
+use std::panic::resume_unwind;
 
 use program::{CLASSES, Program, random_program};
 use run::{Outcomes, observe};
@@ -18,7 +19,7 @@ use trueline_explore::engine::{Exploration, Sampler};
 const MOST: u64 = 600;
 
 /// How many programs there are, if not told otherwise.
-const CASES: u64 = 150;
+const CASES: u64 = 300;
 
 /// More preemptions than a program that is small enough has events between which there could be one.
 const ALL: u32 = 64;
@@ -72,8 +73,10 @@ fn all_searches_see_the_same_behaviours_of_random_mixtures() {
     let (mut reuse, mut spurious) = (0, 0);
     for seed in seeds {
         // It is never freed: threads that outlive their scopes read it.
-        let program: &Program = Box::leak(Box::new(random_program(&mut Rng::new(seed))));
-        if compare(seed, program) {
+        let program: &'static Program = Box::leak(Box::new(random_program(&mut Rng::new(seed))));
+        // Two panics at once leave the thread unsure of who panics, for good.
+        let compared = std::thread::spawn(move || compare(seed, program)).join();
+        if compared.unwrap_or_else(|panic| resume_unwind(panic)) {
             complete += 1;
             reuse += u64::from(program.reuse);
             spurious += u64::from(program.spurious);
