@@ -189,6 +189,9 @@ pub(crate) struct Machine {
 /// Events between two looks at the budget.
 const EVENTS_AT_ONCE: usize = 256;
 
+/// The body of a thread goes to its stack as it is if it has no more bytes than this: corosensei takes up to 1,024.
+const MOST_TRANSFERRED: usize = 512;
+
 impl Machine {
     pub(crate) fn new(stack_size: usize, step_limit: usize) -> Machine {
         panics::install_hook();
@@ -322,6 +325,25 @@ impl Machine {
     /// # Safety
     /// What the body borrows must live until its thread has ended, or the execution.
     pub(super) unsafe fn start(&mut self, thread: u32, parent: Option<u32>, body: impl FnOnce()) {
+        if size_of_val(&body) <= MOST_TRANSFERRED {
+            // SAFETY: the caller's promise.
+            return unsafe { self.start_small(thread, parent, body) };
+        }
+        let boxed = Box::new(body);
+        let unpacks = move || {
+            // It moves to the thread's stack, whose addresses are the same in every execution, as those of a small body do.
+            let body = { *boxed };
+            body();
+        };
+        // SAFETY: the caller's promise.
+        unsafe { self.start_small(thread, parent, unpacks) };
+    }
+
+    /// The same, for a body that may be transferred as it is.
+    ///
+    /// # Safety
+    /// As above.
+    unsafe fn start_small(&mut self, thread: u32, parent: Option<u32>, body: impl FnOnce()) {
         let stack = self.enrol(thread, parent);
         let this: *mut Machine = self;
         let run = move |switch: &Switch, ()| {

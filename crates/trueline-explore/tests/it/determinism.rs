@@ -22,7 +22,7 @@ fn increments() {
     let cell = Arc::new(AtomicU32::new(0));
     let spawn = |_| {
         let cell = cell.clone();
-        thread::spawn(move || (0..3).for_each(|_| drop(cell.fetch_add(1, SeqCst))))
+        thread::spawn(move || (0..3).for_each(|_| _ = cell.fetch_add(1, SeqCst)))
     };
     let threads: Vec<_> = (0..3).map(spawn).collect();
     threads.into_iter().for_each(|thread| thread.join().unwrap());
@@ -31,7 +31,7 @@ fn increments() {
 /// The blocks kept their addresses, so that workers with different arenas saw different programs.
 #[test]
 fn leaks_of_one_exploration_do_not_disturb_the_workers_of_the_next() {
-    let leak = || (0..100).for_each(|_| drop(black_box(Box::leak(Box::new(AtomicU32::new(0))))));
+    let leak = || (0..100).for_each(|_| _ = black_box(Box::leak(Box::new(AtomicU32::new(0)))));
     for allowed in [true, false] {
         let report = Exploration::new().run(|| {
             if allowed {
@@ -134,7 +134,9 @@ fn who_frees_a_waker_hides_no_behaviour() {
                 flag.store(true, SeqCst);
                 let waker = slot.lock().unwrap().take();
                 let woke = waker.is_some();
-                waker.map(Waker::wake);
+                if let Some(waker) = waker {
+                    waker.wake();
+                }
                 (woke, flag.swap(true, SeqCst))
             });
             let mut polls = 0;

@@ -11,6 +11,7 @@ mod frees;
 mod handles;
 mod harness;
 mod loops;
+mod mixtures;
 mod moved_and_reused;
 mod outcomes;
 mod poisoning;

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
 use crate::outcomes::{check, explore, races};
+use trueline_explore::engine::Exploration;
 use trueline_explore::memory::untracked;
 use trueline_explore::std::cell::UnsafeCell;
 use trueline_explore::std::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -224,6 +225,32 @@ fn a_notification_orders_nothing_by_itself() {
             drop(guard);
         });
     });
+}
+
+/// The explorer panicked where a thread took more than a kilobyte along.
+#[test]
+fn a_thread_may_take_much_along() {
+    fn loads<const N: usize>() {
+        let x = AtomicU32::new(0);
+        let cells = [const { AtomicU32::new(1) }; N];
+        thread::scope(|s| {
+            let x = &x;
+            // Its own atomics conflict with nothing: there are as many executions as orders of the store and the load.
+            let thread = s.spawn(move || {
+                (cells.iter().map(|cell| cell.swap(2, SeqCst)).sum(), x.load(SeqCst))
+            });
+            x.store(1, SeqCst);
+            let (sum, _): (u32, u32) = thread.join().unwrap();
+            assert_eq!(sum as usize, N);
+        });
+    }
+    for workers in [1, 2] {
+        for body in [loads::<8>, loads::<256>, loads::<1024>] {
+            let report = Exploration::new().workers(workers).run(body);
+            assert!(report.holds(), "{report}");
+            assert_eq!(report.executions, 2);
+        }
+    }
 }
 
 #[test]

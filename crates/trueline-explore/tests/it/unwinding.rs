@@ -362,6 +362,56 @@ fn two_panics_at_once_rest_on_an_assumption() {
     assert!(!report.holds());
 }
 
+/// Who panics is not known then, so that a lock may seem not to be poisoned. That was called nondeterminism of the program.
+#[test]
+fn what_cannot_be_repeated_after_two_panics_at_once_stops_the_search() {
+    let body = || {
+        let (mutex, rwlock, x) = (Mutex::new(()), RwLock::new(()), AtomicU32::new(0));
+        let tell = || _ = x.fetch_add(1, SeqCst);
+        let panics_locked = || {
+            caught(|| {
+                let _last = Finally(tell);
+                let _guard = mutex.lock();
+                panic!("caught")
+            })
+        };
+        let panics_writing = || {
+            caught(|| {
+                let _guard = rwlock.write();
+                let _last = Finally(tell);
+                panic!("caught")
+            })
+        };
+        thread::scope(|s| {
+            s.spawn(|| {
+                thread::scope(|inner| {
+                    inner.spawn(tell);
+                    panics_locked();
+                })
+            });
+            s.spawn(|| thread::scope(|inner| _ = inner.spawn(tell)));
+            s.spawn(panics_writing);
+            s.spawn(|| {
+                if let Ok(_guard) = mutex.try_lock() {
+                    panics_writing();
+                }
+            });
+            thread::scope(|inner| {
+                inner.spawn(tell);
+                mutex.clear_poison();
+                rwlock.clear_poison();
+            });
+        });
+    };
+    for workers in [1, 2] {
+        let report = Exploration::new().workers(workers).run(body);
+        assert_eq!(report.failure, None, "{workers} workers: {report}");
+        assert_eq!(report.scope.stopped, Some(Stop::Unwinding), "{workers} workers: {report}");
+        assert_eq!(report.scope.assumed, Some(Assumption::Unwinding), "{workers}: {report}");
+        assert!(!report.holds());
+    }
+}
+
 /// One step of a thread of a random program.
 #[derive(Clone, Debug)]
 enum Step {
