@@ -24,6 +24,7 @@ use std::collections::HashSet;
 
 use super::problem::{Decision, Problem, Ticker, Window};
 use super::search::{self, Which};
+use super::unseen;
 use crate::history::PENDING;
 use crate::spec::subject::Subject;
 use crate::spec::{OpaqueState, Touches};
@@ -69,7 +70,8 @@ pub(super) fn is_minimal(
     let mut left: Vec<u32> = operations.to_vec();
     while let Some(index) = left.pop() {
         let group = minimiser.leaves_with(operations, index);
-        let Some(group) = group.or_else(|| minimiser.belongs_with(operations, index)) else {
+        let group = group.or_else(|| minimiser.belongs_with(operations, index));
+        let Some(group) = group.or_else(|| unseen::with(subject, operations, index)) else {
             continue;
         };
         left.retain(|i| !group.contains(i) || minimiser.observes(*i));
@@ -424,7 +426,9 @@ impl<'m, 'a, 'b> Minimiser<'m, 'a, 'b> {
             if self.leaves_with(kept, index).is_some() {
                 continue;
             }
-            let Some(group) = self.belongs_with(kept, index) else { continue };
+            let group = self.belongs_with(kept, index);
+            let group = group.or_else(|| unseen::with(self.subject, kept, index));
+            let Some(group) = group else { continue };
             let rest: Vec<u32> = kept.iter().copied().filter(|i| !group.contains(i)).collect();
             if rest.is_empty() {
                 continue;

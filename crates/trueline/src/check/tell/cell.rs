@@ -84,7 +84,8 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
             break;
         }
         cell.impossible(&mut tales);
-        if tales.is_empty() && matches!(scene.family, Family::Register | Family::Set) {
+        let replaces = matches!(scene.family, Family::Register | Family::Set | Family::OwnerMutex);
+        if tales.is_empty() && replaces {
             cell.replaced(&mut tales);
         }
         if tales.is_empty() && matches!(scene.family, Family::Register | Family::Map | Family::Kv) {
@@ -108,6 +109,13 @@ fn cells(scene: &Scene) -> Vec<Cell<'_>> {
     };
     let mut rows: Vec<Vec<Touch<'_>>> = Vec::new();
     let mut wholes = Vec::new();
+    // What is there initially may be missing from what is shown, though nobody names it.
+    let shows = |actor: &super::Actor| matches!(actor.act, Act::Contents(_));
+    if scene.family == Family::Set && scene.cast.iter().any(shows) {
+        scene.initial.iter().flatten().for_each(|value| {
+            number(value);
+        });
+    }
     for (place, actor) in scene.cast.iter().enumerate() {
         let (call, returned) = (actor.call, actor.returned);
         let mut push = |at: usize, needs: Needs, leaves| {
@@ -470,11 +478,14 @@ impl Cell<'_> {
         let done = match (self.scene.family, *value == PRESENT) {
             (Family::Set, true) => format!("removed {name}"),
             (Family::Set, false) => format!("added {name}"),
+            (Family::OwnerMutex, _) if value.is_nil() => "taken the lock".into(),
+            (Family::OwnerMutex, _) => "released the lock".into(),
             _ => format!("replaced {shown}"),
         };
         let there = match (self.scene.family, is_initial == (*value == PRESENT)) {
             (Family::Set, true) => format!("{name} is there initially"),
             (Family::Set, false) => format!("{name} is not there initially"),
+            (Family::OwnerMutex, _) => "the lock is free initially".into(),
             _ if is_initial => format!("{shown} is the initial value"),
             _ => format!("{shown} is not the initial value"),
         };
@@ -573,6 +584,7 @@ impl Cell<'_> {
                 Value::Bool(true) => "; the lock is held initially".into(),
                 _ => "; the lock is free initially".into(),
             },
+            Family::OwnerMutex => "; the lock is free initially".into(),
             Family::Snapshot => {
                 format!("; segment {} holds {} initially", self.name, short(initial))
             }
@@ -590,7 +602,7 @@ impl Cell<'_> {
             return format!(": {shown} can only be what the {} held initially", self.noun());
         }
         match self.scene.family {
-            Family::Set | Family::Mutex => String::new(),
+            Family::Set | Family::Mutex | Family::OwnerMutex => String::new(),
             Family::Map => ": the key is absent only initially".into(),
             Family::Snapshot => {
                 format!(": {shown} is only the initial value of segment {}", self.name)
@@ -626,6 +638,12 @@ impl Cell<'_> {
                 format!("{shown} found the lock held while it was free")
             }
             (Family::Mutex, _) => format!("{shown} found the lock free while it was held"),
+            (Family::OwnerMutex, _) if value.is_nil() => {
+                format!("{shown} got the lock while it was held")
+            }
+            (Family::OwnerMutex, _) => {
+                format!("{shown} released the lock while {} did not hold it", short(value))
+            }
             (Family::Snapshot, _) => {
                 format!("{shown} cannot show {} in segment {name}", short(value))
             }
@@ -640,6 +658,12 @@ impl Cell<'_> {
         let shown = mark(r.place);
         match self.scene.family {
             Family::Register => format!("{shown} should have found {}", short(value)),
+            Family::OwnerMutex if value.is_nil() => {
+                format!("{shown} found the lock held while it was free")
+            }
+            Family::OwnerMutex => {
+                format!("{shown} should have found the lock held by {}", short(value))
+            }
             _ => format!("{shown} is impossible"),
         }
     }
@@ -652,6 +676,8 @@ impl Cell<'_> {
             Family::Set => format!("{name} was never removed"),
             Family::Mutex if *value == PRESENT => "there was no acquire".into(),
             Family::Mutex => "there was no release".into(),
+            Family::OwnerMutex if value.is_nil() => "there was no release".into(),
+            Family::OwnerMutex => format!("{shown} never took the lock"),
             Family::Map if value.is_nil() => "the key was never removed".into(),
             Family::Snapshot => format!("{shown} was never written there"),
             Family::Map | Family::Kv => format!("{shown} was never written under the key"),
@@ -667,6 +693,8 @@ impl Cell<'_> {
             Family::Set => format!("removed {name}"),
             Family::Mutex if *value == PRESENT => "took the lock".into(),
             Family::Mutex => "released the lock".into(),
+            Family::OwnerMutex if value.is_nil() => "released the lock".into(),
+            Family::OwnerMutex => format!("took the lock for {shown}"),
             Family::Map if value.is_nil() => "removed the key".into(),
             Family::Snapshot => format!("wrote {shown} there"),
             Family::Map | Family::Kv => format!("wrote {shown} under the key"),
@@ -682,6 +710,8 @@ impl Cell<'_> {
             Family::Set => format!("removed {name}"),
             Family::Mutex if *value == PRESENT => "taken the lock".into(),
             Family::Mutex => "released the lock".into(),
+            Family::OwnerMutex if value.is_nil() => "released the lock".into(),
+            Family::OwnerMutex => format!("taken the lock for {shown}"),
             Family::Map if value.is_nil() => "removed the key".into(),
             Family::Snapshot => format!("written {shown} there"),
             Family::Map | Family::Kv => format!("written {shown} under the key"),
@@ -693,6 +723,8 @@ impl Cell<'_> {
     fn other_than(&self, value: &Value) -> String {
         match self.scene.family {
             Family::Map if value.is_nil() => "put anything under the key".into(),
+            Family::OwnerMutex if value.is_nil() => "taken the lock".into(),
+            Family::OwnerMutex => "released the lock".into(),
             Family::Map | Family::Kv => {
                 format!("written anything but {} under the key", short(value))
             }
