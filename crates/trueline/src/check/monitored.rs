@@ -65,30 +65,34 @@ pub(crate) fn trust(subject: &Subject<'_>, claim: &Claim, indices: &[u32]) -> Re
         chosen.iter().map(|(_, a)| a.map(|v| words.ranked(v))).collect();
     let operations: Vec<Recorded> = chosen.iter().map(|&(i, _)| Recorded::whole(i)).collect();
     let mut table = subject.spec.states(&operations);
-    let mut sequences = vec![(Vec::new(), vec![table.initial()], Some(model))];
-    for _ in 0..length {
+    let mut sequences = vec![(Vec::new(), vec![table.initial()], model)];
+    let mut after = Vec::new();
+    for step in 1..=length {
         let mut longer = Vec::new();
         for (sequence, states, model) in &sequences {
             for (n, &operation) in operations.iter().enumerate() {
-                let mut after = Vec::new();
+                after.clear();
                 for &state in states {
                     table.step(state, n as u32, &mut after);
                 }
-                let modelled = model.clone().and_then(|mut m| m.apply(actions[n]).then_some(m));
-                let mut sequence: Vec<Recorded> = sequence.clone();
-                sequence.push(operation);
-                if after.is_empty() == modelled.is_some() {
-                    let shown: Vec<String> =
-                        sequence.iter().map(|&o| subject.spec.show(o)).collect();
-                    let kind = claim.kind;
-                    return Err(format!(
-                        "not a {kind}: the specification and the {kind} model disagree on {}",
-                        shown.join(", ")
-                    ));
+                let mut next = model.clone();
+                let is_legal = next.apply(actions[n]);
+                if after.is_empty() != is_legal {
+                    // The longest sequences are not made longer.
+                    if is_legal && step < length {
+                        let mut sequence: Vec<Recorded> = sequence.clone();
+                        sequence.push(operation);
+                        longer.push((sequence, after.clone(), next));
+                    }
+                    continue;
                 }
-                if modelled.is_some() {
-                    longer.push((sequence, after, modelled));
-                }
+                let sequence = sequence.iter().chain([&operation]);
+                let shown: Vec<String> = sequence.map(|&o| subject.spec.show(o)).collect();
+                let kind = claim.kind;
+                return Err(format!(
+                    "not a {kind}: the specification and the {kind} model disagree on {}",
+                    shown.join(", ")
+                ));
             }
         }
         sequences = longer;

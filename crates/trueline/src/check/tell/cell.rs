@@ -7,7 +7,8 @@
 //! **The rule of two values.** If each of two values is left there by one operation only, all operations that leave or see
 //! the one come before all that leave or see the other.
 
-use std::collections::HashMap;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
 
 use super::{Scene, Tale, mark, marks, short};
 use crate::history::PENDING;
@@ -60,12 +61,14 @@ struct Cell<'a> {
     by_return: Vec<usize>,
     /// For each touch the last return of those up to it, by call, that leave something.
     open_until: Vec<u32>,
-    writers: HashMap<&'a Value, Vec<usize>>,
+    writers: HashMap<&'a Value, Vec<usize>, FixedState>,
 }
 
 /// Values that are looked at for being replaced too often, and operations that are named for having left one.
 const VALUES: usize = 64;
 const FEW: usize = 6;
+/// Tales of so few operations need no better one.
+const SHORT: usize = 3;
 
 const PRESENT: Value = Value::Bool(true);
 const ABSENT: Value = Value::Bool(false);
@@ -75,15 +78,26 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
     if !scene.complete && scene.family != Family::Register {
         return Vec::new();
     }
+    let mut tales = shown_twice(scene);
+    if !tales.is_empty() {
+        return tales;
+    }
     let cells = cells(scene);
-    let mut tales = Vec::new();
+    // Of the one that is known to be wrong, few operations say enough.
+    if let Some(first) = scene.first {
+        cells.iter().for_each(|cell| cell.impossible(|r| r.place == first, &mut tales));
+        if tales.iter().any(|tale| tale.cast().len() <= SHORT) {
+            return tales;
+        }
+        tales.clear();
+    }
     let mut work = 0;
     for cell in &cells {
         work += cell.touches.len();
         if work > WORK {
             break;
         }
-        cell.impossible(&mut tales);
+        cell.impossible(|_| true, &mut tales);
         let replaces = matches!(scene.family, Family::Register | Family::Set | Family::OwnerMutex);
         if tales.is_empty() && replaces {
             cell.replaced(&mut tales);
@@ -98,11 +112,25 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
     tales
 }
 
+/// Reads of a set, in ascending order, that show a value more than once.
+fn shown_twice(scene: &Scene) -> Vec<Tale> {
+    let all = scene.cast.iter().enumerate().filter(|(_, actor)| actor.is_certain());
+    let twice = all.filter_map(|(place, actor)| match &actor.act {
+        Act::Contents(shown) => {
+            let pair = shown.windows(2).find(|pair| pair[0] == pair[1])?;
+            let (r, value) = (mark(place), short(&pair[0]));
+            Some(Tale::new(format!("{r} shows {value} twice, but a set holds a value once")))
+        }
+        _ => None,
+    });
+    twice.collect()
+}
+
 fn cells(scene: &Scene) -> Vec<Cell<'_>> {
     let mut names: Vec<Value> = Vec::new();
-    let mut numbers: HashMap<Value, usize> = HashMap::new();
+    let mut numbers: HashMap<Value, usize, FixedState> = HashMap::default();
     let mut number = |name: &Value| {
-        *numbers.entry(name.clone()).or_insert_with(|| {
+        *numbers.entry_ref(name).or_insert_with(|| {
             names.push(name.clone());
             names.len() - 1
         })
@@ -176,7 +204,7 @@ fn cells(scene: &Scene) -> Vec<Cell<'_>> {
             touches.sort_by_key(|t| t.call);
             let mut by_return: Vec<usize> = (0..touches.len()).collect();
             by_return.sort_by_key(|&n| touches[n].returned);
-            let mut writers: HashMap<&Value, Vec<usize>> = HashMap::new();
+            let mut writers: HashMap<&Value, Vec<usize>, FixedState> = HashMap::default();
             for (n, touch) in touches.iter().enumerate() {
                 if let Some(value) = touch.leaves {
                     writers.entry(value).or_default().push(n);
@@ -194,8 +222,8 @@ fn cells(scene: &Scene) -> Vec<Cell<'_>> {
 }
 
 impl Cell<'_> {
-    fn impossible(&self, tales: &mut Vec<Tale>) {
-        for r in self.touches.iter().filter(|r| r.returned != PENDING) {
+    fn impossible(&self, looks_at: impl Fn(&Touch<'_>) -> bool, tales: &mut Vec<Tale>) {
+        for r in self.touches.iter().filter(|r| r.returned != PENDING && looks_at(r)) {
             match &r.needs {
                 Needs::Is(value) => tales.extend(self.stale(r, value)),
                 Needs::Not(value) => tales.extend(self.unchanged(r, value)),
@@ -511,7 +539,7 @@ impl Cell<'_> {
             last: &'t Touch<'a>,
             write: &'t Touch<'a>,
         }
-        let mut writes: HashMap<&Value, Vec<&Touch<'_>>> = HashMap::new();
+        let mut writes: HashMap<&Value, Vec<&Touch<'_>>, FixedState> = HashMap::default();
         for touch in &self.touches {
             if let Some(value) = touch.leaves {
                 writes.entry(value).or_default().push(touch);

@@ -87,6 +87,15 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
             let bounds = Bounds::new(scene, r, from, base);
             tales.extend(bounds.too_much(low).or_else(|| bounds.too_little(high)));
         }
+        // Of a lock that is handed over all the time, only counting tells.
+        if let (Family::Mutex, true, true, Some(n)) =
+            (scene.family, Some(r) == scene.first, tales.is_empty(), start)
+        {
+            crowds(scene, From::Start, i128::from(n), &mut tales);
+            if !tales.is_empty() {
+                return tales;
+            }
+        }
     }
     if tales.is_empty() && scene.family == Family::Counter && scene.cast.len() <= CROWD {
         same_total(scene, &mut tales);

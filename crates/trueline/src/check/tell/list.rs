@@ -213,7 +213,17 @@ fn wrong_read(
                 mark(r),
                 mark(*one)
             )),
-            _ if is_initial => continue,
+            (often, some) if is_initial => {
+                let first = initial.iter().filter(|v| short(v) == value).count();
+                Tale::new(format!(
+                    "{} should show {value} {}, not {}: it is there {} initially, and {} had returned before it was called",
+                    mark(r),
+                    super::times(first + some.len()),
+                    super::times(often),
+                    super::times(first),
+                    marks(some)
+                ))
+            }
             _ => Tale::new(format!(
                 "{} should show {value} {}: {} had returned before it was called",
                 mark(r),

@@ -13,7 +13,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Scene, Tale, and, mark, marks};
+use super::{Scene, Tale, mark, marks};
 use crate::spec::vocabulary::{Act, Amount};
 use crate::value::Value;
 
@@ -237,10 +237,11 @@ fn two_totals(scene: &Scene, a: usize, b: usize, from: From) -> Option<Tale> {
     };
     let counts = |r: usize, way: &[usize]| format!("{} counts only {}", mark(r), marks(way));
     let text = format!(
-        "{} and {} contradict each other: {base}, so {}, but whichever of them came later counts all that the other one counts",
+        "{} and {} contradict each other: {base}, so {}, whereas {}, but whichever of them came later counts all that the other one counts",
         mark(a),
         mark(b),
-        and(&[counts(a, &one), counts(b, &other)])
+        counts(a, &one),
+        counts(b, &other)
     );
     let may = |r: usize| {
         let Between { must, free } = between(scene, r, from);

@@ -14,6 +14,8 @@ impl Scene<'_> {
             ("remove", [_]) if self.spec == "map" && !is_false(op) => Some(Value::Nil),
             _ => None,
         };
+        // What an operation of unknown outcome alone can have done.
+        let done = done.strip_prefix("can have ").unwrap_or(done);
         let key = |op: &Op, k: &str| op.args.first().is_some_and(|v| said(v) == k);
         // Of a map or a store, only operations of one key are looked at.
         let of_key = done.starts_with("written ") || done.starts_with("wrote ");
@@ -30,9 +32,14 @@ impl Scene<'_> {
         }
         Ok(match done {
             "taken the lock" | "took the lock" => op.method.ends_with("acquire") && !is_false(op),
-            "released the lock" => op.method == "release",
+            "released the lock" => op.method == "release" && !is_false(op),
             "removed the key" => left(op) == Some(Value::Nil),
             "put anything under the key" => left(op).is_some_and(|v| !v.is_nil()),
+            _ if self.spec == "owner-mutex" => {
+                let p = fit("taken the lock for {}", done).or(fit("took the lock for {}", done));
+                let p = p.ok_or(format!("nothing that is done: {done}"))?;
+                op.method.ends_with("acquire") && !is_false(op) && key(op, p[0])
+            }
             _ => match (fit("added {}", done), fit("removed {}", done)) {
                 (Some(p), _) => op.method == "add" && key(op, p[0]) && !is_false(op),
                 (_, Some(p)) => op.method == "remove" && key(op, p[0]) && !is_false(op),
@@ -47,7 +54,7 @@ impl Scene<'_> {
 
     /// A value that was replaced more often than it was there.
     pub(crate) fn replaced(&self, text: &str) -> Option<Claim> {
-        if !["register", "cas-register", "rmw", "set"].contains(&self.spec) {
+        if !["register", "cas-register", "rmw", "set", "owner-mutex"].contains(&self.spec) {
             return None;
         }
         let p = ["both", "all"].iter().find_map(|all| {
@@ -73,7 +80,16 @@ impl Scene<'_> {
                 some => self.list(some.strip_prefix("only ").ok_or("only")?)?,
             };
             hold(told == by, "who can have left it")?;
-            let initially = if self.spec == "set" {
+            let initially = if self.spec == "owner-mutex" {
+                hold(p[2] == "the lock is free initially", p[2])?;
+                let takes = p[1] == "taken the lock";
+                hold(takes || p[1] == "released the lock", p[1])?;
+                let did = |&i: &usize| self.may(i, p[1], self.op(i)) == Ok(true);
+                hold(these.iter().all(did), "what they did")?;
+                let owner = |i: usize| self.op(i).args[0].clone();
+                hold(takes || these.iter().all(|&i| owner(i) == owner(these[0])), "one owner")?;
+                usize::from(takes)
+            } else if self.spec == "set" {
                 let (name, is) = match fit("{} is not there initially", p[2]) {
                     Some(q) => (q[0], 0),
                     None => (fit("{} is there initially", p[2]).ok_or("initially")?[0], 1),
@@ -108,6 +124,13 @@ impl Scene<'_> {
     }
 
     pub(crate) fn cell(&self, text: &str) -> Option<Claim> {
+        if let Some(p) = fit("{} shows {} twice, but a set holds a value once", text) {
+            return Some((|| {
+                let shown = self.op(self.one(p[0])?).result.as_ref().and_then(Value::as_list);
+                let often = shown.unwrap_or_default().iter().filter(|v| said(v) == p[1]).count();
+                hold(self.spec == "set" && often > 1, text)
+            })());
+        }
         let of_key = ["map", "kv"].contains(&self.spec);
         let pattern = format!(
             "{{}} and {{}} cannot each have come before the other: each was written only once{}, but {{}} returned before {{}} was called, and {{}} returned before {{}} was called",
@@ -190,6 +213,8 @@ impl Scene<'_> {
             "{} should show {}",
             "{} got the lock while it was held",
             "{} released the lock while it was free",
+            "{} released the lock while {} did not hold it",
+            "{} should have found the lock held by {}",
             "{} found the lock held while it was free",
             "{} found the lock free while it was held",
         ];
@@ -283,6 +308,9 @@ impl Scene<'_> {
         let done = match rest {
             "there was no acquire" => "taken the lock".to_string(),
             "there was no release" => "released the lock".to_string(),
+            _ if self.spec == "owner-mutex" => {
+                format!("taken the lock for {}", fit("{} never took the lock", rest)?[0])
+            }
             "the key was never removed" => "removed the key".to_string(),
             _ => {
                 let p = fit("{} was never {}", rest)?;

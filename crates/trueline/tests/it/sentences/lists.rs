@@ -57,12 +57,43 @@ impl Scene<'_> {
                 hold(self.before(earlier, later) && index(later)? <= index(earlier)?, text)
             })());
         }
-        if let Some(p) =
-            fit("{} should have an index of at {} {}: the log is empty initially{}", text)
+        if let Some(p) = fit(
+            "{} should show {} {}, not {}: it is there {} initially, and {} had returned before it was called",
+            text,
+        ) {
+            return Some((|| {
+                let (r, by) = (self.one(p[0])?, self.list(p[5])?);
+                let first = self.initially(p[1]);
+                hold(times(p[4]) == Some(first) && first > 0, "what is there initially")?;
+                hold(by.iter().all(|i| appends(p[1]).contains(i)), "these appended it")?;
+                hold(self.all_before(&by, &[r]), "they returned before")?;
+                hold(times(p[2]) == Some(first + by.len()), "how often it should")?;
+                hold(times(p[3]) == Some(count(&shown(r)?, p[1])), "how often it does")?;
+                hold(count(&shown(r)?, p[1]) < first + by.len(), "too seldom")
+            })());
+        }
+        if let Some(p) = fit("{} is impossible: the log begins with {}", text) {
+            return Some((|| {
+                hold(p[1] == Value::list(self.initial.clone()).to_string(), text)?;
+                hold(!shown(self.one(p[0])?)?.starts_with(&self.initial), text)
+            })());
+        }
+        let holds = match self.initial.len() {
+            0 => "the log is empty initially".to_string(),
+            n => format!("the log holds {n} initially"),
+        };
+        let there = self.initial.len() as i64;
+        if let Some(p) = fit("{} should have an index of at {} {}: {}", text)
+            && let Some(tail) = p[3].strip_prefix(&holds)
         {
+            let p = [p[0], p[1], p[2], tail];
             return Some((|| {
                 let a = self.one(p[0])?;
-                let n: i64 = p[2].parse().map_err(|_| "no number")?;
+                let n = p[2].parse::<i64>().map_err(|_| "no number")? - there;
+                let index = |i: usize| index(i).map(|index| index - there);
+                if p[1] == "least" && tail.is_empty() {
+                    return hold(n == 0 && index(a)? < 0, text);
+                }
                 let others = self.places(|op| op.method == "append");
                 let perhaps: Vec<usize> = others
                     .iter()

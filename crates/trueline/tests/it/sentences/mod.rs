@@ -5,10 +5,13 @@
 mod cells;
 mod claims;
 mod containers;
+mod growing;
 mod levels;
 mod lists;
 mod minimal;
 mod scene;
+mod streams;
+mod sums;
 
 use trueline::history::{Builder, Call, Position};
 use trueline::rng::{self, Rng};
@@ -100,6 +103,7 @@ impl Truth {
         }
         let kind = scene.claims(&explanation.sentence)?;
         self.general += u64::from(kind == claims::General::Yes);
+        if kind == claims::General::Yes { println!("GENERAL {name}: {}", explanation.sentence); } // TEMP
         self.minimal += u64::from(explanation.minimal);
         if explanation.minimal && is_short && explanation.start.is_none() {
             let looks = |i: usize| {

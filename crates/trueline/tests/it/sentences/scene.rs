@@ -17,6 +17,7 @@ pub(crate) struct Op {
     pub(crate) result: Option<Value>,
     shown: String,
     process: String,
+    line: u32,
 }
 
 /// A question about the operations at these indices.
@@ -60,8 +61,8 @@ impl<'a> Scene<'a> {
             let shown = spec.show(&o.op, seen.as_ref());
             let shown = shown.strip_suffix(" -> ?").map_or(shown.clone(), String::from);
             let process = history.processes()[o.process as usize].to_string();
-            let op =
-                Op { call: o.call, returned: o.returned, method, args, result, shown, process };
+            let (call, returned, line) = (o.call, o.returned, o.line);
+            let op = Op { call, returned, method, args, result, shown, process, line };
             of_part(i).then_some(op)
         });
         let initial = match parameters.strip_prefix("init=[").and_then(|p| p.strip_suffix(']')) {
@@ -136,6 +137,10 @@ impl<'a> Scene<'a> {
             if let Some(tail) = rest.strip_prefix(" of process ") {
                 let length = tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len());
                 fits.retain(|&i| self.op(i).process == tail[..length]);
+                rest = &tail[length..];
+            } else if let Some(tail) = rest.strip_prefix(" in line ") {
+                let length = tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len());
+                fits.retain(|&i| self.op(i).line.to_string() == tail[..length]);
                 rest = &tail[length..];
             } else if let Some(tail) = rest.strip_prefix(" (number ") {
                 let (numbers, tail) = tail.split_once(')').ok_or("no end of a number")?;
