@@ -199,7 +199,9 @@ impl<'m, 'a, 'b> Minimiser<'m, 'a, 'b> {
             let until = operations[later[place] as usize].returned + 1;
             let window = Window { from: 0, until };
             let problem = Problem::new(self.subject, indices, window);
-            self.decide(problem.reordering(self.reorders))
+            // Mostly the first is the one, and takes about as long as the whole history did.
+            let part = if place == 0 { 3 } else { 1 };
+            self.decide_in(problem.reordering(self.reorders), part)
         };
         // Every prefix before `low` is fine; the one at `high` is not.
         let (mut low, mut high, mut reach) = (0, 0, 1);
@@ -220,7 +222,12 @@ impl<'m, 'a, 'b> Minimiser<'m, 'a, 'b> {
 
     /// True for a violation, false for none, `None` where a share of the steps that are left is not enough.
     fn decide(&mut self, problem: Problem<'_>) -> Option<bool> {
-        let share = self.deadline.saturating_sub(self.ticker.steps()) / 4;
+        self.decide_in(problem, 1)
+    }
+
+    /// The same within so many quarters of the steps that are left.
+    fn decide_in(&mut self, problem: Problem<'_>, quarters: u64) -> Option<bool> {
+        let share = self.deadline.saturating_sub(self.ticker.steps()) / 4 * quarters;
         match search::search(&problem, self.ticker, Which::Both, share).decision {
             Ok(Some(decision)) => Some(matches!(decision, Decision::Stuck(_))),
             Ok(None) => {

@@ -58,7 +58,7 @@ impl Setting<'_> {
                 let mut shrinking =
                     Shrinking::new(subject, indices, stuck, reorders, &mut ticker, effort);
                 let first_bad = shrinking.first_bad();
-                let story = self.by_kind(indices, first_bad, None, shrinking.ticker());
+                let story = self.by_kind(indices, first_bad, Some(stuck), shrinking.ticker());
                 story.unwrap_or_else(|| {
                     let core = shrinking.minimise();
                     let sentence = explain::explain(subject, &core, None, is_whole);
@@ -111,8 +111,14 @@ impl Setting<'_> {
         }
         let complete = self.source != Source::Stream;
         let reorders = self.commuting().is_ok();
-        let (sentence, operations) =
-            explain::by_kind(subject, operations, complete, first_bad.or(blamed), reorders, ticker)?;
+        let (sentence, operations) = explain::by_kind(
+            subject,
+            operations,
+            complete,
+            first_bad.or(blamed),
+            reorders,
+            ticker,
+        )?;
         Some((self.as_it_is(operations, first_bad, ticker), sentence))
     }
 

@@ -556,6 +556,7 @@ impl<S: Spec> Monitor<S> {
             let o = &history.operations()[index as usize];
             self.spec.show(&o.op, o.result.as_ref())
         };
+        let quoted = |index: u32| format!("`{}`", show(index));
         let is_cut = clash.partial && matches!(self.canonical.kind, Kind::Set | Kind::Mutex);
         if !starts_full && !is_cut {
             let budget = Budget::unlimited().steps(EXPLAIN);
@@ -564,7 +565,7 @@ impl<S: Spec> Monitor<S> {
             let verdict = explain_clash(&subject, all, Source::Stream, reason.clone(), &budget);
             match verdict {
                 Verdict::Violation(mut explanation) if clash.partial => {
-                    let told = reason.as_ref().map(|blame| blame.told(show));
+                    let told = reason.as_ref().map(|blame| blame.told(quoted));
                     explanation.sentence = told.unwrap_or(explanation.sentence);
                     return Verdict::Violation(explanation);
                 }
@@ -584,10 +585,10 @@ impl<S: Spec> Monitor<S> {
             None => all.clone().max_by_key(last).into_iter().collect(),
         };
         let sentence = match (&reason, culprits.first()) {
-            (Some(blame), _) => blame.told(show),
+            (Some(blame), _) => blame.told(quoted),
             (None, Some(&last)) => format!(
-                "`{}` contradicts the operations before it, some of which are no longer in memory",
-                show(last)
+                "{} contradicts the operations before it, some of which are no longer in memory",
+                quoted(last)
             ),
             (None, None) => "Operations contradict each other that are no longer in memory".into(),
         };

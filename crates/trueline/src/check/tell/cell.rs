@@ -108,6 +108,9 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
         if tales.is_empty() && matches!(scene.family, Family::Register | Family::Map | Family::Kv) {
             cell.episodes(&mut tales);
         }
+        if tales.is_empty() && matches!(scene.family, Family::Register | Family::Map | Family::Kv) {
+            cell.overwritten(&mut tales);
+        }
     }
     tales
 }
@@ -595,6 +598,51 @@ impl Cell<'_> {
                     if tales.len() > 32 {
                         return;
                     }
+                }
+            }
+        }
+    }
+
+    /// A value that was overwritten by one that was found after it had been written.
+    ///
+    /// Let w alone leave v, and x alone leave u. What finds u and was called after w had returned shows that x came after w.
+    /// So whatever was called after x had returned cannot find v.
+    fn overwritten(&self, tales: &mut Vec<Tale>) {
+        if self.touches.len() > EPISODES {
+            return;
+        }
+        let alone = |value: &Value| match self.writers.get(value).map(Vec::as_slice) {
+            Some(&[one]) if self.initial.as_ref().is_some_and(|initial| initial != value) => {
+                Some(&self.touches[one])
+            }
+            _ => None,
+        };
+        let finds = |t: &Touch<'_>| match &t.needs {
+            Needs::Is(value) if t.returned != PENDING => alone(value),
+            _ => None,
+        };
+        for r in &self.touches {
+            let (Some(w), Needs::Is(value)) = (finds(r), &r.needs) else { continue };
+            for y in self.touches.iter().filter(|y| w.returned < y.call) {
+                let (Some(x), Needs::Is(later)) = (finds(y), &y.needs) else { continue };
+                let is_other = later != value && x.place != y.place && x.place != r.place;
+                if !is_other || x.returned >= r.call || w.place == r.place || y.place == r.place {
+                    continue;
+                }
+                tales.push(Tale::new(format!(
+                    "{} is impossible: {}, which alone can have {}, came before {}, which had returned before it was called: {} found {}, which {} alone can have {}, and {} had returned before it was called",
+                    mark(r.place),
+                    mark(w.place),
+                    self.done(value),
+                    mark(x.place),
+                    mark(y.place),
+                    short(later),
+                    mark(x.place),
+                    self.done(later),
+                    mark(w.place)
+                )));
+                if tales.len() > 32 {
+                    return;
                 }
             }
         }

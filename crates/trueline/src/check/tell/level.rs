@@ -44,13 +44,17 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
     if most + start.map_or(0, |n| i128::from(n).abs()) >= i128::from(i64::MAX / 2) {
         return tales;
     }
-    // Those next to the first that is wrong come first: the work is bounded.
-    let mut places: Vec<usize> = (0..scene.cast.len()).collect();
-    if let Some(first) = scene.first {
-        let end = scene.cast[first].returned;
-        places.sort_by_key(|&place| scene.cast[place].returned.abs_diff(end));
-    }
-    for r in places {
+    // Those next to the first that is wrong come first: the work is bounded. Mostly that one is enough.
+    let others = std::iter::once_with(|| {
+        let mut places: Vec<usize> =
+            (0..scene.cast.len()).filter(|&place| Some(place) != scene.first).collect();
+        if let Some(first) = scene.first {
+            let end = scene.cast[first].returned;
+            places.sort_by_key(|&place| scene.cast[place].returned.abs_diff(end));
+        }
+        places
+    });
+    for r in scene.first.into_iter().chain(others.flatten()) {
         let actor = &scene.cast[r];
         let (needs, true) = (amount(scene, r), actor.is_certain()) else { continue };
         let (low, high) = match needs {
@@ -69,8 +73,12 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
             .filter(|&a| matches!(amount(scene, a), Amount::Exactly(_)))
             .filter(|&a| scene.cast[a].is_certain() && scene.cast[a].precedes(actor))
             .collect();
-        anchors.sort_by_key(|&a| std::cmp::Reverse(scene.cast[a].returned));
-        anchors.truncate(ANCHORS);
+        let latest = |&a: &usize| std::cmp::Reverse(scene.cast[a].returned);
+        if anchors.len() > ANCHORS {
+            anchors.select_nth_unstable_by_key(ANCHORS, latest);
+            anchors.truncate(ANCHORS);
+        }
+        anchors.sort_by_key(latest);
         let starts = start.map(|n| (From::Start, i128::from(n)));
         let starts = starts.filter(|_| scene.family != Family::Mutex);
         let after = anchors.iter().filter_map(|&a| match level(scene, a) {

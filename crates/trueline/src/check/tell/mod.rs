@@ -131,11 +131,9 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
         | Family::Deque
         | Family::PriorityQueue { .. }
         | Family::Relaxed { .. } => container::tales(scene),
-        Family::Register
-        | Family::Map
-        | Family::Set
-        | Family::Snapshot
-        | Family::OwnerMutex => cell::tales(scene),
+        Family::Register | Family::Map | Family::Set | Family::Snapshot | Family::OwnerMutex => {
+            cell::tales(scene)
+        }
         Family::Mutex => {
             let mut tales = cell::tales(scene);
             if tales.is_empty() && scene.complete {

@@ -63,7 +63,8 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
     for &r in &places {
         for from in anchors(scene, start, r) {
             let between = between(scene, r, from);
-            work += scene.cast.len() + between.free.len() * SUMS.min(1 << between.free.len().min(9));
+            work +=
+                scene.cast.len() + between.free.len() * SUMS.min(1 << between.free.len().min(9));
             if work > WORK {
                 return tales;
             }
@@ -113,8 +114,12 @@ fn anchors(scene: &Scene, start: Option<i64>, r: usize) -> Vec<From> {
         .filter(|&a| found(scene, a).is_some() && cast[a].is_certain())
         .filter(|&a| cast[a].precedes(&cast[r]))
         .collect();
-    before.sort_by_key(|&a| std::cmp::Reverse(cast[a].returned));
-    before.truncate(ANCHORS);
+    let latest = |&a: &usize| std::cmp::Reverse(cast[a].returned);
+    if before.len() > ANCHORS {
+        before.select_nth_unstable_by_key(ANCHORS, latest);
+        before.truncate(ANCHORS);
+    }
+    before.sort_by_key(latest);
     before.into_iter().filter_map(known).chain(start.map(From::Start)).collect()
 }
 

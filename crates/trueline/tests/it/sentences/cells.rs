@@ -131,6 +131,40 @@ impl Scene<'_> {
                 hold(self.spec == "set" && often > 1, text)
             })());
         }
+        if let Some(p) = fit(
+            "{} is impossible: {}, which alone can have {}, came before {}, which had returned before it was called: {} found {}, which {} alone can have {}, and {} had returned before it was called",
+            text,
+        ) {
+            return Some((|| {
+                let (r, w, x, y) =
+                    (self.one(p[0])?, self.one(p[1])?, self.one(p[3])?, self.one(p[4])?);
+                hold(self.one(p[6])? == x && self.one(p[8])? == w && w != x, "who wrote")?;
+                hold(self.before(x, r) && self.before(w, y), "the times")?;
+                for (done, writer) in [(p[2], w), (p[7], x)] {
+                    let mut all = Vec::new();
+                    for (n, op) in self.all() {
+                        if self.may(n, done, op)? {
+                            all.push(n);
+                        }
+                    }
+                    hold(all == [writer], "written once")?;
+                    let value = done.strip_suffix(" under the key").unwrap_or(done);
+                    hold(value != format!("written {}", self.at_first()), "not initially")?;
+                }
+                let finds = |n: usize, done: &str| {
+                    let op = self.op(n);
+                    let needs = match op.method {
+                        "cas" | "rmw" if !is_false(op) => op.args.first().cloned(),
+                        _ => op.result.clone(),
+                    };
+                    let value = done.strip_suffix(" under the key").unwrap_or(done);
+                    needs.is_some_and(|v| value == format!("written {}", said(&v)))
+                };
+                hold(finds(r, p[2]) && finds(y, p[7]), "what they found")?;
+                let value = p[7].strip_suffix(" under the key").unwrap_or(p[7]);
+                hold(value == format!("written {}", p[5]), "what it found")
+            })());
+        }
         let of_key = ["map", "kv"].contains(&self.spec);
         let pattern = format!(
             "{{}} and {{}} cannot each have come before the other: each was written only once{}, but {{}} returned before {{}} was called, and {{}} returned before {{}} was called",

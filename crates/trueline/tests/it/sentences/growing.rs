@@ -93,7 +93,15 @@ fn what_is_claimed_of_a_collection_that_holds_something_initially_is_true() {
     });
     let Grown { wrong, violations, minimal, alone } = &grown;
     println!("{violations} violations, {minimal} minimal, {alone} by one read");
-    assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), wrong[..wrong.len().min(5)].join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} are wrong:\n{}",
+        wrong.len(),
+        wrong[..wrong.len().min(5)].join("\n")
+    );
     let cases = rng::seeds(400).cases();
-    assert!(*violations > cases && minimal * 2 > *violations && alone * 20 > cases, "{violations} {minimal} {alone}");
+    assert!(
+        *violations > cases && minimal * 2 > *violations && alone * 20 > cases,
+        "{violations} {minimal} {alone}"
+    );
 }

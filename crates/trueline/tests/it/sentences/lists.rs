@@ -168,6 +168,26 @@ impl Scene<'_> {
                     hold(count(&shown(r)?, p[1]) > may, text)
                 })());
             }
+            if let Some(p) =
+                fit("{} cannot show {} {}: it is there {} initially and {} by then", text)
+            {
+                return Some((|| {
+                    let r = self.one(p[0])?;
+                    let may = appends(p[1])
+                        .into_iter()
+                        .filter(|&a| self.op(a).call < self.op(r).returned)
+                        .count();
+                    let said = match may {
+                        0 => p[4] == "cannot have been appended",
+                        n => fit("can have been appended only {}", p[4])
+                            .is_some_and(|often| times(often[0]) == Some(n)),
+                    };
+                    hold(said, "how often it was appended")?;
+                    hold(times(p[3]) == Some(self.initially(p[1])), "what is there initially")?;
+                    let often = count(&shown(r)?, p[1]);
+                    hold(times(p[2]) == Some(often) && often > may + self.initially(p[1]), text)
+                })());
+            }
             if let Some(p) = fit("{} should show {}: {} had returned before it was called", text) {
                 return Some((|| {
                     let (r, all) = (self.one(p[0])?, self.list(p[2])?);

@@ -100,9 +100,8 @@ impl Scene<'_> {
                     }
                 }
                 ("log", "append") => {
-                    let index = |(_, other): (usize, &Op)| {
-                        matches!(other.result, Some(Value::Int(_)))
-                    };
+                    let index =
+                        |(_, other): (usize, &Op)| matches!(other.result, Some(Value::Int(_)));
                     if !is_seen(&op.args[0]) && !told().any(index) {
                         groups.push(vec![i]);
                     }

@@ -28,6 +28,8 @@ use scene::Scene;
 struct Truth {
     /// Histories are too long for the oracle.
     long: bool,
+    /// Names mean operations that are shown: others may be forgotten.
+    remembered: bool,
     wrong: Vec<String>,
     violations: u64,
     /// Sentences that speak of times alone.
@@ -98,12 +100,12 @@ impl Truth {
             return Err("the operations that are shown are no violation".into());
         }
         let scene = Scene::new(name, spec, history, explanation);
+        let scene = if self.remembered { scene.remembered() } else { scene };
         if explanation.start.is_none() && explanation.until == u32::MAX {
             scene.stays_a_violation()?;
         }
         let kind = scene.claims(&explanation.sentence)?;
         self.general += u64::from(kind == claims::General::Yes);
-        if kind == claims::General::Yes { println!("GENERAL {name}: {}", explanation.sentence); } // TEMP
         self.minimal += u64::from(explanation.minimal);
         if explanation.minimal && is_short && explanation.start.is_none() {
             let looks = |i: usize| {

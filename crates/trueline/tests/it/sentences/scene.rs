@@ -38,6 +38,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) starts_late: bool,
     /// The segment that the sentence is about.
     pub(crate) segment: RefCell<Option<String>>,
+    /// A name means an operation that is shown: others may be forgotten.
+    remembered: bool,
 }
 
 impl<'a> Scene<'a> {
@@ -103,7 +105,13 @@ impl<'a> Scene<'a> {
             first_bad: explanation.fine_until,
             starts_late: explanation.start.is_some(),
             segment: RefCell::new(None),
+            remembered: false,
         }
+    }
+
+    /// The same of a stream, of which only what is shown is sure to be in memory.
+    pub(crate) fn remembered(self) -> Scene<'a> {
+        Scene { remembered: true, ..self }
     }
 
     pub(crate) fn op(&self, place: usize) -> &Op {
@@ -134,6 +142,9 @@ impl<'a> Scene<'a> {
             let text = &rest[at + 1..end];
             rest = &rest[end + 1..];
             let mut fits: Vec<usize> = self.places(|op| op.shown == text);
+            if self.remembered {
+                fits.retain(|i| self.told.contains(i));
+            }
             if let Some(tail) = rest.strip_prefix(" of process ") {
                 let length = tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len());
                 fits.retain(|&i| self.op(i).process == tail[..length]);

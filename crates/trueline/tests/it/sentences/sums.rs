@@ -120,7 +120,8 @@ impl Scene<'_> {
     fn two_totals(&self, p: &[&str]) -> Claim {
         let (a, b) = (self.one(p[0])?, self.one(p[1])?);
         let (base, from) = self.counted_from(p[2])?;
-        let said = fit("{} counts only {}, whereas {} counts only {}", p[3]).ok_or("what they count")?;
+        let said =
+            fit("{} counts only {}, whereas {} counts only {}", p[3]).ok_or("what they count")?;
         let mut sets = Vec::new();
         for (r, who, counted) in [(a, said[0], said[1]), (b, said[2], said[3])] {
             hold(self.one(who)? == r && self.adds(r) == 0, "who counts")?;

@@ -105,16 +105,26 @@ impl<'a> Container<'a> {
         for &value in &self.order {
             let life = &self.lives[value];
             for &r in life.peeks.iter().filter(|&&r| self.returned(r) != PENDING) {
-                let went_in: Vec<usize> =
-                    life.inserts.iter().copied().filter(|&i| self.call(i) < self.returned(r)).collect();
-                let came_out: Vec<usize> =
-                    life.removals.iter().copied().filter(|&o| self.returned(o) < self.call(r)).collect();
+                let went_in: Vec<usize> = life
+                    .inserts
+                    .iter()
+                    .copied()
+                    .filter(|&i| self.call(i) < self.returned(r))
+                    .collect();
+                let came_out: Vec<usize> = life
+                    .removals
+                    .iter()
+                    .copied()
+                    .filter(|&o| self.returned(o) < self.call(r))
+                    .collect();
                 let count = went_in.len() + life.initial.len();
                 if count == 0 || came_out.len() < count {
                     continue;
                 }
-                let mut clauses =
-                    vec![format!("{} had returned before it was called", marks(&came_out[..count]))];
+                let mut clauses = vec![format!(
+                    "{} had returned before it was called",
+                    marks(&came_out[..count])
+                )];
                 if !life.initial.is_empty() {
                     clauses.push(format!("it is there {} initially", times(life.initial.len())));
                 }

@@ -145,7 +145,8 @@ impl<'a> Container<'a> {
             return None;
         }
         let is_ahead = |x: &&Known<'_>| {
-            let before = x.insert.is_none_or(|x| inserts.iter().all(|&i| self.returned(x) < self.call(i)));
+            let before =
+                x.insert.is_none_or(|x| inserts.iter().all(|&i| self.returned(x) < self.call(i)));
             x.value != value && x.to >= end && before
         };
         let x = self.known.iter().find(is_ahead)?;
