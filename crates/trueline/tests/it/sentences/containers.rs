@@ -398,6 +398,11 @@ impl Scene<'_> {
                 let whom = if p[1] == "it" { r } else { self.one(p[1])? };
                 return hold(self.all_before(&[whom], &self.list(p[0])?), clause);
             }
+            // Of a stream, later removals are not known.
+            if let Some(p) = fit(&format!("{{}} {verb} not {{}} before"), clause) {
+                let gone = |v: &&str| self.removes(v).iter().any(|&d| self.before(d, r));
+                return hold(!listed(p[0]).iter().any(gone), clause);
+            }
             if let Some(p) = fit(&format!("{{}} {verb} never {{}}"), clause) {
                 return hold(listed(p[0]).iter().all(|v| self.removes(v).is_empty()), clause);
             }

@@ -214,6 +214,30 @@ impl Scene<'_> {
                 op.method == "put" && i != from && !self.before(i, from) && op.call < end
             })
         };
+        if let Some(p) =
+            fit("{} and {} contradict each other: neither is a prefix of the other", text)
+        {
+            return Some((|| {
+                let (a, b) = (found(self.one(p[0])?)?, found(self.one(p[1])?)?);
+                hold(!a.starts_with(&b) && !b.starts_with(&a), text)?;
+                hold(self.all().all(|(_, op)| op.method != "put"), "it only grows")
+            })());
+        }
+        if let Some(p) = fit("{} shows a value twice that was added only once, by {}", text) {
+            return Some((|| {
+                let (r, add) = (self.one(p[0])?, self.one(p[1])?);
+                let piece = self.op(add).args.last().cloned().ok_or("no value")?;
+                let often = match (&self.op(r).result, &piece) {
+                    (Some(Value::Text(all)), Value::Text(piece)) => {
+                        all.matches(piece.as_str()).count()
+                    }
+                    (Some(Value::List(all)), piece) => all.iter().filter(|v| *v == piece).count(),
+                    _ => 0,
+                };
+                hold(often > 1, "twice")?;
+                hold(appends(&said(&piece)) == [add], "added once")
+            })());
+        }
         for how in ["contain", "begin with"] {
             let pattern = format!(
                 "{{}} should {how} {{}}: {{}} had returned before it was called, and nothing can have replaced the text in between"
