@@ -3,7 +3,8 @@
 //! The claim to be of a kind is tested on all short sequences ([`trust`]); the operations of the part are put into the
 //! words of the kind; [`super::words`] decides. A violation is confirmed by the reference search like any other.
 
-use std::collections::{HashMap, HashSet};
+use foldhash::fast::FixedState;
+use hashbrown::{HashMap, HashSet};
 
 use super::words::{Found, Words};
 use crate::budget::Budget;
@@ -23,8 +24,8 @@ pub(crate) fn trust(subject: &Subject<'_>, claim: &Claim, indices: &[u32]) -> Re
     let mut words = Words::new(claim);
     // One operation for everything that is done: to each value, and without one.
     let mut done: Vec<(u32, Action<u32>)> = Vec::new();
-    let mut seen: HashSet<Action<u32>> = HashSet::new();
-    let mut variety: HashMap<u32, usize> = HashMap::new();
+    let mut seen: HashSet<Action<u32>, FixedState> = HashSet::default();
+    let mut variety: HashMap<u32, usize, FixedState> = HashMap::default();
     for &i in indices.iter().take(LOOK) {
         let o = &subject.history.operations()[i as usize];
         if o.is_pending() || o.result.is_none() {

@@ -5,7 +5,7 @@
 
 use trueline::Value;
 use trueline::rng::{self, Rng};
-use trueline::spec::{self, Builtin, KvOp, LogOp, SetOp};
+use trueline::spec::{self, Builtin, KvOp, LogOp, RegisterOp, SetOp};
 use trueline::verdict::Explanation;
 use trueline::{Check, Verdict};
 
@@ -104,4 +104,29 @@ fn what_is_claimed_of_a_collection_that_holds_something_initially_is_true() {
         *violations > cases && minimal * 2 > *violations && alone * 20 > cases,
         "{violations} {minimal} {alone}"
     );
+}
+
+/// Registers of few values, on which most operations are cas: some find a value and leave it.
+#[test]
+fn what_is_claimed_of_a_cas_that_keeps_the_value_is_true() {
+    let mut kept = Grown::default();
+    let register = spec::cas_register(Some(Value::Int(0)));
+    kept.try_all("cas-register:init=0", &register, |_, value, random| {
+        let other = Value::Int(random.below(3) as i64);
+        match random.below(6) {
+            0 => RegisterOp::Write(other),
+            1 => RegisterOp::Read,
+            2 => RegisterOp::Cas(other.clone(), other),
+            _ => RegisterOp::Cas(Value::Int(value), other),
+        }
+    });
+    let Grown { wrong, violations, minimal, .. } = &kept;
+    println!("{violations} violations, {minimal} minimal");
+    assert!(
+        wrong.is_empty(),
+        "{} are wrong:\n{}",
+        wrong.len(),
+        wrong[..wrong.len().min(5)].join("\n")
+    );
+    assert!(violations * 4 > rng::seeds(400).cases(), "{violations}");
 }

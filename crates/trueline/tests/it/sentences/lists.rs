@@ -165,6 +165,7 @@ impl Scene<'_> {
                         times(p[3]) == Some(may) && times(p[2]) == Some(count(&shown(r)?, p[1])),
                         text,
                     )?;
+                    hold(self.initially(p[1]) == 0, "it is not there initially")?;
                     hold(count(&shown(r)?, p[1]) > may, text)
                 })());
             }
