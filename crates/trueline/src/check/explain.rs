@@ -142,7 +142,7 @@ impl<'a> Names<'a> {
     }
 
     /// The same where operations are shown as the file calls them.
-    pub(crate) fn as_in_file(self) -> Names<'a> {
+    pub(crate) fn named_by_file(self) -> Names<'a> {
         Names { is_exact: false, ..self }
     }
 

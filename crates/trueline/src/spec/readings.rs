@@ -133,7 +133,7 @@ fn retold(
             false => shown,
         }
     };
-    let all = Names::new(&subject, window, &joint.operations, &recorded).as_in_file();
+    let all = Names::new(&subject, window, &joint.operations, &recorded).named_by_file();
     let mut changes: Vec<(String, String)> = Vec::new();
     for &index in &explanation.operations {
         // Only a name that the sentence has can change.

@@ -106,10 +106,10 @@ impl Scene<'_> {
                         groups.push(vec![i]);
                     }
                 }
-                ("kv", "append") => {
-                    if !is_seen(&op.args[1]) && told().all(|(_, other)| other.method != "put") {
-                        groups.push(vec![i]);
-                    }
+                ("kv", "append")
+                    if !is_seen(&op.args[1]) && told().all(|(_, other)| other.method != "put") =>
+                {
+                    groups.push(vec![i]);
                 }
                 _ => {}
             }
