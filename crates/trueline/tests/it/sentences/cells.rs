@@ -127,6 +127,16 @@ impl Scene<'_> {
     }
 
     pub(crate) fn cell(&self, text: &str) -> Option<Claim> {
+        if let Some(p) = fit("Appropriateness: {} shows a value that nobody wrote", text) {
+            return Some((|| {
+                let shown = self.op(self.one(p[0])?).result.as_ref().and_then(Value::as_list);
+                let is_written = |(segment, value): (usize, &Value)| {
+                    let own = [Value::Int(segment as i64), value.clone()];
+                    *value == Value::Int(0) || self.all().any(|(_, op)| op.args == own)
+                };
+                hold(!shown.unwrap_or_default().iter().enumerate().all(is_written), text)
+            })());
+        }
         if let Some(p) = fit("{} shows {} twice, but a set holds a value once", text) {
             return Some((|| {
                 let shown = self.op(self.one(p[0])?).result.as_ref().and_then(Value::as_list);

@@ -89,7 +89,20 @@ impl Scene<'_> {
                 _ => false,
             })
         };
+        // Where a value is shown that nothing brings which is shown, the rest is a violation for another reason.
+        let brings = |value: &Value| {
+            let own = |(_, op): (usize, &Op)| op.args.first() == Some(value);
+            self.initial.contains(value) || told().any(own)
+        };
+        let is_whole = |result: &&Value| match result {
+            Value::List(all) => all.iter().all(brings),
+            Value::Text(text) => text.is_empty(),
+            _ => true,
+        };
         let mut groups = Vec::new();
+        if !shown.iter().all(is_whole) {
+            return groups;
+        }
         for (i, op) in told() {
             match (self.spec, op.method) {
                 // All that is done to one value.

@@ -104,7 +104,8 @@ impl Truth {
         }
         let scene = Scene::new(name, spec, history, explanation);
         let scene = if self.remembered { scene.remembered() } else { scene };
-        if explanation.start.is_none() && explanation.until == u32::MAX {
+        // A monitor leaves out what it has forgotten, and what is told rests on that.
+        if explanation.start.is_none() && explanation.until == u32::MAX && !self.remembered {
             scene.stays_a_violation()?;
         }
         let kind = scene.claims(&explanation.sentence)?;
