@@ -12,7 +12,7 @@ use super::interface::{Failure, Kind, ThreadId};
 use super::intervals::{self, Histories, Operation, Unfinished};
 use super::optimal::Optimal;
 use super::parallel::{Parallel, Worker};
-use super::report::{Aim, Report, Stop};
+use super::report::{Aim, Assumption, Report, Stop};
 use super::samplers::{Sample, Sampler};
 use super::schedule::{Again, Replay, Schedule};
 use super::spare::Spare;
@@ -84,7 +84,7 @@ pub struct Step {
     pub before: u64,
     /// The value there after it.
     pub after: u64,
-    /// Whether it counts as a write.
+    /// Whether it wrote, or changed a count.
     pub wrote: bool,
     /// The line that made it.
     pub caller: &'static Location<'static>,
@@ -162,7 +162,7 @@ fn steps(trace: &Trace) -> impl Iterator<Item = Step> + '_ {
         location: event.access.location,
         before: event.effect.before,
         after: event.effect.after,
-        wrote: event.footprint.wrote,
+        wrote: event.footprint.wrote || event.effect.counted,
         caller: event.access.caller,
         operation: within(event),
         plain: false,
@@ -424,6 +424,7 @@ impl<'a> Run<'a> {
         self.complete();
         if let Some(worker) = failed
             && self.report.failure.is_none()
+            && self.report.scope.stopped != Some(Stop::Unwinding)
         {
             // A limit came first. A failure that was seen is told all the same.
             let found = &reports[worker];
@@ -581,6 +582,10 @@ impl<'a> Run<'a> {
                 self.report.executions += 1;
                 Some(failure.clone())
             }
+            End::Diverged(_) if self.machine.assumed == Some(Assumption::Unwinding) => {
+                self.report.scope.stopped = Some(Stop::Unwinding);
+                return false;
+            }
             End::Diverged(what) => Some(Failure::Nondeterminism { what: what.clone() }),
         };
         if failure.is_none() {
@@ -682,7 +687,7 @@ pub(crate) fn lines(trace: &Trace, order: &[u32]) -> String {
             (name, _) => name,
         };
         let effect = &event.effect;
-        let values = if event.footprint.wrote {
+        let values = if event.footprint.wrote || effect.counted {
             format!("{} -> {}", effect.before, effect.after)
         } else {
             effect.before.to_string()

@@ -14,20 +14,28 @@ pub(crate) struct Footprint {
     pub(crate) wrote: bool,
     /// Memory that was released: as if all of it were written.
     pub(crate) block: Option<Block>,
+    /// An owner gave up, of those that the location counts.
+    pub(crate) gives_up: bool,
     /// Further locations that were looked at, by a thread that spun until one had another value than this.
     pub(crate) watched: Option<Watched>,
 }
 
 impl Footprint {
     pub(crate) fn new(location: usize, wrote: bool) -> Footprint {
-        Footprint { location, wrote, block: None, watched: None }
+        Footprint { location, wrote, block: None, gives_up: false, watched: None }
     }
 
-    /// Whether the order of two events with these footprints matters.
+    /// Whether the order of two events with these footprints matters, where one follows the other.
     #[inline]
     pub(crate) fn conflicts(&self, other: &Footprint) -> bool {
         (self.location == other.location && (self.wrote || other.wrote) && self.location != NOWHERE)
             || (self.is_wide() || other.is_wide()) && self.conflicts_widely(other)
+    }
+
+    /// Whether both give up one of the owners that are counted there. They conflict if they are the last two.
+    #[inline]
+    pub(crate) fn both_give_up(&self, other: &Footprint) -> bool {
+        self.gives_up && other.gives_up && self.location == other.location
     }
 
     #[inline]
@@ -64,6 +72,7 @@ impl Footprint {
         if self.watched.is_none() {
             self.watched.clone_from(&other.watched);
         }
+        self.gives_up |= other.gives_up;
         if self.block.is_none() {
             self.block = other.block;
         }

@@ -117,6 +117,7 @@ pub struct Access {
     pub(crate) condition: Option<Condition>,
     pub(crate) changes: Option<Condition>,
     pub(crate) block: Option<Block>,
+    pub(crate) gives_up: bool,
     pub(crate) name: &'static str,
     pub(crate) caller: &'static Location<'static>,
 }
@@ -127,7 +128,16 @@ impl Access {
     #[inline]
     pub fn new(location: usize, kind: Kind) -> Access {
         let caller = Location::caller();
-        Access { location, kind, condition: None, changes: None, block: None, name: "", caller }
+        Access {
+            location,
+            kind,
+            condition: None,
+            changes: None,
+            block: None,
+            gives_up: false,
+            name: "",
+            caller,
+        }
     }
 
     /// An access that touches nothing that another thread could see: carries a [`choose`].
@@ -156,6 +166,14 @@ impl Access {
     #[inline]
     pub fn update(location: usize) -> Access {
         Access::new(location, Kind::Update)
+    }
+
+    /// One of the owners that the location counts gives up. The last one is a write, the others are [`Effect::counted`].
+    #[track_caller]
+    #[inline]
+    pub(crate) fn giving_up(location: usize) -> Access {
+        let last = Condition::equals(1);
+        Access { gives_up: true, ..Access::update(location).changing(last) }
     }
 
     /// Waits until the value of the location satisfies this.
@@ -211,8 +229,8 @@ pub struct Effect {
     pub(crate) before: u64,
     pub(crate) after: u64,
     pub(crate) wrote: bool,
-    /// It changed a count that the value does not tell. It commutes with reads and with others of its kind, but a loop that
-    /// makes it does not only read: others may see the count change in every round.
+    /// The value is a count, which has changed. It commutes with reads and with others of its kind, but a loop that does it does not only
+    /// read: others may see the count change in every round.
     pub(crate) counted: bool,
 }
 
@@ -235,10 +253,10 @@ impl Effect {
         Effect { before, after, wrote: before != after, counted: false }
     }
 
-    /// A count changed that the value does not tell, see [`Effect::counted`].
+    /// A count has changed, see [`Effect::counted`].
     #[inline]
-    pub(crate) const fn counted(value: u64) -> Effect {
-        Effect { before: value, after: value, wrote: false, counted: true }
+    pub(crate) fn counted(before: u64, after: u64) -> Effect {
+        Effect { before, after, wrote: false, counted: true }
     }
 }
 

@@ -30,7 +30,7 @@
 use super::footprint::Footprint;
 use super::races::{Race, Races};
 use super::strategy::{BlockedThread, Decision, Strategy, View, choose_again};
-use super::trace::{NONE, Trace};
+use super::trace::{Event, NONE, Trace};
 use super::wakeup::{Sequence, WakeupNode, WakeupTrees};
 
 /// A thread whose next event need not be run first.
@@ -40,6 +40,16 @@ pub(crate) struct Sleeper {
     pub(crate) footprint: Footprint,
     /// It slept already where the search was not led by a wakeup tree any more.
     pub(crate) foreign: bool,
+}
+
+impl Sleeper {
+    /// Whether the thread's event would not commute with this one, where this one began.
+    #[inline]
+    pub(crate) fn is_woken_by(&self, event: &Event) -> bool {
+        self.footprint.conflicts(&event.footprint)
+            // There were two owners: had the thread given up first, this event would have been the last.
+            || self.footprint.both_give_up(&event.footprint) && event.effect.before == 2
+    }
 }
 
 /// A state on the way to the current execution's end, and what was chosen there.
@@ -262,7 +272,7 @@ impl Strategy for Optimal {
         let (node, next) = (&before[depth], &mut after[0]);
         next.sleepers.clear();
         for sleeper in &node.sleepers {
-            if !sleeper.footprint.conflicts(&event.footprint) {
+            if !sleeper.is_woken_by(event) {
                 next.sleepers.push(sleeper.clone());
             }
         }

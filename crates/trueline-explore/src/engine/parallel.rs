@@ -386,11 +386,12 @@ impl Tree {
                         if node.choice != sequence.choice(trace, position) {
                             return;
                         }
-                        sequence.remove(position);
+                        sequence.remove(trace, position);
                         followed = Some(child);
                         break;
                     }
                     Standing::Absent if sequence.independent_of(trace, &node.footprint) => {
+                        sequence.pass(&node.footprint);
                         followed = Some(child);
                         break;
                     }
@@ -568,13 +569,13 @@ impl Strategy for Worker {
         let event = trace.event(depth as u32);
         let (before, after) = self.steps.split_at_mut(depth + 1);
         let (step, next) = (&mut before[depth], &mut after[0]);
+        step.footprint = Some(event.footprint.clone());
         if step.expected.is_some_and(|location| location != event.footprint.location) {
             return false;
         }
-        step.footprint = Some(event.footprint.clone());
         let still = step.sleepers.iter().chain(&step.siblings);
         next.sleepers.clear();
-        next.sleepers.extend(still.filter(|s| !s.footprint.conflicts(&event.footprint)).cloned());
+        next.sleepers.extend(still.filter(|sleeper| !sleeper.is_woken_by(event)).cloned());
         true
     }
 }

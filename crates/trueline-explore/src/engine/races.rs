@@ -57,6 +57,7 @@ impl Races {
                 access: &event.access,
                 thread: event.thread,
                 previous: event.previous,
+                last: touches[0].previous,
                 watched: event.footprint.watched.as_ref(),
             };
             if let [touch] = touches {
@@ -73,19 +74,20 @@ impl Races {
         }
         for waiting in blocked {
             let previous = trace.last_of(waiting.thread);
+            let location = waiting.access.location;
+            let last = trace.locations.last(location);
             let walk = Walk {
                 trace,
                 access: &waiting.access,
                 thread: waiting.thread,
                 previous,
+                last,
                 watched: waiting.watched.as_ref(),
             };
             self.clock.clear();
             self.clock.extend_from_slice(trace.clock_after(waiting.thread, previous));
             self.candidates.clear();
             let wrote = waiting.access.kind != Kind::Read;
-            let location = waiting.access.location;
-            let last = trace.locations.last(location);
             walk.collect(wrote, last, &self.clock, &mut self.candidates);
             for &(watched, _) in waiting.watched.as_deref().unwrap_or(&[]) {
                 if watched != location {
@@ -149,6 +151,8 @@ struct Walk<'a> {
     access: &'a Access,
     thread: u32,
     previous: u32,
+    /// The touch of its own location before it.
+    last: u32,
     watched: Option<&'a Watched>,
 }
 
@@ -207,12 +211,32 @@ impl Walk<'_> {
         value
     }
 
-    fn race(&self, first: u32, value: u64) -> Race {
+    /// How many owners its own location would count if neither an event nor what depends on it had run.
+    fn owners_without(&self, event: u32) -> u64 {
+        let trace = self.trace;
+        let mut owners = if self.last == NONE { 0 } else { trace.touch(self.last).after };
+        let mut at = self.last;
+        while at != NONE && trace.touch(at).event >= event {
+            let touch = trace.touch(at);
+            if trace.precedes(event, trace.clock(touch.event)) {
+                owners = (owners + touch.before).wrapping_sub(touch.after);
+            }
+            at = touch.previous;
+        }
+        owners
+    }
+
+    fn race(&self, first: u32, mut value: u64) -> Race {
+        if self.access.gives_up {
+            // Others that give up come before it, too, and do not depend on the first.
+            value = self.owners_without(first);
+        }
         let wrote = self.access.may_change(value);
         let footprint = Footprint {
             location: self.access.location,
             wrote,
             block: self.access.block,
+            gives_up: self.access.gives_up,
             watched: self.watched.cloned(),
         };
         let second = Second { thread: self.thread, previous: self.previous, footprint };

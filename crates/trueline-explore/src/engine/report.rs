@@ -18,7 +18,8 @@ pub struct Report {
     pub scope: Scope,
     /// How many executions ran to their end.
     pub executions: u64,
-    /// How many were given up because what they led to is explored elsewhere.
+    /// How many were given up because what they led to is explored elsewhere. Where the environment chooses, that may depend on the number of
+    /// workers.
     pub blocked: u64,
     /// The first failure, in the order of the search: the same whatever the number of workers.
     pub failure: Option<Failure>,
@@ -95,6 +96,8 @@ pub enum Stop {
     Budget(Exhausted),
     /// Executions with more events than this were cut off.
     Length(usize),
+    /// An execution could not be repeated after two panics had unwound at the same time, see [`Assumption::Unwinding`].
+    Unwinding,
     /// The operations of an execution have more real-time orders than there is room for.
     Orders,
 }
@@ -157,6 +160,10 @@ impl fmt::Display for Scope {
             Some(Stop::Length(n)) => {
                 write!(f, "; executions of more than {} events were cut off", grouped(*n as u64))?;
             }
+            Some(Stop::Unwinding) => f.write_str(
+                "; stopped: two panics unwound at the same time, and what followed could not be \
+                 repeated",
+            )?,
             Some(Stop::Orders) => f.write_str(
                 "; stopped: an execution has more real-time orders than fit into memory",
             )?,

@@ -292,6 +292,7 @@ impl Trace {
             location: access.location,
             wrote: effect.wrote || choice.1 > 1 && access.may_change(effect.before),
             block: access.block,
+            gives_up: access.gives_up,
             watched,
         };
         let touches = self.touches.len() as u32;

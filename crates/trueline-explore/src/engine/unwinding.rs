@@ -88,7 +88,7 @@ impl Machine {
         let others = self.others_unwind();
         self.note_unwinding(true);
         if others {
-            self.assumed = self.assumed.or(Some(Assumption::Unwinding));
+            self.assumed = Some(Assumption::Unwinding);
         } else if !self.unwinding.caught.contains(&at) {
             self.unwinding.passive = Some(Passive::Lost(at));
             self.unwinding.points = 0;

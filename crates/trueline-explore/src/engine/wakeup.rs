@@ -81,10 +81,11 @@ impl WakeupTrees {
                         if node.choice != sequence.choice(trace, position) {
                             return false;
                         }
-                        sequence.remove(position);
+                        sequence.remove(trace, position);
                         break true;
                     }
                     Standing::Absent if sequence.independent_of(trace, &node.footprint) => {
+                        sequence.pass(&node.footprint);
                         break true;
                     }
                     Standing::Absent | Standing::Later => {}
@@ -141,6 +142,10 @@ pub(crate) struct Sequence {
     /// Events; [`NONE`] stands for the access at the end.
     items: Vec<u32>,
     second: Second,
+    /// The event that the sequence leaves out.
+    first: u32,
+    /// How many of the events before what is left of the sequence give up an owner.
+    passed: u64,
 }
 
 impl Sequence {
@@ -152,7 +157,7 @@ impl Sequence {
         items.reserve(trace.len() - first as usize);
         later.filter(|&(known, _)| known < event.number).for_each(|(_, index)| items.push(index));
         items.push(NONE);
-        Sequence { items, second }
+        Sequence { items, second, first, passed: 0 }
     }
 
     /// Gives the vector back.
@@ -185,7 +190,9 @@ impl Sequence {
         }
     }
 
-    pub(crate) fn remove(&mut self, position: usize) {
+    /// An event of the sequence comes before what is left of it.
+    pub(crate) fn remove(&mut self, trace: &Trace, position: usize) {
+        self.passed += u64::from(self.footprint(trace, position).gives_up);
         self.items.remove(position);
     }
 
@@ -216,6 +223,38 @@ impl Sequence {
     /// Whether nothing in the sequence conflicts with this.
     pub(crate) fn independent_of(&self, trace: &Trace, footprint: &Footprint) -> bool {
         (0..self.items.len()).all(|p| !self.footprint(trace, p).conflicts(footprint))
+            && !(footprint.gives_up && self.leaves_one(trace, footprint))
+    }
+
+    /// An event that is not in the sequence comes before what is left of it.
+    pub(crate) fn pass(&mut self, footprint: &Footprint) {
+        self.passed += u64::from(footprint.gives_up);
+    }
+
+    /// Whether one who gives up an owner after the sequence may find that it is the last, because of the sequence.
+    #[cold]
+    fn leaves_one(&self, trace: &Trace, footprint: &Footprint) -> bool {
+        let (mut given_up, mut cloned) = (0, 0);
+        for (position, &item) in self.items.iter().enumerate() {
+            let other = self.footprint(trace, position);
+            if other.both_give_up(footprint) {
+                given_up += 1;
+            } else if item != NONE && other.location == footprint.location {
+                // Whatever writes here has been found to conflict.
+                let effect = &trace.event(item).effect;
+                cloned += effect.after.saturating_sub(effect.before);
+            }
+        }
+        if given_up == 0 {
+            return false;
+        }
+        let mut owners = 0;
+        let mut at = trace.locations.last(footprint.location);
+        while at != NONE && trace.touch(at).event >= self.first {
+            owners = trace.touch(at).before;
+            at = trace.touch(at).previous;
+        }
+        owners + cloned < 2 + given_up + self.passed
     }
 
     /// Whether the thread's next event, with this footprint, can begin an execution that contains the sequence. Without a footprint: whether it

@@ -81,12 +81,21 @@ unsafe impl Send for Arena {}
 
 // The boxes keep an arena's address: the allocator holds a raw pointer to it while an exploration runs.
 #[allow(clippy::vec_box)]
+///
+/// Those with blocks that live on come first, and are used last: the workers of an exploration must find the same addresses free.
 static POOL: Mutex<Vec<Box<Arena>>> = Mutex::new(Vec::new());
+
+/// So many arenas with blocks that live on are left alone.
+const MOST_KEPT: usize = 32;
 
 impl Arena {
     /// An arena that no exploration uses, the one given back last first. None where no address space is left.
     pub(crate) fn acquire(reuse: Reuse) -> Option<Box<Arena>> {
-        let pooled = POOL.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let pooled = {
+            let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+            let many = pool.len() > MOST_KEPT;
+            pool.pop_if(|arena| many || arena.kept.is_empty())
+        };
         let mut arena = match pooled {
             Some(arena) => arena,
             None => Box::new(Self::reserve()?),
@@ -97,7 +106,9 @@ impl Arena {
 
     /// Gives an arena back. Blocks that are still live keep their addresses.
     pub(crate) fn release(self: Box<Self>) {
-        POOL.lock().unwrap_or_else(PoisonError::into_inner).push(self);
+        let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = if self.kept.is_empty() { pool.len() } else { 0 };
+        pool.insert(place, self);
     }
 
     fn reserve() -> Option<Self> {

@@ -189,7 +189,8 @@ impl Memory {
             ARENA.set(ptr::null_mut());
             BASE.set(NO_ARENA);
             let mut arena = arena.give_back();
-            arena.finish(self.complete);
+            // As in `reset`.
+            arena.finish(self.complete && !self.allow_leaks);
             arena.release();
         }
         (self.complete, self.allow_leaks) = (false, false);

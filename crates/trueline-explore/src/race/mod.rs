@@ -8,7 +8,8 @@
 //!   sequence and adds its own clock if it releases.
 //! - An acquire load joins the clock of the sequence it read from; a relaxed load keeps it for the next acquire fence.
 //! - A read-modify-write that leaves the value as it is may as well have come after a load that has seen this value, or after another
-//!   one of its kind. Only one of the two orders is explored, so what it passes on is for the next change alone.
+//!   one of its kind. Only one of the two orders is explored, so what it passes on is for the next change alone, and for
+//!   `SeqCst` reads that [`seq_cst`] has come after it.
 //! - Locks, joins, unparks and the like are a release and an acquire. A `SeqCst` fence is an acquire and a release fence; the total
 //!   order of such fences orders no plain access by itself.
 //!
@@ -21,9 +22,11 @@
 //! of the drop. Freeing a block is checked in the same way against every shadow access inside of it, to atomics, locks and cells.
 
 mod clock;
+mod seq_cst;
 mod table;
 
 pub(crate) use clock::Clock;
+use seq_cst::SeqCstOrder;
 use table::{Entry, Table};
 
 use smallvec::SmallVec;
@@ -92,6 +95,8 @@ struct Sync {
     carries: Clock,
     /// What updates have added since that left the value as it was.
     unsettled: Clock,
+    /// Those of them that are `SeqCst`: the thread, the access's number in [`SeqCstOrder`], and what it passes on.
+    unsettled_seq_cst: Vec<(u32, u32, Clock)>,
     /// The thread whose clock it is, and its epoch then: who knows of that knows all of it, since a thread passes on one clock an
     /// epoch. None: it is joined from several.
     whole: Option<(u32, u32)>,
@@ -118,16 +123,22 @@ impl Sync {
     fn settle(&mut self) {
         if !self.unsettled.is_empty() {
             self.carries.join(&self.unsettled);
-            self.unsettled.clear();
             self.whole = None;
+            self.forget_unsettled();
         }
+    }
+
+    #[inline]
+    fn forget_unsettled(&mut self) {
+        self.unsettled.clear();
+        self.unsettled_seq_cst.clear();
     }
 }
 
 impl Entry for Sync {
     fn renew(&mut self) {
         self.carries.clear();
-        self.unsettled.clear();
+        self.forget_unsettled();
         self.whole = None;
         self.touches.clear();
     }
@@ -146,6 +157,7 @@ pub(crate) struct Detector {
     threads: Vec<Knowledge>,
     syncs: Table<Sync>,
     cells: Table<Cell>,
+    seq_cst: SeqCstOrder,
 }
 
 /// How an atomic access was done.
@@ -179,6 +191,7 @@ impl Detector {
     pub(crate) fn reset(&mut self) {
         self.syncs.clear();
         self.cells.clear();
+        self.seq_cst.clear();
         for thread in &mut self.threads {
             thread.clock.clear();
             thread.released.clear();
@@ -227,8 +240,21 @@ impl Detector {
         remember(&mut sync.touches, touch);
         match access {
             Atomic::Load | Atomic::Rewrite => (),
-            Atomic::Store => sync.unsettled.clear(),
+            Atomic::Store => sync.forget_unsettled(),
             Atomic::Update => sync.settle(),
+        }
+        let is_seq_cst = order == Ordering::SeqCst;
+        if is_seq_cst && access == Atomic::Rewrite {
+            self.seq_cst.keep();
+        }
+        let changes = matches!(access, Atomic::Store | Atomic::Update);
+        self.seq_cst.access(thread, location, changes, is_seq_cst);
+        if is_seq_cst {
+            for (other, number, passed_on) in &sync.unsettled_seq_cst {
+                if self.seq_cst.precedes((*other, *number), thread) {
+                    knowledge.clock.join(passed_on);
+                }
+            }
         }
         if access != Atomic::Store && !sync.is_known(&knowledge.clock) {
             if acquires(order) {
@@ -243,6 +269,10 @@ impl Detector {
         if access == Atomic::Rewrite {
             if releases(order) {
                 sync.unsettled.join(&knowledge.clock);
+                if is_seq_cst {
+                    let number = self.seq_cst.last_of(thread);
+                    sync.unsettled_seq_cst.push((thread, number, knowledge.clock.clone()));
+                }
                 knowledge.clock.set(thread, touch.epoch + 1);
             } else {
                 sync.unsettled.join(&knowledge.released);
@@ -344,6 +374,7 @@ impl Detector {
     /// The lock is gone; its address may get another life.
     pub(crate) fn forget_sync(&mut self, location: usize) {
         self.syncs.remove(location);
+        self.seq_cst.forget(location);
     }
 
     /// A block is freed: every access inside of it must be known to the thread that frees. It is forgotten.
@@ -360,6 +391,7 @@ impl Detector {
             }
         };
         self.syncs.remove_range(block.clone(), |address, sync| consider(address, &sync.touches));
+        self.seq_cst.forget_block(block.clone());
         self.cells.remove_range(block, |address, cell| {
             consider(address, cell.write.as_slice());
             consider(address, &cell.reads);

@@ -12,9 +12,14 @@ enum Step {
     Learn(u32),
 }
 
-fn random_step(random: &mut Rng, threads: u32) -> Step {
+/// `strict`: most accesses are `SeqCst`, and to more locations.
+fn random_step(random: &mut Rng, threads: u32, strict: bool) -> Step {
     use Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
-    let location = 100 + random.below(2) as usize;
+    let location = 100 + random.below(if strict { 4 } else { 2 }) as usize;
+    if strict && random.below(3) > 0 {
+        let access = [Atomic::Load, Atomic::Store, Atomic::Update, Atomic::Rewrite];
+        return Step::Atomic(location, *random.choose(&access), SeqCst);
+    }
     match random.below(10) {
         0..=1 => Step::Atomic(location, Atomic::Load, *random.choose(&[Relaxed, Acquire, SeqCst])),
         2..=3 => Step::Atomic(location, Atomic::Store, *random.choose(&[Relaxed, Release, SeqCst])),
@@ -108,8 +113,42 @@ fn reads_sequence(steps: &[(u32, Step)], head: usize, read: usize) -> bool {
     let changes = |at: usize| of(at) == Some(Atomic::Update);
     let must_precede = of(head) != Some(Atomic::Rewrite)
         || kind == Atomic::Update
-        || (head + 1..read).any(changes);
+        || (head + 1..read).any(changes)
+        || seq_cst_order(steps)[head][read];
     head < read && of(head).is_some_and(|access| access != Atomic::Load) && must_precede
+}
+
+/// For each two `SeqCst` accesses whether the first is before the second in every order that C++20 allows, by the program and by coherence
+/// alone.
+fn seq_cst_order(steps: &[(u32, Step)]) -> Vec<Vec<bool>> {
+    let n = steps.len();
+    let at = |i: usize| match steps[i].1 {
+        Step::Atomic(location, access, order) => Some((location, access, order)),
+        _ => None,
+    };
+    let mut before = vec![vec![false; n]; n];
+    for j in 0..n {
+        for i in 0..j {
+            let (Some((a, _, Ordering::SeqCst)), Some((b, _, Ordering::SeqCst))) = (at(i), at(j))
+            else {
+                continue;
+            };
+            let changed = (i..=j).any(|k| {
+                at(k).is_some_and(|(l, access, _)| {
+                    l == a && matches!(access, Atomic::Store | Atomic::Update)
+                })
+            });
+            before[i][j] = steps[i].0 == steps[j].0 || a == b && changed;
+        }
+    }
+    for k in 0..n {
+        for i in 0..n {
+            for j in 0..n {
+                before[i][j] |= before[i][k] && before[k][j];
+            }
+        }
+    }
+    before
 }
 
 fn detector(steps: &[(u32, Step)], threads: u32) -> Option<usize> {
@@ -149,9 +188,12 @@ fn races_are_those_of_the_definition() {
         let mut random = Rng::new(seed);
         let threads = 2 + random.below(2) as u32;
         let length = 4 + random.below(12);
-        let steps: Vec<(u32, Step)> = (0..length)
-            .map(|_| (random.below(u64::from(threads)) as u32, random_step(&mut random, threads)))
-            .collect();
+        let strict = random.below(2) == 0;
+        let mut step = |_| {
+            let thread = random.below(u64::from(threads)) as u32;
+            (thread, random_step(&mut random, threads, strict))
+        };
+        let steps: Vec<(u32, Step)> = (0..length).map(&mut step).collect();
         let expected = oracle(&steps);
         assert_eq!(detector(&steps, threads), expected, "{steps:?}");
         if expected.is_some() { races += 1 } else { none += 1 }

@@ -1,6 +1,8 @@
 //! As `std::future`, and an executor for one future.
 
 use super::thread::{self, Thread};
+use crate::engine::interface;
+use crate::front;
 use ::std::pin::pin;
 use ::std::sync::Arc;
 use ::std::task::{Context, Poll, Wake, Waker};
@@ -27,7 +29,10 @@ impl Wake for Unpark {
 #[track_caller]
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let current = thread::current();
+    // Whoever gives up the last handle frees the block, and std counts handles without events: the block is none of the user's.
+    let make = || Waker::from(Arc::new(Unpark(current)));
+    let waker = if interface::active() { front::outside(make) } else { make() };
     let mut context = Context::from_waker(&waker);
     loop {
         match future.as_mut().poll(&mut context) {

@@ -4,9 +4,11 @@
 mod cells;
 mod clocks;
 mod count_loops;
+mod determinism;
 mod example_crate;
 mod forced_points;
 mod frees;
+mod handles;
 mod harness;
 mod loops;
 mod moved_and_reused;

@@ -114,6 +114,18 @@ fn what_is_poisoned_outside_is_so_inside() {
     assert!(!mutex.is_poisoned() && mutex.into_inner().is_ok());
 }
 
+/// Whoever took the lock looked without an event, so that one order was explored.
+#[test]
+fn a_lock_that_was_poisoned_outside_may_be_cleared_before_or_after_it_is_taken() {
+    let mutex = poisoned();
+    check([false, true], || {
+        thread::scope(|s| {
+            s.spawn(|| mutex.clear_poison());
+            mutex.lock().is_err()
+        })
+    });
+}
+
 #[test]
 fn a_lock_that_moves_stays_poisoned() {
     check([(true, true, false)], || {

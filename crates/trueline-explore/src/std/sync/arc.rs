@@ -1,10 +1,13 @@
 //! As `std::sync::Arc`.
 //!
-//! The counts are std's. In an exploration a clone or a drop is an event at a byte of the counts' own, just before the value.
-//! Decrements that leave at least two owners commute with each other and with clones, and are recorded as reads, so that n
-//! threads which drop their handles before the last owner does are not run in n! orders. A decrement from two or one is a write: who is
-//! last runs the destructor. It is the same with the `Weak` handles: who is last frees the memory.
-//! Whoever depends on the exact counts conflicts with every change. The value of the location is 1 while an owner is left, and 0 when none is.
+//! The counts are std's. In an exploration each change of them is an event at a byte of their own, just before the value. The value of this
+//! location is the number of owners.
+//!
+//! Clones commute with each other and with drops, and so do drops as long as an owner is left: these are recorded as reads, so that n threads
+//! that drop their handles are not run in n! orders. The last drop is a write, which comes after all others: it runs the destructor. Whether a
+//! drop is the last depends on the drops before it, though those are reads. So the accesses are marked as
+//! [`Access::giving_up`], by which the search knows that one may turn another into the last. All that looks at the counts is a write, and
+//! so is an upgrade that finds an owner. Other changes to the number of `Weak` handles commute while an owner is left, who holds one.
 //!
 //! Owners together hold one `Weak`. Where there has been another, it is given up after the destructor as an event, like that one.
 //!
@@ -14,7 +17,7 @@
 //! Unlike std's, an `Arc<T>` does not turn into an `Arc<dyn Trait>` by itself, because the trait that says so is not stable:
 //! write `Arc::from_std(std::sync::Arc::new(value) as std::sync::Arc<dyn Trait>)`, or `Arc::from(Box::new(value) as Box<dyn Trait>)`.
 
-use super::weak::Weak;
+use super::weak::{self, Weak};
 use crate::engine::interface::{self, Access, Effect};
 use crate::front::{self, Caller, Front};
 use ::std::borrow::Borrow;
@@ -49,8 +52,11 @@ pub(super) fn made_edges(location: usize) -> usize {
     location.wrapping_sub(2)
 }
 
-/// An increment, or a decrement that is not the last but one: it commutes with others of its kind.
-const COMMUTES: Effect = Effect::counted(1);
+/// What leaves the number of owners as it is, but depends on the counts.
+fn counts_seen<T: ?Sized>(std: &real::Arc<T>) -> Effect {
+    let owners = real::Arc::strong_count(std) as u64;
+    Effect::write(owners, owners)
+}
 
 /// The last owner, to be dropped, and then the `Weak` that all owners have held together.
 struct Last<T: ?Sized> {
@@ -131,7 +137,8 @@ impl<T> Arc<T> {
         let last = front::touching(access, |front, thread| {
             if real::Arc::strong_count(&this.0) > 1 {
                 // It has learnt that it is not alone, and nothing else.
-                return (Err(this), Effect::write(1, 1));
+                let effect = counts_seen(&this.0);
+                return (Err(this), effect);
             }
             front.detector.acquire(thread, location);
             (Ok(Last::new(front, location, Arc::into_std(this))), Effect::write(1, 0))
@@ -227,10 +234,11 @@ impl<T: ?Sized> Arc<T> {
             return Weak::from_std(real::Arc::downgrade(&this.0));
         }
         let location = counts(Arc::as_ptr(this));
-        let access = Access::update(location).named("Arc::downgrade").at(Location::caller());
+        let access = weak::counting(location).named("Arc::downgrade").at(Location::caller());
         front::touching(access, |front, _| {
             front.weaks.entry(location).or_default();
-            (Weak::from_std(real::Arc::downgrade(&this.0)), COMMUTES)
+            let owners = real::Arc::strong_count(&this.0) as u64;
+            (Weak::from_std(real::Arc::downgrade(&this.0)), weak::counted(owners))
         })
     }
 
@@ -262,7 +270,7 @@ impl<T: ?Sized> Arc<T> {
             .flatten()
     }
 
-    /// An access that depends on the exact counts, so it conflicts with every other. The function says, too, whether no other handle is
+    /// An access that depends on the exact counts. The function says, too, whether no other handle is
     /// left: whoever finds that knows what was done with them; whoever merely counts them does not.
     fn look<R>(
         &self,
@@ -281,7 +289,7 @@ impl<T: ?Sized> Arc<T> {
                 front.detector.acquire(thread, location);
                 front.detector.acquire(thread, weak_edges(location));
             }
-            (result, Effect::write(1, 1))
+            (result, counts_seen(&self.0))
         })
     }
 
@@ -296,23 +304,16 @@ impl<T: ?Sized> Arc<T> {
             return Some(Last { std, held: None });
         }
         let location = counts(real::Arc::as_ptr(&std));
-        let access = Access::update(location).named(name).at(caller);
+        let access = Access::giving_up(location).named(name).at(caller);
         front::touching(access, |front, thread| {
             front.detector.release(thread, location);
-            match real::Arc::strong_count(&std) {
-                1 => {
-                    front.detector.acquire(thread, location);
-                    (Some(Last::new(front, location, std)), Effect::write(1, 0))
-                }
-                2 => {
-                    drop(std);
-                    (None, Effect::write(1, 1))
-                }
-                _ => {
-                    drop(std);
-                    (None, COMMUTES)
-                }
+            let owners = real::Arc::strong_count(&std) as u64;
+            if owners > 1 {
+                drop(std);
+                return (None, Effect::counted(owners, owners - 1));
             }
+            front.detector.acquire(thread, location);
+            (Some(Last::new(front, location, std)), Effect::write(1, 0))
         })
     }
 }
@@ -328,7 +329,7 @@ impl<T: Clone> Arc<T> {
         let access = Access::update(location).named("Arc::make_mut").at(Location::caller());
         let (shared, held) = front::touching(access, |front, thread| {
             if real::Arc::strong_count(&this.0) > 1 {
-                return ((true, None), Effect::write(1, 1));
+                return ((true, None), counts_seen(&this.0));
             }
             front.detector.acquire(thread, location);
             if real::Arc::weak_count(&this.0) > 0 {
@@ -357,8 +358,11 @@ impl<T: ?Sized> Clone for Arc<T> {
             return Arc(self.0.clone());
         }
         let location = counts(Arc::as_ptr(self));
-        let access = Access::update(location).named("Arc::clone").at(Location::caller());
-        front::touching(access, |_, _| (Arc(self.0.clone()), COMMUTES))
+        let access = weak::counting(location).named("Arc::clone").at(Location::caller());
+        front::touching(access, |_, _| {
+            let owners = real::Arc::strong_count(&self.0) as u64;
+            (Arc(self.0.clone()), Effect::counted(owners, owners + 1))
+        })
     }
 }
 

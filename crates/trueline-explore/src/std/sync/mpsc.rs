@@ -14,10 +14,10 @@ pub use ::std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
     if !interface::active() {
         let (sender, receiver) = real::mpsc::channel();
-        return (Sender(Side::Outside(sender)), Receiver(Side::Outside(receiver)));
+        return (Sender(Side::Outside(sender)), Receiver::new(Side::Outside(receiver)));
     }
     let channel = Channel::new(None);
-    (Sender(Side::Inside(channel.clone())), Receiver(Side::Inside(channel)))
+    (Sender(Side::Inside(channel.clone())), Receiver::new(Side::Inside(channel)))
 }
 
 /// As `std::sync::mpsc::sync_channel`.
@@ -25,10 +25,10 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
 pub fn sync_channel<T>(bound: usize) -> (SyncSender<T>, Receiver<T>) {
     if !interface::active() {
         let (sender, receiver) = real::mpsc::sync_channel(bound);
-        return (SyncSender(Side::Outside(sender)), Receiver(Side::Outside(receiver)));
+        return (SyncSender(Side::Outside(sender)), Receiver::new(Side::Outside(receiver)));
     }
     let channel = Channel::new(Some(bound));
-    (SyncSender(Side::Inside(channel.clone())), Receiver(Side::Inside(channel)))
+    (SyncSender(Side::Inside(channel.clone())), Receiver::new(Side::Inside(channel)))
 }
 
 /// As `std::sync::mpsc::Sender`.
@@ -38,7 +38,12 @@ pub struct Sender<T>(Side<real::mpsc::Sender<T>, T>);
 pub struct SyncSender<T>(Side<real::mpsc::SyncSender<T>, T>);
 
 /// As `std::sync::mpsc::Receiver`.
-pub struct Receiver<T>(Side<real::mpsc::Receiver<T>, T>);
+pub struct Receiver<T>(
+    Side<real::mpsc::Receiver<T>, T>,
+    /// Messages that are lost with it. The fields are dropped in this order: destructors of messages may be events, and whether the
+    /// channel ends with this handle must not depend on these.
+    VecDeque<T>,
+);
 
 enum Side<Outside, T> {
     Outside(Outside),
@@ -251,6 +256,10 @@ impl<T> SyncSender<T> {
 }
 
 impl<T> Receiver<T> {
+    fn new(side: Side<real::mpsc::Receiver<T>, T>) -> Receiver<T> {
+        Receiver(side, VecDeque::new())
+    }
+
     /// As std's `recv`.
     ///
     /// # Errors
@@ -401,13 +410,10 @@ impl<T> Drop for Receiver<T> {
             let mut state = channel.lock();
             state.receiver = false;
             // A rendezvous that did not take place gives its value back; everything else is lost with the receiver.
-            let lost = match state.bound {
-                Some(0) => VecDeque::new(),
-                _ => ::std::mem::take(&mut state.queue),
-            };
+            if state.bound != Some(0) {
+                self.1 = ::std::mem::take(&mut state.queue);
+            }
             channel.received.notify_all();
-            drop(state);
-            drop(lost);
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! In an exploration that is the value of a location of its own: a guard that is dropped by a panic writes it, before the lock is given back.
 //! Whoever takes a lock that has never been poisoned looks without an event. Only who holds the lock can poison it, so the order of those two is that of the
-//! lock. Once it has been, `clear_poison` may come at any time, and to look is an event.
+//! lock. Once it has been, inside or outside of the exploration, `clear_poison` may come at any time, and to look is an event.
 
 use super::identity::Identity;
 use crate::engine::interface::{self, Access, Effect};
@@ -41,8 +41,8 @@ impl Poison {
     /// For those who have just taken the lock.
     #[inline]
     pub(super) fn is_found(&self, caller: Caller) -> bool {
-        let value = self.value_now();
-        if value == NEVER { self.is(value) } else { self.look("lock, looking for poison", caller) }
+        let never = self.value_now() == NEVER && !self.outside.load(Ordering::Relaxed);
+        !never && self.look("lock, looking for poison", caller)
     }
 
     /// For those who do not hold the lock.

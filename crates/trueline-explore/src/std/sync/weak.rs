@@ -1,7 +1,7 @@
 //! As `std::sync::Weak`.
 
 use super::arc::{Arc, counts, made_edges, weak_edges};
-use crate::engine::interface::{self, Access, Effect};
+use crate::engine::interface::{self, Access, Condition, Effect};
 use crate::front::{self, Front};
 use ::std::fmt;
 use ::std::panic::Location;
@@ -37,15 +37,17 @@ impl<T: ?Sized> Weak<T> {
         let Some(location) = self.location() else {
             return self.0.upgrade().map(Arc::from_std);
         };
-        let access = Access::update(location).named("Weak::upgrade").at(Location::caller());
-        // It conflicts with a last drop and with the end of `new_cyclic`, which are writes, and with nothing else.
+        let access = Access::update(location).changing(Condition::differs(0));
+        let access = access.named("Weak::upgrade").at(Location::caller());
+        // Where no owner is left nothing is counted: it conflicts with the last drop and with the end of `new_cyclic` alone.
         front::touching(access, |front, thread| {
+            let owners = self.owners();
             let upgraded = self.0.upgrade().map(Arc::from_std);
             if upgraded.is_some() {
                 front.detector.acquire(thread, made_edges(location));
             }
             let effect = match upgraded {
-                Some(_) => Effect::counted(1),
+                Some(_) => Effect::write(owners, owners + 1),
                 None => Effect::read(0),
             };
             (upgraded, effect)
@@ -66,14 +68,14 @@ impl<T: ?Sized> Weak<T> {
         self.look("Weak::weak_count", real::Weak::weak_count)
     }
 
-    /// An access that depends on the exact counts, so it conflicts with every other.
+    /// An access that depends on the exact counts.
     #[track_caller]
     fn look(&self, name: &'static str, count: impl FnOnce(&real::Weak<T>) -> usize) -> usize {
         let Some(location) = self.location() else { return count(&self.0) };
         let access = Access::update(location).named(name).at(Location::caller());
         front::touching(access, |_, _| {
-            let owned = self.owned();
-            (count(&self.0), Effect::write(owned, owned))
+            let owners = self.owners();
+            (count(&self.0), Effect::write(owners, owners))
         })
     }
 
@@ -84,9 +86,9 @@ impl<T: ?Sized> Weak<T> {
         (interface::active() && !dangles).then(|| counts(pointer))
     }
 
-    /// The value of the location: whether an owner is left.
-    fn owned(&self) -> u64 {
-        u64::from(self.0.strong_count() > 0)
+    /// The value of the location.
+    fn owners(&self) -> u64 {
+        self.0.strong_count() as u64
     }
 
     /// As std's `ptr_eq`.
@@ -106,15 +108,15 @@ impl<T: ?Sized> Clone for Weak<T> {
     #[track_caller]
     fn clone(&self) -> Self {
         let Some(location) = self.location() else { return Weak(self.0.clone()) };
-        let access = Access::update(location).named("Weak::clone").at(Location::caller());
+        let access = counting(location).named("Weak::clone").at(Location::caller());
         front::touching(access, |front, _| {
-            let owned = self.owned();
-            if owned == 0
+            let owners = self.owners();
+            if owners == 0
                 && let Some(left) = front.weaks.get_mut(&location)
             {
                 *left += 1;
             }
-            (Weak(self.0.clone()), Effect::counted(owned))
+            (Weak(self.0.clone()), counted(owners))
         })
     }
 }
@@ -124,18 +126,28 @@ impl<T: ?Sized> Drop for Weak<T> {
     #[track_caller]
     fn drop(&mut self) {
         let Some(location) = self.location() else { return };
-        let access = Access::update(location).named("Weak::drop").at(Location::caller());
+        let access = counting(location).named("Weak::drop").at(Location::caller());
         front::touching(access, |front, thread| {
-            let owned = self.owned();
+            let owners = self.owners();
             // Owners hold one together, which std does not count.
-            let left = if owned == 1 { self.0.weak_count() } else { count_down(front, location) };
+            let left = if owners > 0 { self.0.weak_count() } else { count_down(front, location) };
             front.detector.release(thread, weak_edges(location));
             if left == 0 {
                 front.detector.acquire(thread, weak_edges(location));
             }
-            ((), if left <= 1 { Effect::write(owned, owned) } else { Effect::counted(owned) })
+            ((), counted(owners))
         });
     }
+}
+
+/// The number of `Weak` handles changes. While an owner is left none of them is the last, so such changes commute.
+pub(super) fn counting(location: usize) -> Access {
+    Access::update(location).changing(Condition::equals(0))
+}
+
+/// The effect of that.
+pub(super) fn counted(owners: u64) -> Effect {
+    if owners > 0 { Effect::counted(owners, owners) } else { Effect::write(0, 0) }
 }
 
 /// How many handles are left of an `Arc` without owners. Those of one that died outside of the exploration are not counted.

@@ -14,10 +14,25 @@ use ::std::sync::{Mutex, OnceLock, PoisonError};
 pub struct Scope<'scope, 'env: 'scope> {
     /// Std's scope, whose lifetimes are those of this one; set before the user's function runs.
     outside: OnceLock<Outside>,
-    /// The threads of an exploration, to wait for.
-    inside: Mutex<Vec<interface::ThreadId>>,
+    /// In an exploration.
+    inside: Mutex<Inside>,
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
+}
+
+/// The threads of a scope in an exploration.
+#[derive(Default)]
+struct Inside {
+    /// Those to wait for.
+    spawned: Vec<Spawned>,
+    /// The owner, and those that have been waited for.
+    ended: Vec<interface::ThreadId>,
+}
+
+/// A thread, and who has spawned it.
+struct Spawned {
+    parent: interface::ThreadId,
+    child: interface::ThreadId,
 }
 
 struct Outside(*const ::std::thread::Scope<'static, 'static>);
@@ -34,7 +49,7 @@ where
 {
     let scope = Scope {
         outside: OnceLock::new(),
-        inside: Mutex::new(Vec::new()),
+        inside: Mutex::default(),
         scope: PhantomData,
         env: PhantomData,
     };
@@ -48,10 +63,10 @@ where
     let caller = Location::caller();
     // The threads borrow what the caller owns, so they end before a panic goes on.
     let result = catch_unwind(AssertUnwindSafe(|| function(&scope)));
-    loop {
-        let waiting = scope.inside.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let Some(thread) = waiting else { break };
+    let mut ended = interface::current_thread();
+    while let Some(thread) = scope.next_to_join(ended) {
         wait_for_body(thread, "thread::scope, joining", caller);
+        ended = thread;
     }
     match result {
         Ok(value) => value,
@@ -60,6 +75,24 @@ where
 }
 
 impl<'scope> Scope<'scope, '_> {
+    /// The thread to wait for next; this one has ended, or is the owner.
+    ///
+    /// Threads may spawn others side by side, and the order in which they do so is none that the exploration knows of. So the
+    /// order here depends only on what the owner has waited for.
+    fn next_to_join(&self, ended: interface::ThreadId) -> Option<interface::ThreadId> {
+        front::outside(|| {
+            let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
+            let Inside { spawned, ended: known } = &mut *inside;
+            known.push(ended);
+            let of_known = |parent| spawned.iter().rposition(|thread| thread.parent == parent);
+            // Threads of a scope within this one may have spawned others into it.
+            let of_others =
+                || (0..spawned.len()).min_by_key(|&at| (spawned[at].parent, spawned[at].child));
+            let at = known.iter().copied().find_map(of_known).or_else(of_others)?;
+            Some(spawned.remove(at).child)
+        })
+    }
+
     /// As std's `spawn`.
     #[track_caller]
     pub fn spawn<F, T>(&'scope self, function: F) -> ScopedJoinHandle<'scope, T>
@@ -97,9 +130,9 @@ impl Builder {
         }
         // SAFETY: `scope` waits for the thread before `'scope` ends.
         let started = unsafe { Started::start(self.into_name(), function, Location::caller()) };
-        let id = started.id();
+        let spawned = Spawned { parent: interface::current_thread(), child: started.id() };
         front::outside(|| {
-            scope.inside.lock().unwrap_or_else(PoisonError::into_inner).push(id);
+            scope.inside.lock().unwrap_or_else(PoisonError::into_inner).spawned.push(spawned);
         });
         Ok(ScopedJoinHandle(Handle::Inside(started)))
     }

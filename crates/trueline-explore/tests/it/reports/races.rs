@@ -335,3 +335,32 @@ fn to_count_handles_orders_nothing() {
     passes(|| body(false));
     races(|| body(true));
 }
+
+/// The load of `x` comes after the update in the order of `SeqCst`: the load of `y` found 0, so it precedes the store to `y`.
+#[test]
+fn an_update_that_leaves_the_value_precedes_a_load_that_seq_cst_puts_after_it() {
+    use Ordering::{Acquire, Relaxed, Release, SeqCst};
+    let body = |store: Ordering, load: Ordering| {
+        let slot = Slot::new();
+        let [x, y, z] = [const { AtomicU32::new(0) }; 3];
+        thread::scope(|s| {
+            s.spawn(|| {
+                slot.write(1);
+                x.fetch_or(0, SeqCst);
+                if y.load(load) == 0 {
+                    z.store(1, Relaxed);
+                }
+            });
+            y.store(1, store);
+            let found = z.load(Relaxed);
+            x.load(SeqCst);
+            if found == 1 {
+                slot.read();
+            }
+        });
+    };
+    passes(|| body(SeqCst, SeqCst));
+    // Nothing puts the load after the update if one of the accesses to `y` is weaker.
+    races(|| body(SeqCst, Acquire));
+    races(|| body(Release, SeqCst));
+}
