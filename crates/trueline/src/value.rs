@@ -76,6 +76,18 @@ impl Value {
         }
     }
 
+    /// True where equal texts mean equal values: of numbers, truth values, and lists of such. The text `1` looks like the
+    /// number.
+    pub(crate) fn is_plain(&self) -> bool {
+        match self {
+            Value::Bool(_) | Value::Int(_) => true,
+            Value::List(items) => {
+                items.iter().all(|item| matches!(item, Value::Bool(_) | Value::Int(_)))
+            }
+            _ => false,
+        }
+    }
+
     /// True for [`Value::Nil`].
     pub fn is_nil(&self) -> bool {
         matches!(self, Value::Nil)

@@ -53,6 +53,21 @@ const CASES: &[(&str, &str, &str)] = &[
         "queue",
         "0 enq(1) / 0 ok / 0 enq(2) / 0 ok / 1 deq() / 1 ok 2 / 0 enq(2) / 0 ok / 1 deq() / 1 ok 1",
     ),
+    (
+        "a peek at a value of which all are gone",
+        "queue",
+        "0 enq(1) / 0 ok / 0 enq(1) / 0 ok / 1 deq() / 1 ok 1 / 1 deq() / 1 ok 1 / 2 peek() / 2 ok 1",
+    ),
+    (
+        "an initial value that is seen when it is gone",
+        "stack:init=[1]",
+        "0 pop() / 0 ok 1 / 1 peek() / 1 ok 1",
+    ),
+    (
+        "a value that is enqueued three times, each time behind another",
+        "queue",
+        "0 enq(1) / 0 ok / 1 enq(2) / 2 enq(2) / 3 enq(2) / 1 ok / 2 ok / 3 ok / 0 deq() / 0 ok 2",
+    ),
     // Bounded queues.
     (
         "a queue that is full and takes one more",
@@ -201,6 +216,26 @@ const CASES: &[(&str, &str, &str)] = &[
         "0 write(1) / 0 ok / 1 write(3) / 2 read() / 2 ok 3 / 2 read() / 2 ok 1",
     ),
     ("two cas from one value", "cas-register:init=0", "0 cas(0,1) / 1 cas(0,2) / 0 ok 1 / 1 ok 1"),
+    (
+        "three cas from a value that a write and a cas bring",
+        "cas-register:init=0",
+        "0 write(1) / 1 cas(0,1) / 2 cas(1,2) / 3 cas(1,3) / 4 cas(1,4) / 0 ok / 1 ok 1 / 2 ok 1 / 3 ok 1 / 4 ok 1",
+    ),
+    (
+        "two cas from one value that is written once, from another value",
+        "cas-register:init=0",
+        "0 cas(0,1) / 0 ok 1 / 1 cas(1,2) / 2 cas(1,3) / 1 ok 1 / 2 ok 1",
+    ),
+    (
+        "two cas that bring one value, each from another",
+        "cas-register:init=0",
+        "0 cas(0,3) / 1 cas(1,3) / 0 ok 1 / 1 ok 1 / 2 read() / 2 ok 3",
+    ),
+    (
+        "a value that was replaced before the one that a cas found",
+        "cas-register:init=0",
+        "0 write(2) / 1 write(3) / 0 ok / 2 cas(3,5) / 1 ok / 2 ok 1 / 3 read() / 3 ok 2",
+    ),
     ("two updates of one value", "rmw", "0 rmw(0,1) / 1 rmw(0,2) / 0 ok / 1 ok"),
     // Maps and stores.
     ("a value that was never put", "map", "0 put(1,5) / 0 ok / 1 get(1) / 1 ok 6"),
@@ -253,6 +288,12 @@ const CASES: &[(&str, &str, &str)] = &[
         "multiset",
         "0 add(1) / 0 ok / 0 add(1) / 0 ok / 1 count(1) / 1 ok 1",
     ),
+    (
+        "a set that lacks what is there initially",
+        "set:init=[1]",
+        "0 add(3) / 0 ok 1 / 1 read() / 1 ok []",
+    ),
+    ("a set that shows a value twice", "set", "0 add(1) / 0 ok 1 / 1 read() / 1 ok [1 1]"),
     // Locks.
     ("a lock that two hold", "mutex", "0 acquire() / 0 ok / 1 acquire() / 1 ok"),
     ("a lock that two get at once", "mutex", "0 acquire() / 1 acquire() / 0 ok / 1 ok"),
@@ -278,6 +319,18 @@ const CASES: &[(&str, &str, &str)] = &[
         "owner-mutex",
         "0 acquire() / 0 ok / 1 release() / 1 ok 1",
     ),
+    ("a lock with owners that two hold", "owner-mutex", "0 acquire() / 0 ok / 1 acquire() / 1 ok"),
+    (
+        "a lock with owners that two get at once",
+        "owner-mutex",
+        "0 acquire() / 1 try_acquire() / 0 ok / 1 ok 1",
+    ),
+    (
+        "a lock whose owner may not release it",
+        "owner-mutex",
+        "0 acquire() / 0 ok / 0 release() / 0 ok 0",
+    ),
+    ("a lock that nobody holds but that is refused", "owner-mutex", "0 try_acquire() / 0 ok 0"),
     // Counters.
     (
         "a total that is too high",
@@ -300,6 +353,16 @@ const CASES: &[(&str, &str, &str)] = &[
         "two totals of which one lacks the other's addition",
         "counter",
         "0 add(1) / 1 add(2) / 2 read() / 2 ok 1 / 3 read() / 3 ok 2 / 0 ok / 1 ok",
+    ),
+    (
+        "a total in the midst of many",
+        "counter",
+        "0 add(5) / 0 ok / 1 read() / 1 ok 5 / 0 add(4) / 1 add(4) / 0 ok / 1 ok / 2 read() / 2 ok 10",
+    ),
+    (
+        "an addition that is told a total that no additions make",
+        "counter",
+        "0 add(2) / 1 add_and_get(1) / 0 ok / 1 ok 2",
     ),
     ("nobody is there", "snzi", "0 arrive() / 0 ok / 0 depart() / 0 ok / 1 query() / 1 ok 1"),
     ("somebody is there", "snzi", "0 arrive() / 0 ok / 1 query() / 1 ok 0"),

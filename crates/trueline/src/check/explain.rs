@@ -6,7 +6,8 @@
 //!
 //! Cost: at most 2^8 sets times the states they lead to, for each of at most 28 facts.
 
-use std::collections::HashSet;
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
 
 use super::minimise::Core;
 use super::problem::{Decision, Problem, Ticker, Window};
@@ -33,7 +34,7 @@ const CONFIRM: u64 = 1 << 16;
 /// Histories of more operations than this are not looked through for operations that look like one that is named.
 const COMPARED: usize = 4096;
 /// Longer operations are cut.
-const LONG: usize = 80;
+pub(crate) const LONG: usize = 80;
 /// A tale about more operations than this is no better than the one that the times tell.
 const SHORT: usize = 12;
 
@@ -93,15 +94,12 @@ pub(super) fn by_kind(
         if !matches!(found, Ok(Some(Decision::Stuck(_)))) {
             continue;
         }
-        let name = |index: u32| spec.show(Window::ALL.recorded(history, index));
-        let names = names(subject, &cast, &name);
-        let show = |place: usize| {
-            let at = cast.binary_search(&indices[place]).unwrap_or(0);
-            names[at].clone()
-        };
+        let show = |index: u32| spec.show(Window::ALL.recorded(history, index));
+        let names = Names::new(subject, Window::ALL, &cast, &show);
         let mut clash: Vec<u32> = tale.named().into_iter().map(|place| indices[place]).collect();
         clash.sort_unstable();
-        return Some((Sentence { text: tale.told(show), clash }, cast));
+        let text = tale.told(|place| names.name(indices[place]));
+        return Some((Sentence { text, clash }, cast));
     }
     None
 }
@@ -115,59 +113,105 @@ fn as_cell(act: &Act) -> Act {
     }
 }
 
-/// The operations at these indices as people read them. One that looks like another of the same object and key is told
-/// apart from it: by its process, else by its line, else by its place in the order of calls. Of a long history, only these
-/// operations are compared.
-pub(crate) fn names(
-    subject: &Subject<'_>,
-    operations: &[u32],
-    show: &dyn Fn(u32) -> String,
-) -> Vec<String> {
-    let history = &subject.history;
-    let known = |text: String| text.strip_suffix(" -> ?").map_or(text.clone(), String::from);
-    let at = |i: u32| &history.operations()[i as usize];
-    let among: Vec<u32> = match history.len() <= COMPARED {
-        true => (0..history.len() as u32).collect(),
-        false => operations.to_vec(),
-    };
-    let mut is_named = vec![false; history.len()];
-    operations.iter().for_each(|&i| is_named[i as usize] = true);
-    let alike = |index: u32, shown: &str| -> Vec<u32> {
-        let part = at(index).part;
-        // Calls are compared first: to show them all would take longer than to decide.
-        let same_call = |i: u32| subject.spec.are_equal(Recorded::open(i), Recorded::open(index));
-        let may = |&&i: &&u32| at(i).part == part && (is_named[i as usize] || same_call(i));
-        among.iter().filter(may).copied().filter(|&i| known(show(i)) == shown).collect()
-    };
-    let differ = |alike: &[u32], f: &dyn Fn(u32) -> u32| {
-        let mut keys: Vec<u32> = alike.iter().map(|&i| f(i)).collect();
-        keys.sort_unstable();
-        keys.dedup();
-        keys.len() == alike.len() && !keys.contains(&u32::MAX)
-    };
-    let line = |i: u32| if at(i).line == 0 { u32::MAX } else { at(i).line };
-    let column = |i: u32| if at(i).column == 0 { u32::MAX } else { at(i).column };
-    let name = |&index: &u32| {
-        let shown = known(show(index));
-        let alike = alike(index, &shown);
+/// Operations as people read them. One that looks like another of the same object and key is told apart from it: by its
+/// process, else by its line, else by its place in the order of calls. Of a long history, only the operations that a
+/// sentence may name are compared.
+///
+/// A sentence names few of the operations that are shown, so a name is made when it is asked for. Cost of a name: one
+/// look at each operation, and a text for each that may look alike.
+pub(crate) struct Names<'a> {
+    subject: &'a Subject<'a>,
+    /// What shows the results that count.
+    window: Window,
+    named: &'a [u32],
+    show: &'a dyn Fn(u32) -> String,
+    /// Of operations that are equal to the specification, equal texts are shown.
+    is_exact: bool,
+    /// The operations that may be named, by what is shown of them.
+    by_text: OnceCell<HashMap<String, Vec<u32>>>,
+}
+
+impl<'a> Names<'a> {
+    pub(crate) fn new(
+        subject: &'a Subject<'a>,
+        window: Window,
+        named: &'a [u32],
+        show: &'a dyn Fn(u32) -> String,
+    ) -> Names<'a> {
+        Names { subject, window, named, show, is_exact: true, by_text: OnceCell::new() }
+    }
+
+    /// The same where operations are shown as the file calls them.
+    pub(crate) fn named_by_file(self) -> Names<'a> {
+        Names { is_exact: false, ..self }
+    }
+
+    /// What is shown of an operation. That its result is not known is not told.
+    fn shown(&self, index: u32) -> String {
+        let text = (self.show)(index);
+        text.strip_suffix(" -> ?").map_or(text.clone(), String::from)
+    }
+
+    /// The operations of the same object and key of which the same is shown, ascending.
+    fn alike(&self, index: u32, shown: &str) -> Vec<u32> {
+        let history = &self.subject.history;
+        let by_text = self.by_text.get_or_init(|| {
+            let mut all: HashMap<String, Vec<u32>> = HashMap::new();
+            for &i in self.named {
+                all.entry(self.shown(i)).or_default().push(i);
+            }
+            all
+        });
+        let mut alike = by_text.get(shown).cloned().unwrap_or_default();
+        if history.len() <= COMPARED {
+            let recorded = |i: u32| self.window.recorded(history, i);
+            let spec = &self.subject.spec;
+            let own = recorded(index);
+            let is_alike = |&i: &u32| {
+                let other = recorded(i);
+                spec.may_look_alike(other, own)
+                    && ((self.is_exact && spec.are_equal(other, own)) || self.shown(i) == shown)
+            };
+            alike.extend((0..history.len() as u32).filter(is_alike));
+        }
+        let part = |i: u32| history.operations()[i as usize].part;
+        alike.retain(|&i| part(i) == part(index));
+        alike.sort_unstable();
+        alike.dedup();
+        alike
+    }
+
+    /// The name of an operation.
+    pub(crate) fn name(&self, index: u32) -> String {
+        let history = &self.subject.history;
+        let at = |i: u32| &history.operations()[i as usize];
+        let shown = self.shown(index);
+        let alike = self.alike(index, &shown);
         let text = format!("`{}`", tell::cut(shown, LONG));
         if alike.len() < 2 {
             return text;
         }
-        if differ(&alike, &|i| at(i).process) {
+        let differ = |f: &dyn Fn(u32) -> u32| {
+            let mut keys: Vec<u32> = alike.iter().map(|&i| f(i)).collect();
+            keys.sort_unstable();
+            keys.dedup();
+            keys.len() == alike.len() && !keys.contains(&u32::MAX)
+        };
+        let line = |i: u32| if at(i).line == 0 { u32::MAX } else { at(i).line };
+        let column = |i: u32| if at(i).column == 0 { u32::MAX } else { at(i).column };
+        if differ(&|i| at(i).process) {
             let process = &history.processes()[at(index).process as usize];
             return format!("{text} of process {process}");
         }
-        if differ(&alike, &line) {
+        if differ(&line) {
             return format!("{text} in line {}", at(index).line);
         }
-        if differ(&alike, &column) {
+        if differ(&column) {
             return format!("{text} in column {}", at(index).column);
         }
         let number = alike.iter().position(|&i| i == index).map_or(0, |place| place + 1);
         format!("{text} (number {number} of {})", alike.len())
-    };
-    operations.iter().map(name).collect()
+    }
 }
 
 /// Explains the violation by times; `core.first_bad` is the operation whose return is the first that cannot be explained.
@@ -179,7 +223,9 @@ pub(super) fn explain(
     reason: Option<&Blame>,
     is_whole: bool,
 ) -> Sentence {
-    let story = Story::new(subject, core);
+    let show = |index: u32| subject.spec.show(core.window.recorded(&subject.history, index));
+    let names = Names::new(subject, core.window, &core.operations, &show);
+    let story = Story::new(subject, core, &names);
     // What is left out while a violation is shrunk was not to blame.
     let reason = reason.filter(|b| b.operations().iter().all(|o| core.operations.contains(o)));
     if let Some(blame) = reason
@@ -260,16 +306,13 @@ struct Story<'a> {
     subject: &'a Subject<'a>,
     core: &'a Core,
     starts: Vec<OpaqueState>,
-    names: Vec<String>,
+    names: &'a Names<'a>,
 }
 
 impl<'a> Story<'a> {
-    fn new(subject: &'a Subject<'a>, core: &'a Core) -> Self {
+    fn new(subject: &'a Subject<'a>, core: &'a Core, names: &'a Names<'a>) -> Self {
         let starts = core.start.clone().unwrap_or_else(|| vec![subject.spec.initial()]);
-        let mut story = Story { subject, core, starts, names: Vec::new() };
-        let show = |index: u32| subject.spec.show(story.recorded(index));
-        story.names = names(subject, &core.operations, &show);
-        story
+        Story { subject, core, starts, names }
     }
 
     fn returned(&self, index: u32) -> u32 {
@@ -283,7 +326,7 @@ impl<'a> Story<'a> {
 
     fn show(&self, index: u32) -> String {
         match self.core.operations.binary_search(&index) {
-            Ok(place) => self.names[place].clone(),
+            Ok(_) => self.names.name(index),
             Err(_) => format!("`{}`", self.subject.spec.show(self.recorded(index))),
         }
     }

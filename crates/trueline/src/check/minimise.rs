@@ -24,6 +24,7 @@ use std::collections::HashSet;
 
 use super::problem::{Decision, Problem, Ticker, Window};
 use super::search::{self, Which};
+use super::unseen;
 use crate::history::PENDING;
 use crate::spec::subject::Subject;
 use crate::spec::{OpaqueState, Touches};
@@ -69,7 +70,8 @@ pub(super) fn is_minimal(
     let mut left: Vec<u32> = operations.to_vec();
     while let Some(index) = left.pop() {
         let group = minimiser.leaves_with(operations, index);
-        let Some(group) = group.or_else(|| minimiser.belongs_with(operations, index)) else {
+        let group = group.or_else(|| minimiser.belongs_with(operations, index));
+        let Some(group) = group.or_else(|| unseen::with(subject, operations, index)) else {
             continue;
         };
         left.retain(|i| !group.contains(i) || minimiser.observes(*i));
@@ -197,7 +199,9 @@ impl<'m, 'a, 'b> Minimiser<'m, 'a, 'b> {
             let until = operations[later[place] as usize].returned + 1;
             let window = Window { from: 0, until };
             let problem = Problem::new(self.subject, indices, window);
-            self.decide(problem.reordering(self.reorders))
+            // Mostly the first is the one, and takes about as long as the whole history did.
+            let part = if place == 0 { 3 } else { 1 };
+            self.decide_in(problem.reordering(self.reorders), part)
         };
         // Every prefix before `low` is fine; the one at `high` is not.
         let (mut low, mut high, mut reach) = (0, 0, 1);
@@ -218,7 +222,12 @@ impl<'m, 'a, 'b> Minimiser<'m, 'a, 'b> {
 
     /// True for a violation, false for none, `None` where a share of the steps that are left is not enough.
     fn decide(&mut self, problem: Problem<'_>) -> Option<bool> {
-        let share = self.deadline.saturating_sub(self.ticker.steps()) / 4;
+        self.decide_in(problem, 1)
+    }
+
+    /// The same within so many quarters of the steps that are left.
+    fn decide_in(&mut self, problem: Problem<'_>, quarters: u64) -> Option<bool> {
+        let share = self.deadline.saturating_sub(self.ticker.steps()) / 4 * quarters;
         match search::search(&problem, self.ticker, Which::Both, share).decision {
             Ok(Some(decision)) => Some(matches!(decision, Decision::Stuck(_))),
             Ok(None) => {
@@ -424,7 +433,9 @@ impl<'m, 'a, 'b> Minimiser<'m, 'a, 'b> {
             if self.leaves_with(kept, index).is_some() {
                 continue;
             }
-            let Some(group) = self.belongs_with(kept, index) else { continue };
+            let group = self.belongs_with(kept, index);
+            let group = group.or_else(|| unseen::with(self.subject, kept, index));
+            let Some(group) = group else { continue };
             let rest: Vec<u32> = kept.iter().copied().filter(|i| !group.contains(i)).collect();
             if rest.is_empty() {
                 continue;

@@ -24,6 +24,7 @@ mod search;
 mod tell;
 mod theories;
 mod timeline;
+mod unseen;
 mod violation;
 mod wing_gong;
 mod words;

@@ -3,7 +3,8 @@
 //! The claim to be of a kind is tested on all short sequences ([`trust`]); the operations of the part are put into the
 //! words of the kind; [`super::words`] decides. A violation is confirmed by the reference search like any other.
 
-use std::collections::{HashMap, HashSet};
+use foldhash::fast::FixedState;
+use hashbrown::{HashMap, HashSet};
 
 use super::words::{Found, Words};
 use crate::budget::Budget;
@@ -23,8 +24,8 @@ pub(crate) fn trust(subject: &Subject<'_>, claim: &Claim, indices: &[u32]) -> Re
     let mut words = Words::new(claim);
     // One operation for everything that is done: to each value, and without one.
     let mut done: Vec<(u32, Action<u32>)> = Vec::new();
-    let mut seen: HashSet<Action<u32>> = HashSet::new();
-    let mut variety: HashMap<u32, usize> = HashMap::new();
+    let mut seen: HashSet<Action<u32>, FixedState> = HashSet::default();
+    let mut variety: HashMap<u32, usize, FixedState> = HashMap::default();
     for &i in indices.iter().take(LOOK) {
         let o = &subject.history.operations()[i as usize];
         if o.is_pending() || o.result.is_none() {
@@ -65,30 +66,34 @@ pub(crate) fn trust(subject: &Subject<'_>, claim: &Claim, indices: &[u32]) -> Re
         chosen.iter().map(|(_, a)| a.map(|v| words.ranked(v))).collect();
     let operations: Vec<Recorded> = chosen.iter().map(|&(i, _)| Recorded::whole(i)).collect();
     let mut table = subject.spec.states(&operations);
-    let mut sequences = vec![(Vec::new(), vec![table.initial()], Some(model))];
-    for _ in 0..length {
+    let mut sequences = vec![(Vec::new(), vec![table.initial()], model)];
+    let mut after = Vec::new();
+    for step in 1..=length {
         let mut longer = Vec::new();
         for (sequence, states, model) in &sequences {
             for (n, &operation) in operations.iter().enumerate() {
-                let mut after = Vec::new();
+                after.clear();
                 for &state in states {
                     table.step(state, n as u32, &mut after);
                 }
-                let modelled = model.clone().and_then(|mut m| m.apply(actions[n]).then_some(m));
-                let mut sequence: Vec<Recorded> = sequence.clone();
-                sequence.push(operation);
-                if after.is_empty() == modelled.is_some() {
-                    let shown: Vec<String> =
-                        sequence.iter().map(|&o| subject.spec.show(o)).collect();
-                    let kind = claim.kind;
-                    return Err(format!(
-                        "not a {kind}: the specification and the {kind} model disagree on {}",
-                        shown.join(", ")
-                    ));
+                let mut next = model.clone();
+                let is_legal = next.apply(actions[n]);
+                if after.is_empty() != is_legal {
+                    // The longest sequences are not made longer.
+                    if is_legal && step < length {
+                        let mut sequence: Vec<Recorded> = sequence.clone();
+                        sequence.push(operation);
+                        longer.push((sequence, after.clone(), next));
+                    }
+                    continue;
                 }
-                if modelled.is_some() {
-                    longer.push((sequence, after, modelled));
-                }
+                let sequence = sequence.iter().chain([&operation]);
+                let shown: Vec<String> = sequence.map(|&o| subject.spec.show(o)).collect();
+                let kind = claim.kind;
+                return Err(format!(
+                    "not a {kind}: the specification and the {kind} model disagree on {}",
+                    shown.join(", ")
+                ));
             }
         }
         sequences = longer;

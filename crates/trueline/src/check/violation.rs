@@ -39,8 +39,11 @@ impl Setting<'_> {
         let reorders = self.commuting().is_ok();
         let (core, sentence) = match answer.kind {
             PartKind::Clash { operations, scene, reason, shrinks } => {
-                let first_bad = self.first_bad_return(indices);
-                let story = self.by_kind(&scene, first_bad, &mut ticker);
+                let returned = |&i: &u32| subject.history.operations()[i as usize].returned;
+                let certain = operations.iter().filter(|&i| returned(i) != PENDING);
+                let last = certain.copied().max_by_key(returned);
+                let first_bad = self.first_bad_return(indices, last);
+                let story = self.by_kind(&scene, first_bad, last, &mut ticker);
                 story.unwrap_or_else(|| {
                     let mut core = match shrinks {
                         true => shrink(subject, operations, reorders, &mut ticker, ENOUGH),
@@ -55,7 +58,7 @@ impl Setting<'_> {
                 let mut shrinking =
                     Shrinking::new(subject, indices, stuck, reorders, &mut ticker, effort);
                 let first_bad = shrinking.first_bad();
-                let story = self.by_kind(indices, first_bad, shrinking.ticker());
+                let story = self.by_kind(indices, first_bad, Some(stuck), shrinking.ticker());
                 story.unwrap_or_else(|| {
                     let core = shrinking.minimise();
                     let sentence = explain::explain(subject, &core, None, is_whole);
@@ -88,10 +91,12 @@ impl Setting<'_> {
     }
 
     /// Tells the violation in the words of its kind, where there are such. A claim to be of a kind is tested first.
+    /// `blamed`: where to look first if it is not known which return is the first bad one.
     fn by_kind(
         &self,
         operations: &[u32],
         first_bad: Option<u32>,
+        blamed: Option<u32>,
         ticker: &mut Ticker<'_>,
     ) -> Option<(Core, explain::Sentence)> {
         let subject = self.subject;
@@ -106,8 +111,14 @@ impl Setting<'_> {
         }
         let complete = self.source != Source::Stream;
         let reorders = self.commuting().is_ok();
-        let (sentence, operations) =
-            explain::by_kind(subject, operations, complete, first_bad, reorders, ticker)?;
+        let (sentence, operations) = explain::by_kind(
+            subject,
+            operations,
+            complete,
+            first_bad.or(blamed),
+            reorders,
+            ticker,
+        )?;
         Some((self.as_it_is(operations, first_bad, ticker), sentence))
     }
 
@@ -123,10 +134,11 @@ impl Setting<'_> {
         Core { operations, window: Window::ALL, start: None, minimal, first_bad }
     }
 
-    /// The operation whose return ends the shortest prefix that is a violation, by bisection with the monitor. Not
-    /// for long histories. (It may come behind all operations of the explanation: in a prefix, the results of
-    /// operations that are still open are not known.)
-    fn first_bad_return(&self, indices: &[u32]) -> Option<u32> {
+    /// The operation whose return ends the shortest prefix that is a violation, by bisection with the monitor, which
+    /// starts at `likely`: mostly the violation is complete when the last of those that are blamed returns, and not
+    /// before. Not for long histories. (It may come behind all operations of the explanation: in a prefix, the results
+    /// of operations that are still open are not known.)
+    fn first_bad_return(&self, indices: &[u32], likely: Option<u32>) -> Option<u32> {
         if indices.len() > MANY || self.source != Source::History {
             return None;
         }
@@ -144,11 +156,25 @@ impl Setting<'_> {
         let mut returns: Vec<u32> =
             indices.iter().copied().filter(|i| returned(i) != PENDING).collect();
         returns.sort_unstable_by_key(returned);
+        // Every prefix before `low` is fine; the one at `high` is a violation.
         let (mut low, mut high) = (0, returns.len().checked_sub(1)?);
+        let likely = likely.and_then(|likely| returns.iter().position(|&i| i == likely));
+        let mut next = likely.filter(|&place| place < high);
+        let mut reach = 1;
         while low < high {
-            let middle = (low + high) / 2;
+            let middle = next.take().unwrap_or((low + high) / 2);
             let until = returned(&returns[middle]) + 1;
-            if violates(until)? { high = middle } else { low = middle + 1 }
+            if violates(until)? {
+                high = middle;
+                // Away from there in growing steps.
+                let below = high.saturating_sub(reach);
+                next = (likely.is_some() && below > low).then_some(below);
+            } else {
+                low = middle + 1;
+                let above = middle + reach;
+                next = (likely.is_some_and(|l| l <= middle) && above < high).then_some(above);
+            }
+            reach = reach.saturating_mul(4);
         }
         Some(returns[high])
     }

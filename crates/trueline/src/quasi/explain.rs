@@ -47,15 +47,18 @@ pub(super) fn explain(
         sentence(&core, &operations, violation.bounds, &shrinking.question, show);
     let returned = |o: u32| violation.words.words[o as usize].returned;
     // Where a search got stuck says how far an order goes only where it follows the returns: that for queues does. Others take
-    // removals in another order, and with a closed end a prefix may be a violation where the whole is none.
+    // removals in another order, and with a closed end a prefix may be a violation where the whole is none. Even that for
+    // queues knows what removals that are still open will return, which a prefix does not: so both prefixes are decided.
     let prefixes = question.reading == Reading::Slots && violation.by == "quasi-queue";
+    let until = violation.stuck.filter(|_| prefixes).map(returned).filter(|&r| r != PENDING);
+    let fine_until = until.filter(|&rank| shrinking.goes_until(rank));
     Ok(Explanation {
         clash: clash.map_or_else(Vec::new, |o| vec![o]),
         operations,
         start: None,
         until: PENDING,
         sentence,
-        fine_until: violation.stuck.filter(|_| prefixes).map(returned).filter(|&r| r != PENDING),
+        fine_until,
         minimal: shrinking.complete,
         rechecked,
     })
@@ -72,6 +75,22 @@ struct Shrinking<'a> {
 impl Shrinking<'_> {
     fn part(&self, operations: &[u32]) -> Words {
         self.words.with(operations.iter().map(|&o| self.words.words[o as usize]).collect())
+    }
+
+    /// True where the history up to this return, and without it, has an order, and with it has none.
+    fn goes_until(&self, rank: u32) -> bool {
+        let prefix = |end: u32| {
+            let called = self.words.words.iter().filter(|word| word.call < end);
+            let cut = called.map(|word| match (word.returned < end, word.act) {
+                (true, _) => *word,
+                (false, Act::Add(_)) => Word { returned: PENDING, ..*word },
+                (false, _) => Word { returned: PENDING, act: Act::Unknown, ..*word },
+            });
+            let prefix = self.words.with(cut.collect());
+            decide(&prefix, self.bounds, &self.question, TRIAL, &mut Effort::default())
+        };
+        matches!(prefix(rank), Ok(Answer::Holds { .. }))
+            && matches!(prefix(rank + 1), Ok(Answer::Refuted { .. }))
     }
 
     fn is_violation(&mut self, groups: &[Vec<u32>], fixed: &[u32]) -> bool {

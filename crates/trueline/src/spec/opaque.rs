@@ -2,15 +2,16 @@
 //!
 //! There are many built-in specifications, and much is done with each: histories are generated,
 //! streams watched, models checked. [`Opaque`] is a [`Builtin`] that stands for any of them, so that
-//! code that is generic over `Builtin` is compiled once, for it. Its operations and states are
-//! boxes, which cost an allocation and a look at their type; whole histories are decided without
-//! them, see [`Subject`].
+//! code that is generic over `Builtin` is compiled once, for it. Its states are boxes, which cost an
+//! allocation and a look at their type, and so are operations that `opaque_op` does not know;
+//! whole histories are decided without them, see [`Subject`].
 
 use std::any::Any;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use super::opaque_op::{ActionOf, OpaqueOp};
 use super::subject::{Claim, Subject};
 use super::{Action, Builtin, Canonical, Data, Spec, Touches, Vocabulary};
 use crate::history::{Error, History};
@@ -44,10 +45,6 @@ impl fmt::Debug for Opaque {
     }
 }
 
-/// An operation of an [`Opaque`] specification.
-#[derive(Clone)]
-pub struct OpaqueOp(Arc<dyn Operation>);
-
 /// A state of a specification whose types are hidden.
 #[derive(Clone)]
 pub struct OpaqueState(Arc<dyn Content>);
@@ -64,7 +61,7 @@ impl OpaqueState {
 }
 
 /// A value whose type is hidden.
-trait Content: Send + Sync {
+pub(super) trait Content: Send + Sync {
     fn as_any(&self) -> &dyn Any;
     fn as_any_mut(&mut self) -> &mut dyn Any;
     fn is_same(&self, other: &dyn Any) -> bool;
@@ -94,29 +91,6 @@ impl<T: Data> Content for T {
     }
 }
 
-/// An operation whose type is hidden, and what it does in the words of a kind.
-trait Operation: Send + Sync {
-    fn content(&self) -> &dyn Content;
-    fn action(&self, result: Option<&Value>) -> Option<Action>;
-}
-
-type ActionOf<Op> = fn(&Op, Option<&Value>) -> Option<Action>;
-
-struct Acting<Op> {
-    op: Op,
-    action: Option<ActionOf<Op>>,
-}
-
-impl<Op: Data> Operation for Acting<Op> {
-    fn content(&self) -> &dyn Content {
-        &self.op
-    }
-
-    fn action(&self, result: Option<&Value>) -> Option<Action> {
-        self.action?(&self.op, result)
-    }
-}
-
 impl PartialEq for OpaqueState {
     fn eq(&self, other: &OpaqueState) -> bool {
         self.0.is_same(other.0.as_any())
@@ -134,26 +108,6 @@ impl Hash for OpaqueState {
 impl fmt::Debug for OpaqueState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.write(f)
-    }
-}
-
-impl PartialEq for OpaqueOp {
-    fn eq(&self, other: &OpaqueOp) -> bool {
-        self.0.content().is_same(other.0.content().as_any())
-    }
-}
-
-impl Eq for OpaqueOp {}
-
-impl Hash for OpaqueOp {
-    fn hash<H: Hasher>(&self, hasher: &mut H) {
-        self.0.content().hash_into(hasher);
-    }
-}
-
-impl fmt::Debug for OpaqueOp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.content().write(f)
     }
 }
 
@@ -237,12 +191,8 @@ struct Concrete<B: Builtin> {
 
 impl<B: Builtin> Concrete<B> {
     fn hide(&self, op: B::Op) -> OpaqueOp {
-        OpaqueOp(Arc::new(Acting { op, action: self.action }))
+        OpaqueOp::new(op, self.action)
     }
-}
-
-fn op_of<Op: Data>(op: &OpaqueOp) -> &Op {
-    op.0.content().as_any().downcast_ref().expect("an operation of this specification")
 }
 
 impl<B: Builtin> Object for Concrete<B> {
@@ -263,12 +213,12 @@ impl<B: Builtin> Object for Concrete<B> {
 
     fn step(&self, state: &OpaqueState, (op, ret): Known<'_>, next: &mut Vec<OpaqueState>) {
         let mut states = Vec::new();
-        self.spec.step(state.get(), op_of(op), ret, &mut states);
+        self.spec.step(state.get(), op.get(), ret, &mut states);
         next.extend(states.into_iter().map(OpaqueState::new));
     }
 
     fn partition(&self, op: &OpaqueOp) -> Option<u64> {
-        self.spec.partition(op_of(op))
+        self.spec.partition(op.get())
     }
 
     fn claim(&self) -> Option<Claim> {
@@ -278,12 +228,12 @@ impl<B: Builtin> Object for Concrete<B> {
 
     fn vocabulary(&self) -> Option<Vocabulary<OpaqueOp, Value>> {
         let read =
-            |op: &OpaqueOp, ret: Option<&Value>| Some((op_of::<B::Op>(op).clone(), ret.cloned()));
+            |op: &OpaqueOp, ret: Option<&Value>| Some((op.get::<B::Op>().clone(), ret.cloned()));
         Some(self.spec.vocabulary()?.translated(read))
     }
 
     fn observes(&self, (op, ret): Known<'_>) -> bool {
-        self.spec.observes(op_of(op), ret)
+        self.spec.observes(op.get(), ret)
     }
 
     fn order_insensitive(&self) -> bool {
@@ -295,11 +245,11 @@ impl<B: Builtin> Object for Concrete<B> {
     }
 
     fn commutes(&self, a: Known<'_>, b: Known<'_>) -> bool {
-        self.spec.commutes((op_of(a.0), a.1), (op_of(b.0), b.1))
+        self.spec.commutes((a.0.get(), a.1), (b.0.get(), b.1))
     }
 
     fn says_nothing(&self, op: &OpaqueOp, ret: &Value) -> bool {
-        self.spec.says_nothing(op_of(op), ret)
+        self.spec.says_nothing(op.get(), ret)
     }
 
     fn looks_ahead(&self) -> bool {
@@ -307,19 +257,19 @@ impl<B: Builtin> Object for Concrete<B> {
     }
 
     fn in_reach(&self, state: &OpaqueState, (op, ret): Known<'_>) -> bool {
-        self.spec.in_reach(state.get(), op_of(op), ret)
+        self.spec.in_reach(state.get(), op.get(), ret)
     }
 
     fn may_help(&self, op: &OpaqueOp, (observer, ret): Known<'_>) -> bool {
-        self.spec.may_help(op_of(op), op_of(observer), ret)
+        self.spec.may_help(op.get(), observer.get(), ret)
     }
 
     fn touches(&self, (op, ret): Known<'_>) -> Touches {
-        self.spec.touches(op_of(op), ret)
+        self.spec.touches(op.get(), ret)
     }
 
     fn show(&self, (op, ret): Known<'_>) -> String {
-        self.spec.show(op_of(op), ret)
+        self.spec.show(op.get(), ret)
     }
 
     fn show_state(&self, state: &OpaqueState) -> String {
@@ -345,11 +295,11 @@ impl<B: Builtin> Object for Concrete<B> {
     }
 
     fn encode(&self, op: &OpaqueOp) -> (&'static str, Vec<Value>) {
-        self.spec.encode(op_of(op))
+        self.spec.encode(op.get())
     }
 
     fn results(&self, state: &OpaqueState, op: &OpaqueOp) -> Vec<Value> {
-        self.spec.results(state.get(), op_of(op))
+        self.spec.results(state.get(), op.get())
     }
 
     fn sample(&self, state: &OpaqueState, pick: Pick<'_>, fresh: i64) -> OpaqueOp {
@@ -373,7 +323,7 @@ impl<B: Builtin> Object for Concrete<B> {
         }
         let own = Arc::get_mut(&mut state.0).and_then(|state| state.as_any_mut().downcast_mut());
         let own = own.expect("a state of this specification");
-        self.spec.perform(own, op_of(op), result, pick);
+        self.spec.perform(own, op.get(), result, pick);
     }
 
     fn falsify(
@@ -383,7 +333,7 @@ impl<B: Builtin> Object for Concrete<B> {
         simple: bool,
         pick: Pick<'_>,
     ) -> Option<Value> {
-        self.spec.falsify(op_of(op), result, simple, pick)
+        self.spec.falsify(op.get(), result, simple, pick)
     }
 
     fn keeps_apart(&self, processes: usize) -> bool {
@@ -455,7 +405,7 @@ impl Spec for Opaque {
 
     fn canonical(&self) -> Option<Canonical<OpaqueOp, Value>> {
         let Claim { kind, initial } = self.0.claim()?;
-        Some(Canonical::new(kind, |op: &OpaqueOp, ret| op.0.action(ret)).holding(initial))
+        Some(Canonical::new(kind, |op: &OpaqueOp, ret| op.action(ret)).holding(initial))
     }
 
     fn vocabulary(&self) -> Option<Vocabulary<OpaqueOp, Value>> {

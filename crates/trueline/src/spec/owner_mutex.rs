@@ -4,6 +4,7 @@
 //! that calls is the owner: see [`Builtin::owned`].
 
 use super::method::{self, Method, item, truth};
+use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Builtin, Info, Spec};
 use crate::value::Value;
 
@@ -114,6 +115,12 @@ impl Spec for OwnerMutex {
 
     fn says_nothing(&self, op: &OwnerMutexOp, ret: &Value) -> bool {
         matches!(op, Acquire(_)) && ret.is_nil()
+    }
+
+    /// How often a reentrant lock was taken has no words yet.
+    fn vocabulary(&self) -> Option<Vocabulary<OwnerMutexOp, Value>> {
+        let words = Vocabulary::new(Family::OwnerMutex, [Value::Nil], words::owner_mutex);
+        (!self.reentrant).then_some(words)
     }
 
     fn show(&self, op: &OwnerMutexOp, ret: Option<&Value>) -> String {

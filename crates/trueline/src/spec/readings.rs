@@ -7,7 +7,8 @@
 use super::Opaque;
 use super::subject::Recorded;
 use crate::Budget;
-use crate::check::{self, Algorithm, Outcome, explain};
+use crate::check::explain::{self, Names};
+use crate::check::{self, Algorithm, Outcome, Window};
 use crate::history::History;
 use crate::verdict::{Explanation, Verdict};
 
@@ -120,7 +121,8 @@ fn retold(
         let is_open = o.call < from || o.returned >= explanation.until;
         subject.spec.show(Recorded { index, has_result: !o.is_pending() && !is_open })
     };
-    let own = explain::names(&subject, &explanation.operations, &show);
+    let window = Window { from, until: explanation.until };
+    let own = Names::new(&subject, window, &explanation.operations, &show);
     // The two meanings may call an operation by different names: it is told by that of the file.
     let recorded = |index: u32| {
         let o = &history.operations()[index as usize];
@@ -131,13 +133,19 @@ fn retold(
             false => shown,
         }
     };
-    let all = explain::names(&subject, &joint.operations, &recorded);
-    let mut changes: Vec<(&String, &String)> = Vec::new();
-    for (index, name) in explanation.operations.iter().zip(&own) {
-        if let Ok(place) = joint.operations.binary_search(index)
-            && all[place] != *name
-        {
-            changes.push((name, &all[place]));
+    let all = Names::new(&subject, window, &joint.operations, &recorded).named_by_file();
+    let mut changes: Vec<(String, String)> = Vec::new();
+    for &index in &explanation.operations {
+        // Only a name that the sentence has can change.
+        let shown = show(index);
+        let shown = shown.strip_suffix(" -> ?").unwrap_or(&shown);
+        let is_told = explanation.sentence.contains(shown) || shown.len() > explain::LONG;
+        if !is_told || joint.operations.binary_search(&index).is_err() {
+            continue;
+        }
+        let (name, other) = (own.name(index), all.name(index));
+        if name != other {
+            changes.push((name, other));
         }
     }
     // A name may be the beginning of another one: the longest first, and each place once.

@@ -12,6 +12,7 @@ use super::kv::KvOp;
 use super::lock::{MutexOp, SemaphoreOp};
 use super::log::LogOp;
 use super::map::MapOp;
+use super::owner_mutex::OwnerMutexOp;
 use super::priority_queue::PriorityQueueOp;
 use super::queue::QueueOp;
 use super::register::RegisterOp;
@@ -61,6 +62,8 @@ pub enum Family {
     Set,
     /// Held or free.
     Mutex,
+    /// Held by an owner, or free.
+    OwnerMutex,
     /// Segments to update one by one and to scan at once.
     Snapshot,
     /// A number to add to.
@@ -411,6 +414,20 @@ pub(super) fn mutex(op: &MutexOp, ret: Option<&Value>) -> Option<Act> {
         (MutexOp::Release, _) => cell(is(true), Some(free)),
         (MutexOp::TryAcquire, Some(Value::Bool(false))) => cell(is(true), None),
         (MutexOp::TryAcquire, _) => None,
+    }
+}
+
+/// A lock that its owner cannot take again: a cell that holds the owner, or nil.
+pub(super) fn owner_mutex(op: &OwnerMutexOp, ret: Option<&Value>) -> Option<Act> {
+    let nil = &Value::Nil;
+    let is_false = ret == Some(&Value::Bool(false));
+    match op {
+        OwnerMutexOp::TryAcquire(_) if is_false => cell(Needs::Not(Value::Nil), None),
+        OwnerMutexOp::Acquire(owner) | OwnerMutexOp::TryAcquire(owner) => {
+            cell(Needs::Is(Value::Nil), Some(owner))
+        }
+        OwnerMutexOp::Release(owner) if is_false => cell(Needs::Not(owner.clone()), None),
+        OwnerMutexOp::Release(owner) => cell(Needs::Is(owner.clone()), Some(nil)),
     }
 }
 

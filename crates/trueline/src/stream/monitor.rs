@@ -11,7 +11,8 @@ use super::{
     Algorithm, Clash, Engine, Forgotten, Id, NEVER, NONE, Stop, Time, engine, forgiving_engine,
 };
 use crate::budget::Budget;
-use crate::check::{Outcome, Source, explain_clash, monitor_name, trust};
+use crate::check::explain::Names;
+use crate::check::{Outcome, Source, Window, explain_clash, monitor_name, trust};
 use crate::history::{Error, History, Part, Position};
 use crate::monitor::Blame;
 use crate::spec::subject::{Claim, Subject};
@@ -556,15 +557,18 @@ impl<S: Spec> Monitor<S> {
             let o = &history.operations()[index as usize];
             self.spec.show(&o.op, o.result.as_ref())
         };
+        let all: Vec<u32> = (0..history.len() as u32).collect();
+        let subject = Subject::new(&self.spec, history);
+        let names = Names::new(&subject, Window::ALL, &all, &show);
+        let quoted = |index: u32| names.name(index);
         let is_cut = clash.partial && matches!(self.canonical.kind, Kind::Set | Kind::Mutex);
         if !starts_full && !is_cut {
             let budget = Budget::unlimited().steps(EXPLAIN);
-            let all = (0..history.len() as u32).collect();
-            let subject = Subject::new(&self.spec, history);
+            let all = all.clone();
             let verdict = explain_clash(&subject, all, Source::Stream, reason.clone(), &budget);
             match verdict {
                 Verdict::Violation(mut explanation) if clash.partial => {
-                    let told = reason.as_ref().map(|blame| blame.told(show));
+                    let told = reason.as_ref().map(|blame| blame.told(quoted));
                     explanation.sentence = told.unwrap_or(explanation.sentence);
                     return Verdict::Violation(explanation);
                 }
@@ -578,21 +582,20 @@ impl<S: Spec> Monitor<S> {
             let o = &history.operations()[i as usize];
             if o.is_pending() { 0 } else { o.returned }
         };
-        let all = 0..history.len() as u32;
         let culprits = match &reason {
             Some(blame) => blame.operations().to_vec(),
-            None => all.clone().max_by_key(last).into_iter().collect(),
+            None => all.iter().copied().max_by_key(last).into_iter().collect(),
         };
         let sentence = match (&reason, culprits.first()) {
-            (Some(blame), _) => blame.told(show),
+            (Some(blame), _) => blame.told(quoted),
             (None, Some(&last)) => format!(
-                "`{}` contradicts the operations before it, some of which are no longer in memory",
-                show(last)
+                "{} contradicts the operations before it, some of which are no longer in memory",
+                quoted(last)
             ),
             (None, None) => "Operations contradict each other that are no longer in memory".into(),
         };
         // The last ones of many, and those that the sentence is about.
-        let mut operations: Vec<u32> = all.collect();
+        let mut operations = all.clone();
         operations.sort_unstable_by_key(last);
         let recent = operations.split_off(operations.len().saturating_sub(RECENT));
         let mut operations = [recent, culprits.clone()].concat();

@@ -44,13 +44,17 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
     if most + start.map_or(0, |n| i128::from(n).abs()) >= i128::from(i64::MAX / 2) {
         return tales;
     }
-    // Those next to the first that is wrong come first: the work is bounded.
-    let mut places: Vec<usize> = (0..scene.cast.len()).collect();
-    if let Some(first) = scene.first {
-        let end = scene.cast[first].returned;
-        places.sort_by_key(|&place| scene.cast[place].returned.abs_diff(end));
-    }
-    for r in places {
+    // Those next to the first that is wrong come first: the work is bounded. Mostly that one is enough.
+    let others = std::iter::once_with(|| {
+        let mut places: Vec<usize> =
+            (0..scene.cast.len()).filter(|&place| Some(place) != scene.first).collect();
+        if let Some(first) = scene.first {
+            let end = scene.cast[first].returned;
+            places.sort_by_key(|&place| scene.cast[place].returned.abs_diff(end));
+        }
+        places
+    });
+    for r in scene.first.into_iter().chain(others.flatten()) {
         let actor = &scene.cast[r];
         let (needs, true) = (amount(scene, r), actor.is_certain()) else { continue };
         let (low, high) = match needs {
@@ -60,6 +64,8 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
         };
         work += scene.cast.len();
         let is_told = tales.iter().any(|tale| tale.cast().len() <= SHORT);
+        // Of a counter that is told at length, sums tell more than other bounds.
+        let is_told = is_told || (scene.family == Family::Counter && !tales.is_empty());
         if work > most_work || (Some(r) != scene.first && is_told) {
             break;
         }
@@ -67,8 +73,12 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
             .filter(|&a| matches!(amount(scene, a), Amount::Exactly(_)))
             .filter(|&a| scene.cast[a].is_certain() && scene.cast[a].precedes(actor))
             .collect();
-        anchors.sort_by_key(|&a| std::cmp::Reverse(scene.cast[a].returned));
-        anchors.truncate(ANCHORS);
+        let latest = |&a: &usize| std::cmp::Reverse(scene.cast[a].returned);
+        if anchors.len() > ANCHORS {
+            anchors.select_nth_unstable_by_key(ANCHORS, latest);
+            anchors.truncate(ANCHORS);
+        }
+        anchors.sort_by_key(latest);
         let starts = start.map(|n| (From::Start, i128::from(n)));
         let starts = starts.filter(|_| scene.family != Family::Mutex);
         let after = anchors.iter().filter_map(|&a| match level(scene, a) {
@@ -85,17 +95,29 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
             let bounds = Bounds::new(scene, r, from, base);
             tales.extend(bounds.too_much(low).or_else(|| bounds.too_little(high)));
         }
+        // Of a lock that is handed over all the time, only counting tells.
+        if let (Family::Mutex, true, true, Some(n)) =
+            (scene.family, Some(r) == scene.first, tales.is_empty(), start)
+        {
+            crowds(scene, From::Start, i128::from(n), &mut tales);
+            if !tales.is_empty() {
+                return tales;
+            }
+        }
     }
     if tales.is_empty() && scene.family == Family::Counter && scene.cast.len() <= CROWD {
         same_total(scene, &mut tales);
     }
     let is_told = tales.iter().any(|tale| tale.cast().len() <= SHORT);
-    if !is_told && scene.family != Family::Counter && scene.cast.len() <= CROWD {
+    if !is_told && scene.family != Family::Counter {
         if let Some(start) = start {
             crowds(scene, From::Start, i128::from(start), &mut tales);
         }
-        // Counting through takes the square of the operations, for each that it starts from.
+        let is_told = !tales.is_empty() && scene.family == Family::Mutex;
+        let crowd = if is_told { 0 } else { CROWD };
+        // From each that it starts from, all are counted through.
         let starts = (WORK / scene.cast.len().pow(2).max(1)).min(scene.cast.len());
+        let starts = if scene.cast.len() <= crowd { starts } else { 0 };
         for a in (scene.cast.len() - starts)..scene.cast.len() {
             if let (Amount::Exactly(n), change) = level(scene, a)
                 && scene.cast[a].is_certain()
@@ -172,21 +194,27 @@ fn crowds(scene: &Scene, from: From, base: i128, tales: &mut Vec<Tale>) {
         };
         let mut these: Vec<usize> = (0..cast.len()).filter(certain).collect();
         these.sort_by_key(|&place| cast[place].returned);
+        let against = |&place: &usize| {
+            let perhaps = match from {
+                From::Start => true,
+                From::After(a) => place != a && !cast[place].precedes(&cast[a]),
+            };
+            goes(place, !up) && perhaps
+        };
+        // By call, as the cast is.
+        let against: Vec<usize> = (0..cast.len()).filter(against).collect();
+        let (mut level, mut open) = (base, 0);
         for count in 1..=these.len() {
             let end = cast[these[count - 1]].returned;
-            let against = |&place: &usize| {
-                let perhaps = match from {
-                    From::Start => true,
-                    From::After(a) => place != a && !cast[place].precedes(&cast[a]),
-                };
-                goes(place, !up) && cast[place].call < end && perhaps
-            };
-            let others: Vec<usize> = (0..cast.len()).filter(against).collect();
-            let sum = |places: &[usize]| places.iter().map(|&p| change(scene, p)).sum::<i128>();
-            let level = base + sum(&these[..count]) + sum(&others);
+            level += change(scene, these[count - 1]);
+            while against.get(open).is_some_and(|&place| cast[place].call < end) {
+                level += change(scene, against[open]);
+                open += 1;
+            }
             if (up && level <= limit) || (!up && level >= limit) {
                 continue;
             }
+            let others = against[..open].to_vec();
             if scene.family == Family::Mutex && matches!(from, From::Start) && others.len() > NAMED
             {
                 tales.extend(lock_counts(&these[..count], others.len(), up));

@@ -54,8 +54,7 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
             return tales;
         }
         wrong_read(scene, initial, r, shown, (&appends, &often), &mut tales);
-        let is_short = |tale: &Tale| tale.cast().len() <= SHORT;
-        if Some(r) == scene.first && tales.iter().any(is_short) {
+        if is_told(scene, r, &tales) {
             return tales;
         }
     }
@@ -111,6 +110,12 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
         }
     }
     tales
+}
+
+/// True where the tales so far need no better one.
+fn is_told(scene: &Scene, r: usize, tales: &[Tale]) -> bool {
+    let most = if Some(r) == scene.first { SHORT } else { 1 };
+    tales.iter().any(|tale| tale.cast().len() <= most)
 }
 
 /// An append: its place in the cast, its value, and the index that it told.
@@ -208,7 +213,17 @@ fn wrong_read(
                 mark(r),
                 mark(*one)
             )),
-            _ if is_initial => continue,
+            (often, some) if is_initial => {
+                let first = initial.iter().filter(|v| short(v) == value).count();
+                Tale::new(format!(
+                    "{} should show {value} {}, not {}: it is there {} initially, and {} had returned before it was called",
+                    mark(r),
+                    super::times(first + some.len()),
+                    super::times(often),
+                    super::times(first),
+                    marks(some)
+                ))
+            }
             _ => Tale::new(format!(
                 "{} should show {value} {}: {} had returned before it was called",
                 mark(r),
@@ -344,7 +359,10 @@ pub(super) fn texts(scene: &Scene) -> Vec<Tale> {
     };
     let mut tales = Vec::new();
     let mut work = 0;
-    for &(g, text) in &gets {
+    // The one that is known to be wrong comes first.
+    let first = gets.iter().position(|get| Some(get.0) == scene.first);
+    let others = (0..gets.len()).filter(|&n| Some(n) != first);
+    for (g, text) in first.into_iter().chain(others).map(|n| gets[n]) {
         for &(a, piece, is_put) in &texts {
             work += 1;
             if !cast[a].precedes(&cast[g]) || replaced(a, g) {
@@ -389,6 +407,9 @@ pub(super) fn texts(scene: &Scene) -> Vec<Tale> {
                 "{} is impossible: its text is not made of texts that were put or appended before it returned",
                 mark(g)
             )));
+        }
+        if is_told(scene, g, &tales) {
+            return tales;
         }
     }
     tales

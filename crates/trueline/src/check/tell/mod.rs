@@ -10,6 +10,7 @@
 //! | `container` | queues, stacks, deques, priority queues: what went in, what came out, what was inside |
 //! | `cell` | registers, maps, sets, locks, segments: what was last left there |
 //! | `level` | counters, semaphores, indicators, multisets: how much there can have been |
+//! | `total` | counters: sums that nothing makes |
 //! | `list` | logs, and texts that grow |
 //!
 //! Cost: O(n^2) for n operations; larger scenes than [`MOST`] are not looked at.
@@ -18,6 +19,7 @@ mod cell;
 mod container;
 mod level;
 mod list;
+mod total;
 
 use crate::history::PENDING;
 use crate::spec::vocabulary::{Act, Family};
@@ -25,6 +27,9 @@ use crate::value::Value;
 
 /// Scenes of more operations than this are not looked at.
 pub(super) const MOST: usize = 2048;
+
+/// Tales of so few operations need no better one.
+const FEW: usize = 12;
 
 /// An operation of a scene.
 pub(super) struct Actor {
@@ -126,7 +131,9 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
         | Family::Deque
         | Family::PriorityQueue { .. }
         | Family::Relaxed { .. } => container::tales(scene),
-        Family::Register | Family::Map | Family::Set | Family::Snapshot => cell::tales(scene),
+        Family::Register | Family::Map | Family::Set | Family::Snapshot | Family::OwnerMutex => {
+            cell::tales(scene)
+        }
         Family::Mutex => {
             let mut tales = cell::tales(scene);
             if tales.is_empty() && scene.complete {
@@ -138,9 +145,14 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
             list::texts(scene)
         }
         Family::Kv => cell::tales(scene),
-        Family::Counter | Family::Semaphore | Family::Snzi | Family::Multiset => {
-            level::tales(scene)
+        Family::Counter => {
+            let mut tales = level::tales(scene);
+            if !tales.iter().any(|tale| tale.cast().len() <= FEW) {
+                tales.extend(total::tales(scene));
+            }
+            tales
         }
+        Family::Semaphore | Family::Snzi | Family::Multiset => level::tales(scene),
         Family::Log => list::tales(scene),
     };
     tales.sort_by_key(|tale| tale.cast().len());

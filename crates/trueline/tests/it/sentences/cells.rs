@@ -14,6 +14,8 @@ impl Scene<'_> {
             ("remove", [_]) if self.spec == "map" && !is_false(op) => Some(Value::Nil),
             _ => None,
         };
+        // What an operation of unknown outcome alone can have done.
+        let done = done.strip_prefix("can have ").unwrap_or(done);
         let key = |op: &Op, k: &str| op.args.first().is_some_and(|v| said(v) == k);
         // Of a map or a store, only operations of one key are looked at.
         let of_key = done.starts_with("written ") || done.starts_with("wrote ");
@@ -30,9 +32,14 @@ impl Scene<'_> {
         }
         Ok(match done {
             "taken the lock" | "took the lock" => op.method.ends_with("acquire") && !is_false(op),
-            "released the lock" => op.method == "release",
+            "released the lock" => op.method == "release" && !is_false(op),
             "removed the key" => left(op) == Some(Value::Nil),
             "put anything under the key" => left(op).is_some_and(|v| !v.is_nil()),
+            _ if self.spec == "owner-mutex" => {
+                let p = fit("taken the lock for {}", done).or(fit("took the lock for {}", done));
+                let p = p.ok_or(format!("nothing that is done: {done}"))?;
+                op.method.ends_with("acquire") && !is_false(op) && key(op, p[0])
+            }
             _ => match (fit("added {}", done), fit("removed {}", done)) {
                 (Some(p), _) => op.method == "add" && key(op, p[0]) && !is_false(op),
                 (_, Some(p)) => op.method == "remove" && key(op, p[0]) && !is_false(op),
@@ -47,7 +54,7 @@ impl Scene<'_> {
 
     /// A value that was replaced more often than it was there.
     pub(crate) fn replaced(&self, text: &str) -> Option<Claim> {
-        if !["register", "cas-register", "rmw", "set"].contains(&self.spec) {
+        if !["register", "cas-register", "rmw", "set", "owner-mutex"].contains(&self.spec) {
             return None;
         }
         let p = ["both", "all"].iter().find_map(|all| {
@@ -64,7 +71,10 @@ impl Scene<'_> {
             for (i, op) in self.all() {
                 let stays = op.method == "cas" && op.args[0] == op.args[1];
                 let stays = stays || (op.method == "rmw" && op.args[0] == op.args[1]);
-                if self.may(i, p[4], op)? && op.call < end && !stays {
+                // One that keeps the value has left it, too, unless it is said that it replaced another.
+                let counts = !stays || p[4].strip_suffix(" in place of another value").is_none();
+                let done = p[4].strip_suffix(" in place of another value").unwrap_or(p[4]);
+                if self.may(i, done, op)? && op.call < end && counts {
                     by.push(i);
                 }
             }
@@ -73,7 +83,16 @@ impl Scene<'_> {
                 some => self.list(some.strip_prefix("only ").ok_or("only")?)?,
             };
             hold(told == by, "who can have left it")?;
-            let initially = if self.spec == "set" {
+            let initially = if self.spec == "owner-mutex" {
+                hold(p[2] == "the lock is free initially", p[2])?;
+                let takes = p[1] == "taken the lock";
+                hold(takes || p[1] == "released the lock", p[1])?;
+                let did = |&i: &usize| self.may(i, p[1], self.op(i)) == Ok(true);
+                hold(these.iter().all(did), "what they did")?;
+                let owner = |i: usize| self.op(i).args[0].clone();
+                hold(takes || these.iter().all(|&i| owner(i) == owner(these[0])), "one owner")?;
+                usize::from(takes)
+            } else if self.spec == "set" {
                 let (name, is) = match fit("{} is not there initially", p[2]) {
                     Some(q) => (q[0], 0),
                     None => (fit("{} is there initially", p[2]).ok_or("initially")?[0], 1),
@@ -108,6 +127,57 @@ impl Scene<'_> {
     }
 
     pub(crate) fn cell(&self, text: &str) -> Option<Claim> {
+        if let Some(p) = fit("Appropriateness: {} shows a value that nobody wrote", text) {
+            return Some((|| {
+                let shown = self.op(self.one(p[0])?).result.as_ref().and_then(Value::as_list);
+                let is_written = |(segment, value): (usize, &Value)| {
+                    let own = [Value::Int(segment as i64), value.clone()];
+                    *value == Value::Int(0) || self.all().any(|(_, op)| op.args == own)
+                };
+                hold(!shown.unwrap_or_default().iter().enumerate().all(is_written), text)
+            })());
+        }
+        if let Some(p) = fit("{} shows {} twice, but a set holds a value once", text) {
+            return Some((|| {
+                let shown = self.op(self.one(p[0])?).result.as_ref().and_then(Value::as_list);
+                let often = shown.unwrap_or_default().iter().filter(|v| said(v) == p[1]).count();
+                hold(self.spec == "set" && often > 1, text)
+            })());
+        }
+        if let Some(p) = fit(
+            "{} is impossible: {}, which alone can have {}, came before {}, which had returned before it was called: {} found {}, which {} alone can have {}, and {} had returned before it was called",
+            text,
+        ) {
+            return Some((|| {
+                let (r, w, x, y) =
+                    (self.one(p[0])?, self.one(p[1])?, self.one(p[3])?, self.one(p[4])?);
+                hold(self.one(p[6])? == x && self.one(p[8])? == w && w != x, "who wrote")?;
+                hold(self.before(x, r) && self.before(w, y), "the times")?;
+                for (done, writer) in [(p[2], w), (p[7], x)] {
+                    let mut all = Vec::new();
+                    for (n, op) in self.all() {
+                        if self.may(n, done, op)? {
+                            all.push(n);
+                        }
+                    }
+                    hold(all == [writer], "written once")?;
+                    let value = done.strip_suffix(" under the key").unwrap_or(done);
+                    hold(value != format!("written {}", self.at_first()), "not initially")?;
+                }
+                let finds = |n: usize, done: &str| {
+                    let op = self.op(n);
+                    let needs = match op.method {
+                        "cas" | "rmw" if !is_false(op) => op.args.first().cloned(),
+                        _ => op.result.clone(),
+                    };
+                    let value = done.strip_suffix(" under the key").unwrap_or(done);
+                    needs.is_some_and(|v| value == format!("written {}", said(&v)))
+                };
+                hold(finds(r, p[2]) && finds(y, p[7]), "what they found")?;
+                let value = p[7].strip_suffix(" under the key").unwrap_or(p[7]);
+                hold(value == format!("written {}", p[5]), "what it found")
+            })());
+        }
         let of_key = ["map", "kv"].contains(&self.spec);
         let pattern = format!(
             "{{}} and {{}} cannot each have come before the other: each was written only once{}, but {{}} returned before {{}} was called, and {{}} returned before {{}} was called",
@@ -190,6 +260,8 @@ impl Scene<'_> {
             "{} should show {}",
             "{} got the lock while it was held",
             "{} released the lock while it was free",
+            "{} released the lock while {} did not hold it",
+            "{} should have found the lock held by {}",
             "{} found the lock held while it was free",
             "{} found the lock free while it was held",
         ];
@@ -283,6 +355,9 @@ impl Scene<'_> {
         let done = match rest {
             "there was no acquire" => "taken the lock".to_string(),
             "there was no release" => "released the lock".to_string(),
+            _ if self.spec == "owner-mutex" => {
+                format!("taken the lock for {}", fit("{} never took the lock", rest)?[0])
+            }
             "the key was never removed" => "removed the key".to_string(),
             _ => {
                 let p = fit("{} was never {}", rest)?;

@@ -82,6 +82,8 @@ impl Scene<'_> {
             return general.map(|()| General::Yes);
         }
         let attempts = [
+            self.sums(&text),
+            self.gone(&text),
             self.container(&text),
             self.replaced(&text),
             self.level(&text),

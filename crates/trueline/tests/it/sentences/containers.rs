@@ -326,7 +326,58 @@ impl Scene<'_> {
         Ok(())
     }
 
+    /// A value that was seen after all of it had come out.
+    pub(crate) fn gone(&self, text: &str) -> Option<Claim> {
+        let p = fit("{} found {}, which was gone: {}", text)?;
+        Some((|| {
+            let (r, value) = (self.one(p[0])?, p[1]);
+            hold(self.op(r).result.as_ref().is_some_and(|v| said(v) == value), "what it found")?;
+            let mut clauses = p[2].split(", and ");
+            let out = clauses.next().and_then(|c| fit("{} had returned before it was called", c));
+            let out = self.list(out.ok_or("what came out")?[0])?;
+            hold(self.all_before(&out, &[r]), "they returned before")?;
+            hold(out.iter().all(|i| self.removes(value).contains(i)), "they took it out")?;
+            let end = self.op(r).returned;
+            let inserts = self.inserts(value).into_iter().filter(|&i| self.op(i).call < end);
+            let inserts: Vec<usize> = inserts.collect();
+            let mut initially = 0;
+            for clause in clauses {
+                if let Some(q) = fit("it is there {} initially", clause) {
+                    initially = times(q[0]).ok_or("how often")?;
+                } else if let Some(q) = fit("only {} can have {} it before it returned", clause) {
+                    hold(self.list(q[0])? == inserts && !q[1].is_empty(), clause)?;
+                } else {
+                    fit("it was never {} before", clause).ok_or(format!("no clause: {clause}"))?;
+                    hold(inserts.is_empty(), clause)?;
+                }
+            }
+            hold(initially == self.initially(value), "what is there at first")?;
+            hold(out.len() == initially + inserts.len(), "as many came out")
+        })())
+    }
+
     fn clause(&self, r: usize, clause: &str) -> Claim {
+        // Of a value that went in more than once.
+        let own = self.op(r).result.as_ref().map(said).unwrap_or_default();
+        let inserts = || {
+            let end = self.op(r).returned;
+            let all = self.inserts(&own).into_iter().filter(|&i| self.op(i).call < end);
+            all.collect::<Vec<usize>>()
+        };
+        if let Some(p) = fit("only {} can have {} {} before it returned", clause) {
+            hold(self.initially(&own) == 0 && p[2] == own, clause)?;
+            return hold(self.list(p[0])? == inserts() && !p[1].is_empty(), clause);
+        }
+        for verb in ["was", "were"] {
+            let pattern = format!(
+                "{{}} had returned before {{}}, which alone can have {{}} {{}} before it returned, {verb} called"
+            );
+            if let Some(p) = fit(&pattern, clause) {
+                let (x, all) = (self.one(p[0])?, self.list(p[1])?);
+                hold(all == inserts() && self.initially(&own) == 0 && p[3] == own, clause)?;
+                return hold(self.all_before(&[x], &all) && !p[2].is_empty(), clause);
+            }
+        }
         if let Some(p) = fit("only {}, of unknown outcome, can have taken {} of them", clause) {
             let open = self.open_removals(self.op(r).returned);
             let count = if open.len() == 1 { "one".into() } else { open.len().to_string() };
@@ -346,6 +397,11 @@ impl Scene<'_> {
             {
                 let whom = if p[1] == "it" { r } else { self.one(p[1])? };
                 return hold(self.all_before(&[whom], &self.list(p[0])?), clause);
+            }
+            // Of a stream, later removals are not known.
+            if let Some(p) = fit(&format!("{{}} {verb} not {{}} before"), clause) {
+                let gone = |v: &&str| self.removes(v).iter().any(|&d| self.before(d, r));
+                return hold(!listed(p[0]).iter().any(gone), clause);
             }
             if let Some(p) = fit(&format!("{{}} {verb} never {{}}"), clause) {
                 return hold(listed(p[0]).iter().all(|v| self.removes(v).is_empty()), clause);

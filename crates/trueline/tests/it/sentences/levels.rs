@@ -6,6 +6,11 @@ use super::claims::{Claim, hold, is_false, times};
 use super::scene::{Op, Scene, fit, operations};
 
 impl Scene<'_> {
+    /// The number that an object starts with.
+    pub(crate) fn initial_amount(&self) -> i64 {
+        self.parameters.strip_prefix("init=").and_then(|n| n.parse().ok()).unwrap_or(0)
+    }
+
     fn change(&self, op: &Op) -> i64 {
         let number = op.args.first().and_then(Value::as_int);
         match (self.spec, op.method) {
@@ -29,6 +34,7 @@ impl Scene<'_> {
             text if times(text).is_some() => Ok(times(text).unwrap_or(0) as i64),
             text => text.parse::<i64>().map_err(|_| format!("no number: {text}")),
         };
+        let first = self.initial_amount();
         let at_first = [
             "{} permit is free initially",
             "{} permits are free initially",
@@ -43,12 +49,13 @@ impl Scene<'_> {
             "nobody is present initially",
         ];
         if nothing.contains(&text) {
+            hold(first == 0, text)?;
             return Ok((0, None));
         }
         for pattern in at_first {
             if let Some(p) = fit(pattern, text) {
-                hold(number(p[0])? == 0, text)?;
-                return Ok((0, None));
+                hold(number(p[0])? == first, text)?;
+                return Ok((first, None));
             }
         }
         let p = fit("{} after {}, which had returned before {} called", text)

@@ -57,12 +57,43 @@ impl Scene<'_> {
                 hold(self.before(earlier, later) && index(later)? <= index(earlier)?, text)
             })());
         }
-        if let Some(p) =
-            fit("{} should have an index of at {} {}: the log is empty initially{}", text)
+        if let Some(p) = fit(
+            "{} should show {} {}, not {}: it is there {} initially, and {} had returned before it was called",
+            text,
+        ) {
+            return Some((|| {
+                let (r, by) = (self.one(p[0])?, self.list(p[5])?);
+                let first = self.initially(p[1]);
+                hold(times(p[4]) == Some(first) && first > 0, "what is there initially")?;
+                hold(by.iter().all(|i| appends(p[1]).contains(i)), "these appended it")?;
+                hold(self.all_before(&by, &[r]), "they returned before")?;
+                hold(times(p[2]) == Some(first + by.len()), "how often it should")?;
+                hold(times(p[3]) == Some(count(&shown(r)?, p[1])), "how often it does")?;
+                hold(count(&shown(r)?, p[1]) < first + by.len(), "too seldom")
+            })());
+        }
+        if let Some(p) = fit("{} is impossible: the log begins with {}", text) {
+            return Some((|| {
+                hold(p[1] == Value::list(self.initial.clone()).to_string(), text)?;
+                hold(!shown(self.one(p[0])?)?.starts_with(&self.initial), text)
+            })());
+        }
+        let holds = match self.initial.len() {
+            0 => "the log is empty initially".to_string(),
+            n => format!("the log holds {n} initially"),
+        };
+        let there = self.initial.len() as i64;
+        if let Some(p) = fit("{} should have an index of at {} {}: {}", text)
+            && let Some(tail) = p[3].strip_prefix(&holds)
         {
+            let p = [p[0], p[1], p[2], tail];
             return Some((|| {
                 let a = self.one(p[0])?;
-                let n: i64 = p[2].parse().map_err(|_| "no number")?;
+                let n = p[2].parse::<i64>().map_err(|_| "no number")? - there;
+                let index = |i: usize| index(i).map(|index| index - there);
+                if p[1] == "least" && tail.is_empty() {
+                    return hold(n == 0 && index(a)? < 0, text);
+                }
                 let others = self.places(|op| op.method == "append");
                 let perhaps: Vec<usize> = others
                     .iter()
@@ -134,7 +165,28 @@ impl Scene<'_> {
                         times(p[3]) == Some(may) && times(p[2]) == Some(count(&shown(r)?, p[1])),
                         text,
                     )?;
+                    hold(self.initially(p[1]) == 0, "it is not there initially")?;
                     hold(count(&shown(r)?, p[1]) > may, text)
+                })());
+            }
+            if let Some(p) =
+                fit("{} cannot show {} {}: it is there {} initially and {} by then", text)
+            {
+                return Some((|| {
+                    let r = self.one(p[0])?;
+                    let may = appends(p[1])
+                        .into_iter()
+                        .filter(|&a| self.op(a).call < self.op(r).returned)
+                        .count();
+                    let said = match may {
+                        0 => p[4] == "cannot have been appended",
+                        n => fit("can have been appended only {}", p[4])
+                            .is_some_and(|often| times(often[0]) == Some(n)),
+                    };
+                    hold(said, "how often it was appended")?;
+                    hold(times(p[3]) == Some(self.initially(p[1])), "what is there initially")?;
+                    let often = count(&shown(r)?, p[1]);
+                    hold(times(p[2]) == Some(often) && often > may + self.initially(p[1]), text)
                 })());
             }
             if let Some(p) = fit("{} should show {}: {} had returned before it was called", text) {
@@ -163,6 +215,30 @@ impl Scene<'_> {
                 op.method == "put" && i != from && !self.before(i, from) && op.call < end
             })
         };
+        if let Some(p) =
+            fit("{} and {} contradict each other: neither is a prefix of the other", text)
+        {
+            return Some((|| {
+                let (a, b) = (found(self.one(p[0])?)?, found(self.one(p[1])?)?);
+                hold(!a.starts_with(&b) && !b.starts_with(&a), text)?;
+                hold(self.all().all(|(_, op)| op.method != "put"), "it only grows")
+            })());
+        }
+        if let Some(p) = fit("{} shows a value twice that was added only once, by {}", text) {
+            return Some((|| {
+                let (r, add) = (self.one(p[0])?, self.one(p[1])?);
+                let piece = self.op(add).args.last().cloned().ok_or("no value")?;
+                let often = match (&self.op(r).result, &piece) {
+                    (Some(Value::Text(all)), Value::Text(piece)) => {
+                        all.matches(piece.as_str()).count()
+                    }
+                    (Some(Value::List(all)), piece) => all.iter().filter(|v| *v == piece).count(),
+                    _ => 0,
+                };
+                hold(often > 1, "twice")?;
+                hold(appends(&said(&piece)) == [add], "added once")
+            })());
+        }
         for how in ["contain", "begin with"] {
             let pattern = format!(
                 "{{}} should {how} {{}}: {{}} had returned before it was called, and nothing can have replaced the text in between"

@@ -1,5 +1,6 @@
 //! What may leave an explanation so that the rest is a violation for the same reason, told once more from the names of methods:
-//! an operation that only looks, everything that is done to one value of a container, a write that nobody reads. An
+//! an operation that only looks, everything that is done to one value of a container, a write that nobody reads, what is
+//! added to a collection that grows and that no read shows. An
 //! explanation that is said to be minimal has an order without any of them.
 
 use trueline::Value;
@@ -48,10 +49,8 @@ impl Scene<'_> {
             let value = |op: &Op| op.args.first().or(op.result.as_ref()).cloned();
             let all = self.told.iter().map(|&i| value(self.op(i)));
             let mut values: Vec<Value> = all.flatten().filter(|v| !v.is_nil()).collect();
-            // What is inside at first stays inside, and what is done to it may depend on everything.
-            if values.iter().any(|v| self.initial.contains(v)) {
-                values.clear();
-            }
+            // What is inside at first stays inside.
+            values.retain(|v| !self.initial.contains(v));
             values.sort();
             values.dedup();
             let of = |v: &Value| {
@@ -60,6 +59,7 @@ impl Scene<'_> {
             };
             groups.extend(values.iter().map(of));
         }
+        groups.extend(self.unseen_additions());
         // A cas that fails needs another value than the one it names.
         let fails = |i: &usize| self.op(*i).result == Some(Value::Bool(false));
         if REGISTERS.contains(&self.spec) && !self.told.iter().any(fails) {
@@ -74,6 +74,58 @@ impl Scene<'_> {
                     && !self.told.iter().any(|&other| reads(self.op(other), &op.args[0]))
             };
             groups.extend(self.told.iter().filter(is_unread).map(|&i| vec![i]));
+        }
+        groups
+    }
+
+    /// Additions that no read shows: whatever else is shown has an order without them, if it has one with them.
+    fn unseen_additions(&self) -> Vec<Vec<usize>> {
+        let told = || self.told.iter().map(|&i| (i, self.op(i)));
+        let shown: Vec<&Value> = told().filter_map(|(_, op)| op.result.as_ref()).collect();
+        let is_seen = |value: &Value| {
+            shown.iter().any(|result| match (result, value) {
+                (Value::List(all), _) => all.contains(value),
+                (Value::Text(all), Value::Text(piece)) => all.contains(piece.as_str()),
+                _ => false,
+            })
+        };
+        // Where a value is shown that nothing brings which is shown, the rest is a violation for another reason.
+        let brings = |value: &Value| {
+            let own = |(_, op): (usize, &Op)| op.args.first() == Some(value);
+            self.initial.contains(value) || told().any(own)
+        };
+        let is_whole = |result: &&Value| match result {
+            Value::List(all) => all.iter().all(brings),
+            Value::Text(text) => text.is_empty(),
+            _ => true,
+        };
+        let mut groups = Vec::new();
+        if !shown.iter().all(is_whole) {
+            return groups;
+        }
+        for (i, op) in told() {
+            match (self.spec, op.method) {
+                // All that is done to one value.
+                ("set", "add" | "remove" | "contains") if !self.initial.contains(&op.args[0]) => {
+                    let own = |other: &Op| other.args.first() == Some(&op.args[0]);
+                    if !is_seen(&op.args[0]) {
+                        groups.push(told().filter(|(_, other)| own(other)).map(|o| o.0).collect());
+                    }
+                }
+                ("log", "append") => {
+                    let index =
+                        |(_, other): (usize, &Op)| matches!(other.result, Some(Value::Int(_)));
+                    if !is_seen(&op.args[0]) && !told().any(index) {
+                        groups.push(vec![i]);
+                    }
+                }
+                ("kv", "append")
+                    if !is_seen(&op.args[1]) && told().all(|(_, other)| other.method != "put") =>
+                {
+                    groups.push(vec![i]);
+                }
+                _ => {}
+            }
         }
         groups
     }

@@ -17,6 +17,7 @@ pub(crate) struct Op {
     pub(crate) result: Option<Value>,
     shown: String,
     process: String,
+    line: u32,
 }
 
 /// A question about the operations at these indices.
@@ -37,6 +38,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) starts_late: bool,
     /// The segment that the sentence is about.
     pub(crate) segment: RefCell<Option<String>>,
+    /// A name means an operation that is shown: others may be forgotten.
+    remembered: bool,
 }
 
 impl<'a> Scene<'a> {
@@ -60,8 +63,8 @@ impl<'a> Scene<'a> {
             let shown = spec.show(&o.op, seen.as_ref());
             let shown = shown.strip_suffix(" -> ?").map_or(shown.clone(), String::from);
             let process = history.processes()[o.process as usize].to_string();
-            let op =
-                Op { call: o.call, returned: o.returned, method, args, result, shown, process };
+            let (call, returned, line) = (o.call, o.returned, o.line);
+            let op = Op { call, returned, method, args, result, shown, process, line };
             of_part(i).then_some(op)
         });
         let initial = match parameters.strip_prefix("init=[").and_then(|p| p.strip_suffix(']')) {
@@ -102,7 +105,13 @@ impl<'a> Scene<'a> {
             first_bad: explanation.fine_until,
             starts_late: explanation.start.is_some(),
             segment: RefCell::new(None),
+            remembered: false,
         }
+    }
+
+    /// The same of a stream, of which only what is shown is sure to be in memory.
+    pub(crate) fn remembered(self) -> Scene<'a> {
+        Scene { remembered: true, ..self }
     }
 
     pub(crate) fn op(&self, place: usize) -> &Op {
@@ -133,9 +142,16 @@ impl<'a> Scene<'a> {
             let text = &rest[at + 1..end];
             rest = &rest[end + 1..];
             let mut fits: Vec<usize> = self.places(|op| op.shown == text);
+            if self.remembered {
+                fits.retain(|i| self.told.contains(i));
+            }
             if let Some(tail) = rest.strip_prefix(" of process ") {
                 let length = tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len());
                 fits.retain(|&i| self.op(i).process == tail[..length]);
+                rest = &tail[length..];
+            } else if let Some(tail) = rest.strip_prefix(" in line ") {
+                let length = tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len());
+                fits.retain(|&i| self.op(i).line.to_string() == tail[..length]);
                 rest = &tail[length..];
             } else if let Some(tail) = rest.strip_prefix(" (number ") {
                 let (numbers, tail) = tail.split_once(')').ok_or("no end of a number")?;

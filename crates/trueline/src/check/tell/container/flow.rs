@@ -1,4 +1,4 @@
-//! What came out of a container without having gone in, or more often than it went in. These rules count, so that they hold
+//! What came out of a container without having gone in, or more often than it went in, or was seen when it was gone. These rules count, so that they hold
 //! whatever the values are.
 
 use super::Container;
@@ -89,6 +89,58 @@ impl<'a> Container<'a> {
                     &format!(": a {noun} with j={each} returns a value {} at most", times(each));
             }
             tales.push(Tale::new(text));
+        }
+    }
+
+    /// A value was seen after each of it that can have gone in had come out.
+    pub(super) fn gone(&self, tales: &mut Vec<Tale>) {
+        let once = match self.scene.family {
+            Family::StutteringQueue(_) | Family::Relaxed { .. } => false,
+            _ => self.scene.complete,
+        };
+        if !once {
+            return;
+        }
+        let (_, inserted, _) = self.nouns();
+        for &value in &self.order {
+            let life = &self.lives[value];
+            for &r in life.peeks.iter().filter(|&&r| self.returned(r) != PENDING) {
+                let went_in: Vec<usize> = life
+                    .inserts
+                    .iter()
+                    .copied()
+                    .filter(|&i| self.call(i) < self.returned(r))
+                    .collect();
+                let came_out: Vec<usize> = life
+                    .removals
+                    .iter()
+                    .copied()
+                    .filter(|&o| self.returned(o) < self.call(r))
+                    .collect();
+                let count = went_in.len() + life.initial.len();
+                if count == 0 || came_out.len() < count {
+                    continue;
+                }
+                let mut clauses = vec![format!(
+                    "{} had returned before it was called",
+                    marks(&came_out[..count])
+                )];
+                if !life.initial.is_empty() {
+                    clauses.push(format!("it is there {} initially", times(life.initial.len())));
+                }
+                clauses.push(match went_in.as_slice() {
+                    [] => format!("it was never {inserted} before"),
+                    some => {
+                        format!("only {} can have {inserted} it before it returned", marks(some))
+                    }
+                });
+                tales.push(Tale::new(format!(
+                    "{} found {}, which was gone: {}",
+                    mark(r),
+                    short(value),
+                    clauses.join(", and ")
+                )));
+            }
         }
     }
 }

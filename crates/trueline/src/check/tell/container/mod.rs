@@ -6,7 +6,7 @@
 //!
 //! | file | what is wrong |
 //! |---|---|
-//! | `flow` | a value came out that did not go in, or more often |
+//! | `flow` | a value came out that did not go in, or more often, or was seen when it was gone |
 //! | `inside` | 'empty' was told while something was inside |
 //! | `order` | a value came out before others whose turn comes first |
 //! | `room` | a bounded container was full, or was not |
@@ -82,6 +82,7 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
     let mut tales = Vec::new();
     container.never_inserted(&mut tales);
     container.too_often(&mut tales);
+    container.gone(&mut tales);
     if !tales.is_empty() {
         return tales;
     }
@@ -93,7 +94,11 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
         places.sort_by_key(|&place| scene.cast[place].returned.abs_diff(end));
         enough = 3;
     }
-    tales.extend(places.into_iter().filter_map(|place| container.impossible(place)).take(enough));
+    tales.extend(places.iter().filter_map(|&place| container.impossible(place)).take(enough));
+    if tales.is_empty() {
+        let passed = places.iter().filter_map(|&place| container.passed_by_any(place));
+        tales.extend(passed.take(enough));
+    }
     if tales.is_empty() && scene.family == Family::Stack {
         tales.extend(container.no_bottom());
     }

@@ -127,6 +127,51 @@ impl<'a> Container<'a> {
         Some(Tale::new(text).with(v.insert))
     }
 
+    /// A queue gave out a value that went in more than once, although another one was ahead of each of it that can have
+    /// come out.
+    pub(super) fn passed_by_any(&self, place: usize) -> Option<Tale> {
+        let actor = &self.scene.cast[place];
+        let (Act::Remove(_, value) | Act::Peek(_, value), Family::Queue { nearest: 1 }, true) =
+            (&actor.act, self.scene.family, actor.is_certain())
+        else {
+            return None;
+        };
+        let life = self.lives.get(value)?;
+        let end = self.returned(place);
+        let inserts: Vec<usize> =
+            life.inserts.iter().copied().filter(|&i| self.call(i) < end).collect();
+        // Removals of unknown outcome may have taken the other one.
+        if !life.initial.is_empty() || life.inserts.len() < 2 || !self.takers(end).is_empty() {
+            return None;
+        }
+        let is_ahead = |x: &&Known<'_>| {
+            let before =
+                x.insert.is_none_or(|x| inserts.iter().all(|&i| self.returned(x) < self.call(i)));
+            x.value != value && x.to >= end && before
+        };
+        let x = self.known.iter().find(is_ahead)?;
+        let others = marks(&inserts);
+        let (verb, alone) = (was(inserts.len()), super::words(self.scene.family).1);
+        let (x_value, shown) = (short(x.value), short(value));
+        let ahead = match x.insert {
+            Some(insert) => format!(
+                "{} had returned before {others}, which alone can have {alone} {shown} before it returned, {verb} called",
+                mark(insert)
+            ),
+            None => format!(
+                "{x_value} is there initially, and only {others} can have {alone} {shown} before it returned"
+            ),
+        };
+        let mut clauses = vec![ahead];
+        clauses.extend(self.absence(&[x], &[], &mark(place)));
+        let how = match actor.act {
+            Act::Peek(..) => format!("returned {shown} although {x_value} was ahead of it"),
+            _ => format!("overtook {x_value}"),
+        };
+        let text = format!("{} {how}: {}", mark(place), clauses.join(", and "));
+        Some(Tale::new(text).with(inserts))
+    }
+
     /// A priority queue gave out a value while at each moment a higher one was inside.
     fn covered(&self, place: usize, v: &Known<'_>, from: u32, to: u32, end: End) -> Option<Tale> {
         let size = match self.turn()? {

@@ -7,9 +7,13 @@
 //! **The rule of two values.** If each of two values is left there by one operation only, all operations that leave or see
 //! the one come before all that leave or see the other.
 
-use std::collections::HashMap;
+mod turns;
+mod words;
 
-use super::{Scene, Tale, mark, marks, short};
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+
+use super::{Scene, Tale, mark, short};
 use crate::history::PENDING;
 use crate::spec::vocabulary::{Act, Family, Needs};
 use crate::value::Value;
@@ -60,12 +64,14 @@ struct Cell<'a> {
     by_return: Vec<usize>,
     /// For each touch the last return of those up to it, by call, that leave something.
     open_until: Vec<u32>,
-    writers: HashMap<&'a Value, Vec<usize>>,
+    writers: HashMap<&'a Value, Vec<usize>, FixedState>,
 }
 
 /// Values that are looked at for being replaced too often, and operations that are named for having left one.
 const VALUES: usize = 64;
 const FEW: usize = 6;
+/// Tales of so few operations need no better one.
+const SHORT: usize = 3;
 
 const PRESENT: Value = Value::Bool(true);
 const ABSENT: Value = Value::Bool(false);
@@ -75,16 +81,28 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
     if !scene.complete && scene.family != Family::Register {
         return Vec::new();
     }
+    let mut tales = shown_twice(scene);
+    if !tales.is_empty() {
+        return tales;
+    }
     let cells = cells(scene);
-    let mut tales = Vec::new();
+    // Of the one that is known to be wrong, few operations say enough.
+    if let Some(first) = scene.first {
+        cells.iter().for_each(|cell| cell.impossible(|r| r.place == first, &mut tales));
+        if tales.iter().any(|tale| tale.cast().len() <= SHORT) {
+            return tales;
+        }
+        tales.clear();
+    }
     let mut work = 0;
     for cell in &cells {
         work += cell.touches.len();
         if work > WORK {
             break;
         }
-        cell.impossible(&mut tales);
-        if tales.is_empty() && matches!(scene.family, Family::Register | Family::Set) {
+        cell.impossible(|_| true, &mut tales);
+        let replaces = matches!(scene.family, Family::Register | Family::Set | Family::OwnerMutex);
+        if tales.is_empty() && replaces {
             cell.replaced(&mut tales);
         }
         if tales.is_empty() && matches!(scene.family, Family::Register | Family::Map | Family::Kv) {
@@ -93,21 +111,45 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
         if tales.is_empty() && matches!(scene.family, Family::Register | Family::Map | Family::Kv) {
             cell.episodes(&mut tales);
         }
+        if tales.is_empty() && matches!(scene.family, Family::Register | Family::Map | Family::Kv) {
+            cell.overwritten(&mut tales);
+        }
     }
     tales
 }
 
+/// Reads of a set, in ascending order, that show a value more than once.
+fn shown_twice(scene: &Scene) -> Vec<Tale> {
+    let all = scene.cast.iter().enumerate().filter(|(_, actor)| actor.is_certain());
+    let twice = all.filter_map(|(place, actor)| match &actor.act {
+        Act::Contents(shown) => {
+            let pair = shown.windows(2).find(|pair| pair[0] == pair[1])?;
+            let (r, value) = (mark(place), short(&pair[0]));
+            Some(Tale::new(format!("{r} shows {value} twice, but a set holds a value once")))
+        }
+        _ => None,
+    });
+    twice.collect()
+}
+
 fn cells(scene: &Scene) -> Vec<Cell<'_>> {
     let mut names: Vec<Value> = Vec::new();
-    let mut numbers: HashMap<Value, usize> = HashMap::new();
+    let mut numbers: HashMap<Value, usize, FixedState> = HashMap::default();
     let mut number = |name: &Value| {
-        *numbers.entry(name.clone()).or_insert_with(|| {
+        *numbers.entry_ref(name).or_insert_with(|| {
             names.push(name.clone());
             names.len() - 1
         })
     };
     let mut rows: Vec<Vec<Touch<'_>>> = Vec::new();
     let mut wholes = Vec::new();
+    // What is there initially may be missing from what is shown, though nobody names it.
+    let shows = |actor: &super::Actor| matches!(actor.act, Act::Contents(_));
+    if scene.family == Family::Set && scene.cast.iter().any(shows) {
+        scene.initial.iter().flatten().for_each(|value| {
+            number(value);
+        });
+    }
     for (place, actor) in scene.cast.iter().enumerate() {
         let (call, returned) = (actor.call, actor.returned);
         let mut push = |at: usize, needs: Needs, leaves| {
@@ -168,7 +210,7 @@ fn cells(scene: &Scene) -> Vec<Cell<'_>> {
             touches.sort_by_key(|t| t.call);
             let mut by_return: Vec<usize> = (0..touches.len()).collect();
             by_return.sort_by_key(|&n| touches[n].returned);
-            let mut writers: HashMap<&Value, Vec<usize>> = HashMap::new();
+            let mut writers: HashMap<&Value, Vec<usize>, FixedState> = HashMap::default();
             for (n, touch) in touches.iter().enumerate() {
                 if let Some(value) = touch.leaves {
                     writers.entry(value).or_default().push(n);
@@ -186,8 +228,8 @@ fn cells(scene: &Scene) -> Vec<Cell<'_>> {
 }
 
 impl Cell<'_> {
-    fn impossible(&self, tales: &mut Vec<Tale>) {
-        for r in self.touches.iter().filter(|r| r.returned != PENDING) {
+    fn impossible(&self, looks_at: impl Fn(&Touch<'_>) -> bool, tales: &mut Vec<Tale>) {
+        for r in self.touches.iter().filter(|r| r.returned != PENDING && looks_at(r)) {
             match &r.needs {
                 Needs::Is(value) => tales.extend(self.stale(r, value)),
                 Needs::Not(value) => tales.extend(self.unchanged(r, value)),
@@ -341,156 +383,6 @@ impl Cell<'_> {
         seen
     }
 
-    /// A value that was found anew more often than it can have been written.
-    ///
-    /// Each of some operations finds it after another that returned before and leaves something else. So it was written
-    /// anew for each of them.
-    fn episodes(&self, tales: &mut Vec<Tale>) {
-        if self.touches.len() > EPISODES {
-            return;
-        }
-        let mut values: Vec<&Value> = Vec::new();
-        for touch in &self.touches {
-            if let Needs::Is(value) = &touch.needs
-                && !values.contains(&value)
-            {
-                values.push(value);
-            }
-        }
-        for value in values {
-            let none = Vec::new();
-            let writers = self.writers.get(value).unwrap_or(&none);
-            for &first in &self.by_return {
-                let x = &self.touches[first];
-                if x.returned == PENDING || !x.leaves_other(value) {
-                    continue;
-                }
-                tales.extend(self.episodes_after(x, value, writers));
-                if tales.len() > 32 {
-                    return;
-                }
-            }
-        }
-    }
-
-    fn episodes_after(&self, x: &Touch<'_>, value: &Value, writers: &[usize]) -> Option<Tale> {
-        let next = |after: u32, fits: &dyn Fn(&Touch<'_>) -> bool| {
-            let from = self.by_return.partition_point(|&n| self.touches[n].returned <= after);
-            let later = self.by_return[from..].iter().map(|&n| &self.touches[n]);
-            later.take_while(|t| t.returned != PENDING).find(|t| t.call > after && fits(t))
-        };
-        let (mut others, mut found) = (vec![x.place], Vec::new());
-        let mut sources: Vec<usize> = self.source(x).into_iter().collect();
-        let mut end = x.returned;
-        loop {
-            let r = next(end, &|t| matches!(&t.needs, Needs::Is(seen) if seen == value))?;
-            found.push(r.place);
-            let may: Vec<usize> = writers
-                .iter()
-                .map(|&n| &self.touches[n])
-                .filter(|w| w.call < r.returned && w.returned > x.call)
-                .map(|w| w.place)
-                .collect();
-            if may.len() < found.len() {
-                let done = self.done(value);
-                let (value, often) = (short(value), super::times(found.len()));
-                let only = match may.as_slice() {
-                    [] => "nothing".into(),
-                    some => format!("only {}", marks(some)),
-                };
-                return Some(Tale::new(format!(
-                    "{} need {value} to be written {often}: {} came before the first of them and {} in between, but {only} can have {done} in that time",
-                    marks(&found),
-                    mark(x.place),
-                    marks(&others[1..])
-                ))
-                .with(sources));
-            }
-            let other = next(r.returned, &|t| t.leaves_other(value))?;
-            others.push(other.place);
-            sources.extend(self.source(other));
-            end = other.returned;
-        }
-    }
-
-    /// A value that was replaced more often than it can have been there.
-    ///
-    /// Each of some operations finds it and leaves something else. So it was there initially or was left there anew for each.
-    fn replaced(&self, tales: &mut Vec<Tale>) {
-        let replaces = |t: &Touch<'_>, value: &Value| {
-            let finds = matches!(&t.needs, Needs::Is(seen) if seen == value);
-            finds && t.returned != PENDING && t.leaves.is_some_and(|left| left != value)
-        };
-        let mut seen: Vec<&Value> = Vec::new();
-        for touch in &self.touches {
-            let Needs::Is(value) = &touch.needs else { continue };
-            if seen.contains(&value) || !replaces(touch, value) || self.initial.is_none() {
-                continue;
-            }
-            seen.push(value);
-            if seen.len() > VALUES {
-                return;
-            }
-            let is_initial = self.initial.as_ref() == Some(value);
-            let by_return = || self.by_return.iter().map(|&n| &self.touches[n]);
-            let all: Vec<&Touch<'_>> = by_return().filter(|t| replaces(t, value)).collect();
-            let writers = self.writers.get(value).map_or(&[][..], Vec::as_slice);
-            let makes = |t: &&Touch<'_>| !matches!(&t.needs, Needs::Is(seen) if seen == value);
-            let makers: Vec<&Touch<'_>> =
-                writers.iter().map(|&n| &self.touches[n]).filter(makes).collect();
-            // Those that find it and leave it there do not bring it back.
-            let keeps = makers.len() < writers.len();
-            for count in 2..=all.len() {
-                let end = all[count - 1].returned;
-                let by: Vec<usize> =
-                    makers.iter().filter(|t| t.call < end).map(|t| t.place).collect();
-                if by.len() > FEW {
-                    break;
-                }
-                if by.len() + usize::from(is_initial) < count {
-                    let mut these: Vec<usize> = all[..count].iter().map(|t| t.place).collect();
-                    these.sort_unstable();
-                    let text = self.told_replaced(&these, &by, value, is_initial, keeps);
-                    tales.push(Tale::new(text));
-                    break;
-                }
-            }
-        }
-    }
-
-    fn told_replaced(
-        &self,
-        these: &[usize],
-        by: &[usize],
-        value: &Value,
-        is_initial: bool,
-        keeps: bool,
-    ) -> String {
-        let (name, shown) = (short(&self.name), short(value));
-        let done = match (self.scene.family, *value == PRESENT) {
-            (Family::Set, true) => format!("removed {name}"),
-            (Family::Set, false) => format!("added {name}"),
-            _ => format!("replaced {shown}"),
-        };
-        let there = match (self.scene.family, is_initial == (*value == PRESENT)) {
-            (Family::Set, true) => format!("{name} is there initially"),
-            (Family::Set, false) => format!("{name} is not there initially"),
-            _ if is_initial => format!("{shown} is the initial value"),
-            _ => format!("{shown} is not the initial value"),
-        };
-        let only = if by.is_empty() { "nothing".into() } else { format!("only {}", marks(by)) };
-        let (both, when) = match these.len() {
-            2 => ("both", "both"),
-            _ => ("all", "all of them"),
-        };
-        let instead = if keeps { " in place of another value" } else { "" };
-        format!(
-            "{} cannot {both} have {done}: {there}, and {only} can have {}{instead} before {when} had returned",
-            marks(these),
-            self.done(value)
-        )
-    }
-
     /// Values each of which is left here by one operation only.
     fn two_values(&self, tales: &mut Vec<Tale>) {
         struct Run<'t, 'a> {
@@ -500,7 +392,7 @@ impl Cell<'_> {
             last: &'t Touch<'a>,
             write: &'t Touch<'a>,
         }
-        let mut writes: HashMap<&Value, Vec<&Touch<'_>>> = HashMap::new();
+        let mut writes: HashMap<&Value, Vec<&Touch<'_>>, FixedState> = HashMap::default();
         for touch in &self.touches {
             if let Some(value) = touch.leaves {
                 writes.entry(value).or_default().push(touch);
@@ -558,145 +450,6 @@ impl Cell<'_> {
                     }
                 }
             }
-        }
-    }
-
-    /// `; the register holds 0 initially`.
-    fn at_first(&self) -> String {
-        let Some(initial) = &self.initial else { return String::new() };
-        match self.scene.family {
-            Family::Set | Family::Map => match initial {
-                Value::Bool(true) => format!("; {} is there initially", self.name),
-                _ => String::new(),
-            },
-            Family::Mutex => match initial {
-                Value::Bool(true) => "; the lock is held initially".into(),
-                _ => "; the lock is free initially".into(),
-            },
-            Family::Snapshot => {
-                format!("; segment {} holds {} initially", self.name, short(initial))
-            }
-            _ => format!("; the {} holds {} initially", self.noun(), short(initial)),
-        }
-    }
-
-    fn noun(&self) -> &'static str {
-        if self.scene.family == Family::Register { "register" } else { "key" }
-    }
-
-    fn only_at_first(&self, value: &Value) -> String {
-        let shown = short(value);
-        if self.initial.is_none() {
-            return format!(": {shown} can only be what the {} held initially", self.noun());
-        }
-        match self.scene.family {
-            Family::Set | Family::Mutex => String::new(),
-            Family::Map => ": the key is absent only initially".into(),
-            Family::Snapshot => {
-                format!(": {shown} is only the initial value of segment {}", self.name)
-            }
-            _ => format!(": {shown} is only the initial value"),
-        }
-    }
-
-    /// The property of snapshots that is broken by a scan alone, or by two.
-    fn property(&self, two_scans: bool) -> String {
-        match (self.scene.family, two_scans) {
-            (Family::Snapshot, false) => "Appropriateness: ".into(),
-            (Family::Snapshot, true) => "Non-Decreasing: ".into(),
-            _ => String::new(),
-        }
-    }
-
-    /// What the operation claims that cannot be.
-    fn subject(&self, r: &Touch<'_>, value: &Value) -> String {
-        let (shown, name) = (mark(r.place), short(&self.name));
-        match (self.scene.family, &self.scene.cast[r.place].act) {
-            (Family::Set, Act::Contents(_)) if *value == PRESENT => {
-                format!("{shown} cannot show {name}")
-            }
-            (Family::Set, Act::Contents(_)) => format!("{shown} should show {name}"),
-            (Family::Mutex, _) if r.leaves == Some(&PRESENT) => {
-                format!("{shown} got the lock while it was held")
-            }
-            (Family::Mutex, _) if r.leaves == Some(&ABSENT) => {
-                format!("{shown} released the lock while it was free")
-            }
-            (Family::Mutex, _) if *value == PRESENT => {
-                format!("{shown} found the lock held while it was free")
-            }
-            (Family::Mutex, _) => format!("{shown} found the lock free while it was held"),
-            (Family::Snapshot, _) => {
-                format!("{shown} cannot show {} in segment {name}", short(value))
-            }
-            (Family::Register, _) if r.leaves.is_some() => {
-                format!("{shown} cannot have found {}", short(value))
-            }
-            _ => format!("{shown} is impossible"),
-        }
-    }
-
-    fn subject_of_other(&self, r: &Touch<'_>, value: &Value) -> String {
-        let shown = mark(r.place);
-        match self.scene.family {
-            Family::Register => format!("{shown} should have found {}", short(value)),
-            _ => format!("{shown} is impossible"),
-        }
-    }
-
-    /// `3 was never written`.
-    fn never(&self, value: &Value) -> String {
-        let (name, shown) = (short(&self.name), short(value));
-        match self.scene.family {
-            Family::Set if *value == PRESENT => format!("{name} was never added"),
-            Family::Set => format!("{name} was never removed"),
-            Family::Mutex if *value == PRESENT => "there was no acquire".into(),
-            Family::Mutex => "there was no release".into(),
-            Family::Map if value.is_nil() => "the key was never removed".into(),
-            Family::Snapshot => format!("{shown} was never written there"),
-            Family::Map | Family::Kv => format!("{shown} was never written under the key"),
-            _ => format!("{shown} was never written"),
-        }
-    }
-
-    /// `wrote 3`.
-    fn brought_about(&self, value: &Value) -> String {
-        let (name, shown) = (short(&self.name), short(value));
-        match self.scene.family {
-            Family::Set if *value == PRESENT => format!("added {name}"),
-            Family::Set => format!("removed {name}"),
-            Family::Mutex if *value == PRESENT => "took the lock".into(),
-            Family::Mutex => "released the lock".into(),
-            Family::Map if value.is_nil() => "removed the key".into(),
-            Family::Snapshot => format!("wrote {shown} there"),
-            Family::Map | Family::Kv => format!("wrote {shown} under the key"),
-            _ => format!("wrote {shown}"),
-        }
-    }
-
-    /// `written 3`.
-    fn done(&self, value: &Value) -> String {
-        let (name, shown) = (short(&self.name), short(value));
-        match self.scene.family {
-            Family::Set if *value == PRESENT => format!("added {name}"),
-            Family::Set => format!("removed {name}"),
-            Family::Mutex if *value == PRESENT => "taken the lock".into(),
-            Family::Mutex => "released the lock".into(),
-            Family::Map if value.is_nil() => "removed the key".into(),
-            Family::Snapshot => format!("written {shown} there"),
-            Family::Map | Family::Kv => format!("written {shown} under the key"),
-            _ => format!("written {shown}"),
-        }
-    }
-
-    /// `written anything but 3`.
-    fn other_than(&self, value: &Value) -> String {
-        match self.scene.family {
-            Family::Map if value.is_nil() => "put anything under the key".into(),
-            Family::Map | Family::Kv => {
-                format!("written anything but {} under the key", short(value))
-            }
-            _ => format!("written anything but {}", short(value)),
         }
     }
 }

@@ -1,0 +1,207 @@
+//! Values that come and go: what was written more seldom than it was found anew, or replaced, and what was overwritten.
+
+use super::{Cell, EPISODES, FEW, PRESENT, Touch, VALUES};
+use crate::check::tell::{Tale, mark, marks, short, times};
+use crate::history::PENDING;
+use crate::spec::vocabulary::{Family, Needs};
+use crate::value::Value;
+
+impl Cell<'_> {
+    /// A value that was found anew more often than it can have been written.
+    ///
+    /// Each of some operations finds it after another that returned before and leaves something else. So it was written
+    /// anew for each of them.
+    pub(super) fn episodes(&self, tales: &mut Vec<Tale>) {
+        if self.touches.len() > EPISODES {
+            return;
+        }
+        let mut values: Vec<&Value> = Vec::new();
+        for touch in &self.touches {
+            if let Needs::Is(value) = &touch.needs
+                && !values.contains(&value)
+            {
+                values.push(value);
+            }
+        }
+        for value in values {
+            let none = Vec::new();
+            let writers = self.writers.get(value).unwrap_or(&none);
+            for &first in &self.by_return {
+                let x = &self.touches[first];
+                if x.returned == PENDING || !x.leaves_other(value) {
+                    continue;
+                }
+                tales.extend(self.episodes_after(x, value, writers));
+                if tales.len() > 32 {
+                    return;
+                }
+            }
+        }
+    }
+
+    fn episodes_after(&self, x: &Touch<'_>, value: &Value, writers: &[usize]) -> Option<Tale> {
+        let next = |after: u32, fits: &dyn Fn(&Touch<'_>) -> bool| {
+            let from = self.by_return.partition_point(|&n| self.touches[n].returned <= after);
+            let later = self.by_return[from..].iter().map(|&n| &self.touches[n]);
+            later.take_while(|t| t.returned != PENDING).find(|t| t.call > after && fits(t))
+        };
+        let (mut others, mut found) = (vec![x.place], Vec::new());
+        let mut sources: Vec<usize> = self.source(x).into_iter().collect();
+        let mut end = x.returned;
+        loop {
+            let r = next(end, &|t| matches!(&t.needs, Needs::Is(seen) if seen == value))?;
+            found.push(r.place);
+            let may: Vec<usize> = writers
+                .iter()
+                .map(|&n| &self.touches[n])
+                .filter(|w| w.call < r.returned && w.returned > x.call)
+                .map(|w| w.place)
+                .collect();
+            if may.len() < found.len() {
+                let done = self.done(value);
+                let (value, often) = (short(value), times(found.len()));
+                let only = match may.as_slice() {
+                    [] => "nothing".into(),
+                    some => format!("only {}", marks(some)),
+                };
+                return Some(Tale::new(format!(
+                    "{} need {value} to be written {often}: {} came before the first of them and {} in between, but {only} can have {done} in that time",
+                    marks(&found),
+                    mark(x.place),
+                    marks(&others[1..])
+                ))
+                .with(sources));
+            }
+            let other = next(r.returned, &|t| t.leaves_other(value))?;
+            others.push(other.place);
+            sources.extend(self.source(other));
+            end = other.returned;
+        }
+    }
+
+    /// A value that was replaced more often than it can have been there.
+    ///
+    /// Each of some operations finds it and leaves something else. So it was there initially or was left there anew for each.
+    pub(super) fn replaced(&self, tales: &mut Vec<Tale>) {
+        let replaces = |t: &Touch<'_>, value: &Value| {
+            let finds = matches!(&t.needs, Needs::Is(seen) if seen == value);
+            finds && t.returned != PENDING && t.leaves.is_some_and(|left| left != value)
+        };
+        let mut seen: Vec<&Value> = Vec::new();
+        for touch in &self.touches {
+            let Needs::Is(value) = &touch.needs else { continue };
+            if seen.contains(&value) || !replaces(touch, value) || self.initial.is_none() {
+                continue;
+            }
+            seen.push(value);
+            if seen.len() > VALUES {
+                return;
+            }
+            let is_initial = self.initial.as_ref() == Some(value);
+            let by_return = || self.by_return.iter().map(|&n| &self.touches[n]);
+            let all: Vec<&Touch<'_>> = by_return().filter(|t| replaces(t, value)).collect();
+            let writers = self.writers.get(value).map_or(&[][..], Vec::as_slice);
+            let makes = |t: &&Touch<'_>| !matches!(&t.needs, Needs::Is(seen) if seen == value);
+            let makers: Vec<&Touch<'_>> =
+                writers.iter().map(|&n| &self.touches[n]).filter(makes).collect();
+            // Those that find it and leave it there do not bring it back.
+            let keeps = makers.len() < writers.len();
+            for count in 2..=all.len() {
+                let end = all[count - 1].returned;
+                let by: Vec<usize> =
+                    makers.iter().filter(|t| t.call < end).map(|t| t.place).collect();
+                if by.len() > FEW {
+                    break;
+                }
+                if by.len() + usize::from(is_initial) < count {
+                    let mut these: Vec<usize> = all[..count].iter().map(|t| t.place).collect();
+                    these.sort_unstable();
+                    let text = self.told_replaced(&these, &by, value, is_initial, keeps);
+                    tales.push(Tale::new(text));
+                    break;
+                }
+            }
+        }
+    }
+
+    fn told_replaced(
+        &self,
+        these: &[usize],
+        by: &[usize],
+        value: &Value,
+        is_initial: bool,
+        keeps: bool,
+    ) -> String {
+        let (name, shown) = (short(&self.name), short(value));
+        let done = match (self.scene.family, *value == PRESENT) {
+            (Family::Set, true) => format!("removed {name}"),
+            (Family::Set, false) => format!("added {name}"),
+            (Family::OwnerMutex, _) if value.is_nil() => "taken the lock".into(),
+            (Family::OwnerMutex, _) => "released the lock".into(),
+            _ => format!("replaced {shown}"),
+        };
+        let there = match (self.scene.family, is_initial == (*value == PRESENT)) {
+            (Family::Set, true) => format!("{name} is there initially"),
+            (Family::Set, false) => format!("{name} is not there initially"),
+            (Family::OwnerMutex, _) => "the lock is free initially".into(),
+            _ if is_initial => format!("{shown} is the initial value"),
+            _ => format!("{shown} is not the initial value"),
+        };
+        let only = if by.is_empty() { "nothing".into() } else { format!("only {}", marks(by)) };
+        let (both, when) = match these.len() {
+            2 => ("both", "both"),
+            _ => ("all", "all of them"),
+        };
+        let instead = if keeps { " in place of another value" } else { "" };
+        format!(
+            "{} cannot {both} have {done}: {there}, and {only} can have {}{instead} before {when} had returned",
+            marks(these),
+            self.done(value)
+        )
+    }
+
+    /// A value that was overwritten by one that was found after it had been written.
+    ///
+    /// Let w alone leave v, and x alone leave u. What finds u and was called after w had returned shows that x came after w.
+    /// So whatever was called after x had returned cannot find v.
+    pub(super) fn overwritten(&self, tales: &mut Vec<Tale>) {
+        if self.touches.len() > EPISODES {
+            return;
+        }
+        let alone = |value: &Value| match self.writers.get(value).map(Vec::as_slice) {
+            Some(&[one]) if self.initial.as_ref().is_some_and(|initial| initial != value) => {
+                Some(&self.touches[one])
+            }
+            _ => None,
+        };
+        let finds = |t: &Touch<'_>| match &t.needs {
+            Needs::Is(value) if t.returned != PENDING => alone(value),
+            _ => None,
+        };
+        for r in &self.touches {
+            let (Some(w), Needs::Is(value)) = (finds(r), &r.needs) else { continue };
+            for y in self.touches.iter().filter(|y| w.returned < y.call) {
+                let (Some(x), Needs::Is(later)) = (finds(y), &y.needs) else { continue };
+                let is_other = later != value && x.place != y.place && x.place != r.place;
+                if !is_other || x.returned >= r.call || w.place == r.place || y.place == r.place {
+                    continue;
+                }
+                tales.push(Tale::new(format!(
+                    "{} is impossible: {}, which alone can have {}, came before {}, which had returned before it was called: {} found {}, which {} alone can have {}, and {} had returned before it was called",
+                    mark(r.place),
+                    mark(w.place),
+                    self.done(value),
+                    mark(x.place),
+                    mark(y.place),
+                    short(later),
+                    mark(x.place),
+                    self.done(later),
+                    mark(w.place)
+                )));
+                if tales.len() > 32 {
+                    return;
+                }
+            }
+        }
+    }
+}
