@@ -383,7 +383,8 @@ fn explain(
     let place = |o: u32| scene.binary_search(&o).ok().map(|place| place as u32);
     let reason = reason.and_then(|blame| blame.renamed(place));
     let clash = operations.iter().filter_map(|&o| place(o)).collect();
-    let mut verdict = explain_clash(&few, clash, source, reason, budget);
+    // Only built-in specifications come here.
+    let mut verdict = explain_clash(&few, clash, source, reason, true, budget);
     if let Verdict::Violation(explanation) = &mut verdict {
         let names = explanation.operations.iter_mut().chain(&mut explanation.clash);
         names.for_each(|n| *n = scene[*n as usize]);

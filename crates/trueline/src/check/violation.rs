@@ -217,16 +217,18 @@ fn recheck(
 }
 
 /// Explains a violation that was found without decoding the history: `operations` of the subject's, which holds what there is
-/// to tell and nothing else.
+/// to tell and nothing else. `is_tested`: see [`super::run::run`].
 pub(crate) fn explain_clash(
     subject: &Subject<'_>,
     operations: Vec<u32>,
     source: Source,
     reason: Option<Blame>,
+    is_tested: bool,
     budget: &Budget,
 ) -> Verdict {
     let algorithm = Algorithm::Monitor;
-    let (claim, commuting) = (&Err(String::new()), &OnceLock::new());
+    let claim = &Err(String::new());
+    let commuting = &if is_tested { OnceLock::from(Ok(())) } else { OnceLock::new() };
     let setting = Setting { subject, algorithm, claim, commuting, budget, source };
     let scene: Vec<u32> = (0..subject.history.len() as u32).collect();
     let kind = PartKind::Clash { operations, scene: scene.clone(), reason, shrinks: true };

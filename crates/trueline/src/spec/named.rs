@@ -49,6 +49,18 @@ pub trait Builtin: Spec<Ret = Value> + Clone + 'static {
         result: Option<&Value>,
     ) -> Result<(Self::Op, Option<Value>), String>;
 
+    /// Reads the result of a call, with the operation where it turns out to be another one than the call said.
+    fn decode_result(
+        &self,
+        called: &Self::Op,
+        method: &str,
+        args: &[Value],
+        result: &Value,
+    ) -> Result<(Option<Self::Op>, Value), String> {
+        let (op, result) = self.decode(method, args, Some(result))?;
+        Ok(((op != *called).then_some(op), result.unwrap_or_default()))
+    }
+
     /// True where a method that reads takes a key: then `[k v]` in a Jepsen history is a key and a value of one object.
     fn takes_keys(&self) -> bool {
         false

@@ -160,6 +160,13 @@ trait Object: Send + Sync {
     fn show(&self, known: Known<'_>) -> String;
     fn show_state(&self, state: &OpaqueState) -> String;
     fn decode(&self, method: &str, args: &[Value], result: Option<&Value>) -> Decoding;
+    fn decode_result(
+        &self,
+        called: &OpaqueOp,
+        method: &str,
+        args: &[Value],
+        result: &Value,
+    ) -> Corrected;
     fn takes_keys(&self) -> bool;
     fn owned(&self) -> bool;
     fn readings(&self, history: &History) -> Vec<(Opaque, &'static str)>;
@@ -183,6 +190,7 @@ trait Object: Send + Sync {
 
 type Pick<'a> = &'a mut dyn FnMut(u64) -> u64;
 type Decoding = Result<(OpaqueOp, Option<Value>), String>;
+type Corrected = Result<(Option<OpaqueOp>, Value), String>;
 
 struct Concrete<B: Builtin> {
     spec: B,
@@ -279,6 +287,17 @@ impl<B: Builtin> Object for Concrete<B> {
     fn decode(&self, method: &str, args: &[Value], result: Option<&Value>) -> Decoding {
         let (op, result) = self.spec.decode(method, args, result)?;
         Ok((self.hide(op), result))
+    }
+
+    fn decode_result(
+        &self,
+        called: &OpaqueOp,
+        method: &str,
+        args: &[Value],
+        result: &Value,
+    ) -> Corrected {
+        let (other, result) = self.spec.decode_result(called.get(), method, args, result)?;
+        Ok((other.map(|op| self.hide(op)), result))
     }
 
     fn takes_keys(&self) -> bool {
@@ -460,6 +479,16 @@ impl Spec for Opaque {
 impl Builtin for Opaque {
     fn decode(&self, method: &str, args: &[Value], result: Option<&Value>) -> Decoding {
         self.0.decode(method, args, result)
+    }
+
+    fn decode_result(
+        &self,
+        called: &OpaqueOp,
+        method: &str,
+        args: &[Value],
+        result: &Value,
+    ) -> Corrected {
+        self.0.decode_result(called, method, args, result)
     }
 
     fn takes_keys(&self) -> bool {

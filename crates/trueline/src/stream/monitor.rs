@@ -565,7 +565,8 @@ impl<S: Spec> Monitor<S> {
         if !starts_full && !is_cut {
             let budget = Budget::unlimited().steps(EXPLAIN);
             let all = all.clone();
-            let verdict = explain_clash(&subject, all, Source::Stream, reason.clone(), &budget);
+            let known = reason.clone();
+            let verdict = explain_clash(&subject, all, Source::Stream, known, false, &budget);
             match verdict {
                 Verdict::Violation(mut explanation) if clash.partial => {
                     let told = reason.as_ref().map(|blame| blame.told(quoted));

@@ -138,18 +138,20 @@ impl<B: Builtin> Watch for Watched<B> {
     }
 
     fn returns(&mut self, process: u32, result: &Value, at: Position) -> Result<(), Ended> {
-        if !self.monitor.is_open(process) {
+        let Some(called) = self.monitor.open_operation(process) else {
             // It will say what is wrong.
             return self.event(process, Event::Return(result.clone()), at);
-        }
+        };
         let (method, args) = &self.called[process as usize];
         let method = &self.methods[*method as usize];
-        let decoded = self.spec.decode(method, args.as_slice(), Some(result));
-        let (op, result) = decoded.map_err(|why| Stopped::Input(Error::at(at, why)))?;
+        let decoded = self.spec.decode_result(called, method, args.as_slice(), result);
+        let (other, result) = decoded.map_err(|why| Stopped::Input(Error::at(at, why)))?;
         // An acquire that returns false is a try_acquire: only the result says what was called, as in a file that is
         // read to its end.
-        self.monitor.correct(process, op).map_err(|stopped| self.ended(stopped))?;
-        self.event(process, Event::Return(result.unwrap_or_default()), at)
+        if let Some(other) = other {
+            self.monitor.correct(process, other).map_err(|stopped| self.ended(stopped))?;
+        }
+        self.event(process, Event::Return(result), at)
     }
 
     fn fails(&mut self, process: u32, at: Position) -> Result<(), Ended> {
