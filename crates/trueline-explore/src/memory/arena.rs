@@ -85,8 +85,9 @@ unsafe impl Send for Arena {}
 /// Those with blocks that live on come first, and are used last: the workers of an exploration must find the same addresses free.
 static POOL: Mutex<Vec<Box<Arena>>> = Mutex::new(Vec::new());
 
-/// So many arenas with blocks that live on are left alone.
-const MOST_KEPT: usize = 32;
+/// So many arenas with blocks that live on are left alone: a process has room for 256 (see [`regions`]). Beyond that they are lent
+/// again, and workers that get different ones may call a program nondeterministic that is not.
+const MOST_KEPT: usize = 200;
 
 impl Arena {
     /// An arena that no exploration uses, the one given back last first. None where no address space is left.
