@@ -25,7 +25,8 @@ impl Footprint {
         Footprint { location, wrote, block: None, gives_up: false, watched: None }
     }
 
-    /// Whether the order of two events with these footprints matters, where one follows the other.
+    /// Whether the order of two events with these footprints matters. Two that give up an owner may conflict besides, see
+    /// [`Footprint::both_give_up`]: that depends on how many owners there are.
     #[inline]
     pub(crate) fn conflicts(&self, other: &Footprint) -> bool {
         (self.location == other.location && (self.wrote || other.wrote) && self.location != NOWHERE)

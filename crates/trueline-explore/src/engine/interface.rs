@@ -229,8 +229,8 @@ pub struct Effect {
     pub(crate) before: u64,
     pub(crate) after: u64,
     pub(crate) wrote: bool,
-    /// The value is a count, which has changed. It commutes with reads and with others of its kind, but a loop that does it does not only
-    /// read: others may see the count change in every round.
+    /// It changed how many handles there are: the owners, whose number the value is, or the `Weak` ones, whose number it is not. It commutes
+    /// with reads and with others of its kind, but a loop that does it does not only read: others may see the count change in every round.
     pub(crate) counted: bool,
 }
 

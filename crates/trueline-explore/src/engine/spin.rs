@@ -22,8 +22,8 @@
 //! that are written through a pointer which was asked for before. An execution must not depend on it anyway.
 //!
 //! States of different executions are never compared, not even where one repeats the other: what a stack holds besides may
-//! differ, addresses above all. A read-modify-write that leaves the value as it is, a failed compare-exchange among them, is a read. A change of a count that the value
-//! does not tell (an `Arc` is cloned and dropped again) is none, though it commutes with others of its kind: other threads may look at the count in
+//! differ, addresses above all. A read-modify-write that leaves the value as it is, a failed compare-exchange among them, is a read. A change of a count
+//! (an `Arc` is cloned and dropped again) is no read, though it commutes with others of its kind: other threads may look at the count in
 //! every round. So a loop that upgrades a `Weak` while it waits is not found; it is cut off at the limit of events.
 //!
 //! **Choices.** An access that the environment made fail, though it could have succeeded, is no reason to wait: the next attempt may

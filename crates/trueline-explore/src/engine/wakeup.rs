@@ -231,7 +231,8 @@ impl Sequence {
         self.passed += u64::from(footprint.gives_up);
     }
 
-    /// Whether one who gives up an owner after the sequence may find that it is the last, because of the sequence.
+    /// Whether one who gives up an owner after the sequence may find that it is the last, because of the sequence. In doubt it says yes: that
+    /// may repeat an execution, and hides none.
     #[cold]
     fn leaves_one(&self, trace: &Trace, footprint: &Footprint) -> bool {
         let (mut given_up, mut cloned) = (0, 0);
