@@ -78,13 +78,16 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
             continue;
         }
         if let Some(wanted) = &arguments.contender {
-            let mut index = 0;
-            family.contenders.retain(|contender| {
-                index += 1;
-                index == REFERENCE + 1 || contender.name.contains(wanted)
-            });
+            let reference = family.contenders[REFERENCE].name;
+            family
+                .contenders
+                .retain(|contender| contender.name == reference || contender.name.contains(wanted));
             if family.contenders.len() < 2 {
                 continue;
+            }
+            // Where the first one was left out, the reference has come to its place.
+            if family.contenders[0].name == reference {
+                family.contenders.swap(0, REFERENCE);
             }
         }
         let heads: String = arguments

@@ -14,13 +14,24 @@ use core::hint;
 
 /// Lets the thread that was quicker go on for a while: each turn waits twice as long as the one before, up to a limit. While one waits the
 /// others have the cache line to themselves, so that together they do more than if all tried all the time.
-#[derive(Default)]
 pub(crate) struct Backoff {
     turns: Cell<u32>,
+    most: u32,
+}
+
+impl Default for Backoff {
+    #[inline]
+    fn default() -> Backoff {
+        Backoff::up_to(8)
+    }
 }
 
 impl Backoff {
-    const MOST: u32 = 8;
+    /// Its longest turn is two to the power of this many pauses.
+    #[inline]
+    pub(crate) const fn up_to(most: u32) -> Backoff {
+        Backoff { turns: Cell::new(0), most }
+    }
 
     /// To be called where a step was in vain because another thread was quicker.
     #[inline]
@@ -29,16 +40,19 @@ impl Backoff {
         for _ in 0..1_u32 << turns {
             hint::spin_loop();
         }
-        self.turns.set(Self::MOST.min(turns + 1));
+        self.turns.set(self.most.min(turns + 1));
     }
 
     /// To be called again and again where nothing can be done before another thread has done its part: soon that thread gets the processor,
     /// which it may not have had. Without std there is nobody to give it: see `docs/objects.md`.
     #[inline]
     pub(crate) fn wait_for_other(&self) {
-        const SOON: u32 = 5;
-        if cfg!(not(feature = "std")) || self.turns.get() < SOON {
+        const SOON: u32 = 7;
+        let turns = self.turns.get();
+        if cfg!(not(feature = "std")) || turns < SOON {
             self.wait();
+            // Also where `wait` alone would not wait for that long.
+            self.turns.set(SOON.min(turns + 1));
         } else {
             #[cfg(feature = "std")]
             thread::yield_now();

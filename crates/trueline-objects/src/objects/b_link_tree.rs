@@ -112,7 +112,10 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
     pub fn with_batch(batch: usize) -> BLinkTree<K, V, CAPACITY> {
         const { assert!(CAPACITY >= 2, "a node must be worth splitting") };
         let empty = Content { high: None, right: ptr::null_mut(), items: Items::Leaf(Vec::new()) };
-        BLinkTree { root: AtomicPtr::new(Node::allocate(0, empty)), domain: Domain::new(batch) }
+        BLinkTree {
+            root: AtomicPtr::new(Node::allocate(0, empty)),
+            domain: Domain::with_spare(batch),
+        }
     }
 
     /// Frees what was removed and can be freed now, by this thread and by threads that have ended, which else happens after some more operations.
@@ -126,7 +129,7 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
         K: Borrow<Q>,
     {
         self.domain.enter(|inside| {
-            let leaf = self.descend(inside, key, 0, |_| {});
+            let (_, leaf) = self.descend(inside, key, 0);
             leaf.entry(key).map(|(_, value)| value.clone())
         })
     }
@@ -136,33 +139,29 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
     where
         K: Borrow<Q>,
     {
-        self.domain.enter(|inside| self.descend(inside, key, 0, |_| {}).entry(key).is_some())
+        self.domain.enter(|inside| self.descend(inside, key, 0).1.entry(key).is_some())
     }
 
     /// Gives a key a value; yields the one that it had.
     pub fn insert(&self, key: K, value: V) -> Option<V> {
         let (mut key, mut value) = (key, value);
         self.domain.enter(|inside| {
-            let mut path = Vec::new();
-            self.descend(inside, &key, 0, |node| path.push(node));
-            let mut from = path.pop();
+            let (mut leaf, mut content) = self.descend(inside, &key, 0);
             loop {
-                let (leaf, content) = self.cover(inside, from, &key, 0);
                 let Items::Leaf(entries) = &content.items else { unreachable!("level 0") };
                 let at = entries.binary_search_by(|(other, _)| other.cmp(&key));
-                let mut entries = entries.clone();
-                let former = match at {
+                let (entries, former) = match at {
                     // The key that is there stays, and this one is kept for the next time.
-                    Ok(at) => Ok((std::mem::replace(&mut entries[at].1, value), key)),
-                    Err(at) => {
-                        entries.insert(at, (key, value));
-                        Err(at)
+                    Ok(at) => {
+                        let (there, former) = entries[at].clone();
+                        (with(entries, at, 1, (there, value)), Ok((former, key)))
                     }
+                    Err(at) => (with(entries, at, 0, (key, value)), Err(at)),
                 };
                 let draft = Draft::new(content, Items::Leaf(entries), CAPACITY);
                 let entries = match self.replace(inside, leaf, content, draft) {
                     Ok(split) => {
-                        self.tell(inside, split, path);
+                        self.tell(inside, split);
                         // Dropped here: what a function returns is forgotten where a destructor panics on its way out.
                         return former.ok().map(|(value, key)| {
                             drop(key);
@@ -173,7 +172,7 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
                     Err(Items::Inner(..)) => unreachable!("level 0"),
                 };
                 (key, value) = take_back(entries, at, former);
-                from = Some(leaf);
+                (leaf, content) = self.cover(inside, leaf, &key);
             }
         })
     }
@@ -184,76 +183,60 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
         K: Borrow<Q>,
     {
         self.domain.enter(|inside| {
-            let mut path = Vec::new();
-            self.descend(inside, key, 0, |node| path.push(node));
-            let mut from = path.pop();
+            let (mut leaf, mut content) = self.descend(inside, key, 0);
             loop {
-                let (leaf, content) = self.cover(inside, from, key, 0);
                 let Items::Leaf(entries) = &content.items else { unreachable!("level 0") };
                 let at = entries.binary_search_by(|(other, _)| other.borrow().cmp(key)).ok()?;
-                let mut entries = entries.clone();
-                let removed = entries.remove(at);
-                let draft = Draft::new(content, Items::Leaf(entries), CAPACITY);
-                if let Ok(split) = self.replace(inside, leaf, content, draft) {
-                    self.tell(inside, split, path);
+                let removed = entries[at].1.clone();
+                let draft = Draft::new(content, Items::Leaf(without(entries, at)), CAPACITY);
+                match self.replace(inside, leaf, content, draft) {
+                    Ok(split) => {
+                        self.tell(inside, split);
+                        return Some(removed);
+                    }
                     // See `insert`.
-                    let (key, value) = removed;
-                    drop(key);
-                    return Some(value);
+                    Err(items) => drop((items, removed)),
                 }
-                from = Some(leaf);
+                (leaf, content) = self.cover(inside, leaf, key);
             }
         })
     }
 
-    /// What the node of a level that covers a key holds now. Tells of the nodes through which it went, each the last one of its level.
+    /// The node of a level that covers a key, and what it holds now.
     fn descend<'a, Q: Ord + ?Sized>(
         &'a self,
         inside: &'a Inside<'_, Page<K, V>>,
-        key: &Q,
-        level: u32,
-        mut passed: impl FnMut(&'a Node<K, V>),
-    ) -> &'a Content<K, V>
-    where
-        K: Borrow<Q>,
-    {
-        // SAFETY: nodes live as long as the tree.
-        let mut node = unsafe { &*self.root.load(Ordering::Acquire) };
-        loop {
-            let content = node.content(inside);
-            if !content.covers(key) {
-                // SAFETY: as above; there is a node on the right since there is a high key.
-                node = unsafe { &*content.right };
-                continue;
-            }
-            passed(node);
-            match &content.items {
-                Items::Inner(keys, children) if node.level > level => {
-                    let child = children[keys.partition_point(|other| other.borrow() < key)];
-                    // SAFETY: as above.
-                    node = unsafe { &*child };
-                }
-                _ => return content,
-            }
-        }
-    }
-
-    /// The node of a level that covers a key, looking from a node of that level on if there is one, and what it holds now.
-    fn cover<'a, Q: Ord + ?Sized>(
-        &'a self,
-        inside: &'a Inside<'_, Page<K, V>>,
-        from: Option<&'a Node<K, V>>,
         key: &Q,
         level: u32,
     ) -> (&'a Node<K, V>, &'a Content<K, V>)
     where
         K: Borrow<Q>,
     {
-        let mut node = from.unwrap_or_else(|| {
-            let mut last = None;
-            self.descend(inside, key, level, |node| last = Some(node));
-            last.expect("a way down goes through the node where it ends")
-        });
+        // SAFETY: nodes live as long as the tree.
+        let mut node = unsafe { &*self.root.load(Ordering::Acquire) };
+        loop {
+            let (covering, content) = self.cover(inside, node, key);
+            match &content.items {
+                Items::Inner(keys, children) if covering.level > level => {
+                    let child = children[keys.partition_point(|other| other.borrow() < key)];
+                    // SAFETY: as above.
+                    node = unsafe { &*child };
+                }
+                _ => return (covering, content),
+            }
+        }
+    }
+
+    /// The node that covers a key, looking to the right from a node of its level on, and what it holds now.
+    fn cover<'a, Q: Ord + ?Sized>(
+        &'a self,
+        inside: &'a Inside<'_, Page<K, V>>,
+        mut node: &'a Node<K, V>,
+        key: &Q,
+    ) -> (&'a Node<K, V>, &'a Content<K, V>)
+    where
+        K: Borrow<Q>,
+    {
         loop {
             let content = node.content(inside);
             if content.covers(key) {
@@ -277,14 +260,16 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
         // Nothing below runs code of the user's while the lock is held: keys are moved, and what is left of them is dropped after it.
         let guard = node.lock.lock().unwrap_or_else(PoisonError::into_inner);
         // It is not freed before this operation ends, so that the same address is the same page.
-        if !ptr::eq(node.content(inside), content) {
+        let former = node.page.load(Ordering::Acquire);
+        // SAFETY: as in `Node::content`.
+        if !ptr::eq(unsafe { Page::content(inside, former) }, content) {
             drop(guard);
             // Dropped before anything is returned: see `insert`.
             drop((high, separators));
             return Err(items);
         }
         let Some([separator, left_high, root_key]) = separators else {
-            node.put(inside, Content { high, right: content.right, items });
+            self.put(inside, node, former, Content { high, right: content.right, items });
             drop(guard);
             return Ok(None);
         };
@@ -300,49 +285,75 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
             // SAFETY: nodes live as long as the tree.
             let right_lock = unsafe { &(*right).lock };
             let _right = right_lock.lock().unwrap_or_else(PoisonError::into_inner);
-            node.put(inside, left);
+            self.put(inside, node, former, left);
             let items = Items::Inner(root_key.take().into_iter().collect(), vec![this, right]);
             let root = Content { high: None, right: ptr::null_mut(), items };
             // Release: who finds the root sees what is in it. It is written by who holds the lock of the former one.
             self.root.store(Node::allocate(level + 1, root), Ordering::Release);
         } else {
-            node.put(inside, left);
+            self.put(inside, node, former, left);
         }
         drop(guard);
         drop((removed, root_key));
         Ok((!is_root).then_some(Split { separator, right, level }))
     }
 
-    /// Tells the levels above of a split, by the nodes through which the way down went.
-    fn tell<'a>(
-        &'a self,
-        inside: &'a Inside<'_, Page<K, V>>,
-        split: Option<Split<K, V>>,
-        mut path: Vec<&'a Node<K, V>>,
+    /// Puts a page in the place of the one that a node has. The caller holds the lock of the node.
+    fn put(
+        &self,
+        inside: &Inside<'_, Page<K, V>>,
+        node: &Node<K, V>,
+        former: *mut Page<K, V>,
+        content: Content<K, V>,
     ) {
+        // Release: who finds the page sees what is in it, and in the node on its right.
+        node.page.store(self.domain.allocate(Page(UnsafeCell::new(content))), Ordering::Release);
+        // SAFETY: the page was in this place alone, and nobody else changes what is there meanwhile; each is taken out once.
+        unsafe { inside.retire(former) };
+    }
+
+    /// Tells the levels above of a split. Few changes split, so that the way down is not kept for it: each level is looked up from the root.
+    fn tell(&self, inside: &Inside<'_, Page<K, V>>, split: Option<Split<K, V>>) {
         let mut untold = split;
         while let Some(Split { mut separator, right, level }) = untold {
-            let mut from = path.pop();
+            let (mut node, mut content) = self.descend(inside, &separator, level + 1);
             untold = loop {
-                let (node, content) = self.cover(inside, from, &separator, level + 1);
                 let Items::Inner(keys, children) = &content.items else {
                     unreachable!("a level above 0")
                 };
-                let (mut keys, mut children) = (keys.clone(), children.clone());
                 // Nodes may be told of in another order than they were split in: the place depends on the key alone.
                 let at = keys.partition_point(|other| *other < separator);
-                keys.insert(at, separator);
-                children.insert(at + 1, right);
+                let keys = with(keys, at, 0, separator);
+                let children = with(children, at + 1, 0, right);
                 let draft = Draft::new(content, Items::Inner(keys, children), CAPACITY);
                 match self.replace(inside, node, content, draft) {
                     Ok(split) => break split,
                     Err(Items::Inner(mut keys, _)) => separator = keys.remove(at),
                     Err(Items::Leaf(_)) => unreachable!("a level above 0"),
                 }
-                from = Some(node);
+                (node, content) = self.cover(inside, node, &separator);
             };
         }
     }
+}
+
+/// A copy of a list in which so many items from a place on make room for another one. In memory for just that: it is not going to grow.
+fn with<T: Clone>(items: &[T], at: usize, instead_of: usize, item: T) -> Vec<T> {
+    let (before, after) = (&items[..at], &items[at + instead_of..]);
+    let mut copy = Vec::with_capacity(before.len() + 1 + after.len());
+    copy.extend_from_slice(before);
+    copy.push(item);
+    copy.extend_from_slice(after);
+    copy
+}
+
+/// A copy of a list without one of its items.
+fn without<T: Clone>(items: &[T], at: usize) -> Vec<T> {
+    let (before, after) = (&items[..at], &items[at + 1..]);
+    let mut copy = Vec::with_capacity(before.len() + after.len());
+    copy.extend_from_slice(before);
+    copy.extend_from_slice(after);
+    copy
 }
 
 /// What is to be put in the place of a page. It is made before the lock is taken, since that runs code of the user's.
@@ -390,29 +401,26 @@ fn take_back<K, V>(
 
 impl<K, V> Node<K, V> {
     fn allocate(level: u32, content: Content<K, V>) -> *mut Node<K, V> {
-        let page = AtomicPtr::new(Page::allocate(content));
+        let page = AtomicPtr::new(Box::into_raw(Box::new(Page(UnsafeCell::new(content)))));
         Box::into_raw(Box::new(Node { level, page, lock: Mutex::new(()) }))
     }
 
     /// What is in the node now. It stays good while the operation runs.
-    fn content<'a>(&'a self, _: &'a Inside<'_, Page<K, V>>) -> &'a Content<K, V> {
-        let page = self.page.load(Ordering::Acquire);
-        // SAFETY: the page was in place since this operation began, so it is not freed before it ends; it is not written.
-        unsafe { (*page).0.with(|content| &*content) }
-    }
-
-    /// Puts a page in place. The caller holds the lock.
-    fn put(&self, inside: &Inside<'_, Page<K, V>>, content: Content<K, V>) {
-        // Release: who finds the page sees what is in it, and in the node on its right.
-        let former = self.page.swap(Page::allocate(content), Ordering::AcqRel);
-        // SAFETY: the swap has taken the page out of the only place that it was in; each is taken out once.
-        unsafe { inside.retire(former) };
+    fn content<'a>(&'a self, inside: &'a Inside<'_, Page<K, V>>) -> &'a Content<K, V> {
+        // SAFETY: the page was in place since this operation began.
+        unsafe { Page::content(inside, self.page.load(Ordering::Acquire)) }
     }
 }
 
 impl<K, V> Page<K, V> {
-    fn allocate(content: Content<K, V>) -> *mut Page<K, V> {
-        Box::into_raw(Box::new(Page(UnsafeCell::new(content))))
+    /// # Safety
+    /// The page was in place since this operation began, so that it is not freed before it ends.
+    unsafe fn content<'a>(
+        _: &'a Inside<'_, Page<K, V>>,
+        page: *const Page<K, V>,
+    ) -> &'a Content<K, V> {
+        // SAFETY: the caller's promise; it is not written.
+        unsafe { (*page).0.with(|content| &*content) }
     }
 }
 

@@ -119,9 +119,16 @@ impl<T> Cell<T> {
     /// The caller is the only dequeuer of this cell.
     #[inline]
     unsafe fn take(&self) -> Option<T> {
-        await_a_while(|| self.state.load(Ordering::Relaxed) == FULL);
-        // Acquire: see `fill`.
-        let full = self.state.swap(DONE, Ordering::Acquire) == FULL;
+        // Acquire, here and below: see `fill`.
+        let is_full = || self.state.load(Ordering::Acquire) == FULL;
+        await_a_while(is_full);
+        let full = if is_full() {
+            // The enqueuer is done and nobody else writes the state, so that a store is enough.
+            self.state.store(DONE, Ordering::Relaxed);
+            true
+        } else {
+            self.state.swap(DONE, Ordering::Acquire) == FULL
+        };
         // SAFETY: a full cell has a value, which is the dequeuer's alone.
         full.then(|| self.value.with(|place| unsafe { ptr::read(place).assume_init() }))
     }

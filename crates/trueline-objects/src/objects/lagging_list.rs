@@ -16,6 +16,10 @@ use super::sync::atomic::{AtomicPtr, Ordering};
 use super::to_the_end::to_the_end;
 use std::ptr;
 
+/// Longest wait after a step in vain, as a power of two: longer than elsewhere, since each try fetches two cache lines from the thread that was
+/// quicker, the one with the end of the list and that of the node there.
+pub(crate) const PATIENCE: u32 = 10;
+
 /// A list of nodes, at least one. Who drops it calls [`LaggingList::drain`].
 pub(crate) struct LaggingList<C> {
     head: Padded<AtomicPtr<Node<C>>>,
@@ -94,7 +98,7 @@ impl<C> LaggingList<C> {
     /// Puts a node, which nobody else has, at the end.
     #[inline]
     pub(crate) fn append(&self, node: *mut Node<C>) {
-        let backoff = Backoff::default();
+        let backoff = Backoff::up_to(PATIENCE);
         self.enter(|_| {
             let mut tail = self.tail();
             loop {

@@ -11,7 +11,7 @@
 //! **Progress.** Lock-free. Cost: O(1) without contention.
 
 use super::grace;
-use super::lagging_list::LaggingList;
+use super::lagging_list::{self, LaggingList};
 use super::sync::Backoff;
 use super::sync::cell::UnsafeCell;
 use std::mem::{self, MaybeUninit};
@@ -62,7 +62,7 @@ impl<T> MichaelScottQueue<T> {
 
     /// Takes the oldest value; `None` where there is none.
     pub fn deq(&self) -> Option<T> {
-        let backoff = Backoff::default();
+        let backoff = Backoff::up_to(lagging_list::PATIENCE);
         self.list.enter(|inside| {
             let mut head = self.list.head();
             loop {

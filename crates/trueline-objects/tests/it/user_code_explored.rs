@@ -13,7 +13,10 @@ use trueline::rng::{Rng, seeds};
 use trueline_explore::engine::Exploration;
 use trueline_explore::std::thread;
 use trueline_objects::shadowed::priority_queue::Tuning;
-use trueline_objects::shadowed::{BLinkTree, Blocking, ListSet, Multiset, PriorityQueue};
+use trueline_objects::shadowed::{
+    ArrayQueue, BLinkTree, Blocking, BoundedPriorityQueue, FetchAddQueue, HerlihyWingQueue,
+    ListSet, MichaelScottQueue, Multiset, PriorityQueue, Semiqueue, TreiberStack, VyukovQueue,
+};
 
 thread_local! {
     /// What decides how the code of the user's behaves; 0: it is honest. All threads of an exploration run on one thread of the system.
@@ -185,6 +188,49 @@ impl Object for Blocking<PriorityQueue<Key, Token>> {
     }
 }
 
+/// A value of a queue: only its destructor misbehaves, and that is all of the user's code that a queue can run.
+struct Held(Key, #[allow(dead_code, reason = "dropped with it")] Token);
+
+/// Stacks and queues: how a value is put in, and how one is taken out.
+macro_rules! holders {
+    ($($object:ty { $put:expr, $take:expr })*) => {$(
+        impl Object for $object {
+            fn call(&self, operation: u8, key: Key) {
+                let (put, take): (fn(&Self, Held), fn(&Self) -> Option<Held>) = ($put, $take);
+                if operation % 2 == 0 {
+                    let token = key.token();
+                    put(self, Held(key, token));
+                } else {
+                    drop((take(self), key));
+                }
+            }
+
+            fn take_all(&self) {
+                let take: fn(&Self) -> Option<Held> = $take;
+                while take(self).is_some() {}
+            }
+        }
+    )*};
+}
+
+holders! {
+    TreiberStack<Held> { TreiberStack::push, TreiberStack::pop }
+    MichaelScottQueue<Held> { MichaelScottQueue::enq, MichaelScottQueue::deq }
+    FetchAddQueue<Held> { FetchAddQueue::enq, FetchAddQueue::deq }
+    HerlihyWingQueue<Held> { HerlihyWingQueue::enq, HerlihyWingQueue::try_deq }
+    Semiqueue<Held> { Semiqueue::enq, Semiqueue::deq }
+    VyukovQueue<Held> { |queue, value| drop(queue.enq(value)), VyukovQueue::deq }
+    ArrayQueue<Held> { |queue, value| drop(queue.force_push(value)), ArrayQueue::deq }
+    BoundedPriorityQueue<Held> {
+        |queue, value| drop(queue.push(usize::from(value.0.number), value)),
+        |queue| queue.pop().map(|(_, value)| value)
+    }
+    Blocking<TreiberStack<Held>> {
+        |queue, value| drop(queue.try_push(value)),
+        |queue| queue.try_pop().ok()
+    }
+}
+
 impl Object for ListSet<Key> {
     fn call(&self, operation: u8, key: Key) {
         match operation % 4 {
@@ -284,4 +330,17 @@ fn wild_sets() {
 #[test]
 fn a_wild_tree() {
     explore(|_| BLinkTree::<Key, Key, 2>::with_batch(1), 30);
+}
+
+#[test]
+fn wild_values_of_queues() {
+    explore(|_| TreiberStack::with_batch(1), 20);
+    explore(|_| MichaelScottQueue::with_batch(1), 20);
+    explore(|_| FetchAddQueue::with_segments_of(2), 20);
+    explore(|_| HerlihyWingQueue::new(), 20);
+    explore(|_| Semiqueue::with_batch(2, 1), 20);
+    explore(|_| VyukovQueue::new(2), 20);
+    explore(|_| ArrayQueue::new(2), 20);
+    explore(|_| BoundedPriorityQueue::new(4, 2), 20);
+    explore(|_| Blocking::new(TreiberStack::with_batch(1)), 20);
 }

@@ -4,7 +4,7 @@
 //! the value of the key and changes it at one moment: where the page is put in place, or, if nothing is to be changed, where it was read. The function that says what the
 //! new value is runs under no lock and may be called again.
 
-use super::{BLinkTree, Draft, Items};
+use super::{BLinkTree, Draft, Items, with, without};
 use std::fmt;
 
 /// What becomes of a key.
@@ -39,11 +39,8 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
     /// ```
     pub fn update(&self, key: K, mut change: impl FnMut(Option<&V>) -> Change<V>) -> Option<V> {
         let former = self.domain.enter(|inside| {
-            let mut path = Vec::new();
-            self.descend(inside, &key, 0, |node| path.push(node));
-            let mut from = path.pop();
+            let (mut leaf, mut content) = self.descend(inside, &key, 0);
             loop {
-                let (leaf, content) = self.cover(inside, from, &key, 0);
                 let Items::Leaf(entries) = &content.items else { unreachable!("level 0") };
                 let at = entries.binary_search_by(|(other, _)| other.cmp(&key));
                 let former = at.ok().map(|at| &entries[at].1);
@@ -52,31 +49,21 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
                 let entries = match (at, change) {
                     (_, Change::Keep) | (Err(_), Change::Remove) => return former,
                     (Ok(at), Change::Put(value)) => {
-                        let mut entries = entries.clone();
-                        entries[at].1 = value;
-                        entries
+                        with(entries, at, 1, (entries[at].0.clone(), value))
                     }
-                    (Ok(at), Change::Remove) => {
-                        let mut entries = entries.clone();
-                        entries.remove(at);
-                        entries
-                    }
-                    (Err(at), Change::Put(value)) => {
-                        let mut entries = entries.clone();
-                        entries.insert(at, (key.clone(), value));
-                        entries
-                    }
+                    (Ok(at), Change::Remove) => without(entries, at),
+                    (Err(at), Change::Put(value)) => with(entries, at, 0, (key.clone(), value)),
                 };
                 let draft = Draft::new(content, Items::Leaf(entries), CAPACITY);
                 match self.replace(inside, leaf, content, draft) {
                     Ok(split) => {
-                        self.tell(inside, split, path);
+                        self.tell(inside, split);
                         return former;
                     }
                     // Dropped here: what a function returns is forgotten where a destructor panics on its way out.
                     Err(items) => drop((items, former)),
                 }
-                from = Some(leaf);
+                (leaf, content) = self.cover(inside, leaf, &key);
             }
         });
         // See above.

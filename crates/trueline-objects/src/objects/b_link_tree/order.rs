@@ -131,7 +131,7 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
         let range = (start.as_ref(), end.as_ref());
         self.domain.enter(|inside| {
             let mut content = match start {
-                Bound::Included(key) | Bound::Excluded(key) => self.descend(inside, key, 0, |_| {}),
+                Bound::Included(key) | Bound::Excluded(key) => self.descend(inside, key, 0).1,
                 Bound::Unbounded => {
                     let mut leaves = self.leaves(inside);
                     leaves.next().expect("a tree has a leaf").1
