@@ -53,6 +53,9 @@ use std::sync::PoisonError;
 
 /// A sorted map in a B-tree with links to the right.
 ///
+/// A node has up to `CAPACITY` keys. A change copies the page of a leaf, which another processor may have written last, so that large pages cost
+/// most where several threads make changes; small ones make the way down longer.
+///
 /// ```
 /// let map = trueline_objects::BLinkTree::<_, _>::new();
 /// assert_eq!(map.insert("one", 1), None);
@@ -61,7 +64,7 @@ use std::sync::PoisonError;
 /// assert_eq!(map.remove("one"), Some(11));
 /// assert!(!map.contains("one"));
 /// ```
-pub struct BLinkTree<K, V, const CAPACITY: usize = 32> {
+pub struct BLinkTree<K, V, const CAPACITY: usize = 16> {
     root: AtomicPtr<Node<K, V>>,
     domain: Domain<Page<K, V>>,
 }
