@@ -33,6 +33,12 @@ impl Backoff {
         Backoff { turns: Cell::new(0), most }
     }
 
+    /// The same, whose first turn is two to the power of `least` pauses.
+    #[inline]
+    pub(crate) const fn between(least: u32, most: u32) -> Backoff {
+        Backoff { turns: Cell::new(least), most }
+    }
+
     /// To be called where a step was in vain because another thread was quicker.
     #[inline]
     pub(crate) fn wait(&self) {

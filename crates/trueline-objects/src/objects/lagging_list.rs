@@ -16,9 +16,16 @@ use super::sync::atomic::{AtomicPtr, Ordering};
 use super::to_the_end::to_the_end;
 use std::ptr;
 
-/// Longest wait after a step in vain, as a power of two: longer than elsewhere, since each try fetches two cache lines from the thread that was
-/// quicker, the one with the end of the list and that of the node there.
-pub(crate) const PATIENCE: u32 = 10;
+/// The wait after a step in vain: longer than elsewhere from the first one on, since each try
+/// fetches two cache lines from the thread that was quicker, the one with the end of the list and
+/// that of the node there.
+///
+/// A thread waits outside of the operation. Inside it would keep the quicker thread from freeing
+/// what that one removes meanwhile, thousands of nodes, and so from using their memory again while
+/// the cache has it.
+pub(crate) const fn patience() -> Backoff {
+    Backoff::between(9, 10)
+}
 
 /// A list of nodes, at least one. Who drops it calls [`LaggingList::drain`].
 pub(crate) struct LaggingList<C> {
@@ -98,19 +105,19 @@ impl<C> LaggingList<C> {
     /// Puts a node, which nobody else has, at the end.
     #[inline]
     pub(crate) fn append(&self, node: *mut Node<C>) {
-        let backoff = Backoff::up_to(PATIENCE);
-        self.enter(|_| {
-            let mut tail = self.tail();
-            loop {
+        let backoff = patience();
+        let try_once = || {
+            self.enter(|_| {
+                let tail = self.tail();
                 // SAFETY: `tail` was in the list since this operation began, so it is not freed before it ends.
-                match unsafe { self.link(tail, node) } {
-                    Ok(()) => return,
-                    // Another thread is between its two steps, or was when `tail` was read.
-                    Err(last) => tail = self.advance_tail(tail, last),
-                }
-                backoff.wait();
-            }
-        });
+                let linked = unsafe { self.link(tail, node) };
+                // Else another thread is between its two steps, or was when `tail` was read.
+                linked.map_err(|last| _ = self.advance_tail(tail, last))
+            })
+        };
+        while try_once().is_err() {
+            backoff.wait();
+        }
     }
 
     /// Links a node, which nobody else has, to one that was the last; yields what is linked there already.

@@ -10,9 +10,8 @@
 //!
 //! **Progress.** Lock-free. Cost: O(1) without contention.
 
-use super::grace;
-use super::lagging_list::{self, LaggingList};
-use super::sync::Backoff;
+use super::grace::{self, Inside};
+use super::lagging_list::{self, LaggingList, Node};
 use super::sync::cell::UnsafeCell;
 use std::mem::{self, MaybeUninit};
 use std::ptr;
@@ -62,30 +61,33 @@ impl<T> MichaelScottQueue<T> {
 
     /// Takes the oldest value; `None` where there is none.
     pub fn deq(&self) -> Option<T> {
-        let backoff = Backoff::up_to(lagging_list::PATIENCE);
-        self.list.enter(|inside| {
-            let mut head = self.list.head();
-            loop {
-                // SAFETY: `head` was the first node at a time since this operation began, so it is not freed before it ends.
-                let next = unsafe { self.list.second(head) }?;
-                // That it succeeds also says that `head` was the first node when `tail` was seen to be further.
-                match self.list.advance_head(head, next) {
-                    Ok(()) => {
-                        // SAFETY: one thread alone makes this node the dummy, so the value is its own; the node is not freed before
-                        // it is itself passed and this operation has ended.
-                        let value = unsafe { (*next).content.with(|value| ptr::read(value)) };
-                        // SAFETY: `head` has passed the node, for good and by this thread alone, and `tail` was further.
-                        unsafe { inside.retire(head) };
-                        // SAFETY: a node that is in the list and not the dummy has its value.
-                        return Some(unsafe { value.assume_init() });
-                    }
-                    Err(found) => head = found,
-                }
-                backoff.wait();
+        let backoff = lagging_list::patience();
+        loop {
+            match self.list.enter(|inside| self.try_deq(inside)) {
+                Ok(value) => return value,
+                Err(Overtaken) => backoff.wait(),
             }
-        })
+        }
+    }
+
+    fn try_deq(&self, inside: &Inside<'_, Node<Value<T>>>) -> Result<Option<T>, Overtaken> {
+        let head = self.list.head();
+        // SAFETY: `head` was the first node at a time since this operation began, so it is not freed before it ends.
+        let Some(next) = (unsafe { self.list.second(head) }) else { return Ok(None) };
+        // That it succeeds also says that `head` was the first node when `tail` was seen to be further.
+        self.list.advance_head(head, next).map_err(|_| Overtaken)?;
+        // SAFETY: one thread alone makes this node the dummy, so the value is its own; the node is not freed before
+        // it is itself passed and this operation has ended.
+        let value = unsafe { (*next).content.with(|value| ptr::read(value)) };
+        // SAFETY: `head` has passed the node, for good and by this thread alone, and `tail` was further.
+        unsafe { inside.retire(head) };
+        // SAFETY: a node that is in the list and not the dummy has its value.
+        Ok(Some(unsafe { value.assume_init() }))
     }
 }
+
+/// Another thread was quicker.
+struct Overtaken;
 
 impl<T> MichaelScottQueue<T> {
     /// How many values there are. O(n), and it starts over where one is taken meanwhile.

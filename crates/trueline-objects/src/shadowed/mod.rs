@@ -22,6 +22,11 @@ pub(crate) mod sync {
         }
 
         #[inline]
+        pub(crate) const fn between(_least: u32, _most: u32) -> Backoff {
+            Backoff(())
+        }
+
+        #[inline]
         pub(crate) fn wait(&self) {}
 
         /// The engine is told that the thread spins.
