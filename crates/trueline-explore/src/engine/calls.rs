@@ -94,9 +94,9 @@ unsafe extern "sysv64" fn point_with_registers(access: &Access) {
 extern "sysv64" fn point_at(access: &Access, lowest: *const u64) {
     let this = MACHINE.replace(null_mut());
     // SAFETY: see `with`; the reference is gone before the switch.
-    let stays = unsafe {
+    let mut goes_on = unsafe {
         let machine = &mut *this;
-        if machine.passes_point() {
+        if machine.passes_point(access) {
             machine.end.is_none()
         } else {
             let me = machine.current;
@@ -125,9 +125,12 @@ extern "sysv64" fn point_at(access: &Access, lowest: *const u64) {
             next == Some(me)
         }
     };
-    if !stays {
-        // SAFETY: we are on the current thread's stack.
-        unsafe { Machine::switch(this) };
+    while !goes_on {
+        // SAFETY: we are on the current thread's stack. No reference into the machine is held across the switch.
+        unsafe {
+            Machine::switch(this);
+            goes_on = (*this).goes_on_with(access);
+        }
     }
     MACHINE.set(this);
 }

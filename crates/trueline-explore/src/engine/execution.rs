@@ -296,7 +296,8 @@ impl Machine {
             }
         }
         let mut end = self.end.take().expect("the loop was left");
-        self.drain();
+        self.drain(&end);
+        self.take_back();
         for thread in &mut self.threads {
             thread.state = State::Absent;
             thread.unwinds = false;
@@ -412,8 +413,10 @@ impl Machine {
                 calls::leave();
                 // SAFETY: as above.
                 unsafe {
-                    let failure = (*this).panic_of(thread, &*payload);
-                    (*this).end = Some(End::Failed(failure));
+                    if !(*this).doubts_last_panic() {
+                        let failure = (*this).panic_of(thread, &*payload);
+                        (*this).end = Some(End::Failed(failure));
+                    }
                     (*this).note_unwinding(false);
                 }
                 // A payload's destructor is user code that may panic again.
@@ -423,8 +426,11 @@ impl Machine {
     }
 
     pub(super) fn thread_ended(&mut self, thread: u32) {
-        self.note_unwinding(false);
         self.threads[thread as usize].state = State::Ended;
+        if self.unwinding.is_passive() {
+            return;
+        }
+        self.note_unwinding(false);
         self.alive.retain(|&t| t != thread);
         if let Some(next) = self.schedule() {
             self.next = next;
@@ -513,6 +519,7 @@ impl Machine {
     #[inline]
     pub(super) fn record(&mut self, effect: Effect) -> bool {
         if self.unwinding.is_passive() {
+            self.record_passively(effect);
             return true;
         }
         let me = self.current;
@@ -616,11 +623,13 @@ impl Machine {
     }
 
     pub(crate) fn renew_location(&mut self, location: usize, value: u64) {
-        self.trace.locations.renew(self.placed(location), value);
+        let location = self.placed(location);
+        self.set_passively(location, |locations| locations.renew(location, value));
     }
 
     pub(crate) fn amend(&mut self, location: usize, value: u64) {
-        self.trace.locations.set_value(self.placed(location), value);
+        let location = self.placed(location);
+        self.set_passively(location, |locations| locations.set_value(location, value));
     }
 
     /// An address on the stack of a thread, as its place there: the same for all machines that explore together.
@@ -687,6 +696,9 @@ impl Machine {
     }
 
     pub(crate) fn operation_begins(&mut self, operation: u64) {
+        if self.unwinding.is_passive() {
+            return;
+        }
         let thread = self.current;
         let call = self.trace.count_of(thread);
         let record = &mut self.threads[thread as usize];
@@ -712,6 +724,9 @@ impl Machine {
     }
 
     pub(crate) fn operation_ends(&mut self, result: u64) {
+        if self.unwinding.is_passive() {
+            return;
+        }
         let thread = self.current;
         let record = &mut self.threads[thread as usize];
         record.spin.reset();

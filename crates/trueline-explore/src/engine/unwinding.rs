@@ -5,22 +5,31 @@
 //! caught, the line that panicked is remembered, and the execution is run again up to there. From then on a panic of
 //! this line unwinds as other code runs: its events are recorded, and other threads run between them.
 //!
+//! The same happens where the thread, while it unwinds, comes to an access that has to wait for other threads, such as a lock
+//! that another one holds, and where a second panic begins: the first one may have been caught by then. So
+//! what user code does while nothing is recorded is what it does if no other thread runs meanwhile. The engine notes the values that locations
+//! have then, and takes them back when the execution is over.
+//!
 //! **Who unwinds.** Std counts panics for a thread of the OS, on which all threads of an execution run. While one thread is
 //! suspended in its unwinding, std says of all others too that they panic. So the machine notes who unwinds, when a thread comes to a
 //! point. If two of them unwind at the same time it cannot tell which one has caught its panic, and the
 //! report says so ([`Assumption::Unwinding`]). `resume_unwind`, which no hook sees, is noticed only where no other thread unwinds.
 //!
-//! **An execution that is abandoned** while a thread unwinds would leave std's count as it is for good. So the thread goes on, alone and
-//! with nothing recorded, until its panic is caught. If several unwind nobody knows when that is: they are abandoned,
-//! and for this thread of the OS it stays unclear who panics.
+//! **An execution that is abandoned** while a thread unwinds would leave std's count as it is for good. So the thread goes on with nothing
+//! recorded until its panic is caught. Where it has to wait, the other threads go on in turn until it need not wait
+//! any longer; a lock that it holds itself is given to it if nothing else helps, since its destructor would never end. If several threads unwind
+//! nobody knows when their panics are caught: they are abandoned, and so is a thread that waits for ever. Then
+//! it stays unclear who panics, for this thread of the OS.
 
 use corosensei::CoroutineResult;
 
-use super::execution::Machine;
-use super::interface::Failure;
+use super::execution::{Machine, State, Thread};
+use super::interface::{Access, Effect, Failure, Kind, NOWHERE};
+use super::locations::Locations;
 use super::panics;
 use super::report::Assumption;
 use super::strategy::End;
+use super::trace::NONE;
 
 /// A thread that unwinds passes no more points than this without events: it may spin in a destructor, waiting for others.
 const MOST_POINTS: u32 = 1 << 12;
@@ -38,6 +47,12 @@ pub(crate) struct Unwinding {
     passive: Option<Passive>,
     /// How many points were passed so.
     points: u32,
+    /// Another panic has begun since then.
+    another: bool,
+    /// The thread that waits for itself may go on.
+    granted: bool,
+    /// Locations that were changed so, with their last touch and their value before.
+    changed: Vec<(usize, u32, u64)>,
     /// The execution is to be run again from where it is.
     again: bool,
 }
@@ -83,6 +98,7 @@ impl Machine {
             panics.push(noted);
         }
         if self.unwinding.is_passive() {
+            self.unwinding.another = true;
             return;
         }
         let others = self.others_unwind();
@@ -90,38 +106,104 @@ impl Machine {
         if others {
             self.assumed = Some(Assumption::Unwinding);
         } else if !self.unwinding.caught.contains(&at) {
-            self.unwinding.passive = Some(Passive::Lost(at));
-            self.unwinding.points = 0;
+            self.become_passive(Passive::Lost(at));
         }
+    }
+
+    fn become_passive(&mut self, passive: Passive) {
+        self.unwinding.passive = Some(passive);
+        (self.unwinding.points, self.unwinding.another) = (0, false);
     }
 
     /// Whether the current thread is at a point that is none, since nothing is recorded. If the execution is over, `end` says so.
     #[inline]
-    pub(super) fn passes_point(&mut self) -> bool {
+    pub(super) fn passes_point(&mut self, access: &Access) -> bool {
         if self.unwinding.count == 0 && !std::thread::panicking() {
             return false;
         }
-        self.look_at_unwinding()
+        self.look_at_unwinding(access)
     }
 
     #[cold]
-    fn look_at_unwinding(&mut self) -> bool {
-        if let Some(passive) = &self.unwinding.passive {
-            self.unwinding.points += 1;
-            if !std::thread::panicking() || self.unwinding.points > MOST_POINTS {
-                if let Passive::Lost(at) = passive {
-                    let at = at.clone();
-                    self.run_again(at);
-                } else {
-                    self.end = Some(End::GivenUp);
-                }
-            }
+    fn look_at_unwinding(&mut self, access: &Access) -> bool {
+        if self.unwinding.passive.is_some() {
+            self.pass(access);
             return true;
         }
         if !self.others_unwind() {
             self.note_unwinding(std::thread::panicking());
         }
         false
+    }
+
+    /// The current thread comes to an access while nothing is recorded. `end` is set unless it may make it.
+    #[cold]
+    pub(super) fn pass(&mut self, access: &Access) {
+        self.unwinding.points += 1;
+        let location = self.placed(access.location);
+        let record = &mut self.threads[self.current as usize];
+        (record.pending, record.state) = (*access, State::Pending);
+        record.pending.location = location;
+        let waits = access
+            .condition
+            .is_some_and(|c| !(c.holds)(self.trace.locations.value(location), c.argument));
+        let waits = waits && !std::mem::take(&mut self.unwinding.granted);
+        if waits || !std::thread::panicking() || self.unwinding.points > MOST_POINTS {
+            if !self.runs_lost_again() {
+                self.end = Some(End::GivenUp);
+            }
+        }
+    }
+
+    /// A thread that has stopped at an access is resumed: it is its turn, or the execution is over and the thread unwinds. Whether it may make the
+    /// access.
+    #[inline]
+    pub(super) fn goes_on_with(&mut self, access: &Access) -> bool {
+        if self.unwinding.is_passive() {
+            self.pass(access);
+            return self.end.is_none();
+        }
+        true
+    }
+
+    /// The current thread has made an access while nothing is recorded.
+    #[cold]
+    pub(super) fn record_passively(&mut self, effect: Effect) {
+        let location = self.threads[self.current as usize].pending.location;
+        if location != NOWHERE && effect.after != effect.before {
+            self.set_passively(location, |locations| locations.set_value(location, effect.after));
+        }
+    }
+
+    /// Changes a location, so that it can be taken back if nothing is recorded now.
+    pub(super) fn set_passively(&mut self, location: usize, set: impl FnOnce(&mut Locations)) {
+        let locations = &mut self.trace.locations;
+        if self.unwinding.is_passive() {
+            let before = (location, locations.last(location), locations.value(location));
+            self.unwinding.changed.push(before);
+        }
+        set(locations);
+    }
+
+    /// The execution is over: takes back what was changed while nothing was recorded.
+    pub(super) fn take_back(&mut self) {
+        while let Some((location, last, value)) = self.unwinding.changed.pop() {
+            self.trace.locations.replace(location, last, value);
+        }
+    }
+
+    /// A panic has left the body of the current thread. Whether the execution must be run again to know what it leads to: while nothing was
+    /// recorded, a panic other than the first may have begun after that one was caught.
+    pub(super) fn doubts_last_panic(&mut self) -> bool {
+        self.unwinding.another && self.runs_lost_again()
+    }
+
+    /// Where a panic was taken for one that ends the execution, the execution is run again from there.
+    fn runs_lost_again(&mut self) -> bool {
+        let Some(Passive::Lost(at)) = &self.unwinding.passive else { return false };
+        let at = at.clone();
+        self.run_again(at);
+        true
     }
 
     /// A panic of this line is caught, or needs other threads to run: its events are recorded from now on.
@@ -133,15 +215,8 @@ impl Machine {
 
     /// The current thread unwinds, and needs other threads to run. Whether it can do without, since the execution is over.
     pub(super) fn needs_others(&mut self) -> bool {
-        match &self.unwinding.passive {
-            None => (),
-            Some(Passive::Draining) => return true,
-            Some(Passive::Lost(at)) => {
-                let at = at.clone();
-                self.run_again(at);
-            }
-        }
-        false
+        self.runs_lost_again();
+        matches!(self.unwinding.passive, Some(Passive::Draining))
     }
 
     /// Whether a thread other than the current one unwinds, as far as std's count is concerned.
@@ -173,28 +248,60 @@ impl Machine {
         Failure::Panic { message, at }
     }
 
-    /// The execution is over: a thread that unwinds goes on until its panic is caught.
-    pub(super) fn drain(&mut self) {
+    /// The execution is over: a thread that unwinds goes on until its panic is caught. The thread whose failure ended it stays where it is.
+    pub(super) fn drain(&mut self, end: &End) {
         let alone = self.unwinding.count == 1 && !self.unwinding.leaked;
         if !alone || !std::thread::panicking() {
             return;
         }
         let unwinds = self.threads.iter().position(|t| t.unwinds && t.coroutine.is_some());
-        let Some(thread) = unwinds else { return };
-        self.unwinding.passive = Some(Passive::Draining);
-        self.unwinding.points = 0;
-        self.current = thread as u32;
-        self.end = None;
-        let record: *mut _ = &mut *self.threads[thread];
-        // SAFETY: as in `run`: no reference into the machine is held while the coroutine runs, but for the coroutine itself.
-        unsafe {
-            let record: &mut super::execution::Thread = &mut *record;
-            let coroutine = record.coroutine.as_mut().expect("it was found above");
-            if let CoroutineResult::Return(()) = coroutine.resume(()) {
-                let coroutine = record.coroutine.take().expect("it has just run");
-                record.stack = Some(coroutine.into_stack());
+        let Some(unwinds) = unwinds else { return };
+        let failed = matches!(end, End::Failed(_)).then_some(self.current as usize);
+        let others: Vec<usize> =
+            (0..self.threads.len()).filter(|&t| t != unwinds && Some(t) != failed).collect();
+        self.become_passive(Passive::Draining);
+        self.resume(unwinds);
+        while std::thread::panicking() && self.unwinding.points <= MOST_POINTS {
+            let before = self.unwinding.points;
+            for &thread in &others {
+                if !self.threads[unwinds].could_run(&self.trace.locations)
+                    && self.threads[thread].could_run(&self.trace.locations)
+                {
+                    self.resume(thread);
+                }
             }
+            if self.unwinding.points == before {
+                // Nobody else can go on.
+                let pending = &self.threads[unwinds].pending;
+                self.unwinding.granted = self.waits_for_itself(unwinds, pending);
+                if !self.unwinding.granted {
+                    break;
+                }
+            }
+            self.resume(unwinds);
         }
         self.unwinding.passive = None;
+    }
+
+    /// Lets a thread go on until it has to wait, with nothing recorded.
+    fn resume(&mut self, thread: usize) {
+        (self.current, self.end) = (thread as u32, None);
+        let record: *mut Thread = &mut *self.threads[thread];
+        // SAFETY: as in `run`: no reference into the machine is held while the coroutine runs, but for the coroutine itself.
+        unsafe {
+            let Some(coroutine) = (*record).coroutine.as_mut() else { return };
+            if let CoroutineResult::Return(()) = coroutine.resume(()) {
+                let coroutine = (*record).coroutine.take().expect("it has just run");
+                (*record).stack = Some(coroutine.into_stack());
+            }
+        }
+    }
+
+    /// Whether a thread waits for a lock that it holds itself.
+    fn waits_for_itself(&self, thread: usize, access: &Access) -> bool {
+        let last = self.trace.locations.last(access.location);
+        access.kind == Kind::Update
+            && last != NONE
+            && self.trace.event(self.trace.touch(last).event).thread as usize == thread
     }
 }

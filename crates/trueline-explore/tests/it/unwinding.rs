@@ -12,7 +12,7 @@ use trueline_explore::memory;
 use trueline_explore::std::cell::UnsafeCell;
 use trueline_explore::std::sync::atomic::Ordering::SeqCst;
 use trueline_explore::std::sync::atomic::{AtomicBool, AtomicU32};
-use trueline_explore::std::sync::{Mutex, RwLock, TryLockError};
+use trueline_explore::std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock, TryLockError};
 use trueline_explore::std::thread;
 
 /// All outcomes of a body.
@@ -412,6 +412,192 @@ fn what_cannot_be_repeated_after_two_panics_at_once_stops_the_search() {
     }
 }
 
+/// A pair that is changed under a lock, both sides alike, and tells when the lock is held half way.
+struct Pair {
+    sides: Mutex<(u32, u32)>,
+    begun: AtomicU32,
+    half: AtomicU32,
+}
+
+impl Pair {
+    fn new() -> Pair {
+        Pair { sides: Mutex::new((0, 0)), begun: AtomicU32::new(0), half: AtomicU32::new(0) }
+    }
+
+    fn change(&self) {
+        let mut sides = self.sides.lock().unwrap_or_else(PoisonError::into_inner);
+        sides.0 = 1;
+        self.begun.store(1, SeqCst);
+        self.half.store(1, SeqCst);
+        sides.1 = 1;
+    }
+
+    fn read(&self) -> (u32, u32) {
+        *self.sides.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_being_changed(&self) -> bool {
+        self.begun.load(SeqCst) == 1 && self.half.load(SeqCst) == 0
+    }
+}
+
+/// A destructor took a lock that another thread held, since nothing was recorded while a panic was taken for lost: an assertion that never
+/// fails did.
+#[test]
+fn a_destructor_never_takes_a_lock_that_another_thread_holds() {
+    let seen = |pair: &Pair| {
+        let seen = std::cell::Cell::new((7, 7));
+        caught(|| {
+            let _last = Finally(|| seen.set(pair.read()));
+            if pair.is_being_changed() {
+                panic!("caught")
+            }
+        });
+        assert_eq!(seen.get().0, seen.get().1, "both are set under the lock");
+        seen.get()
+    };
+    check(&[(0, 0), (1, 1)], || {
+        let pair = Pair::new();
+        thread::scope(|s| {
+            s.spawn(|| pair.change());
+            seen(&pair)
+        })
+    });
+    check(&[(0, 0), (1, 1)], || {
+        let pair = Pair::new();
+        thread::scope(|s| {
+            s.spawn(|| pair.change());
+            s.spawn(|| seen(&pair)).join().unwrap()
+        })
+    });
+}
+
+/// The assertion failed while another panic was on its way, which ended the process.
+#[test]
+fn a_destructor_that_asserts_under_a_lock_does_not_abort() {
+    let ask = |pair: &Pair| {
+        let _last = Finally(|| {
+            let (one, other) = pair.read();
+            assert_eq!(one, other);
+        });
+        if pair.is_being_changed() {
+            panic!("the message")
+        }
+    };
+    check(&[()], || {
+        let pair = Pair::new();
+        thread::scope(|s| {
+            s.spawn(|| pair.change());
+            caught(|| ask(&pair));
+        });
+    });
+    let (report, _) = outcomes(|| {
+        let pair = Pair::new();
+        thread::scope(|s| {
+            s.spawn(|| pair.change());
+            s.spawn(|| ask(&pair));
+        });
+    });
+    let Some(Failure::Panic { message, .. }) = &report.failure else { panic!("{report}") };
+    assert_eq!(message, "the message", "{report}");
+    // The schedule leads there again.
+    let again = Exploration::new().replay(report.schedule.clone().unwrap()).run(|| {
+        let pair = Pair::new();
+        thread::scope(|s| {
+            s.spawn(|| pair.change());
+            s.spawn(|| ask(&pair));
+        });
+    });
+    assert_eq!(again.failure, report.failure);
+}
+
+/// It read memory that nobody had written.
+#[test]
+fn a_destructor_waits_until_a_once_lock_is_filled() {
+    check(&[5], || {
+        let cell: OnceLock<Box<u32>> = OnceLock::new();
+        let mut seen = 0;
+        thread::scope(|s| {
+            s.spawn(|| cell.set(Box::new(5)));
+            caught(|| {
+                let _last = Finally(|| seen = **cell.wait());
+                panic!("caught")
+            });
+        });
+        seen
+    });
+}
+
+/// A lock that is given back while nothing is recorded is free for the next destructor.
+#[test]
+fn a_destructor_finds_the_lock_free_that_one_before_it_gave_back() {
+    let (report, _) = outcomes(|| {
+        let lock = Mutex::new(0);
+        let other = AtomicU32::new(0);
+        thread::scope(|s| {
+            s.spawn(|| other.store(1, SeqCst));
+            let body = || {
+                let _last = Finally(|| match lock.try_lock() {
+                    Err(TryLockError::WouldBlock) => panic!("nobody holds the lock"),
+                    _guard => (),
+                });
+                let _guard = lock.lock();
+                panic!("the message")
+            };
+            s.spawn(body);
+        });
+    });
+    let Some(Failure::Panic { message, .. }) = &report.failure else { panic!("{report}") };
+    assert_eq!(message, "the message", "{report}");
+}
+
+/// The execution is over when no thread can go on. The destructor under way is not given what it waits for.
+#[test]
+fn a_destructor_that_waits_for_a_thread_that_waits_for_ever_is_left_alone() {
+    let exploration = Exploration::new().may_block();
+    let body = || {
+        let pair = Pair::new();
+        thread::scope(|s| {
+            s.spawn(|| {
+                let mut sides = pair.sides.lock().unwrap_or_else(PoisonError::into_inner);
+                sides.0 = 1;
+                thread::park();
+                sides.1 = 1;
+            });
+            caught(|| {
+                let _last = Finally(|| {
+                    let (one, other) = pair.read();
+                    assert_eq!(one, other);
+                });
+                panic!("caught")
+            });
+        });
+    };
+    // On a thread of its own: std goes on counting the panic of a thread that never ends its unwinding.
+    let report = std::thread::spawn(move || exploration.run(body)).join().unwrap();
+    assert_eq!(report.failure, None, "{report}");
+}
+
+/// A panic that begins after another one was caught, without an event in between, is run again with the events of the first one.
+#[test]
+fn a_panic_after_one_that_was_caught_is_reported_with_all_events() {
+    let (report, _) = outcomes(|| {
+        let x = AtomicU32::new(0);
+        thread::scope(|s| {
+            s.spawn(|| {
+                caught(|| {
+                    let _last = Finally(|| x.store(1, SeqCst));
+                    panic!("caught")
+                });
+                panic!("the message")
+            });
+        });
+    });
+    let Some(Failure::Panic { message, .. }) = &report.failure else { panic!("{report}") };
+    assert_eq!(message, "the message", "{report}");
+    assert!(report.to_string().contains("AtomicU32::store"), "{report}");
+}
+
 /// One step of a thread of a random program.
 #[derive(Clone, Debug)]
 enum Step {
@@ -451,9 +637,10 @@ fn random_steps(rng: &mut rng::Rng, most: u64, locks: bool, catches: bool) -> Ve
     }
     if catches {
         let first = random_steps(rng, 2, locks, false);
-        // A lock that is held meanwhile is given back by unwinding.
-        let caught = Step::Caught(first, random_steps(rng, 2, false, false));
-        let caught = if locks && rng.below(2) == 0 { Step::Locked(vec![caught]) } else { caught };
+        // A lock that is held meanwhile is given back by unwinding; else the destructor may wait for it.
+        let locked = locks && rng.below(2) == 0;
+        let caught = Step::Caught(first, random_steps(rng, 2, locks && !locked, false));
+        let caught = if locked { Step::Locked(vec![caught]) } else { caught };
         steps.insert(rng.below(steps.len() as u64 + 1) as usize, caught);
     }
     steps
@@ -461,11 +648,32 @@ fn random_steps(rng: &mut rng::Rng, most: u64, locks: bool, catches: bool) -> Ve
 
 struct Objects {
     cells: [AtomicU32; 2],
-    lock: Mutex<()>,
+    /// Says whether it is held: what looks at it under the lock may be a destructor, and must not panic.
+    lock: Mutex<bool>,
     ending: Ending,
 }
 
+/// The lock is held.
+struct Held<'a>(MutexGuard<'a, bool>);
+
+impl<'a> Held<'a> {
+    fn new(mut guard: MutexGuard<'a, bool>) -> Held<'a> {
+        assert!(!std::mem::replace(&mut *guard, true), "two threads hold the lock");
+        Held(guard)
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        *self.0 = false;
+    }
+}
+
 impl Objects {
+    fn lock(&self) -> Held<'_> {
+        Held::new(self.lock.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     fn run(&self, steps: &[Step], read: &RefCell<Vec<u32>>) {
         for step in steps {
             match step {
@@ -481,17 +689,22 @@ impl Objects {
                 Step::Locked(steps) => match &steps[..] {
                     [Step::Caught(first, last)] => self.catch(true, first, last, read),
                     _ => {
-                        let _guard = self.lock.lock();
+                        let _held = self.lock();
                         self.run(steps, read);
                     }
                 },
-                Step::Try(cell) => match self.lock.try_lock() {
-                    Err(TryLockError::WouldBlock) => read.borrow_mut().push(77),
-                    _guard => {
-                        let value = self.cells[*cell].load(SeqCst);
-                        read.borrow_mut().push(value);
-                    }
-                },
+                Step::Try(cell) => {
+                    let guard = match self.lock.try_lock() {
+                        Ok(guard) => Some(guard),
+                        Err(TryLockError::Poisoned(error)) => Some(error.into_inner()),
+                        Err(TryLockError::WouldBlock) => None,
+                    };
+                    let value = match guard.map(Held::new) {
+                        Some(_held) => self.cells[*cell].load(SeqCst),
+                        None => 77,
+                    };
+                    read.borrow_mut().push(value);
+                }
                 Step::Caught(first, last) => self.catch(false, first, last, read),
             }
         }
@@ -499,7 +712,7 @@ impl Objects {
 
     fn catch(&self, locks: bool, first: &[Step], last: &[Step], read: &RefCell<Vec<u32>>) {
         let _ = catch_unwind(AssertUnwindSafe(|| {
-            let _guard = locks.then(|| self.lock.lock());
+            let _held = locks.then(|| self.lock());
             let _last = Finally(|| self.run(last, read));
             // With the lock held, the steps must not take it again.
             if !locks {
@@ -529,7 +742,7 @@ fn a_panic_that_is_caught_has_the_executions_of_a_return() {
         let explore = |exploration: &Exploration, ending| {
             let (report, seen) = outcomes_of(exploration, || {
                 let cells = [AtomicU32::new(0), AtomicU32::new(0)];
-                let shared = Objects { cells, lock: Mutex::new(()), ending };
+                let shared = Objects { cells, lock: Mutex::new(false), ending };
                 thread::scope(|s| {
                     let mut threads = Vec::new();
                     for steps in &program {
