@@ -14,7 +14,18 @@ use crate::timeline::Timeline;
 
 const HTML: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
-const SCRIPT: &str = include_str!("page/page.js");
+/// The parts of the script, in one scope of their own.
+const SCRIPT: &str = concat!(
+    "\"use strict\";\n(() => {\n",
+    include_str!("page/base.js"),
+    include_str!("page/layout.js"),
+    include_str!("page/lanes.js"),
+    include_str!("page/orders.js"),
+    include_str!("page/tables.js"),
+    include_str!("page/steps.js"),
+    include_str!("page/page.js"),
+    "})();\n"
+);
 
 impl Report {
     /// The report as one HTML file.
