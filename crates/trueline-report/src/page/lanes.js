@@ -65,7 +65,7 @@ function timeline(T) {
     for (const lane of shown) { const y = top(lane) + LANE / 2; c.moveTo(nameWidth, y); c.lineTo(w, y); }
     c.stroke();
     for (const lane of shown) paintLane(c, lane);
-    if (points.size) for (const lane of shown) paintPoints(c, lane);
+    paintPoints(c);
     paintCursor(c);
     c.fillStyle = colors.paper; c.fillRect(0, 0, nameWidth - 4, h); c.fillRect(nameWidth - 4, 0, w, TOP - 12);
     c.fillStyle = colors.soft;
@@ -110,13 +110,15 @@ function timeline(T) {
     c.strokeStyle = colors["box-edge"]; c.lineWidth = 1.3; c.setLineDash([5, 3]);
     c.beginPath(); c.moveTo(x, y); c.lineTo(w, y); c.stroke(); c.setLineDash([]);
   }
-  function paintPoints(c, lane) {
-    const y = top(lane) + 5, own = L.byLane[lane], right = left + room() / zoom;
+  /// Points grow along their order. One behind the box of its operation is on the line that goes on from it.
+  function paintPoints(c) {
+    const right = left + room() / zoom;
     c.fillStyle = colors.point;
-    for (let k = L.firstFrom(lane, left); k < own.length && x0[own[k]] <= right; k++) {
-      const place = points.get(own[k]);
-      if (place === undefined) continue;
-      const x = toScreen(place);
+    for (const i of L.order) {
+      const place = points.get(i), lane = T.lane[i];
+      if (place > right) break;
+      if (place < left || !L.isVisible(i)) continue;
+      const x = toScreen(place), y = top(lane) + (place > x1[i] ? LANE - 4 : 5);
       c.beginPath(); c.moveTo(x, y - 5); c.lineTo(x + 4, y - 1); c.lineTo(x, y + 3); c.lineTo(x - 4, y - 1); c.fill();
     }
   }
@@ -173,10 +175,10 @@ function timeline(T) {
   function story() {
     const marked = L.byStart.filter(i => T.mark[i]);
     const named = marked.filter(i => T.mark[i] === 2);
-    for (const shown of [marked, named, named.slice(-1)]) {
+    for (const [shown, largest] of [[marked, 2], [named, 2], [named.slice(-1), 1]]) {
       if (!shown.length) continue;
       const a = Math.min(...shown.slice(0, 1000).map(i => x0[i])), b = Math.max(...shown.slice(-1000).map(i => x1[i]));
-      zoom = Math.min(room() / (b - a + 60), 2);
+      zoom = Math.min(room() / (b - a + 60), largest);
       left = (a + b) / 2 - room() / zoom / 2;
       if (zoom > 0.4) break;
     }

@@ -26,7 +26,7 @@ function layoutOf(T) {
     x0: new Float64Array(n), x1: new Float64Array(n), next: new Float64Array(n),
     total: 0, lanes: T.lanes.map((_, lane) => lane), row: [], rows: [], byLane: [], byStart: [],
     hidden: new Set(), part: -1,
-    points: new Map(), slots: new Uint32Array(n),
+    points: new Map(), order: [], slots: new Uint32Array(n),
   };
   L.isVisible = i => !L.hidden.has(T.lane[i]) && (L.part < 0 || T.part[i] === L.part);
 
@@ -46,6 +46,7 @@ function layoutOf(T) {
   /// Places the points of an order: each lies within its operation, and behind those before it.
   L.place = order => {
     L.points.clear();
+    L.order = order;
     const slots = slotsOf(order), count = new Map(), seen = new Map();
     for (const slot of slots) count.set(slot, (count.get(slot) || 0) + 1);
     order.forEach((i, k) => {
