@@ -96,17 +96,27 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
             true => (waiting(), None),
             false => (Vec::new(), Some(waiting)),
         };
+        let key: Key = (Box::from(made), Box::from(before), !outside.is_empty());
         {
             let mut seen = lock(&self.seen);
             seen.histories += 1;
-            let key = (Box::from(made), Box::from(before), !outside.is_empty());
-            let is_new = seen.known.insert(key);
+            let is_new = seen.known.insert(key.clone());
             if !is_new && self.setting.two_phase.is_none_or(|(how, _)| how.skips) {
                 return None;
             }
         }
         let waiting = waiting.map_or(outside, |waiting| waiting());
-        self.judge(self.drawn(made, before, result), made, waiting)
+        let found = self.judge(self.drawn(made, before, result), made, waiting);
+        if found.is_some() {
+            // Whoever meets it again must find the same.
+            lock(&self.seen).known.remove(&key);
+        }
+        found
+    }
+
+    /// Forgets all histories: they are looked at again, and counted again.
+    pub(crate) fn start_again(&self) {
+        *lock(&self.seen) = Seen::default();
     }
 
     /// The history of these operations.
