@@ -70,6 +70,8 @@ type Key = (Box<[Made]>, Box<[u128]>, bool);
 #[derive(Default)]
 struct Seen {
     histories: u64,
+    checks: u64,
+    /// Those in which nothing is wrong, and those that are being checked.
     known: HashSet<Key, FixedState>,
 }
 
@@ -101,6 +103,7 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
             let mut seen = lock(&self.seen);
             seen.histories += 1;
             let is_new = seen.known.insert(key.clone());
+            seen.checks += u64::from(is_new);
             if !is_new && self.setting.two_phase.is_none_or(|(how, _)| how.skips) {
                 return None;
             }
@@ -140,10 +143,10 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
 
     pub(crate) fn counts(&self) -> Counts {
         let seen = lock(&self.seen);
-        let checks = seen.known.len() as u64;
         let enumerated =
             self.phases.as_ref().map(|phases| lock(phases).0.effort).unwrap_or_default();
-        Counts { scenarios: 1, histories: seen.histories, checks, enumerated, ..Counts::default() }
+        let (histories, checks) = (seen.histories, seen.checks);
+        Counts { scenarios: 1, histories, checks, enumerated, ..Counts::default() }
     }
 
     fn judge(
