@@ -148,10 +148,9 @@ impl Machine {
             .condition
             .is_some_and(|c| !(c.holds)(self.trace.locations.value(location), c.argument));
         let waits = waits && !std::mem::take(&mut self.unwinding.granted);
-        if waits || !std::thread::panicking() || self.unwinding.points > MOST_POINTS {
-            if !self.runs_lost_again() {
-                self.end = Some(End::GivenUp);
-            }
+        let stops = waits || !std::thread::panicking() || self.unwinding.points > MOST_POINTS;
+        if stops && !self.runs_lost_again() {
+            self.end = Some(End::GivenUp);
         }
     }
 
