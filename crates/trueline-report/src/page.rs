@@ -129,10 +129,46 @@ fn fill(data: &Json, script: &str) -> String {
     let (head, rest) = HTML.split_once("/*STYLE*/").expect("a place for the style sheet");
     let (middle, rest) = rest.split_once("/*DATA*/").expect("a place for the report");
     let (before_script, end) = rest.split_once("/*SCRIPT*/").expect("a place for the script");
-    // In a string of JSON these are the same as what they stand for, and cannot end the element.
-    let data = data.to_string().replace('<', "\\u003c").replace('\u{2028}', "\\u2028");
-    let data = data.replace('\u{2029}', "\\u2029");
+    let mut data = data.clone();
+    shorten(&mut data);
+    let data = escape(&data.to_string());
     [head, STYLE, middle, &data, before_script, script, end].concat()
+}
+
+/// Texts are cut to this many characters: a value may have millions.
+const TEXT: usize = 20_000;
+
+/// Cuts the texts that nobody would read to their end.
+fn shorten(data: &mut Json) {
+    match data {
+        Json::String(text) => {
+            if let Some((end, _)) = text.char_indices().nth(TEXT) {
+                text.truncate(end);
+                text.push('…');
+            }
+        }
+        Json::Array(items) => items.iter_mut().for_each(shorten),
+        Json::Object(fields) => fields.values_mut().for_each(shorten),
+        _ => {}
+    }
+}
+
+/// JSON that cannot end the element around it, and without characters that do not show or that turn the
+/// direction of those around them. In a string of JSON an escape is the same as what it stands for.
+fn escape(json: &str) -> String {
+    let risky = |c: char| {
+        matches!(c, '<' | '\u{7f}'..='\u{9f}' | '\u{61c}' | '\u{feff}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}')
+    };
+    let mut escaped = String::with_capacity(json.len());
+    for c in json.chars() {
+        if risky(c) {
+            escaped += &format!("\\u{:04x}", c as u32);
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
 }
 
 /// Operations that were drawn without an input to find them in.
