@@ -132,7 +132,7 @@ pub(crate) fn of(case: &Case, named: &Named, shown: &[u32]) -> Option<Orders> {
 }
 
 /// An operation of the history as a call by name, and its result.
-fn call(case: &Case, index: u32) -> (Invocation, Option<Value>) {
+pub(crate) fn call(case: &Case, index: u32) -> (Invocation, Option<Value>) {
     let o = &case.history.operations()[index as usize];
     let method = &case.history.methods()[o.op.method as usize];
     (Invocation::new(method, o.op.args.as_slice().to_vec()), o.result.clone())

@@ -1,7 +1,9 @@
 //! The operations of a history for a page that draws them: all of them, or a window around the violation.
 
+use std::collections::HashMap;
+
 use serde_json::{Value as Json, json};
-use trueline::spec::Named;
+use trueline::spec::{Named, Spec};
 use trueline::{History, Verdict};
 
 use crate::Case;
@@ -134,6 +136,12 @@ impl Case<'_> {
                 _ => 0,
             });
         }
+        if let Some(spec) = spec
+            && timeline.parts.len() == 1
+            && let Some((part, parts)) = self.keys(spec, &shown)
+        {
+            (timeline.part, timeline.parts) = (part, parts);
+        }
         if timeline.note.is_some() {
             timeline.overview = Some(self.overview(&shown));
         }
@@ -142,6 +150,29 @@ impl Case<'_> {
             timeline.orders = spec.and_then(|spec| orders::of(self, spec, &shown));
         }
         timeline
+    }
+
+    /// The parts into which the specification splits one object, named by the argument that decides: the key of
+    /// each operation, and the keys.
+    fn keys(&self, spec: &Named, shown: &[u32]) -> Option<(Vec<u32>, Vec<String>)> {
+        let spec = spec.dynamic();
+        let mut known: HashMap<u64, u32> = HashMap::new();
+        let (mut part, mut parts) = (Vec::new(), Vec::new());
+        for &i in shown {
+            let (call, _) = orders::call(self, i);
+            let key = spec.partition(&call)?;
+            let name = call.args.as_slice().first()?.to_string();
+            let number = *known.entry(key).or_insert_with(|| {
+                parts.push(name.clone());
+                parts.len() as u32 - 1
+            });
+            // Two arguments that make one part: its name would be false.
+            if parts[number as usize] != name {
+                return None;
+            }
+            part.push(number);
+        }
+        (parts.len() > 1).then_some((part, parts))
     }
 
     /// The whole history in a strip; `shown` is the part of it that the page has.

@@ -113,6 +113,7 @@ function timeline(T) {
   /// Points grow along their order. One behind the box of its operation is on the line that goes on from it.
   function paintPoints(c) {
     const right = left + room() / zoom;
+    paintOrder(c, right);
     c.fillStyle = colors.point;
     for (const i of L.order) {
       const place = points.get(i), lane = T.lane[i];
@@ -121,6 +122,23 @@ function timeline(T) {
       const x = toScreen(place), y = top(lane) + (place > x1[i] ? LANE - 4 : 5);
       c.beginPath(); c.moveTo(x, y - 5); c.lineTo(x + 4, y - 1); c.lineTo(x, y + 3); c.lineTo(x - 4, y - 1); c.fill();
     }
+  }
+  /// A thin line leads from each point to the next, so that the order can be followed.
+  function paintOrder(c, right) {
+    c.strokeStyle = colors.point; c.lineWidth = 1; c.globalAlpha = 0.45;
+    c.beginPath();
+    let isBegun = false, last = null;
+    for (const i of L.order) {
+      if (!L.isVisible(i)) continue;
+      const place = points.get(i), x = toScreen(place), y = top(T.lane[i]) + (place > x1[i] ? LANE - 4 : 5);
+      if (place >= left) {
+        if (!isBegun) { c.moveTo(last ? last[0] : x, last ? last[1] : y); isBegun = true; }
+        c.lineTo(x, y);
+      }
+      last = [x, y];
+      if (place > right) break;
+    }
+    c.stroke(); c.globalAlpha = 1;
   }
   function paintCursor(c) {
     if (cursor < 0) return;
