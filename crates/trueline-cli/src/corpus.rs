@@ -260,8 +260,9 @@ fn look_at(row: &Row, number: usize, folder: &Path, args: &CorpusArgs) -> Done {
         let file = format!("{}.html", number + 1);
         report.timeline = Some(case.timeline(Some(&spec)));
         if let Err(error) = fs::write(pages.join(&file), report.page()) {
-            return wrong(format!("--html: {}: {error}", pages.join(file).display()));
+            return wrong(format!("--html: {}: {error}", pages.join(&file).display()));
         }
+        report.page = Some(pages.join(&file).display().to_string());
         page = Some(file);
     }
     let headline = (report.verdict.words().to_string(), report.summary.clone());

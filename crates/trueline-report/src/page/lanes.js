@@ -342,7 +342,7 @@ function timeline(T) {
   if (T.overview) page.append(wholeStrip(T));
   else if (T.note) page.append(make("p", { class: "doubt", id: "window" }, T.note));
   page.append(make("div", { class: "frame" }, lanes, overview, tip), box);
-  if (T.lanes.length > 1) page.append(laneList(T, L, relayout, () => matches));
+  if (T.lanes.length > 1) page.append(laneList(T, L, relayout, () => matches, listener => changed.push(listener)));
 
   /// The current view as a drawing that other programs read.
   function drawing() {
@@ -410,7 +410,7 @@ function wholeStrip(T) {
 }
 
 /// Lanes can be hidden and moved.
-function laneList(T, L, relayout, matches) {
+function laneList(T, L, relayout, matches, onChange) {
   const list = make("div", { class: "lane-list" }), MOST = 500;
   const name = make("input", { type: "search", id: "lane-filter", placeholder: "name of a lane", "aria-label": "lanes whose name contains", oninput: fill });
   const only = lanes => { L.hidden.clear(); for (const lane of L.lanes) if (!lanes.has(lane)) L.hidden.add(lane); fill(); relayout(); };
@@ -424,10 +424,15 @@ function laneList(T, L, relayout, matches) {
     const up = () => {
       const k = L.lanes.indexOf(lane);
       if (k > 0) { L.lanes.splice(k, 1); L.lanes.splice(k - 1, 0, lane); fill(); relayout(); }
+      // The list is new: whoever moves a lane by keys wants to move it further.
+      list.querySelector(`button[data-lane="${lane}"]`)?.focus();
     };
-    return make("span", {}, make("label", {}, make("input", { type: "checkbox", checked: !L.hidden.has(lane), onchange: toggle }), short(T.lanes[lane], 40)),
-      make("button", { title: "move up", "aria-label": `move ${short(T.lanes[lane], 40)} up`, onclick: up }, "↑"));
+    return make("span", {}, make("label", {}, make("input", { type: "checkbox", "data-lane": lane, checked: !L.hidden.has(lane), onchange: toggle }), short(T.lanes[lane], 40)),
+      make("button", { title: "move up", "data-lane": lane, "aria-label": `move ${short(T.lanes[lane], 40)} up`, onclick: up }, "↑"));
   }
+  onChange(() => {
+    for (const input of list.querySelectorAll("input")) input.checked = !L.hidden.has(Number(input.dataset.lane));
+  });
   const chooser = make("details", { id: "chooser", ontoggle: () => { if (chooser.open) fill(); } }, make("summary", {}, "lanes: hide and reorder"),
     make("div", { class: "bar" }, name,
       make("button", { id: "all-lanes", onclick: () => only(new Set(L.lanes)) }, "all"),

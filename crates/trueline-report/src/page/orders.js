@@ -61,7 +61,9 @@ function orders(O, view) {
     if (why) box.append(make("p", {}, short(why[1], 600)));
     if (node < 0) return;
     use(node);
-    put(path.findIndex(step => step.op === i) + 1);
+    const k = path.findIndex(step => step.op === i);
+    put(k + 1);
+    box.append(facts([["state before", k ? path[k - 1].state : O.initial], ["after", path[k].state]]));
     if (!O.complete) {
       box.append(make("p", { class: "soft" }, node === O.main ? "It is in the longest order found."
         : `Drawn now: the longest order found that contains it (${path.length} operations).`));
