@@ -113,6 +113,8 @@ function timeline(T) {
   /// Points grow along their order. One behind the box of its operation is on the line that goes on from it.
   function paintPoints(c) {
     const right = left + room() / zoom;
+    // From far away they would hide everything else.
+    if (zoom < 0.25) return;
     paintOrder(c, right);
     c.fillStyle = colors.point;
     for (const i of L.order) {
