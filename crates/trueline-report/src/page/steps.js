@@ -35,10 +35,10 @@ function steps(S, number) {
   function row(k) {
     const step = S.steps[k];
     const strong = text => text ? make("div", {}, make("b", {}, short(text, 500))) : null;
-    const texts = [strong(step.call), step.did.map(text => make("div", { class: "mono" }, short(text, 500))), strong(step.returned)];
+    const texts = [strong(step.call), step.did.map(text => make("div", { class: "mono" }, short(text, 500))), strong(step.returned && !step.returned.includes("->") ? `${step.returned} returns` : step.returned)];
     const file = step.file ? `${short(step.file, 300)}:${step.line}` : "";
-    // The last directory and the file are enough; the rest is in the title.
-    const place = isModel ? short(step.changed, 300) : file.split("/").slice(-2).join("/");
+    // The name of the file is enough; its folders are in the title.
+    const place = isModel ? short(step.changed, 300) : file.split("/").pop();
     const tr = make("tr", choosable(() => go(k + 1)), make("td", { class: "soft" }, (S.cycle === k ? "↻ " : "") + (k + 1)),
       lanes.map(([, lane]) => make("td", {}, lane === step.lane ? texts : [])), make("td", { class: "soft mono place", title: isModel ? undefined : file }, place));
     if (S.cycle === k) tr.title = "from here on for ever";

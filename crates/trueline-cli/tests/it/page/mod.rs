@@ -217,6 +217,8 @@ fn dark_print_still_and_as_a_drawing() {
 
     // Steps come into view at once where motion is not wanted.
     browser.prefer("prefers-reduced-motion", "reduce");
+    let low = json!({"width": 1200, "height": 300, "deviceScaleFactor": 1, "mobile": false});
+    browser.call("Emulation.setDeviceMetricsOverride", low);
     browser.open(&f.path().join("code.html"), "");
     let scrolled =
         "(() => { const slider = document.getElementById('step-slider-0'); slider.value = 11;
