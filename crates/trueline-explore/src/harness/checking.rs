@@ -67,6 +67,8 @@ type Key = (Box<[Made]>, Box<[u128]>, bool);
 #[derive(Default)]
 struct Seen {
     histories: u64,
+    checks: u64,
+    /// Those in which nothing is wrong, and those that are being checked.
     known: HashSet<Key, FixedState>,
 }
 
@@ -94,17 +96,28 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
             true => (waiting(), None),
             false => (Vec::new(), Some(waiting)),
         };
+        let key: Key = (Box::from(made), Box::from(before), !outside.is_empty());
         {
             let mut seen = lock(&self.seen);
             seen.histories += 1;
-            let key = (Box::from(made), Box::from(before), !outside.is_empty());
-            let is_new = seen.known.insert(key);
+            let is_new = seen.known.insert(key.clone());
+            seen.checks += u64::from(is_new);
             if !is_new && self.skips_identical {
                 return None;
             }
         }
         let waiting = waiting.map_or(outside, |waiting| waiting());
-        self.judge(self.drawn(made, before, result), made, waiting)
+        let found = self.judge(self.drawn(made, before, result), made, waiting);
+        if found.is_some() {
+            // Whoever meets it again must find the same.
+            lock(&self.seen).known.remove(&key);
+        }
+        found
+    }
+
+    /// Forgets all histories: they are looked at again, and counted again.
+    pub(crate) fn start_again(&self) {
+        *lock(&self.seen) = Seen::default();
     }
 
     /// The history of these operations.
@@ -128,10 +141,10 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
 
     pub(crate) fn counts(&self) -> Counts {
         let seen = lock(&self.seen);
-        let checks = seen.known.len() as u64;
         let enumerated =
             self.judge.as_ref().map(|judge| lock(judge).enumerated()).unwrap_or_default();
-        Counts { scenarios: 1, histories: seen.histories, checks, enumerated, ..Counts::default() }
+        let (histories, checks) = (seen.histories, seen.checks);
+        Counts { scenarios: 1, histories, checks, enumerated, ..Counts::default() }
     }
 
     fn judge(

@@ -4,6 +4,7 @@ use trueline::{Budget, History};
 
 use std::sync::Arc;
 
+use super::generate::WellFormed;
 use super::guarded::{NoAnswer, Specification};
 use super::outcome::{Counts, Enumerated, Kind};
 use super::progress::Progress;
@@ -23,6 +24,8 @@ pub(crate) struct Setting<'a, T, O: Operate<T>> {
     pub(crate) progress: &'a Progress<'a>,
     /// What each thread must keep to.
     pub(crate) rule: Option<&'a Rule<O>>,
+    /// Scenarios have at most as many removals as insertions.
+    pub(crate) well_formed: Option<WellFormed>,
     /// Shown each history that is checked.
     pub(crate) watch: Option<&'a Watch<O, O::Ret>>,
     /// Whether histories are only shown, and none is judged.
@@ -54,8 +57,24 @@ pub(crate) trait Judge<T, O: Operate<T>>: Send {
 pub(crate) type Rule<O> = dyn Fn(&[&O]) -> bool + Send + Sync;
 
 impl<T, O: Operate<T>> Setting<'_, T, O> {
-    /// Whether all threads of the scenario keep to the rule of the test.
+    /// Whether the scenario is one that the test allows.
     pub(crate) fn allows(&self, scenario: &Scenario) -> bool {
+        self.well_formed.as_ref().is_none_or(|well_formed| well_formed.allows(scenario))
+            && self.keeps_to_rule(scenario)
+    }
+
+    /// A scenario that was made smaller, as the test would have it: with as many removals at its
+    /// end as are missing. None if the test does not allow it.
+    pub(crate) fn adapt(&self, scenario: Scenario) -> Option<Scenario> {
+        let scenario = match &self.well_formed {
+            Some(well_formed) => well_formed.balance(scenario)?,
+            None => scenario,
+        };
+        self.keeps_to_rule(&scenario).then_some(scenario)
+    }
+
+    /// Whether all threads of the scenario keep to the rule of the test.
+    pub(crate) fn keeps_to_rule(&self, scenario: &Scenario) -> bool {
         let Some(rule) = self.rule else { return true };
         let main = scenario.before.iter().chain(&scenario.after).copied().collect();
         let lanes = scenario.lanes.iter().map(|lane| lane.calls.clone());
