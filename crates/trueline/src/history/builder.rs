@@ -10,7 +10,7 @@ use std::sync::Arc;
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashTable};
 
-use super::{Call, Error, History, Names, Operation, PENDING, Part, Position};
+use super::{Call, Error, Event, History, Names, Operation, PENDING, Part, Position};
 use crate::value::Value;
 
 type Map<K, V> = HashMap<K, V, FixedState>;
@@ -151,6 +151,21 @@ impl Builder {
         self.last_part
     }
 
+    /// The name of a process.
+    pub(crate) fn process_name(&self, process: u32) -> &Value {
+        &self.names.processes[process as usize]
+    }
+
+    /// An object and key.
+    pub(crate) fn part_at(&self, part: u32) -> &Part {
+        &self.names.parts[part as usize]
+    }
+
+    /// Texts that come from here on share no memory with those before.
+    pub(crate) fn forget_texts(&mut self) {
+        self.texts.clear();
+    }
+
     /// An interned text: equal texts share their memory.
     pub fn text(&mut self, text: &str) -> Value {
         let hash = FixedState::default().hash_one(text);
@@ -236,6 +251,21 @@ impl Builder {
             result,
         });
         Ok(index)
+    }
+
+    /// Adds an event of a process.
+    pub fn event(
+        &mut self,
+        process: u32,
+        event: Event<Call, Value>,
+        at: Position,
+    ) -> Result<usize, Error> {
+        match event {
+            Event::Call(part, call) => self.call(process, part, call, at),
+            Event::Return(result) => self.returns(process, result, at),
+            Event::Fail => self.fails(process, at),
+            Event::Unknown => self.unknown(process, at),
+        }
     }
 
     /// The open operation of a process returns.

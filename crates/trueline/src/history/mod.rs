@@ -7,12 +7,14 @@
 
 mod builder;
 mod error;
+mod event;
 
 use std::fmt;
 use std::sync::Arc;
 
 pub use builder::{Builder, Ties};
 pub use error::{Error, Position};
+pub use event::Event;
 
 use crate::value::Value;
 

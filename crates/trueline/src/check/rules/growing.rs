@@ -114,7 +114,7 @@ const VALUE_OVERTAKEN: &str =
 pub(super) fn decide(grown: &Grown, spans: &[Span]) -> Option<Ruling> {
     let found = Part::new(grown, spans).and_then(|part| {
         let base = if grown.ordered { part.list()? } else { part.set()? };
-        part.settle(&base)?;
+        part.find_clash(&base)?;
         let order = part.witness(&base);
         // What the rule says is right is tried; if it is not, the search has the word.
         if !part.replays(&order, grown.ordered) {
@@ -369,7 +369,7 @@ impl Part {
     }
 
     /// Says who clashes with the base order, if anybody does.
-    fn settle(&self, base: &Base) -> Result<(), Stop> {
+    fn find_clash(&self, base: &Base) -> Result<(), Stop> {
         // The one that returns first among those behind.
         let mut first: Option<u32> = None;
         for &(_, e) in base.order.iter().rev() {
