@@ -323,7 +323,13 @@ const CASES: &[(&str, &str, &str)] = &[
         "semaphore:init=1",
         "0 acquire() / 1 acquire() / 0 ok 1 / 1 ok 1",
     ),
+    ("a release that is refused", "semaphore", "0 release() / 0 ok 1 / 1 release() / 1 ok 0"),
     ("a lock that was never taken", "mutex", "0 release() / 0 ok"),
+    (
+        "a lock that is refused after it was handed over at the same time as it was released",
+        "mutex",
+        "0 acquire() / 0 ok / 1 acquire() / 0 release() / 0 ok / 2 release() / 1 ok / 2 ok / 3 try_acquire() / 3 ok 0",
+    ),
     (
         "a lock that somebody else releases",
         "owner-mutex",
