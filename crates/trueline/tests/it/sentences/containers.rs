@@ -272,7 +272,9 @@ impl Scene<'_> {
             hold(q[2] == all, clause)?;
             match q[0] {
                 "nothing" => hold(inserts.is_empty(), clause)?,
-                some => hold(self.list(some.strip_prefix("only ").ok_or("only")?)? == inserts, clause)?,
+                some => {
+                    hold(self.list(some.strip_prefix("only ").ok_or("only")?)? == inserts, clause)?
+                }
             }
         }
         hold(initially == self.initially(value), "what is there at first")?;

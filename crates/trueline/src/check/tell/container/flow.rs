@@ -105,7 +105,8 @@ impl<'a> Container<'a> {
                 let all = if by.len() == 2 { "both" } else { "all of them" };
                 let mut clauses = Vec::new();
                 if !life.initial.is_empty() {
-                    clauses.push(format!("it is there only {} initially", times(life.initial.len())));
+                    clauses
+                        .push(format!("it is there only {} initially", times(life.initial.len())));
                 }
                 clauses.push(match went_in.as_slice() {
                     [] => format!("nothing can have {inserted} it before {all} had returned"),
