@@ -10,7 +10,9 @@ use std::sync::Arc;
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashTable};
 
-use super::{Call, Error, Event, History, Names, Operation, PENDING, Part, Position};
+use super::{
+    Call, Callers, Error, Event, History, Names, Operation, PENDING, Part, Position,
+};
 use crate::value::Value;
 
 type Map<K, V> = HashMap<K, V, FixedState>;
@@ -70,6 +72,11 @@ impl Builder {
     /// Names the specification that the file asks for.
     pub fn set_spec(&mut self, spec: impl Into<String>) {
         self.names.spec = Some(spec.into());
+    }
+
+    /// Says what the processes of the history are: see [`History::callers`].
+    pub fn set_callers(&mut self, callers: Callers) {
+        self.names.callers = callers;
     }
 
     /// The reader guessed whether values carry independent keys: see [`History::guessed_keys`].

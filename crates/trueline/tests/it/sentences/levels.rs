@@ -138,6 +138,12 @@ impl Scene<'_> {
                 hold(released.len() > taken.len(), "too often")
             })());
         }
+        if let Some(p) = fit("{} is impossible: a permit can always be released", text) {
+            return Some((|| {
+                let op = self.op(self.one(p[0])?);
+                hold(self.spec == "semaphore" && op.method == "release" && is_false(op), text)
+            })());
+        }
         let (head, rest) = text.split_once(": ")?;
         let r = fit("{} is impossible", head).and_then(|p| operations(p[0]));
         if let Some(&[r]) = r.as_deref() {
