@@ -282,7 +282,7 @@ impl Watcher<'_> {
         report.sections.push(Section::Paragraph(seen));
         let html = self.args.output.html.as_deref();
         if html.is_some() {
-            report.timeline = Some(case.timeline(self.spec.as_ref().map(|s| s.dynamic()).as_ref()));
+            report.timeline = Some(case.timeline(self.spec.as_deref()));
         }
         Pages::new(html, false).add(&mut report)?;
         Ok(output::render(&report, self.args.json, &self.args.output))
