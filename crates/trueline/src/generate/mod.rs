@@ -10,7 +10,7 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use crate::history::{self, Builder, Call, Error, History, Position};
+use crate::history::{Builder, Call, Error, History, Position};
 use crate::rng::Rng;
 use crate::spec::{Action, Builtin, Canonical};
 use crate::value::Value;
@@ -70,7 +70,7 @@ pub fn generate<B: Builtin>(spec: &B, plan: &Plan, name: Option<&str>) -> Result
 }
 
 /// What a process does, as [`stream`] tells it: a call is a method and its arguments.
-pub type Generated<'a> = history::Event<(&'static str, Vec<Value>), &'a Value>;
+pub type Generated<'a> = crate::history::Event<(&'static str, Vec<Value>), &'a Value>;
 
 /// Makes the history of [`generate`] event by event, in order, and holds only what is open. A process is a number. Ends
 /// early where `tell` says false. The error says why there is no such history; a planted violation needs the whole.

@@ -9,9 +9,7 @@ use hashbrown::HashMap;
 use super::container::first_time;
 use super::idle::Idle;
 use super::records::{Record, Records};
-use super::{
-    Algorithm, Clash, Engine, Forgotten, Id, NEVER, NONE, Stop, Time, engine, forgiving_engine,
-};
+use super::{Algorithm, Engine, Forgotten, Id, NEVER, NONE, Stop, Time, engine, forgiving_engine};
 use crate::check::{Outcome, monitor_name, trust};
 use crate::history::{Error, Event, History, Part, Position};
 use crate::spec::subject::{Claim, Subject};

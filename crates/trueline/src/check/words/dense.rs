@@ -19,6 +19,7 @@ impl Dense {
         fits.then(|| Dense { first: *range.start(), numbers: vec![u32::MAX; size] })
     }
 
+    #[inline]
     pub(super) fn place(&mut self, n: i64) -> Option<&mut u32> {
         // A number below the first wraps around to a place beyond the end.
         let place = usize::try_from(n.wrapping_sub(self.first) as u64).ok()?;
