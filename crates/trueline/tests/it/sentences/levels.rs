@@ -164,7 +164,7 @@ impl Scene<'_> {
         }
         let (who, done) = head.split_once(" cannot ")?;
         let (_, done) = done.split_once("have ")?;
-        if done.starts_with("found ") {
+        if done.starts_with("found ") || done.starts_with("come before ") {
             return None;
         }
         Some((|| {
@@ -173,6 +173,7 @@ impl Scene<'_> {
                     .told
                     .iter()
                     .copied()
+                    .filter(|&i| self.change(self.op(i)) != 0)
                     .filter(|&i| (self.change(self.op(i)) > 0) == (done == "taken the lock"))
                     .collect(),
                 None => self.list(who)?,
