@@ -13,13 +13,14 @@ pub mod history;
 #[cfg(feature = "live")]
 pub mod live;
 pub(crate) mod monitor;
+#[cfg(feature = "papers")]
+pub mod papers;
 pub mod quasi;
 #[doc(hidden)]
 pub mod rng;
 pub mod saturate;
 pub mod spec;
 pub mod stream;
-pub mod symbolic;
 pub mod theory;
 pub mod value;
 pub mod verdict;

@@ -14,9 +14,8 @@ use super::outcome::Outcome;
 use super::progress;
 use super::scenario::{Lane, Scenario};
 use super::serial::Serial;
-use super::setting::{Acts, Rule, Watch};
+use super::setting::{MakeJudge, Rule, Watch};
 use super::stressed::{self, Owned};
-use super::two_phase::{Act, TwoPhase};
 use super::{Invariant, Make, Operate, driver, explored, limits, regressions};
 use crate::engine::{Exploration, Sampler};
 use crate::memory::Reuse;
@@ -39,7 +38,7 @@ pub struct Harness<T, O: Operate<T>, M = Explore> {
     pub(crate) rule: Option<Box<Rule<O>>>,
     pub(crate) invariant: Option<Arc<Invariant<T>>>,
     pub(crate) watch: Option<Box<Watch<O, O::Ret>>>,
-    pub(crate) two_phase: Option<Phased<O, O::Ret>>,
+    pub(crate) judge: Option<Box<MakeJudge<T, O>>>,
     pub(crate) time: Option<Duration>,
     pub(crate) budget: Option<Arc<Budget>>,
     pub(crate) progress: Option<Box<progress::Sink>>,
@@ -52,9 +51,6 @@ pub struct Harness<T, O: Operate<T>, M = Explore> {
 
 /// Makes the specification of a test with this alphabet.
 type MakeSpecification<O, R> = dyn FnOnce(Vec<O>, Arc<Budget>) -> Specification<O, R> + Send + Sync;
-
-/// How two-phase checking is done, and what operations did.
-type Phased<O, R> = (TwoPhase, Box<Acts<O, R>>);
 
 /// Whether an operation inserts.
 type Inserts<O> = dyn Fn(&O) -> bool + Send + Sync;
@@ -137,7 +133,7 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
             rule: None,
             invariant: None,
             watch: None,
-            two_phase: None,
+            judge: None,
             time: None,
             budget: None,
             progress: None,
@@ -166,17 +162,6 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
         let make: Arc<Make<T>> = Arc::new(make);
         self.spec =
             Some(Box::new(|alphabet, budget| Guarded::shared(Serial::new(make, alphabet, budget))));
-        self
-    }
-
-    /// Asks for quasi linearizability in place of linearizability: removals may be out of order. The specification, or the golden model, is
-    /// the strict one, and programs remove as many values as they add. `acts` says what an operation did.
-    pub fn two_phase(
-        mut self,
-        how: TwoPhase,
-        acts: impl Fn(&O, &O::Ret) -> Act + Send + Sync + 'static,
-    ) -> Self {
-        self.two_phase = Some((how, Box::new(acts)));
         self
     }
 

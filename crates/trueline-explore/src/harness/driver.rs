@@ -64,7 +64,7 @@ where
         well_formed: harness.well_formed_of(alphabet),
         watch: harness.watch.as_deref(),
         survey: harness.survey,
-        two_phase: harness.two_phase.as_ref().map(|(how, acts)| (*how, &**acts)),
+        judge: harness.judge.as_deref(),
     };
     let mut run = Run {
         setting,
@@ -174,8 +174,9 @@ impl<T: Sync + 'static, O: Operate<T>> Run<'_, T, O> {
         effort: &Effort,
         test: Option<&str>,
     ) -> Outcome<O, O::Ret> {
-        // What is replayed is shown as it was asked for. A program that removes less than it adds is no smaller one for two-phase checking.
-        let as_found = self.as_found || self.setting.two_phase.is_some();
+        // What is replayed is shown as it was asked for. What another judge says is about the program
+        // as it is: quasi linearizability of one that removes less than it adds is another question.
+        let as_found = self.as_found || self.setting.judge.is_some();
         let (failing, minimised) = match effort {
             Effort::Replay(_) => (failing, Minimised::NotAsked),
             _ if as_found => (failing, Minimised::NotAsked),

@@ -183,6 +183,7 @@ pub(crate) fn check<O: Data, R: Data>(
 
 /// Whether these operations with these results, one after the other, are what the specification
 /// does.
+#[cfg(feature = "papers")]
 pub(crate) fn is_legal<'a, O: Data, R: Data>(
     spec: &Specification<O, R>,
     sequence: impl Iterator<Item = &'a (O, R)>,

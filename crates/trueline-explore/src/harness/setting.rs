@@ -5,11 +5,10 @@ use trueline::{Budget, History};
 use std::sync::Arc;
 
 use super::generate::WellFormed;
-use super::guarded::Specification;
-use super::outcome::{Counts, Kind};
+use super::guarded::{NoAnswer, Specification};
+use super::outcome::{Counts, Enumerated, Kind};
 use super::progress::Progress;
 use super::scenario::Scenario;
-use super::two_phase::{Act, TwoPhase};
 use super::{Invariant, Make, Operate};
 use crate::engine::{Schedule, Step};
 
@@ -31,12 +30,28 @@ pub(crate) struct Setting<'a, T, O: Operate<T>> {
     pub(crate) watch: Option<&'a Watch<O, O::Ret>>,
     /// Whether histories are only shown, and none is judged.
     pub(crate) survey: bool,
-    /// Quasi linearizability in place of linearizability: how, and what operations did.
-    pub(crate) two_phase: Option<(TwoPhase, &'a Acts<O, O::Ret>)>,
+    /// Who judges the histories of a scenario in place of the checker.
+    pub(crate) judge: Option<&'a MakeJudge<T, O>>,
 }
 
-/// What an operation did.
-pub(crate) type Acts<O, R> = dyn Fn(&O, &R) -> Act + Send + Sync;
+/// Makes the judge of a scenario.
+pub(crate) type MakeJudge<T, O> = dyn Fn() -> Box<dyn Judge<T, O>> + Send + Sync;
+
+/// Judges the histories of a scenario by something else than linearizability.
+pub(crate) trait Judge<T, O: Operate<T>>: Send {
+    /// Whether identical histories are judged once.
+    fn skips_identical(&self) -> bool;
+    /// What it went through so far.
+    fn enumerated(&self) -> Enumerated;
+    /// The factor by which removals may be out of order, of a history in which they are further;
+    /// nothing where it is as it should be. The error says why there is no answer.
+    fn judge(
+        &mut self,
+        spec: &Specification<O, O::Ret>,
+        history: &History<O, O::Ret>,
+        budget: &Arc<Budget>,
+    ) -> Result<Option<u32>, NoAnswer>;
+}
 
 /// Whether a thread may make these calls.
 pub(crate) type Rule<O> = dyn Fn(&[&O]) -> bool + Send + Sync;
