@@ -46,6 +46,26 @@ pub struct Summary {
     pub stopped: bool,
 }
 
+impl Summary {
+    pub(super) fn count(&mut self, leaf: Leaf) {
+        match leaf {
+            Leaf::Visit(End::Complete) => self.complete += 1,
+            Leaf::Visit(End::Deadlock) => self.deadlocks += 1,
+            Leaf::Blocked => self.blocked += 1,
+            Leaf::DeadEnd => self.dead_ends += 1,
+        }
+    }
+
+    /// What another worker has done.
+    pub(super) fn add(&mut self, other: &Summary) {
+        self.complete += other.complete;
+        self.deadlocks += other.deadlocks;
+        self.blocked += other.blocked;
+        self.dead_ends += other.dead_ends;
+        self.stopped |= other.stopped;
+    }
+}
+
 /// Visits every consistent RC11 graph of a program, each once.
 ///
 /// The program must end: threads whose loops may go on for ever are not cut off.
@@ -55,31 +75,18 @@ pub fn explore(
     mut visit: impl FnMut(&Graph, End) -> ControlFlow<()>,
 ) -> Summary {
     let mut search = Search::new(program.threads());
-    let mut turns = Turns::new(turn);
-    let mut summary = Summary::default();
-    loop {
-        let end = if go_on(program, &mut search, &mut turns) {
-            end_of(program, search.graph())
-        } else {
-            summary.dead_ends += 1;
-            None
-        };
-        match end {
-            Some(Ok(end)) => {
-                summary.complete += u64::from(end == End::Complete);
-                summary.deadlocks += u64::from(end == End::Deadlock);
-                if visit(search.graph(), end).is_break() {
-                    summary.stopped = true;
-                    return summary;
-                }
-            }
-            Some(Err(Thrown)) => summary.blocked += 1,
-            None => (),
-        }
-        if !search.advance() {
-            return summary;
+    let (mut summary, mut turns) = (Summary::default(), Turns::new(turn));
+    while search.begins() || search.advance() {
+        let leaf = leaf(program, &mut search, &mut turns);
+        summary.count(leaf);
+        if let Leaf::Visit(end) = leaf
+            && visit(search.graph(), end).is_break()
+        {
+            summary.stopped = true;
+            break;
         }
     }
+    summary
 }
 
 /// Draws one graph of a program. `None`: a thread waits for ever, or an assumption failed.
@@ -112,23 +119,36 @@ fn initial(program: &impl Program, request: &Request) -> u64 {
     }
 }
 
-/// A graph that is no execution.
-struct Thrown;
+/// What a run of the program came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Leaf {
+    /// An execution.
+    Visit(End),
+    /// See [`Summary::blocked`].
+    Blocked,
+    /// See [`Summary::dead_ends`].
+    DeadEnd,
+}
+
+/// Lets the threads go on from the graph of a search until none can.
+pub(super) fn leaf(program: &impl Program, search: &mut Search, turns: &mut Turns) -> Leaf {
+    if go_on(program, search, turns) { end_of(program, search.graph()) } else { Leaf::DeadEnd }
+}
 
 /// How a graph ends to which no thread can add anything.
-fn end_of(program: &impl Program, graph: &Graph) -> Option<Result<End, Thrown>> {
+fn end_of(program: &impl Program, graph: &Graph) -> Leaf {
     let mut end = End::Complete;
     for thread in 0..program.threads() {
         match waiting(graph, thread) {
             Some(true) => end = End::Deadlock,
-            Some(false) => return Some(Err(Thrown)),
+            Some(false) => return Leaf::Blocked,
             None => match program.next(thread, &graph.answers(thread)) {
                 Request::End => (),
-                _ => return Some(Err(Thrown)),
+                _ => return Leaf::Blocked,
             },
         }
     }
-    Some(Ok(end))
+    Leaf::Visit(end)
 }
 
 /// Whether a thread waits, and if so, whether with the mo-last value.
@@ -169,13 +189,13 @@ fn go_on(program: &impl Program, search: &mut Search, turns: &mut Turns) -> bool
 }
 
 /// Who goes on.
-struct Turns {
+pub(super) struct Turns {
     turn: Turn,
     rng: Rng,
 }
 
 impl Turns {
-    fn new(turn: Turn) -> Turns {
+    pub(super) fn new(turn: Turn) -> Turns {
         let seed = if let Turn::Random(seed) = turn { seed } else { 0 };
         Turns { turn, rng: Rng::new(seed) }
     }

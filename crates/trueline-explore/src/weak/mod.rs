@@ -56,9 +56,13 @@ mod graph;
 mod program;
 mod psc;
 mod revisit;
+mod steps;
 mod walk;
+mod workers;
 
 pub use crate::engine::interface::Condition;
 pub use explorer::{End, Summary, Turn, explore, sample};
 pub use graph::{Event, EventId, Graph, Kind};
 pub use program::{Order, Program, Request, Update};
+pub use steps::Step;
+pub use workers::explore_with_workers;

@@ -44,7 +44,7 @@ impl Rows {
     }
 
     /// Whether the transitive closure has a loop; both sides are the same events.
-    fn is_cyclic(mut self, count: usize) -> bool {
+    fn has_cycle(mut self, count: usize) -> bool {
         for middle in 0..count {
             for row in 0..count {
                 if self.has(row, middle) {
@@ -76,7 +76,7 @@ pub(super) fn is_acyclic(graph: &Graph) -> bool {
     let nodes: Vec<Node<'_>> = graph.events().map(|(id, event)| node(graph, id, event)).collect();
     let strong: Vec<usize> =
         (0..nodes.len()).filter(|&node| nodes[node].event.order == Order::SeqCst).collect();
-    !order(graph, &nodes, &strong).is_cyclic(strong.len())
+    !order(graph, &nodes, &strong).has_cycle(strong.len())
 }
 
 fn node<'a>(graph: &Graph, id: EventId, event: &'a Event) -> Node<'a> {

@@ -43,13 +43,36 @@ struct Frame {
 pub(crate) struct Search {
     /// The last one is under way. There is always one.
     frames: Vec<Frame>,
+    /// The program has not gone on from its first graph yet.
+    is_new: bool,
 }
 
 impl Search {
     /// Begins with an empty graph.
     pub(crate) fn new(threads: usize) -> Search {
         let graph = Graph::with_threads(threads);
-        Search { frames: vec![Frame { graph, alternatives: Vec::new() }] }
+        Search { frames: vec![Frame { graph, alternatives: Vec::new() }], is_new: true }
+    }
+
+    /// Whether the program is to go on from the first graph: once.
+    pub(crate) fn begins(&mut self) -> bool {
+        std::mem::take(&mut self.is_new)
+    }
+
+    /// Gives away a part of what is still to be tried: the oldest frame, or the older half of the only one.
+    pub(crate) fn split(&mut self) -> Option<Search> {
+        let frame = if self.frames.len() > 1 {
+            self.frames.remove(0)
+        } else {
+            let Frame { graph, alternatives } = self.frame();
+            let half = alternatives.len() / 2;
+            if half == 0 {
+                return None;
+            }
+            Frame { graph: graph.clone(), alternatives: alternatives.drain(..half).collect() }
+        };
+        let is_empty = frame.alternatives.is_empty();
+        (!is_empty).then(|| Search { frames: vec![frame], is_new: false })
     }
 
     /// The graph so far.

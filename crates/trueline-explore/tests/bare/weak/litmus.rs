@@ -7,7 +7,7 @@ use trueline_explore::weak::{Turn, sample};
 
 use super::oracle::{self, Model};
 use super::program::Litmus;
-use super::{all_graphs, outcome, sequential};
+use super::{all_graphs, graphs_of_workers, outcome, sequential};
 
 const TURNS: [Turn; 3] = [Turn::First, Turn::Last, Turn::Random(1)];
 
@@ -59,9 +59,18 @@ fn check(name: &str, text: &str, rc11: usize, sc: usize, race: Option<bool>) -> 
     let mut outcomes = None;
     for awaits in [true, false] {
         litmus.awaits = awaits;
+        let one = all_graphs(&litmus, Turn::First).graphs;
+        for workers in [1, 2, 4] {
+            assert_eq!(graphs_of_workers(&litmus, workers), one, "{name}, {workers} workers");
+        }
         for turn in TURNS {
             let found = all_graphs(&litmus, turn);
             assert_eq!(found.graphs.len(), rc11, "{name}, {turn:?}, RC11: {text}");
+            assert_eq!(found.sequential, sc, "{name}, {turn:?}, orders without late steps");
+            if ["add", "swap", "cas", "assume"].iter().all(|word| !text.contains(word)) {
+                let summary = found.summary;
+                assert_eq!((summary.blocked, summary.dead_ends), (0, 0), "{name}: {text}");
+            }
             assert!(race.is_none_or(|race| race == found.race), "{name}: a race: {}", found.race);
             let before = outcomes.get_or_insert_with(|| found.outcomes.clone());
             assert_eq!(*before, found.outcomes, "{name}, {turn:?}");

@@ -45,7 +45,7 @@ pub(super) type Registers = BTreeMap<String, i64>;
 #[derive(Clone, Debug)]
 pub(super) struct Litmus {
     pub(super) threads: Vec<Vec<Statement>>,
-    /// An assumption right behind its load is part of the load, which then waits.
+    /// An assumption right behind its load or read-modify-write is part of that, which then waits.
     pub(super) awaits: bool,
 }
 
@@ -119,8 +119,8 @@ impl Litmus {
                     };
                     let (success, failure) = (*success, *failure);
                     let location = *location as usize;
-                    let request =
-                        Request::Update { location, update, success, failure, until: None };
+                    let until = rest.last().and_then(|next| self.awaited(register, next));
+                    let request = Request::Update { location, update, success, failure, until };
                     (request, Some(register))
                 }
                 Statement::Fence(order) => (Request::Fence(*order), None),
@@ -147,7 +147,7 @@ impl Litmus {
         (Request::End, registers)
     }
 
-    /// The condition that a statement behind a load puts on its value, where it is a simple one.
+    /// The condition that a statement behind an access puts on its value, where it is a simple one.
     fn awaited(&self, register: &str, next: &Statement) -> Option<Condition> {
         let Statement::Assume(Expression::Binary(operator, left, right)) = next else {
             return None;

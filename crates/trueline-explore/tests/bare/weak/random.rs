@@ -5,12 +5,12 @@ use trueline_explore::weak::{Order, Turn, sample};
 
 use super::oracle::{self, Model};
 use super::program::{Litmus, OrderOf};
-use super::{all_graphs, outcome, sequential};
+use super::{all_graphs, graphs_of_workers, outcome, sequential};
 
 /// Brute force looks at no more combinations of runs of threads.
 const MOST_COMBINATIONS: usize = 400;
 
-/// Two to four threads of all kinds of statements over two locations.
+/// Two to four threads of all kinds of statements over two locations, some under a lock.
 fn program(rng: &mut Rng) -> String {
     let count = 2 + rng.index(3);
     let mut budget = 3 + rng.index(4);
@@ -23,9 +23,18 @@ fn program(rng: &mut Rng) -> String {
         for _ in 0..length {
             statements.extend(statement(rng, &mut names, &mut own));
         }
-        if !statements.is_empty() {
-            threads.push(statements.join("; "));
+        if statements.is_empty() {
+            continue;
         }
+        if rng.percent(20) {
+            // A lock, which is not always given back as it should be.
+            let (lock, unlock) =
+                (*rng.choose(&["acq", "acqrel", "sc"]), *rng.choose(&["rel", "rel", "sc", "rlx"]));
+            let name = names.next().expect("enough names");
+            statements.insert(0, format!("{name}=z.swap.{lock}(1); assume {name}==0"));
+            statements.push(format!("z.{unlock}=0"));
+        }
+        threads.push(statements.join("; "));
     }
     threads.join(" || ")
 }
@@ -136,7 +145,10 @@ fn random_programs_have_the_graphs_that_brute_force_finds() {
                 let found = all_graphs(&litmus, turn);
                 assert_eq!(found.graphs.len(), expected.count, "seed {seed}, {turn:?}: {text}");
                 assert_eq!(found.outcomes, expected.outcomes, "seed {seed}, {turn:?}: {text}");
+                assert_eq!(found.sequential, expected_sc.count, "seed {seed}, steps: {text}");
             }
+            let count = graphs_of_workers(&litmus, 2).len();
+            assert_eq!(count, expected.count, "seed {seed}, 2 workers: {text}");
         }
         let found = all_graphs(&sequential(&litmus), Turn::First);
         assert_eq!(found.graphs.len(), expected_sc.count, "seed {seed}, all SeqCst: {text}");
