@@ -10,9 +10,7 @@ use std::sync::Arc;
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashTable};
 
-use super::{
-    Call, Callers, Error, Event, History, Names, Operation, PENDING, Part, Position,
-};
+use super::{Call, Callers, Error, Event, History, Names, Operation, PENDING, Part, Position};
 use crate::value::Value;
 
 type Map<K, V> = HashMap<K, V, FixedState>;
