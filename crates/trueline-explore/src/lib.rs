@@ -7,6 +7,7 @@ pub mod memory;
 mod race;
 pub mod std;
 mod watch;
+pub mod weak;
 
 pub use harness::{explore, stress};
 pub use memory::Alloc;

@@ -106,11 +106,8 @@ fn smaller(scenario: &Scenario, names: &[String], handles: bool) -> Vec<Scenario
             });
         }
     }
-    // Thread 0 makes a handle only if it calls something in the test, and a role may have handles
-    // that thread 0 does not have.
-    let is_called = !scenario.before.is_empty() || !scenario.after.is_empty();
-    let may_move = is_called || !handles;
-    if may_move && scenario.lanes.len() > 1 && scenario.lanes.iter().all(|lane| lane.role == 0) {
+    // Thread 0 may have no handle, or one on which these operations cannot be called.
+    if !handles && scenario.lanes.len() > 1 && scenario.lanes.iter().all(|lane| lane.role == 0) {
         for i in 0..scenario.lanes.len() {
             add(&|s| {
                 let lane = s.lanes.remove(i);
