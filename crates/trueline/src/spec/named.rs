@@ -16,10 +16,10 @@ use super::{
 };
 use crate::Budget;
 use crate::check::{self, Algorithm, Outcome, decide_directly};
-use crate::generate::{self, Plan, Told};
+use crate::generate::{self, Generated, Plan};
 use crate::history::{Error, History, Position};
 use crate::quasi::{self, Finding, Quasi};
-use crate::stream::{self, Watch, Watched};
+use crate::stream::{self, Watch};
 use crate::theory::{Event, Object, events};
 use crate::value::Value;
 use crate::verdict::Verdict;
@@ -278,17 +278,14 @@ impl Named {
     pub fn generate_stream(
         &self,
         plan: &Plan,
-        tell: &mut dyn FnMut(u32, Told<'_>) -> bool,
+        tell: &mut dyn FnMut(u32, Generated<'_>) -> bool,
     ) -> Result<(), String> {
         generate::stream(&self.spec, plan, tell).map_err(|e| format!("{}: {e}", self.text))
     }
 
     /// A monitor for streams of this specification; the error says why there is none.
-    pub fn watch(&self, algorithm: stream::Algorithm) -> Result<Box<dyn Watch>, String> {
-        match Watched::new(self.spec.clone(), algorithm) {
-            Ok(watched) => Ok(Box::new(watched)),
-            Err(e) => Err(format!("{}: {e}", self.text)),
-        }
+    pub fn watch(&self, algorithm: stream::Algorithm) -> Result<Watch, String> {
+        Watch::new(self.spec.clone(), algorithm).map_err(|e| format!("{}: {e}", self.text))
     }
 
     /// The history with owners as arguments, where it matters who calls.
