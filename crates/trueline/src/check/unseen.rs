@@ -21,6 +21,13 @@ use crate::value::Value;
 pub(super) fn with(subject: &Subject<'_>, kept: &[u32], index: u32) -> Option<HashSet<u32>> {
     let portrait = subject.spec.portrait()?;
     let act = |i: u32| subject.spec.act(Window::ALL.recorded(&subject.history, i));
+    // Asked for each operation that is shown: of other objects nothing has to be looked at.
+    let own = match (portrait.family, act(index)?) {
+        own @ ((Family::Set, Act::Cell(..))
+        | (Family::Log, Act::Append(_, None))
+        | (Family::Kv, Act::AppendText(_))) => own,
+        _ => return None,
+    };
     let acts: Vec<Act> = kept.iter().map(|&i| act(i)).collect::<Option<_>>()?;
     let initial = portrait.initial.as_deref().unwrap_or_default();
     let brings = |value: &Value| {
@@ -39,7 +46,7 @@ pub(super) fn with(subject: &Subject<'_>, kept: &[u32], index: u32) -> Option<Ha
     if !acts.iter().all(is_whole) {
         return None;
     }
-    match (portrait.family, act(index)?) {
+    match own {
         (Family::Set, Act::Cell(key, ..)) => {
             let shows = |act: &Act| matches!(act, Act::Contents(all) if all.contains(&key));
             let is_initial = portrait.initial.is_none() || initial.contains(&key);

@@ -135,6 +135,9 @@ impl Scene<'_> {
                 )
             })());
         }
+        if let Some(claim) = self.places_shown(text) {
+            return Some(claim);
+        }
         if self.spec == "log" {
             if let Some(p) = fit("{} cannot show {}: {} was never appended", text) {
                 return Some(hold(appends(p[1]).is_empty() && p[1] == p[2], text));
@@ -297,6 +300,47 @@ impl Scene<'_> {
                     })
             }
             hold(!is_made(&found(g)?, &pieces), text)
+        })())
+    }
+
+    /// At which places a list or a text shows values that went in once.
+    fn places_shown(&self, text: &str) -> Option<Claim> {
+        let place = |read: usize, add: usize| -> Result<usize, String> {
+            let value = self.op(add).args.last().ok_or("no value")?;
+            let is_it =
+                |&i: &usize| self.op(i).method == "append" && self.op(i).args.last() == Some(value);
+            let adds: Vec<usize> = self.all().map(|(i, _)| i).filter(is_it).collect();
+            hold(adds == [add] && !self.initial.contains(value), "it went in once")?;
+            hold(self.all().all(|(_, op)| op.method != "put"), "it only grows")?;
+            let places: Vec<usize> = match (&self.op(read).result, value) {
+                (Some(Value::List(all)), _) => {
+                    (0..all.len()).filter(|&at| all[at] == *value).collect()
+                }
+                (Some(Value::Text(all)), Value::Text(piece)) => {
+                    all.match_indices(piece.as_str()).map(|(at, _)| at).collect()
+                }
+                _ => Vec::new(),
+            };
+            match places[..] {
+                [one] => Ok(one),
+                _ => Err("it is not shown once".into()),
+            }
+        };
+        if let Some(p) = fit(
+            "{} shows the value of {} before that of {}, which had returned before {} was called",
+            text,
+        ) {
+            return Some((|| {
+                let (read, later, earlier) = (self.one(p[0])?, self.one(p[1])?, self.one(p[2])?);
+                hold(p[3] == p[1] && self.before(earlier, later), "one returned before the other")?;
+                hold(place(read, later)? < place(read, earlier)?, "the order in which they stand")
+            })());
+        }
+        let p = fit("{} returned another index than that at which {} shows its value", text)?;
+        Some((|| {
+            let (add, read) = (self.one(p[0])?, self.one(p[1])?);
+            let told = self.op(add).result.as_ref().and_then(Value::as_int).ok_or("no index")?;
+            hold(place(read, add)? as i64 != told, "another index")
         })())
     }
 

@@ -13,15 +13,22 @@ impl<'a> Container<'a> {
         // What may be inside at some moment of it.
         let mut inserts = Vec::new();
         let mut initial = Vec::new();
+        // What had left is not named, but it is told with what took it out: without that it might be inside.
+        let mut left = Vec::new();
         for &value in &self.order {
             let life = &self.lives[value];
-            let gone = life.removals.iter().filter(|&&r| self.returned(r) < from).count();
+            let removals = life.removals.iter().copied().filter(|&r| self.returned(r) < from);
+            let removals: Vec<usize> = removals.collect();
+            let gone = removals.len();
             let mut called: Vec<usize> =
                 life.inserts.iter().copied().filter(|&i| self.call(i) < to).collect();
             called.sort_by_key(|&i| self.call(i));
             let there = life.initial.len() + called.len();
             if gone > there {
                 return None;
+            }
+            if gone > 0 {
+                left.extend(called.iter().chain(&removals));
             }
             let from_start = life.initial.len().saturating_sub(gone);
             initial.extend(std::iter::repeat_n(value, from_start));
@@ -49,9 +56,9 @@ impl<'a> Container<'a> {
                 format!("at most {count} {values} can have been in it: {}", and(&found))
             }
         };
-        Some(Tale::new(format!(
-            "{r} found the {noun} full, but its capacity is {capacity}, and {inside}"
-        )))
+        let text =
+            format!("{r} found the {noun} full, but its capacity is {capacity}, and {inside}");
+        Some(Tale::new(text).with(left))
     }
 
     /// A value went in although the container was full.
