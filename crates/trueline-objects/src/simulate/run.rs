@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use trueline::spec::{self, Dynamic, Invocation};
+use trueline::spec::{self, Dynamic, Invocation, Named};
 use trueline::{Budget, History, Value};
 use trueline_explore::harness::{self, Act, Counts, Harness, Kind, Minimised, TwoPhase};
 use trueline_report::{Answer, Report, Section, Undecided, limit_code};
@@ -38,7 +38,7 @@ pub struct Request {
     /// The failure to run again, as [`Found::replay`] says it.
     pub replay: Option<String>,
     /// The specification to judge by, in place of the object's own; one with the same methods.
-    pub spec: Option<String>,
+    pub spec: Option<Arc<Named>>,
     /// Quasi linearizability by the enumeration of Round-Up, in place of linearizability; the specification to judge by is then the
     /// strict one, and programs remove as many values as they add.
     pub two_phase: Option<TwoPhase>,
@@ -138,8 +138,13 @@ impl Entry {
         if request.cases.is_empty() && request.generated.is_none() {
             return Err(wrong("found no program to run"));
         }
-        if let Some(text) = &request.spec {
-            spec::named(text).map_err(|message| wrong(&message))?;
+        if let Some(spec) = &request.spec {
+            let judge = spec.dynamic();
+            for call in self.distinct_calls() {
+                let call = self.decode_call(&self.specification(), &self.methods(), &call)?;
+                let accepted = judge.accepts(&call);
+                accepted.map_err(|why| wrong(&format!("{}: {why}", spec.text())))?;
+            }
         }
         for case in &request.cases {
             self.check(case)?;
@@ -159,6 +164,8 @@ impl Entry {
                 break;
             }
             let decoded = self.decode(&case)?;
+            // What another case raised says nothing about this one.
+            request.spec.iter().for_each(|spec| drop(spec.take_doubt()));
             let (outcome, done, waits) = match request.mode {
                 Mode::Explore => {
                     let outcome = self.explore(request, decoded, &budget);
@@ -203,6 +210,10 @@ impl Entry {
                     return Err(wrong("the schedule is one of another object or program"));
                 }
                 harness::Verdict::Fails(failure) => {
+                    let doubt = request.spec.as_ref().and_then(|spec| spec.take_doubt());
+                    if let (Some(why), Kind::NotLinearizable | Kind::Stuck) = (doubt, failure.kind) {
+                        return Err(wrong(&why));
+                    }
                     let found = Found {
                         kind: failure.kind,
                         sentence: failure.sentence,
@@ -361,8 +372,8 @@ impl Entry {
     }
 
     fn judged_by(&self, request: &Request) -> Dynamic {
-        let asked = request.spec.as_ref().and_then(|text| spec::named(text).ok());
-        let spec = asked.map_or_else(|| self.specification(), |named| named.dynamic());
+        let asked = request.spec.as_ref().map(|spec| spec.dynamic());
+        let spec = asked.unwrap_or_else(|| self.specification());
         spec.waiting(self.waiting)
     }
 

@@ -72,7 +72,7 @@ pub fn generate<B: Builtin>(spec: &B, plan: &Plan, name: Option<&str>) -> Result
 /// What a process does, as [`stream`] tells it.
 pub enum Told<'a> {
     /// It calls this method with these arguments.
-    Call(&'static str, Vec<Value>),
+    Call(&'a str, Vec<Value>),
     /// Its call returns.
     Return(&'a Value),
     /// It gives up waiting; the outcome stays unknown.

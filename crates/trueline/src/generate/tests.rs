@@ -226,10 +226,10 @@ fn an_occupancy_is_kept() {
         let unique = name != "set";
         let plan = Plan { operations: 3000, occupancy: 100, unique, ..Plan::default() };
         let (mut inside, mut most) = (0i64, 0i64);
-        let mut open: Vec<&str> = vec![""; plan.processes];
+        let mut open = vec![String::new(); plan.processes];
         let mut tell = |process: u32, told: Told<'_>| {
-            match (told, open[process as usize]) {
-                (Told::Call(method, _), _) => open[process as usize] = method,
+            match (told, &*open[process as usize]) {
+                (Told::Call(method, _), _) => open[process as usize] = method.to_string(),
                 (Told::Return(ret), "add" | "remove") if *ret == Value::Bool(false) => {}
                 (Told::Return(_), "enq" | "push" | "insert" | "add") => inside += 1,
                 (Told::Return(_), "deq" | "pop" | "poll" | "remove") => inside -= 1,

@@ -52,6 +52,8 @@ pub use lock::{Mutex, MutexOp, Semaphore, SemaphoreOp, mutex, semaphore};
 pub use log::{Log, LogOp, log};
 pub use map::{Map, MapOp, MapState, map};
 pub use named::{Builtin, Info, Named, all, named};
+#[doc(hidden)]
+pub use method::{arguments, found, nothing, same};
 pub use opaque::{Opaque, OpaqueState};
 pub use opaque_op::OpaqueOp;
 pub use owner_mutex::{OwnerMutex, OwnerMutexOp, owner_mutex};

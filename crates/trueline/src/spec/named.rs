@@ -19,7 +19,7 @@ use crate::check::{self, Algorithm, Outcome, decide_directly};
 use crate::generate::{self, Plan, Told};
 use crate::history::{Error, History, Position};
 use crate::quasi::{self, Finding, Quasi};
-use crate::stream::{self, Watch, Watched};
+use crate::stream::{self, Searched, Watch, Watched};
 use crate::theory::{Event, Object, events};
 use crate::value::Value;
 use crate::verdict::Verdict;
@@ -78,7 +78,13 @@ pub trait Builtin: Spec<Ret = Value> + Clone + 'static {
     }
 
     /// Writes a call as the formats spell it: the inverse of [`Builtin::decode`].
-    fn encode(&self, op: &Self::Op) -> (&'static str, Vec<Value>);
+    fn encode(&self, op: &Self::Op) -> (&str, Vec<Value>);
+
+    /// Why a violation that was found since the last question cannot be relied on, if there is a reason: the
+    /// specification itself could not say what an operation does.
+    fn take_doubt(&self) -> Option<String> {
+        None
+    }
 
     /// The results that the operation may have in this state; empty where it blocks.
     fn results(&self, state: &Self::State, op: &Self::Op) -> Vec<Value>;
@@ -145,12 +151,20 @@ pub trait Builtin: Spec<Ret = Value> + Clone + 'static {
 pub struct Named {
     text: String,
     spec: Opaque,
+    /// Streams are watched by the general search.
+    is_searched: bool,
 }
 
 impl Named {
     /// Hides the type of a specification.
     pub fn new(text: impl Into<String>, spec: impl Builtin) -> Named {
-        Named { text: text.into(), spec: Opaque::new(spec) }
+        Named { text: text.into(), spec: Opaque::new(spec), is_searched: false }
+    }
+
+    /// The same specification, whose streams are watched by the general search: of what a user wrote no exact monitor
+    /// is known.
+    pub fn searched(self) -> Named {
+        Named { is_searched: true, ..self }
     }
 
     /// As it was named: `queue:init=[1 2]`.
@@ -163,6 +177,12 @@ impl Named {
         Dynamic::new(self.spec.clone())
     }
 
+    /// Why a violation of the [dynamic](Named::dynamic) specification cannot be relied on, if there is a reason: see
+    /// [`Builtin::take_doubt`].
+    pub fn take_doubt(&self) -> Option<String> {
+        self.spec.take_doubt()
+    }
+
     /// Decides a history. An error means that the history does not fit the specification.
     pub fn check(
         &self,
@@ -172,7 +192,14 @@ impl Named {
     ) -> Result<Outcome, Error> {
         self.ensure_nil_is_told(history)?;
         let history = &self.with_owners(history);
-        self.check_all(history, algorithm, budget).map_err(|e| self.in_context(e))
+        // What another history raised says nothing about this one.
+        self.spec.take_doubt();
+        let outcome = self.check_all(history, algorithm, budget);
+        let outcome = outcome.map_err(|e| self.in_context(e))?;
+        match self.spec.take_doubt().filter(|_| outcome.verdict.is_violation()) {
+            Some(doubt) => Err(Error::whole(doubt)),
+            None => Ok(outcome),
+        }
     }
 
     /// Decides a history for each of its meanings.
@@ -285,6 +312,9 @@ impl Named {
 
     /// A monitor for streams of this specification; the error says why there is none.
     pub fn watch(&self, algorithm: stream::Algorithm) -> Result<Box<dyn Watch>, String> {
+        if self.is_searched && algorithm == stream::Algorithm::Exact {
+            return Ok(Box::new(Searched::new(self.spec.clone())));
+        }
         match Watched::new(self.spec.clone(), algorithm) {
             Ok(watched) => Ok(Box::new(watched)),
             Err(e) => Err(format!("{}: {e}", self.text)),
@@ -434,7 +464,7 @@ pub fn named(text: &str) -> Result<Named, String> {
     let mut params = Params::parse(info, parameters)?;
     let spec = make(&mut params)?;
     params.finish()?;
-    Ok(Named { text: text.to_string(), spec })
+    Ok(Named { text: text.to_string(), spec, is_searched: false })
 }
 
 /// The known names that look most like `name`.

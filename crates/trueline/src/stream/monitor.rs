@@ -18,7 +18,7 @@ use crate::monitor::Blame;
 use crate::spec::subject::{Claim, Subject};
 use crate::spec::{Action, Canonical, Kind, Spec};
 use crate::value::Value;
-use crate::verdict::{Explanation, Reason, Start, Verdict};
+use crate::verdict::{Explanation, Start, Verdict};
 
 /// Operations that are shown where others that mattered are forgotten.
 const RECENT: usize = 12;
@@ -374,11 +374,7 @@ impl<S: Spec> Monitor<S> {
         let now = self.at;
         if self.open[process as usize] != NONE {
             let (name, shown) = (&self.processes[process as usize], self.spec.show(&op, None));
-            let shown = shown.trim_end_matches(" -> ?");
-            let message = format!(
-                "process {name} calls {shown} while its previous call is pending: expected a return first"
-            );
-            return Err(Stopped::Input(Error::at(position, message)));
+            return Err(Stopped::Input(call_within_call(name, &shown, position)));
         }
         let Position { line, column } = position;
         let may = may(&self.spec, &self.canonical, &op);
@@ -406,9 +402,7 @@ impl<S: Spec> Monitor<S> {
         match std::mem::replace(&mut self.open[process as usize], NONE) {
             NONE => {
                 let name = &self.processes[process as usize];
-                let message =
-                    format!("process {name} {what} without an open call: expected a call first");
-                Err(Stopped::Input(Error::at(at, message)))
+                Err(Stopped::Input(event_without_call(name, what, at)))
             }
             id => Ok(id),
         }
@@ -507,13 +501,7 @@ impl<S: Spec> Monitor<S> {
         let reason = clash.reason.as_ref().and_then(|blame| blame.renamed(place));
         let verdict = self.explain(&clash, &history, reason);
         if let Verdict::Unknown(unknown) = verdict {
-            return Stopped::Unknown(match unknown.reason {
-                Reason::Exhausted(why) => why.to_string(),
-                Reason::NotApplicable(why) => why,
-                Reason::Disagreement(what) => format!(
-                    "an answer failed its second check, a bug in trueline or in the specification: {what}"
-                ),
-            });
+            return Stopped::Unknown(unknown.reason.to_string());
         }
         let outcome = Outcome {
             verdict,
@@ -615,6 +603,21 @@ impl<S: Spec> Monitor<S> {
             rechecked: false,
         })
     }
+}
+
+/// A process calls before its last call has returned.
+pub(super) fn call_within_call(process: &Value, shown: &str, at: Position) -> Error {
+    let shown = shown.trim_end_matches(" -> ?");
+    let message = format!(
+        "process {process} calls {shown} while its previous call is pending: expected a return first"
+    );
+    Error::at(at, message)
+}
+
+/// A process ends a call, in the way that `what` says, and has none.
+pub(super) fn event_without_call(process: &Value, what: &str, at: Position) -> Error {
+    let message = format!("process {process} {what} without an open call: expected a call first");
+    Error::at(at, message)
 }
 
 /// What an operation is while its outcome is unknown; nothing where it only observes.

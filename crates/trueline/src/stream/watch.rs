@@ -71,36 +71,10 @@ impl<B: Builtin> Watched<B> {
             Stopped::Unknown(why) => Stopped::Unknown(why),
             Stopped::Violation(violation) => {
                 let Violation { history, outcome } = *violation;
-                let history = self.spelled(&history);
+                let history = spelled(&self.spec, &history);
                 Stopped::Violation(Box::new(Violation { history, outcome }))
             }
         }
-    }
-
-    /// The operations as files spell them.
-    fn spelled(&self, history: &History<B::Op, Value>) -> History {
-        let mut methods: Vec<String> = Vec::new();
-        let mut operations = Vec::with_capacity(history.len());
-        for o in history.operations() {
-            let (method, args) = self.spec.encode(&o.op);
-            let number = methods.iter().position(|m| m == method).unwrap_or_else(|| {
-                methods.push(method.to_string());
-                methods.len() - 1
-            });
-            let op = Call { method: number as u32, args: args.into() };
-            operations.push(crate::history::Operation {
-                process: o.process,
-                call: o.call,
-                returned: o.returned,
-                part: o.part,
-                line: o.line,
-                column: o.column,
-                op,
-                result: o.result.clone(),
-            });
-        }
-        let processes = history.processes().to_vec();
-        History::assemble(operations, processes, methods, history.parts().to_vec())
     }
 }
 
@@ -177,4 +151,30 @@ impl<B: Builtin> Watch for Watched<B> {
     fn algorithm(&self) -> &'static str {
         self.monitor.algorithm()
     }
+}
+
+/// The operations as files spell them.
+pub(super) fn spelled<B: Builtin>(spec: &B, history: &History<B::Op, Value>) -> History {
+    let mut methods: Vec<String> = Vec::new();
+    let mut operations = Vec::with_capacity(history.len());
+    for o in history.operations() {
+        let (method, args) = spec.encode(&o.op);
+        let number = methods.iter().position(|m| m == method).unwrap_or_else(|| {
+            methods.push(method.to_string());
+            methods.len() - 1
+        });
+        let op = Call { method: number as u32, args: args.into() };
+        operations.push(crate::history::Operation {
+            process: o.process,
+            call: o.call,
+            returned: o.returned,
+            part: o.part,
+            line: o.line,
+            column: o.column,
+            op,
+            result: o.result.clone(),
+        });
+    }
+    let processes = history.processes().to_vec();
+    History::assemble(operations, processes, methods, history.parts().to_vec())
 }
