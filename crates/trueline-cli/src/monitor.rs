@@ -216,7 +216,8 @@ impl Watcher<'_> {
                     Some(spec) => spec.clone(),
                     None => named(next.spec, next.file).map_err(End::Input)?,
                 };
-                let watch = spec.watch(self.args.algorithm.into()).map_err(End::Input)?;
+                let watch = spec.watch(self.args.algorithm.into());
+                let watch = watch.map_err(|error| End::Input(error.to_string()))?;
                 self.spec = Some(spec);
                 self.watch.insert(watch)
             }
@@ -228,7 +229,8 @@ impl Watcher<'_> {
         let told = match &next.held.what {
             What::Call { args, part } => {
                 let part = part.as_deref().cloned().unwrap_or_else(Part::default);
-                let object = names.object(part, |part| watch.object(part)).map_err(unfit)?;
+                let object = names.object(part, |part| watch.object(part));
+                let object = object.map_err(|error| unfit(error.to_string()))?;
                 let rename = self.args.rename.iter().find(|r| r.from == next.method);
                 let method = rename.map_or(next.method, |rename| rename.to.as_str());
                 match watch.call(process, object, method, args.clone(), at) {

@@ -7,6 +7,7 @@
 pub mod budget;
 pub mod check;
 pub mod decimal;
+pub mod error;
 pub mod formats;
 pub mod generate;
 pub mod history;

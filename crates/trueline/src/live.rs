@@ -57,6 +57,7 @@ mod checker;
 #[cfg(test)]
 mod tests;
 
+use crate::error::WatchError;
 use crate::history::Part;
 use crate::spec::Spec;
 use crate::stream::{Monitor, Tally, Violation};
@@ -125,7 +126,7 @@ impl<S: Spec + 'static> Live<S> {
     }
 
     /// Starts the background thread. The error says why there is no exact monitor for this specification.
-    pub fn start(self) -> Result<Running<S>, String> {
+    pub fn start(self) -> Result<Running<S>, WatchError> {
         let (shared, checker) = self.prepare()?;
         let gone = Gone(shared.clone());
         let thread = thread::Builder::new()
@@ -141,7 +142,7 @@ impl<S: Spec + 'static> Live<S> {
     }
 
     /// What the threads share, and what the background thread does.
-    fn prepare(self) -> Result<(SharedState<S>, Checker<S>), String> {
+    fn prepare(self) -> Result<(SharedState<S>, Checker<S>), WatchError> {
         let mut monitor = Monitor::new(self.spec)?;
         monitor.object(Part::default())?;
         let shared = Arc::new(Shared {

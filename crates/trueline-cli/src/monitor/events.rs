@@ -11,6 +11,7 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 use std::rc::Rc;
 
+use trueline::error::WatchError;
 use trueline::Value;
 use trueline::formats::{EventError, EventReader, Happening, StreamEvent};
 use trueline::history::{Args, Part, Position};
@@ -238,8 +239,8 @@ impl Names {
     pub(super) fn object(
         &mut self,
         part: Part,
-        new: impl FnOnce(Part) -> Result<u32, String>,
-    ) -> Result<u32, String> {
+        new: impl FnOnce(Part) -> Result<u32, WatchError>,
+    ) -> Result<u32, WatchError> {
         let is_only = part.object.is_nil() && part.key.is_nil();
         if let (true, Some(number)) = (is_only, self.only) {
             return Ok(number);

@@ -13,6 +13,7 @@ use super::layout::Frame;
 use super::scratch::Scratch;
 use super::spec_sets::{Cache, EMPTY, SpecSets};
 use super::step::{Machine, Outcome};
+use super::verify::Fault;
 use super::table;
 
 /// What is wrong with a step.
@@ -21,7 +22,7 @@ pub(crate) enum Wrong {
     /// Nothing explains what was seen.
     NoState,
     /// The model does what it must not.
-    Fault(String),
+    Fault(Fault),
     /// No node is left in this pool.
     Full(usize),
     /// A shared cell was taken to be constant and is not.

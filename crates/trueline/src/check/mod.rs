@@ -32,6 +32,7 @@ mod words;
 use std::fmt;
 use std::str::FromStr;
 
+use crate::error::ParseError;
 use crate::budget::Budget;
 use crate::history::History;
 use crate::spec::Spec;
@@ -135,7 +136,7 @@ impl Algorithm {
     }
 
     /// The same algorithm with these options. The error says which it does not take.
-    pub fn with_options(self, options: Options) -> Result<Algorithm, String> {
+    pub fn with_options(self, options: Options) -> Result<Algorithm, ParseError> {
         let (with, takes) = match self {
             Algorithm::Saturate(_) => {
                 (Algorithm::Saturate(options), Options { removal: true, ..PLAIN })
@@ -161,7 +162,7 @@ impl Algorithm {
             letters if letters.is_empty() => "takes no options".to_string(),
             letters => format!("takes the options {letters}"),
         };
-        Err(format!("the algorithm {self} {takes}, not {}", too_much.letters()))
+        Err(format!("the algorithm {self} {takes}, not {}", too_much.letters()).into())
     }
 }
 
@@ -172,12 +173,12 @@ impl fmt::Display for Algorithm {
 }
 
 impl FromStr for Algorithm {
-    type Err = String;
+    type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<Algorithm, String> {
+    fn from_str(text: &str) -> Result<Algorithm, ParseError> {
         Self::ALL.iter().find(|a| a.1 == text).map(|a| a.0).ok_or_else(|| {
             let names: Vec<&str> = Self::ALL.iter().map(|a| a.1).collect();
-            format!("no algorithm is called {text}: expected one of {}", names.join(", "))
+            format!("no algorithm is called {text}: expected one of {}", names.join(", ")).into()
         })
     }
 }

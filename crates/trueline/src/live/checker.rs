@@ -151,7 +151,7 @@ impl<S: Spec> Checker<S> {
         }
         if self.shared.has_too_many.load(Ordering::SeqCst) && self.outcome.is_none() {
             let why = "more operations ran at a time than can be counted".to_string();
-            self.stopped(Stopped::Unknown(why));
+            self.stopped(Stopped::Unknown(why.to_string()));
         }
     }
 

@@ -33,6 +33,7 @@ pub use permutations::Permutations;
 pub use round_up::Effort;
 pub(crate) use run::run;
 
+use crate::error::ParseError;
 use crate::check::Outcome;
 use crate::verdict::Explanation;
 
@@ -79,11 +80,11 @@ impl fmt::Display for Reading {
 }
 
 impl FromStr for Reading {
-    type Err = String;
+    type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<Reading, String> {
+    fn from_str(text: &str) -> Result<Reading, ParseError> {
         Self::ALL.iter().find(|r| r.1 == text).map(|r| r.0).ok_or_else(|| {
-            format!("no reading is called {text}: expected slots, uniform or literal")
+            format!("no reading is called {text}: expected slots, uniform or literal").into()
         })
     }
 }

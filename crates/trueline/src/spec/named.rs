@@ -16,6 +16,7 @@ use super::{
 };
 use crate::Budget;
 use crate::check::{self, Algorithm, Outcome, decide_directly};
+use crate::error::{PlanError, SpecError, WatchError};
 use crate::generate::{self, Plan, Told};
 use crate::history::{Error, History, Position};
 use crate::quasi::{self, Finding, Quasi};
@@ -296,9 +297,9 @@ impl Named {
     }
 
     /// Makes a history of this specification, which the history then names. The error says why there is none.
-    pub fn generate(&self, plan: &Plan) -> Result<History, String> {
+    pub fn generate(&self, plan: &Plan) -> Result<History, PlanError> {
         generate::generate(&self.spec, plan, Some(&self.text))
-            .map_err(|e| format!("{}: {e}", self.text))
+            .map_err(|e| format!("{}: {e}", self.text).into())
     }
 
     /// Makes the history of [`Named::generate`] event by event, holding only what is open: see [`generate::stream`].
@@ -306,18 +307,18 @@ impl Named {
         &self,
         plan: &Plan,
         tell: &mut dyn FnMut(u32, Told<'_>) -> bool,
-    ) -> Result<(), String> {
-        generate::stream(&self.spec, plan, tell).map_err(|e| format!("{}: {e}", self.text))
+    ) -> Result<(), PlanError> {
+        generate::stream(&self.spec, plan, tell).map_err(|e| format!("{}: {e}", self.text).into())
     }
 
     /// A monitor for streams of this specification; the error says why there is none.
-    pub fn watch(&self, algorithm: stream::Algorithm) -> Result<Box<dyn Watch>, String> {
+    pub fn watch(&self, algorithm: stream::Algorithm) -> Result<Box<dyn Watch>, WatchError> {
         if self.is_searched && algorithm == stream::Algorithm::Exact {
             return Ok(Box::new(Searched::new(self.spec.clone())));
         }
         match Watched::new(self.spec.clone(), algorithm) {
             Ok(watched) => Ok(Box::new(watched)),
-            Err(e) => Err(format!("{}: {e}", self.text)),
+            Err(e) => Err(format!("{}: {e}", self.text).into()),
         }
     }
 
@@ -453,13 +454,13 @@ pub fn all() -> &'static [Info] {
 }
 
 /// The specification that a text names: `queue:init=[1 2]`. The error says what is wrong and what is known.
-pub fn named(text: &str) -> Result<Named, String> {
+pub fn named(text: &str) -> Result<Named, SpecError> {
     let text = text.trim();
     let (name, parameters) = text.split_once(':').unwrap_or((text, ""));
     let is =
         |info: &Info| same(info.name, name) || info.aliases.iter().any(|alias| same(alias, name));
     let Some((info, make)) = BUILTIN.iter().find(|(info, _)| is(info)) else {
-        return Err(format!("no specification is called {name:?}: {}", nearest(name)));
+        return Err(format!("no specification is called {name:?}: {}", nearest(name)).into());
     };
     let mut params = Params::parse(info, parameters)?;
     let spec = make(&mut params)?;
@@ -532,7 +533,7 @@ mod tests {
 
     #[track_caller]
     fn wrong(text: &str, expect: &str) {
-        assert_eq!(named(text).unwrap_err(), expect);
+        assert_eq!(named(text).unwrap_err().to_string(), expect);
     }
 
     #[test]

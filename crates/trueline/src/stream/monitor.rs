@@ -13,6 +13,7 @@ use super::{
 use crate::budget::Budget;
 use crate::check::explain::Names;
 use crate::check::{Outcome, Source, Window, explain_clash, monitor_name, trust};
+use crate::error::WatchError;
 use crate::history::{Error, History, Part, Position};
 use crate::monitor::Blame;
 use crate::spec::subject::{Claim, Subject};
@@ -105,7 +106,7 @@ pub struct Monitor<S: Spec> {
 
 impl<S: Spec> Monitor<S> {
     /// A monitor; the error says why there is no exact one for this specification.
-    pub fn new(spec: S) -> Result<Monitor<S>, String> {
+    pub fn new(spec: S) -> Result<Monitor<S>, WatchError> {
         let canonical = spec.canonical().ok_or(
             "no exact monitor is known for this specification: expected a register, queue, stack, priority queue, set, \
              mutex or snapshot",
@@ -145,7 +146,7 @@ impl<S: Spec> Monitor<S> {
     }
 
     /// The number of a new object.
-    pub fn object(&mut self, part: Part) -> Result<u32, String> {
+    pub fn object(&mut self, part: Part) -> Result<u32, WatchError> {
         // What cannot be watched at all is said at once.
         self.fresh_engine()?;
         self.parts.push(part);
@@ -321,7 +322,7 @@ impl<S: Spec> Monitor<S> {
 
     /// Forgets everything and starts again while nothing runs: from the initial state, or from one that is not known,
     /// where operations on values that were inside are ignored. The error says why that is not possible.
-    pub fn restart(&mut self, state_is_known: bool) -> Result<(), String> {
+    pub fn restart(&mut self, state_is_known: bool) -> Result<(), WatchError> {
         self.open.fill(NONE);
         self.records = Records::new();
         self.trial = self.trial.take().map(|_| Vec::new());
@@ -330,7 +331,10 @@ impl<S: Spec> Monitor<S> {
         self.engine_of.clear();
         self.idle = Idle::default();
         self.are_split.fill(None);
-        if self.parts.is_empty() { Ok(()) } else { self.fresh_engine().map(drop) }
+        if !self.parts.is_empty() {
+            self.fresh_engine()?;
+        }
+        Ok(())
     }
 
     /// True where an operation only looks, whatever it finds.
@@ -356,7 +360,7 @@ impl<S: Spec> Monitor<S> {
         };
         let (removals, others): (Vec<&S::Op>, Vec<&S::Op>) = abandoned.iter().partition(is_removal);
         self.forgives_for_ever = others.iter().any(|op| !self.observes(op));
-        self.restart(false).map_err(Stopped::Unknown)?;
+        self.restart(false).map_err(|why| Stopped::Unknown(why.to_string()))?;
         for op in removals {
             self.event(process, Event::Call(0, op.clone()), Position::default())?;
             self.event(process, Event::Unknown, Position::default())?;

@@ -22,6 +22,7 @@ use super::watch::{Ended, Watch, spelled};
 use super::{Id, NEVER, NONE, Stopped, Tally, Time};
 use crate::budget::Budget;
 use crate::check::{self, Algorithm, Outcome};
+use crate::error::WatchError;
 use crate::history::{Args, Error, History, Part, Position};
 use crate::spec::subject::Subject;
 use crate::spec::{Builtin, Opaque, OpaqueOp, OpaqueState, Spec};
@@ -293,7 +294,7 @@ impl Watch for Searched {
         self.open.len() as u32 - 1
     }
 
-    fn object(&mut self, part: Part) -> Result<u32, String> {
+    fn object(&mut self, part: Part) -> Result<u32, WatchError> {
         let start = self.spec.initial();
         let first = Configuration { state: start.clone(), done: Vec::new() };
         self.objects.push(Object {

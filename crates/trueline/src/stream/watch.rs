@@ -2,6 +2,7 @@
 
 use super::Algorithm;
 use super::monitor::{Event, Monitor, Stopped, Tally, Violation};
+use crate::error::WatchError;
 use crate::history::{Args, Call, Error, History, Part, Position};
 use crate::spec::Builtin;
 use crate::value::Value;
@@ -14,7 +15,7 @@ pub trait Watch: Send {
     /// The number of a new process.
     fn process(&mut self, name: Value) -> u32;
     /// The number of a new object.
-    fn object(&mut self, part: Part) -> Result<u32, String>;
+    fn object(&mut self, part: Part) -> Result<u32, WatchError>;
     /// A process calls a method of an object.
     fn call(
         &mut self,
@@ -50,7 +51,7 @@ pub(crate) struct Watched<B: Builtin> {
 }
 
 impl<B: Builtin> Watched<B> {
-    pub(crate) fn new(spec: B, algorithm: Algorithm) -> Result<Watched<B>, String> {
+    pub(crate) fn new(spec: B, algorithm: Algorithm) -> Result<Watched<B>, WatchError> {
         let monitor = Monitor::new(spec.clone())?.decided_by(algorithm);
         Ok(Watched { spec, monitor, methods: Vec::new(), called: Vec::new() })
     }
@@ -84,7 +85,7 @@ impl<B: Builtin> Watch for Watched<B> {
         self.monitor.process(name)
     }
 
-    fn object(&mut self, part: Part) -> Result<u32, String> {
+    fn object(&mut self, part: Part) -> Result<u32, WatchError> {
         self.monitor.object(part)
     }
 

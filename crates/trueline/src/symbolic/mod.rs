@@ -19,6 +19,8 @@ mod solve;
 
 use std::str::FromStr;
 
+use crate::error::ParseError;
+
 pub use enumerate::Enumerate;
 pub use solve::Symbolic;
 
@@ -44,9 +46,9 @@ impl Options {
 }
 
 impl FromStr for Options {
-    type Err = String;
+    type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<Options, String> {
+    fn from_str(text: &str) -> Result<Options, ParseError> {
         let mut options = Options::default();
         for letter in text.split(',').map(str::trim).filter(|letter| !letter.is_empty()) {
             match letter {
@@ -57,7 +59,8 @@ impl FromStr for Options {
                     return Err(format!(
                         "no option is called {other}: expected c (try completions one by one), i (keep one solver), \
                          r (forget matches), separated by commas"
-                    ));
+                    )
+                    .into());
                 }
             }
         }
