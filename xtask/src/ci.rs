@@ -79,11 +79,13 @@ fn tests(skipped: impl Iterator<Item = &'static str>) -> [Step; 2] {
     [Step { arguments, shown: true }, quiet(&doc_tests)]
 }
 
-fn lints_and_documentation() -> [Step; 4] {
+fn lints_and_documentation() -> [Step; 5] {
     const DENY: [&str; 4] = ["--quiet", "--", "-D", "warnings"];
     let clippy = |what: &[&'static str]| quiet(&[&["clippy"], what, &DENY].concat());
     [
         clippy(&["--workspace", "--all-targets", "--features", FEATURES]),
+        // The libraries as their users compile them, without the algorithms of papers.
+        clippy(&["-p", "trueline", "-p", "trueline-explore", "-p", "trueline-model", "--lib"]),
         // The objects as they ship, without the feature that others need: nothing of the explorer is
         // compiled then.
         clippy(&["-p", "trueline-objects", "--all-targets"]),

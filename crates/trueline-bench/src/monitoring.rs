@@ -14,9 +14,9 @@ use anyhow::{Context, anyhow};
 use trueline::budget::Meter;
 use trueline::formats::{self, ReadOptions};
 use trueline::generate::Plan;
+use trueline::papers::{Enumerate, Options, Symbolic};
 use trueline::saturate::{Online, Saturate, Stop};
 use trueline::spec::{self, Named};
-use trueline::symbolic::{Enumerate, Options, Symbolic};
 use trueline::theory::{Event, Object};
 use trueline::{Algorithm, Budget, History, Value};
 

@@ -11,9 +11,9 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use trueline::Algorithm;
 use trueline::formats::{self, Format};
+use trueline::papers::{Algorithm as Paper, Options};
 use trueline::quasi::{self, Factors, Quasi, Reading};
 use trueline::spec::Named;
-use trueline::symbolic::Options;
 
 use crate::again::Again;
 use crate::limits::{self, Limits};
@@ -326,7 +326,7 @@ impl QuasiArgs {
         let Some(factors) = self.quasi.clone() else { return Ok(None) };
         let algorithm = match algorithm {
             Algorithm::Auto => quasi::Algorithm::Auto,
-            Algorithm::RoundUp => quasi::Algorithm::RoundUp,
+            Algorithm::Paper(Paper::RoundUp) => quasi::Algorithm::RoundUp,
             other => anyhow::bail!(
                 "the algorithm {other} does not decide quasi linearizability: expected auto or round-up"
             ),

@@ -162,6 +162,19 @@ impl Exploration {
         body: impl Fn() + Sync,
         visit: impl Fn(&Execution<'_>) -> Visited + Sync,
     ) -> Report {
+        self.run_restarting(body, visit, |_| ())
+    }
+
+    /// As [`Exploration::run_with`], for a visitor that remembers what it saw. Where one of several
+    /// workers met a failure, a single thread looks for the first failure of the search, and may
+    /// show executions that were shown before: `restarting` is called first, and told whether all
+    /// executions are run again.
+    pub(crate) fn run_restarting(
+        &self,
+        body: impl Fn() + Sync,
+        visit: impl Fn(&Execution<'_>) -> Visited + Sync,
+        restarting: impl Fn(Restart) + Sync,
+    ) -> Report {
         let aim = match &self.search {
             Search::Complete => Aim::Complete,
             Search::Preemptions(most) => Aim::Preemptions(*most),
@@ -171,7 +184,7 @@ impl Exploration {
             Search::Replay(_) => Aim::Replay,
         };
         let start = Instant::now();
-        let job = Job { options: self, body: &body, visit: &visit, start };
+        let job = Job { options: self, body: &body, visit: &visit, restarting: &restarting, start };
         let mut run = Run::new(job, aim);
         match &self.search {
             Search::Complete if self.workers > 1 => run.complete_in_parallel(),
@@ -190,12 +203,22 @@ impl Exploration {
     }
 }
 
+/// What a single thread does after several workers met a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Restart {
+    /// It runs all executions again, up to the first failure.
+    All,
+    /// It runs the failing one again.
+    Failing,
+}
+
 /// What to explore: the same for all workers.
 #[derive(Clone, Copy)]
 struct Job<'a> {
     options: &'a Exploration,
     body: &'a (dyn Fn() + Sync),
     visit: &'a (dyn Fn(&Execution<'_>) -> Visited + Sync),
+    restarting: &'a (dyn Fn(Restart) + Sync),
     start: Instant,
 }
 
@@ -277,13 +300,18 @@ impl<'a> Run<'a> {
         }
         self.report = Report::new(Aim::Complete);
         self.report.scope.spurious = job.options.spurious;
+        (job.restarting)(Restart::All);
         self.complete();
         if let Some(worker) = failed
             && self.report.failure.is_none()
             && self.report.scope.stopped != Some(Stop::Unwinding)
         {
-            // A limit came first. A failure that was seen is told all the same.
+            // A limit came first. A failure that was seen is told all the same. The body runs once
+            // more, since it may note what goes wrong.
             let found = &reports[worker];
+            if let Some(schedule) = &found.schedule {
+                self.machine.run(job.body, &mut Replay::new(schedule), 0);
+            }
             self.report.failure.clone_from(&found.failure);
             self.report.schedule.clone_from(&found.schedule);
             self.report.trace.clone_from(&found.trace);
@@ -326,6 +354,7 @@ impl<'a> Run<'a> {
             return self.join(reports);
         }
         // All before the least failing one have passed.
+        (job.restarting)(Restart::Failing);
         self.report.executions = failing;
         self.sample(sampler, seed, failing..failing + 1);
     }
@@ -461,7 +490,8 @@ impl<'a> Run<'a> {
         let time = self.job.options.time;
         let until = time.and_then(|time| self.job.start.checked_add(time));
         let budget = self.job.options.budget.as_ref().map(|shared| &*shared.0);
-        (self.job.visit)(&Execution { trace: &self.machine.trace, end, time, until, budget }).err()
+        let (trace, order) = (&self.machine.trace, self.machine.order());
+        (self.job.visit)(&Execution { trace, order, end, time, until, budget }).err()
     }
 
     /// Whether a limit is reached, though there is more to explore.

@@ -30,6 +30,7 @@ mod waiting;
 mod wakeup;
 
 pub use exploration::Exploration;
+pub(crate) use exploration::Restart;
 pub use intervals::{Histories, IntervalOrder, MAX_OPERATIONS, Operation, union_of_orders};
 pub use report::{Aim, Assumption, Report, Scope, Stop};
 pub use samplers::Sampler;

@@ -16,7 +16,7 @@
 //! report says so ([`Assumption::Unwinding`]). `resume_unwind`, which no hook sees, is noticed only where no other thread unwinds.
 //!
 //! **An execution that is abandoned** while a thread unwinds would leave std's count as it is for good. So the thread goes on with nothing
-//! recorded until its panic is caught. Where it has to wait, the other threads go on in turn until it need not wait
+//! recorded until its panic is caught. Where it has to wait, or passes very many points, the other threads go on in turn until it need not wait
 //! any longer; a lock that it holds itself is given to it if nothing else helps, since its destructor would never end. If several threads unwind
 //! nobody knows when their panics are caught: they are abandoned, and so is a thread that waits for ever. Then
 //! it stays unclear who panics, for this thread of the OS.
@@ -33,6 +33,8 @@ use super::trace::NONE;
 
 /// A thread that unwinds passes no more points than this without events: it may spin in a destructor, waiting for others.
 const MOST_POINTS: u32 = 1 << 12;
+/// After so many of them others go on, since it may wait for them by reading.
+const POINTS_AT_ONCE: u32 = 1 << 6;
 
 /// What is known of panics under way.
 #[derive(Default)]
@@ -51,6 +53,8 @@ pub(crate) struct Unwinding {
     another: bool,
     /// The thread that waits for itself may go on.
     granted: bool,
+    /// The current thread has passed many points: others go on, if they can.
+    yields: bool,
     /// Locations that were changed so, with their last touch and their value before.
     changed: Vec<(usize, u32, u64)>,
     /// The execution is to be run again from where it is.
@@ -148,10 +152,14 @@ impl Machine {
             .condition
             .is_some_and(|c| !(c.holds)(self.trace.locations.value(location), c.argument));
         let waits = waits && !std::mem::take(&mut self.unwinding.granted);
-        if waits || !std::thread::panicking() || self.unwinding.points > MOST_POINTS {
-            if !self.runs_lost_again() {
-                self.end = Some(End::GivenUp);
-            }
+        let drains = matches!(self.unwinding.passive, Some(Passive::Draining));
+        self.unwinding.yields = drains && self.unwinding.points.is_multiple_of(POINTS_AT_ONCE);
+        let stops = waits
+            || self.unwinding.yields
+            || !std::thread::panicking()
+            || self.unwinding.points > MOST_POINTS;
+        if stops && !self.runs_lost_again() {
+            self.end = Some(End::GivenUp);
         }
     }
 
@@ -263,10 +271,10 @@ impl Machine {
         self.resume(unwinds);
         while std::thread::panicking() && self.unwinding.points <= MOST_POINTS {
             let before = self.unwinding.points;
+            let yields = std::mem::take(&mut self.unwinding.yields);
             for &thread in &others {
-                if !self.threads[unwinds].could_run(&self.trace.locations)
-                    && self.threads[thread].could_run(&self.trace.locations)
-                {
+                let waits = yields || !self.threads[unwinds].could_run(&self.trace.locations);
+                if waits && self.threads[thread].could_run(&self.trace.locations) {
                     self.resume(thread);
                 }
             }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use super::interface::{Failure, Kind, ThreadId};
 use super::intervals::{self, Histories, Operation, Unfinished};
 use super::report::Stop;
+use super::schedule::Schedule;
 use super::strategy::{BlockedThread, End};
 use super::trace::{Aside, Event, OperationSpan, Trace};
 use trueline::Budget;
@@ -13,6 +14,8 @@ use trueline::Budget;
 /// One execution that ran to its end, as a visitor sees it.
 pub struct Execution<'a> {
     pub(super) trace: &'a Trace,
+    /// The threads in the order in which they were spawned.
+    pub(super) order: &'a [u32],
     pub(super) end: &'a End,
     /// How much time the exploration has, and when that is over.
     pub(super) time: Option<Duration>,
@@ -59,6 +62,11 @@ impl Execution<'_> {
             Unfinished::Stopped(why) => why,
             Unfinished::Operations | Unfinished::Room => Stop::Orders,
         })
+    }
+
+    /// The schedule that replays it.
+    pub(crate) fn schedule(&self) -> Schedule {
+        Schedule::of(self.trace, self.order)
     }
 
     /// An error where the time of the exploration, or its budget, is spent.

@@ -112,6 +112,11 @@ impl<'a, T: Sync, O: Operate<T>> Body<'a, T, O> {
         lock(&self.results).value(number as u32)
     }
 
+    /// Forgets what went wrong in executions so far.
+    pub(crate) fn forget_trouble(&self) {
+        *lock(&self.trouble) = None;
+    }
+
     /// What the code under test did wrong in the execution that failed.
     pub(crate) fn trouble(&self) -> Option<Trouble> {
         lock(&self.trouble).clone()

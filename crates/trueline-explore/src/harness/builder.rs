@@ -14,10 +14,9 @@ use super::outcome::Outcome;
 use super::progress;
 use super::scenario::{Lane, Scenario};
 use super::serial::Serial;
-use super::setting::{Acts, Rule, Watch};
+use super::setting::{MakeJudge, Rule, Watch};
 use super::stressed::{self, Owned};
-use super::two_phase::{Act, TwoPhase};
-use super::{Invariant, Make, Operate, driver, explored, regressions};
+use super::{Invariant, Make, Operate, driver, explored, limits, regressions};
 use crate::engine::{Exploration, Sampler};
 use crate::memory::Reuse;
 
@@ -39,7 +38,7 @@ pub struct Harness<T, O: Operate<T>, M = Explore> {
     pub(crate) rule: Option<Box<Rule<O>>>,
     pub(crate) invariant: Option<Arc<Invariant<T>>>,
     pub(crate) watch: Option<Box<Watch<O, O::Ret>>>,
-    pub(crate) two_phase: Option<Phased<O, O::Ret>>,
+    pub(crate) judge: Option<Box<MakeJudge<T, O>>>,
     pub(crate) time: Option<Duration>,
     pub(crate) budget: Option<Arc<Budget>>,
     pub(crate) progress: Option<Box<progress::Sink>>,
@@ -51,10 +50,7 @@ pub struct Harness<T, O: Operate<T>, M = Explore> {
 }
 
 /// Makes the specification of a test with this alphabet.
-type MakeSpecification<O, R> = dyn FnOnce(Vec<O>) -> Specification<O, R> + Send + Sync;
-
-/// How two-phase checking is done, and what operations did.
-type Phased<O, R> = (TwoPhase, Box<Acts<O, R>>);
+type MakeSpecification<O, R> = dyn FnOnce(Vec<O>, Arc<Budget>) -> Specification<O, R> + Send + Sync;
 
 /// Whether an operation inserts.
 type Inserts<O> = dyn Fn(&O) -> bool + Send + Sync;
@@ -137,7 +133,7 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
             rule: None,
             invariant: None,
             watch: None,
-            two_phase: None,
+            judge: None,
             time: None,
             budget: None,
             progress: None,
@@ -154,7 +150,7 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
     where
         S: Spec<Op = O, Ret = O::Ret> + 'static,
     {
-        self.spec = Some(Box::new(|_| Guarded::shared(spec)));
+        self.spec = Some(Box::new(|_, _| Guarded::shared(spec)));
         self
     }
 
@@ -164,18 +160,8 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
         T: Sync,
     {
         let make: Arc<Make<T>> = Arc::new(make);
-        self.spec = Some(Box::new(|alphabet: Vec<O>| Guarded::shared(Serial::new(make, alphabet))));
-        self
-    }
-
-    /// Asks for quasi linearizability in place of linearizability: removals may be out of order. The specification, or the golden model, is
-    /// the strict one, and programs remove as many values as they add. `acts` says what an operation did.
-    pub fn two_phase(
-        mut self,
-        how: TwoPhase,
-        acts: impl Fn(&O, &O::Ret) -> Act + Send + Sync + 'static,
-    ) -> Self {
-        self.two_phase = Some((how, Box::new(acts)));
+        self.spec =
+            Some(Box::new(|alphabet, budget| Guarded::shared(Serial::new(make, alphabet, budget))));
         self
     }
 
@@ -328,15 +314,20 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
     }
 
     /// The specification, or the object itself where there is none.
-    fn take_spec(&mut self, alphabet: &[O]) -> Specification<O, O::Ret>
+    fn take_spec(&mut self, alphabet: &[O], budget: &Arc<Budget>) -> Specification<O, O::Ret>
     where
         T: Sync,
     {
-        let alphabet = alphabet.to_vec();
+        let (alphabet, budget) = (alphabet.to_vec(), Arc::clone(budget));
         match self.spec.take() {
-            Some(make) => make(alphabet),
-            None => Guarded::shared(Serial::new(Arc::clone(&self.make), alphabet)),
+            Some(make) => make(alphabet, budget),
+            None => Guarded::shared(Serial::new(Arc::clone(&self.make), alphabet, budget)),
         }
+    }
+
+    /// What the whole test may cost.
+    fn limits(&self) -> Arc<Budget> {
+        self.budget.clone().unwrap_or_else(|| limits::budget(self.time))
     }
 
     /// Whether scenarios are drawn at random.
@@ -358,7 +349,14 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
             (None, Some(_)) => "all scenarios up to",
             (None, None) => "all matrices up to",
         };
-        let rule = if self.rule.is_some() { " that keep to the rule" } else { "" };
+        let rule = match (&self.well_formed, &self.rule) {
+            (None, None) => "",
+            (None, Some(_)) => " that keep to the rule",
+            (Some(_), None) => " with at most as many removals as insertions",
+            (Some(_), Some(_)) => {
+                " with at most as many removals as insertions that keep to the rule"
+            }
+        };
         // Handles may depend on the number of the thread. Where they are the object itself they do not.
         let same = !has_handles::<T, O>();
         let alone = match &self.roles[..] {
@@ -383,6 +381,13 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
             }
         }
         alphabet
+    }
+
+    /// What makes scenarios well-formed, where the test asks for such.
+    pub(crate) fn well_formed_of(&self, alphabet: &[O]) -> Option<WellFormed> {
+        let (inserts, removal) = self.well_formed.as_ref()?;
+        let removal = alphabet.iter().position(|other| other == removal)?;
+        Some(WellFormed { inserts: alphabet.iter().map(inserts).collect(), removal })
     }
 
     /// The scenarios that the test asks for, in the order in which they are run.
@@ -417,15 +422,17 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
             Some((count, seed)) => Box::new(plan.random(count, seed)),
             None => Box::new(plan.all()),
         };
-        let well_formed = self.well_formed.as_ref().map(|(inserts, removal)| WellFormed {
-            inserts: alphabet.iter().map(inserts).collect(),
-            removal: index(removal),
-        });
+        let well_formed = self.well_formed_of(alphabet);
+        let given = !self.programs.is_empty();
         let (before, after) = (indices(&self.before), indices(&self.after));
         Box::new(inner.filter_map(move |mut scenario| {
             scenario.before.clone_from(&before);
             scenario.after.clone_from(&after);
             match &well_formed {
+                // A program that is not well-formed is an error; it is not left out.
+                Some(well_formed) if given => {
+                    Some(well_formed.complete(scenario.clone()).unwrap_or(scenario))
+                }
                 Some(well_formed) => well_formed.complete(scenario),
                 None => Some(scenario),
             }
@@ -480,8 +487,9 @@ impl<T: Sync + 'static, O: Operate<T>> Harness<T, O, Explore> {
     /// Runs the test.
     pub fn run(mut self) -> Outcome<O, O::Ret> {
         let alphabet = self.alphabet();
-        let spec = self.take_spec(&alphabet);
-        driver::run(&self, &alphabet, &spec, &|setting, scenario, effort| {
+        let budget = self.limits();
+        let spec = self.take_spec(&alphabet, &budget);
+        driver::run(&self, &budget, &alphabet, &spec, &|setting, scenario, effort| {
             explored::try_scenario(&self.mode, setting, scenario, effort)
         })
     }
@@ -521,8 +529,9 @@ impl<T: Send + Sync + 'static, O: Operate<T>> Harness<T, O, Stress> {
             invariant: self.invariant.clone(),
             alphabet: Arc::clone(&alphabet),
         };
-        let spec = self.take_spec(&alphabet);
-        driver::run(&self, &alphabet, &spec, &|setting, scenario, effort| {
+        let budget = self.limits();
+        let spec = self.take_spec(&alphabet, &budget);
+        driver::run(&self, &budget, &alphabet, &spec, &|setting, scenario, effort| {
             stressed::try_scenario(&self.mode, &owned, setting, scenario, effort)
         })
     }

@@ -15,9 +15,7 @@ use super::guarded::{self, NoAnswer, Waiting};
 use super::histories::{self, Made};
 use super::outcome::Counts;
 use super::scenario::Scenario;
-use super::setting::{Drawn, Setting};
-use super::table::Table;
-use super::two_phase::{Act, Phases};
+use super::setting::{Drawn, Judge, Setting};
 
 /// The histories of a scenario so far, and what was found among them.
 pub(crate) struct Checking<'a, T, O: Operate<T>> {
@@ -26,12 +24,11 @@ pub(crate) struct Checking<'a, T, O: Operate<T>> {
     /// The alphabet's index of each call.
     calls: Vec<usize>,
     seen: Mutex<Seen>,
-    /// Where two-phase checking was asked for.
-    phases: Option<InPhases<O, O::Ret>>,
+    /// Who judges in place of the checker.
+    judge: Option<Mutex<Box<dyn Judge<T, O>>>>,
+    /// Whether identical histories are judged once.
+    skips_identical: bool,
 }
-
-/// The phases, and the numbers that operations with their results have there.
-type InPhases<O, R> = Mutex<(Phases, Table<(O, R)>)>;
 
 /// What is wrong with a history.
 pub(crate) enum Found<O, R> {
@@ -70,15 +67,18 @@ type Key = (Box<[Made]>, Box<[u128]>, bool);
 #[derive(Default)]
 struct Seen {
     histories: u64,
+    checks: u64,
+    /// Those in which nothing is wrong, and those that are being checked.
     known: HashSet<Key, FixedState>,
 }
 
 impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
     pub(crate) fn new(setting: &'a Setting<'a, T, O>, scenario: &'a Scenario) -> Self {
         let calls = scenario.calls().iter().map(|&(_, call)| call).collect();
-        let phases =
-            setting.two_phase.map(|(how, _)| Mutex::new((Phases::new(how), Table::default())));
-        Checking { setting, scenario, calls, seen: Mutex::default(), phases }
+        let judge = setting.judge.map(|make| make());
+        let skips_identical = judge.as_ref().is_none_or(|judge| judge.skips_identical());
+        let (seen, judge) = (Mutex::default(), judge.map(Mutex::new));
+        Checking { setting, scenario, calls, seen, judge, skips_identical }
     }
 
     /// Looks at a history: operations, those before each as bits, results by number, and where threads wait for ever. None: it is fine.
@@ -96,17 +96,28 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
             true => (waiting(), None),
             false => (Vec::new(), Some(waiting)),
         };
+        let key: Key = (Box::from(made), Box::from(before), !outside.is_empty());
         {
             let mut seen = lock(&self.seen);
             seen.histories += 1;
-            let key = (Box::from(made), Box::from(before), !outside.is_empty());
-            let is_new = seen.known.insert(key);
-            if !is_new && self.setting.two_phase.is_none_or(|(how, _)| how.skips) {
+            let is_new = seen.known.insert(key.clone());
+            seen.checks += u64::from(is_new);
+            if !is_new && self.skips_identical {
                 return None;
             }
         }
         let waiting = waiting.map_or(outside, |waiting| waiting());
-        self.judge(self.drawn(made, before, result), made, waiting)
+        let found = self.judge(self.drawn(made, before, result), made, waiting);
+        if found.is_some() {
+            // Whoever meets it again must find the same.
+            lock(&self.seen).known.remove(&key);
+        }
+        found
+    }
+
+    /// Forgets all histories: they are looked at again, and counted again.
+    pub(crate) fn start_again(&self) {
+        *lock(&self.seen) = Seen::default();
     }
 
     /// The history of these operations.
@@ -130,10 +141,10 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
 
     pub(crate) fn counts(&self) -> Counts {
         let seen = lock(&self.seen);
-        let checks = seen.known.len() as u64;
         let enumerated =
-            self.phases.as_ref().map(|phases| lock(phases).0.effort).unwrap_or_default();
-        Counts { scenarios: 1, histories: seen.histories, checks, enumerated, ..Counts::default() }
+            self.judge.as_ref().map(|judge| lock(judge).enumerated()).unwrap_or_default();
+        let (histories, checks) = (seen.histories, seen.checks);
+        Counts { scenarios: 1, histories, checks, enumerated, ..Counts::default() }
     }
 
     fn judge(
@@ -173,32 +184,12 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
                 Err(why) => return Some(why.into()),
             }
         }
-        if let (Some(phases), Some((how, acts))) = (&self.phases, self.setting.two_phase) {
-            let act = |o: &Operation<O, O::Ret>| match &o.result {
-                Some(result) => acts(&o.op, result),
-                None => Act::Other,
-            };
-            let all = drawn.history.operations();
-            let acts: Vec<Act> = all.iter().map(act).collect();
-            let (phases, pairs) = &mut *lock(phases);
-            let mut number = |o: &Operation<O, O::Ret>| {
-                Some(pairs.number_of(&(o.op.clone(), o.result.clone()?)))
-            };
-            let Some(operations) = all.iter().map(&mut number).collect() else {
-                let what = "two-phase checking needs operations that return";
-                return Some(Found::Error(what.into()));
-            };
-            let earlier = |i: usize| (0..all.len()).filter(|&j| all[j].precedes(&all[i])).collect();
-            let before = (0..all.len()).map(earlier).collect();
-            let golden = |sequence: &[u32]| {
-                let sequence = sequence.iter().map(|&pair| pairs.get(pair));
-                guarded::is_legal(self.setting.spec, sequence, self.setting.budget)
-            };
-            return match phases.check(&golden, operations, before, &acts) {
-                Ok(true) => None,
-                Ok(false) => {
-                    let drawn = Box::new(drawn);
-                    Some(Found::NotQuasiLinearizable { drawn, factor: how.factor })
+        if let Some(judge) = &self.judge {
+            let Setting { spec, budget, .. } = self.setting;
+            return match lock(judge).judge(spec, &drawn.history, budget) {
+                Ok(None) => None,
+                Ok(Some(factor)) => {
+                    Some(Found::NotQuasiLinearizable { drawn: Box::new(drawn), factor })
                 }
                 Err(why) => Some(why.into()),
             };

@@ -1,10 +1,10 @@
 //! Runs the scenarios of a test one after the other, up to the first that fails.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::generate::Plan;
 use super::guarded::Specification;
-use super::limits;
 use super::minimise::minimise;
 use super::outcome::{Counts, Failure, Minimised, Outcome, Verdict};
 use super::progress::{self, Progress};
@@ -14,6 +14,7 @@ use super::scenario::Scenario;
 use super::setting::{Attempt, Effort, Ended, Failing, Setting};
 use super::{Harness, Operate, report};
 use crate::engine::MAX_OPERATIONS;
+use trueline::Budget;
 use trueline_report::{Answer, Report, Undecided};
 
 /// A run of a test.
@@ -35,6 +36,7 @@ struct Run<'a, T, O: Operate<T>> {
 /// Runs a test: all its scenarios, each through `attempt`.
 pub(crate) fn run<T, O, M>(
     harness: &Harness<T, O, M>,
+    budget: &Arc<Budget>,
     alphabet: &[O],
     spec: &Specification<O, O::Ret>,
     attempt: &Attempt<'_, T, O>,
@@ -43,7 +45,6 @@ where
     T: Sync + 'static,
     O: Operate<T>,
 {
-    let budget = harness.budget.clone().unwrap_or_else(|| limits::budget(harness.time));
     let name = harness.name.clone().or_else(replay::test_name);
     // Whoever brings a budget, as the command line does, tells of progress itself.
     let sink = match &harness.progress {
@@ -51,18 +52,19 @@ where
         None if harness.budget.is_none() => Some(&progress::to_standard_error as &progress::Sink),
         None => None,
     };
-    let progress = Progress::new(sink, name.as_deref().unwrap_or("trueline"), &budget);
+    let progress = Progress::new(sink, name.as_deref().unwrap_or("trueline"), budget);
     let setting = Setting {
         make: &*harness.make,
         alphabet,
         invariant: harness.invariant.as_deref(),
         spec,
-        budget: &budget,
+        budget,
         progress: &progress,
         rule: harness.rule.as_deref(),
+        well_formed: harness.well_formed_of(alphabet),
         watch: harness.watch.as_deref(),
         survey: harness.survey,
-        two_phase: harness.two_phase.as_ref().map(|(how, acts)| (*how, &**acts)),
+        judge: harness.judge.as_deref(),
     };
     let mut run = Run {
         setting,
@@ -101,7 +103,12 @@ where
                 continue;
             }
             let program = scenario.show(alphabet);
-            return run.error(format!("the program {program} does not keep to .rule(..)"));
+            let broken = if run.setting.keeps_to_rule(&scenario) {
+                "has more removals than insertions, which .well_formed(..) excludes"
+            } else {
+                "does not keep to .rule(..)"
+            };
+            return run.error(format!("the program {program} {broken}"));
         }
         if let Some(outcome) = run.scenario(&scenario, &Effort::Full, name.as_deref()) {
             return outcome;
@@ -119,7 +126,7 @@ where
     run.passed(&harness.size())
 }
 
-impl<T: Sync, O: Operate<T>> Run<'_, T, O> {
+impl<T: Sync + 'static, O: Operate<T>> Run<'_, T, O> {
     /// Runs a scenario. None: go on.
     fn scenario(
         &mut self,
@@ -167,8 +174,9 @@ impl<T: Sync, O: Operate<T>> Run<'_, T, O> {
         effort: &Effort,
         test: Option<&str>,
     ) -> Outcome<O, O::Ret> {
-        // What is replayed is shown as it was asked for. A program that removes less than it adds is no smaller one for two-phase checking.
-        let as_found = self.as_found || self.setting.two_phase.is_some();
+        // What is replayed is shown as it was asked for. What another judge says is about the program
+        // as it is: quasi linearizability of one that removes less than it adds is another question.
+        let as_found = self.as_found || self.setting.judge.is_some();
         let (failing, minimised) = match effort {
             Effort::Replay(_) => (failing, Minimised::NotAsked),
             _ if as_found => (failing, Minimised::NotAsked),

@@ -1,6 +1,6 @@
 //! Runs a scenario under the explorer.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::body::{Body, Trouble};
 use super::checking::{Checking, Found, quasi_sentence, stuck_sentence};
@@ -11,7 +11,7 @@ use super::setting::{Effort, Ended, Failing, Setting, Tried};
 use super::{Explore, Operate};
 use crate::engine::interface::Failure;
 use crate::engine::{
-    Aim, Execution, Exploration, MAX_OPERATIONS, Operation, Report, Stop, Visited,
+    Aim, Execution, Exploration, MAX_OPERATIONS, Operation, Report, Restart, Stop, Visited,
 };
 
 /// Explores one scenario.
@@ -29,42 +29,88 @@ pub(crate) fn try_scenario<T: Sync, O: Operate<T>>(
     }
     let body = Body::new(setting.make, setting.alphabet, scenario, setting.invariant, mode.reuse);
     let checking = Checking::new(setting, scenario);
-    let (found, cut) = (Mutex::new(None), Mutex::new(None));
-    let stop = |why: Stop| {
-        *cut.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
-        // Whatever stops the search: that it was none is known by `cut`.
-        Failure::Other { what: String::from("not all histories were looked at") }
-    };
+    // What was found, with the schedules that show it: several workers may find something at once.
+    let found = Mutex::new(Vec::new());
+    let cut = Mutex::new(None);
     let visit = |execution: &Execution<'_>| -> Visited {
         setting.progress.executions(1);
-        let histories = execution.histories_in_time().map_err(stop)?;
-        let made = made(&histories.operations);
-        for order in &histories.orders {
-            execution.may_go_on().map_err(stop)?;
-            let before: Vec<u128> = (0..made.len()).map(|i| order.before(i)).collect();
-            let result = |number| body.result(number);
-            if let Some(what) = checking.look(&made, &before, result, || execution.waiting()) {
-                if let Found::Spent(why) = what {
-                    return Err(stop(Stop::Budget(why)));
+        match look(&checking, &body, execution) {
+            Ok(None) => Ok(()),
+            Ok(Some(what)) => {
+                lock(&found).push((execution.schedule(), what));
+                Err(refuted())
+            }
+            Err(why) => {
+                *lock(&cut) = Some(why.clone());
+                match why {
+                    // The exploration sees by itself that it must stop.
+                    Stop::Budget(_) | Stop::Time(_) => Ok(()),
+                    _ => Err(Failure::Other { what: String::from("too many orders to look at") }),
                 }
-                *found.lock().unwrap_or_else(PoisonError::into_inner) = Some(what);
-                let what = String::from("a history that the specification does not allow");
-                return Err(Failure::Other { what });
             }
         }
-        Ok(())
     };
-    let mut report = exploration(mode, setting, effort).run_with(|| body.run(), visit);
+    let restarting = |restart: Restart| {
+        *lock(&cut) = None;
+        body.forget_trouble();
+        if restart == Restart::All {
+            checking.start_again();
+        }
+    };
+    let exploration = exploration(mode, setting, effort);
+    let mut report = exploration.run_restarting(|| body.run(), visit, restarting);
     let mut counts = checking.counts();
     (counts.executions, counts.blocked) = (report.executions, report.blocked);
-    let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let cut = cut.into_inner().unwrap_or_else(PoisonError::into_inner);
-    if let (Some(why), None, Some(Failure::Other { .. })) = (cut, &found, &report.failure) {
+    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let shown = found.iter().position(|(schedule, _)| Some(schedule) == report.schedule.as_ref());
+    let mut what = shown.map(|place| found.swap_remove(place).1);
+    let is_cut = lock(&cut).is_some();
+    if what.is_none() && (is_cut || report.failure.is_none()) && !found.is_empty() {
+        // A worker found it, and a limit came before it was found again: it is told all the same.
+        let (schedule, other) = found.swap_remove(0);
+        let replay = mode.exploration.clone().may_block().replay(schedule);
+        let scope = report.scope;
+        report = replay.run_with(|| body.run(), |_| Err(refuted()));
+        (report.scope, what) = (scope, Some(other));
+    }
+    let is_other = matches!(report.failure, None | Some(Failure::Other { .. }));
+    if let (Some(why), None, true, None) = (lock(&cut).take(), &what, is_other, body.trouble()) {
         report.scope.stopped = Some(why);
         return Tried { counts, waited: false, end: Ended::Cut(report.scope.to_string()) };
     }
-    let end = ended(setting, &checking, scenario, &body, report, found);
+    let end = ended(setting, &checking, scenario, &body, report, what);
     Tried { counts, waited: false, end }
+}
+
+/// Looks at all histories of an execution: what is wrong with one of them, or why not all were
+/// looked at.
+fn look<T: Sync, O: Operate<T>>(
+    checking: &Checking<'_, T, O>,
+    body: &Body<'_, T, O>,
+    execution: &Execution<'_>,
+) -> Result<Option<Found<O, O::Ret>>, Stop> {
+    let histories = execution.histories_in_time()?;
+    let made = made(&histories.operations);
+    for order in &histories.orders {
+        execution.may_go_on()?;
+        let before: Vec<u128> = (0..made.len()).map(|i| order.before(i)).collect();
+        let result = |number| body.result(number);
+        match checking.look(&made, &before, result, || execution.waiting()) {
+            None => {}
+            Some(Found::Spent(why)) => return Err(Stop::Budget(why)),
+            Some(what) => return Ok(Some(what)),
+        }
+    }
+    Ok(None)
+}
+
+/// Why an exploration ends at an execution whose history was refuted.
+fn refuted() -> Failure {
+    Failure::Other { what: String::from("a history that the specification does not allow") }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn made(operations: &[Operation]) -> Vec<Made> {

@@ -151,12 +151,34 @@ pub(crate) struct WellFormed {
 impl WellFormed {
     /// Adds removals after the threads; None where there are more removals than insertions already.
     pub(crate) fn complete(&self, mut scenario: Scenario) -> Option<Scenario> {
-        let calls = scenario.calls();
-        let insertions = calls.iter().filter(|(_, call)| self.inserts[*call]).count();
-        let removals = calls.iter().filter(|(_, call)| *call == self.removal).count();
+        let (insertions, removals) = self.count(&scenario);
         let missing = insertions.checked_sub(removals)?;
         scenario.after.extend(std::iter::repeat_n(self.removal, missing));
         Some(scenario)
+    }
+
+    /// Adds removals at the end, or takes some away there, until the scenario is well-formed; None
+    /// where that is not enough.
+    pub(crate) fn balance(&self, mut scenario: Scenario) -> Option<Scenario> {
+        let (insertions, mut removals) = self.count(&scenario);
+        while removals > insertions && scenario.after.last() == Some(&self.removal) {
+            scenario.after.pop();
+            removals -= 1;
+        }
+        self.complete(scenario)
+    }
+
+    /// Whether there are at most as many removals as insertions.
+    pub(crate) fn allows(&self, scenario: &Scenario) -> bool {
+        let (insertions, removals) = self.count(scenario);
+        removals <= insertions
+    }
+
+    /// How many insertions and removals a scenario has.
+    fn count(&self, scenario: &Scenario) -> (usize, usize) {
+        let calls = scenario.calls();
+        let insertions = calls.iter().filter(|(_, call)| self.inserts[*call]).count();
+        (insertions, calls.iter().filter(|(_, call)| *call == self.removal).count())
     }
 }
 
@@ -275,5 +297,11 @@ mod tests {
         assert_eq!(complete("0/0.1,0/"), Some(String::from("0/0.1,0/1.1")));
         assert_eq!(complete("/0,1/"), Some(String::from("/0,1/")));
         assert_eq!(complete("/0,1.1/"), None);
+        let balance = |text: &str| {
+            well_formed.balance(text.parse().unwrap()).map(|scenario| scenario.to_string())
+        };
+        assert_eq!(balance("/0,1/1"), Some(String::from("/0,1/")));
+        assert_eq!(balance("/0.0,1/"), Some(String::from("/0.0,1/1")));
+        assert_eq!(balance("/1.0,1/"), None);
     }
 }

@@ -100,7 +100,8 @@ impl<S: Spec + 'static> Spec for Guarded<S> {
             let (op, state) = (self.show(op, None), self.spec.show_state(&before));
             let op = op.strip_suffix(" -> ?").unwrap_or(&op);
             let what = caught.failure();
-            give_up(format!("the specification fails at `{op}` in the state {state}: {what}"));
+            let what = format!("the specification fails at `{op}` in the state {state}: {what}");
+            give_up(NoAnswer::Error(what));
         }
         let mut met = self.met();
         let after: Box<[u32]> = after.iter().map(|state| met.states.number_of(state)).collect();
@@ -150,6 +151,12 @@ pub(crate) enum NoAnswer {
     Spent(Exhausted),
 }
 
+impl NoAnswer {
+    pub(crate) fn error(what: &str) -> NoAnswer {
+        NoAnswer::Error(String::from(what))
+    }
+}
+
 /// Whether operations may wait for ever.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Waiting {
@@ -176,6 +183,7 @@ pub(crate) fn check<O: Data, R: Data>(
 
 /// Whether these operations with these results, one after the other, are what the specification
 /// does.
+#[cfg(feature = "papers")]
 pub(crate) fn is_legal<'a, O: Data, R: Data>(
     spec: &Specification<O, R>,
     sequence: impl Iterator<Item = &'a (O, R)>,
@@ -271,19 +279,18 @@ fn look_for_an_end<O: Data, R: Data>(
 
 /// A panic that says why a specification has no answer. It never leaves [`guard`], whatever thread
 /// it was raised on.
-struct GivenUp(String);
+struct GivenUp(NoAnswer);
 
 /// Runs what asks a specification; the error names the operation at which it panicked.
 fn guard<T>(ask: impl FnOnce() -> T) -> Result<T, NoAnswer> {
-    let told = |caught: Caught| match caught.payload.downcast_ref::<GivenUp>() {
-        Some(GivenUp(what)) => what.clone(),
-        None => format!("the specification fails: {}", caught.failure()),
-    };
-    caught(ask).map_err(|caught| NoAnswer::Error(told(caught)))
+    caught(ask).map_err(|caught: Caught| match caught.payload.downcast_ref::<GivenUp>() {
+        Some(GivenUp(why)) => why.clone(),
+        None => NoAnswer::Error(format!("the specification fails: {}", caught.failure())),
+    })
 }
 
-/// Ends the question that a specification was asked with this error.
-pub(crate) fn give_up(what: String) -> ! {
+/// Ends the question that a specification was asked: why it has no answer.
+pub(crate) fn give_up(why: NoAnswer) -> ! {
     // Resumed rather than raised, so that no hook prints it.
-    resume_unwind(Box::new(GivenUp(what)))
+    resume_unwind(Box::new(GivenUp(why)))
 }

@@ -7,6 +7,7 @@
 //! the budget of the test alone can end it early, and then the report says so.
 
 use super::Operate;
+use super::operate::has_handles;
 use super::outcome::Minimised;
 use super::scenario::Scenario;
 use super::setting::{Attempt, Effort, Ended, Failing, Setting};
@@ -18,7 +19,7 @@ const ONE: u64 = 20_000;
 const ALL: u64 = 200_000;
 
 /// The smallest failure of this kind that is found, and whether all that are one step smaller were tried.
-pub(crate) fn minimise<T, O: Operate<T>>(
+pub(crate) fn minimise<T: 'static, O: Operate<T>>(
     setting: &Setting<'_, T, O>,
     failing: Failing<O, O::Ret>,
     attempt: &Attempt<'_, T, O>,
@@ -49,11 +50,12 @@ pub(crate) fn minimise<T, O: Operate<T>>(
     };
     let names: Vec<String> = setting.alphabet.iter().map(name).collect();
     loop {
-        let candidates = smaller(&best.scenario, &names);
+        let candidates = smaller(&best.scenario, &names, has_handles::<T, O>());
         let found = candidates
-            .iter()
-            .filter(|scenario| setting.allows(scenario))
-            .find_map(|scenario| fails(scenario, Effort::Shrinking(ONE), best.kind));
+            .into_iter()
+            .filter_map(|scenario| setting.adapt(scenario))
+            .filter(|scenario| *scenario != best.scenario)
+            .find_map(|scenario| fails(&scenario, Effort::Shrinking(ONE), best.kind));
         match found {
             Some(smaller) => best = smaller,
             None => break,
@@ -72,8 +74,9 @@ fn name(op: &impl std::fmt::Debug) -> String {
     text[..end].to_string()
 }
 
-/// The scenarios that are one step smaller, the most promising first.
-fn smaller(scenario: &Scenario, names: &[String]) -> Vec<Scenario> {
+/// The scenarios that are one step smaller, the most promising first. With `handles`, threads may
+/// call operations on handles of their own.
+fn smaller(scenario: &Scenario, names: &[String], handles: bool) -> Vec<Scenario> {
     let mut all = Vec::new();
     let mut add = |change: &dyn Fn(&mut Scenario)| {
         let mut changed = scenario.clone();
@@ -103,8 +106,8 @@ fn smaller(scenario: &Scenario, names: &[String]) -> Vec<Scenario> {
             });
         }
     }
-    // Threads of a role of their own may have handles that thread 0 has not.
-    if scenario.lanes.len() > 1 && scenario.lanes.iter().all(|lane| lane.role == 0) {
+    // Thread 0 may have no handle, or one on which these operations cannot be called.
+    if !handles && scenario.lanes.len() > 1 && scenario.lanes.iter().all(|lane| lane.role == 0) {
         for i in 0..scenario.lanes.len() {
             add(&|s| {
                 let lane = s.lanes.remove(i);
@@ -143,12 +146,14 @@ mod tests {
     fn smaller_scenarios_lose_threads_then_operations_then_arguments() {
         let names = ["push", "push", "pop"].map(String::from);
         let scenario: Scenario = "/1.2,2/".parse().unwrap();
-        let all: Vec<String> = smaller(&scenario, &names).iter().map(|s| s.to_string()).collect();
+        let all: Vec<String> =
+            smaller(&scenario, &names, false).iter().map(|s| s.to_string()).collect();
         let expected = [
             "/2/", "/1.2/", "/1,2/", "/2,2/", "/1.2/", "1.2/2/", "/2/1.2", "2/1.2/", "/1.2/2",
             "/0.2,2/",
         ];
         assert_eq!(all, expected);
+        assert!(smaller(&scenario, &names, true).iter().all(|s| s.before.is_empty()));
         assert_eq!(name(&"x"), "");
         assert_eq!(name(&Some(1)), "Some");
     }

@@ -32,14 +32,16 @@ mod serial;
 mod setting;
 mod stressed;
 mod table;
+#[cfg(feature = "papers")]
 mod two_phase;
 
 pub use builder::{Explore, Harness, Holds, Stress, explore, stress};
 #[doc(hidden)]
 pub use macros::{call_on, handle_of, is_enabled, write_call};
 pub use operate::{Operate, Thread};
-pub use outcome::{Counts, Failure, Kind, Minimised, Outcome, Verdict};
-pub use two_phase::{Act, Enumerated, TwoPhase};
+pub use outcome::{Counts, Enumerated, Failure, Kind, Minimised, Outcome, Verdict};
+#[cfg(feature = "papers")]
+pub use two_phase::{Act, TwoPhase};
 
 /// Makes the object.
 pub(crate) type Make<T> = dyn Fn() -> T + Send + Sync;

@@ -5,8 +5,6 @@ use std::fmt;
 use trueline::History;
 use trueline_report::{Look, Report, Section, grouped};
 
-use super::two_phase::Enumerated;
-
 /// Columns of a report in the output of a test.
 const WIDTH: usize = 100;
 
@@ -90,6 +88,28 @@ pub enum Kind {
     Nondeterminism,
     /// Something else that the explorer found.
     Other,
+}
+
+/// What two-phase checking went through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Enumerated {
+    /// Sequentializations that were looked at.
+    pub sequentializations: u64,
+    /// Quasi permutations that were held against the golden model.
+    pub permutations: u64,
+    /// Sequentializations that an earlier history had.
+    pub skipped_sequentializations: u64,
+    /// Quasi permutations that were seen before.
+    pub skipped_permutations: u64,
+}
+
+impl Enumerated {
+    fn add(&mut self, other: &Enumerated) {
+        self.sequentializations += other.sequentializations;
+        self.permutations += other.permutations;
+        self.skipped_sequentializations += other.skipped_sequentializations;
+        self.skipped_permutations += other.skipped_permutations;
+    }
 }
 
 /// How much was done.

@@ -15,38 +15,40 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
-use trueline::Spec;
+use trueline::{Budget, Spec};
 
 use super::body::Body;
-use super::guarded::give_up;
+use super::guarded::{NoAnswer, give_up};
 use super::operate::has_handles;
 use super::scenario::Scenario;
 use super::{Make, Operate};
-use crate::engine::{Execution, Exploration};
+use crate::engine::interface::Failure;
+use crate::engine::{Execution, Exploration, Stop};
 use crate::memory::Reuse;
 
 /// An object as its own specification.
 pub(crate) struct Serial<T, O: Operate<T>> {
     make: Arc<Make<T>>,
     alphabet: Vec<O>,
+    budget: Arc<Budget>,
     /// Threads call operations on something else than the object itself.
     has_handles: bool,
     known: Mutex<HashMap<Vec<usize>, Option<O::Ret>, FixedState>>,
 }
 
 impl<T: Sync, O: Operate<T>> Serial<T, O> {
-    pub(crate) fn new(make: Arc<Make<T>>, alphabet: Vec<O>) -> Serial<T, O>
+    pub(crate) fn new(make: Arc<Make<T>>, alphabet: Vec<O>, budget: Arc<Budget>) -> Serial<T, O>
     where
         T: 'static,
     {
         let known = Mutex::new(HashMap::with_hasher(FixedState::default()));
-        Serial { make, alphabet, has_handles: has_handles::<T, O>(), known }
+        Serial { make, alphabet, budget, has_handles: has_handles::<T, O>(), known }
     }
 
     /// The result of the last operation of a sequence; None if it waits for ever. The error says why there is none.
-    fn result(&self, sequence: &[usize]) -> Result<Option<O::Ret>, String> {
+    fn result(&self, sequence: &[usize]) -> Result<Option<O::Ret>, NoAnswer> {
         if self.has_handles {
-            return Err(String::from(
+            return Err(NoAnswer::error(
                 "without a specification the object is run serially by one thread, but here each thread has a handle of its own: give a \
                  specification with .spec(..)",
             ));
@@ -60,20 +62,13 @@ impl<T: Sync, O: Operate<T>> Serial<T, O> {
         // An exploration may be under way on this thread, between two executions; its memory must stay as it is.
         let run = || (self.run(sequence), self.run(sequence));
         let (first, second) = std::thread::scope(|scope| scope.spawn(run).join())
-            .map_err(|_| String::from("a serial run of the object ended in a panic"))?;
+            .map_err(|_| NoAnswer::error("a serial run of the object ended in a panic"))?;
         let (first, second) = (first?, second?);
         for (i, result) in first.iter().enumerate() {
             let before = known(&sequence[..=i]).unwrap_or_else(|| second[i].clone());
             if *result != before || *result != second[i] {
                 let other = if *result == before { &second[i] } else { &before };
-                return Err(format!(
-                    "without a specification the object must be deterministic, but `{:?}` gave {} and then {} after {}: \
-                     give one with .spec(..)",
-                    self.alphabet[sequence[i]],
-                    told(other.as_ref()),
-                    told(result.as_ref()),
-                    self.sequence(&sequence[..i]),
-                ));
+                return Err(NoAnswer::Error(self.disagreement(sequence, i, other, result)));
             }
         }
         let last = first.last().cloned().flatten();
@@ -82,26 +77,65 @@ impl<T: Sync, O: Operate<T>> Serial<T, O> {
         Ok(last)
     }
 
-    /// Runs a sequence once: the result of each operation.
-    fn run(&self, sequence: &[usize]) -> Result<Vec<Option<O::Ret>>, String> {
+    /// Runs a sequence once, under every schedule where operations start threads: the result of
+    /// each operation.
+    fn run(&self, sequence: &[usize]) -> Result<Vec<Option<O::Ret>>, NoAnswer> {
         let scenario = Scenario { before: sequence.to_vec(), ..Scenario::default() };
         let body = Body::new(&*self.make, &self.alphabet, &scenario, None, Reuse::default());
-        let results = Mutex::new(Vec::new());
+        let results = Mutex::new(None);
         let visit = |execution: &Execution<'_>| {
             let histories = execution.histories().expect("scenarios that are too long are not run");
             let result = |o: &crate::engine::Operation| o.result.map(|number| body.result(number));
-            let all: Vec<Option<O::Ret>> = histories.operations.iter().map(result).collect();
-            *results.lock().unwrap_or_else(PoisonError::into_inner) = all;
-            Ok(())
+            let mut all: Vec<Option<O::Ret>> = histories.operations.iter().map(result).collect();
+            all.resize(sequence.len(), None);
+            let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
+            let before = results.get_or_insert_with(|| all.clone());
+            match (0..all.len()).find(|&i| all[i] != before[i]) {
+                None => Ok(()),
+                Some(i) => Err(Failure::Other {
+                    what: self.disagreement(sequence, i, &before[i], &all[i]),
+                }),
+            }
         };
-        let report = Exploration::new().may_block().run_with(|| body.run(), visit);
+        let exploration = Exploration::new().may_block().budget(Arc::clone(&self.budget));
+        let report = exploration.run_with(|| body.run(), visit);
+        if let Some(Failure::Other { what }) = report.failure {
+            return Err(NoAnswer::Error(what));
+        }
         if let Some(failure) = report.failure {
             let run = self.sequence(sequence);
-            return Err(format!("the object fails when it is run serially, in {run}: {failure}"));
+            let what = format!("the object fails when it is run serially, in {run}: {failure}");
+            return Err(NoAnswer::Error(what));
         }
-        let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-        results.resize(sequence.len(), None);
-        Ok(results)
+        match report.scope.stopped {
+            None => {}
+            Some(Stop::Budget(why)) => return Err(NoAnswer::Spent(why)),
+            Some(_) => {
+                let (run, scope) = (self.sequence(sequence), report.scope);
+                let what = format!("a serial run of the object, {run}, was cut short: {scope}");
+                return Err(NoAnswer::Error(what));
+            }
+        }
+        let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(results.unwrap_or_else(|| vec![None; sequence.len()]))
+    }
+
+    /// That an operation of a sequence has one result in one serial run, and another in another.
+    fn disagreement(
+        &self,
+        sequence: &[usize],
+        place: usize,
+        first: &Option<O::Ret>,
+        second: &Option<O::Ret>,
+    ) -> String {
+        format!(
+            "without a specification the object must be deterministic, but `{:?}` gave {} and then {} after {}: \
+             give one with .spec(..)",
+            self.alphabet[sequence[place]],
+            told(first.as_ref()),
+            told(second.as_ref()),
+            self.sequence(&sequence[..place]),
+        )
     }
 
     /// As people read it.
@@ -137,7 +171,7 @@ impl<T: Sync, O: Operate<T>> Spec for Serial<T, O> {
         match self.result(&after) {
             Ok(Some(result)) if ret.is_none_or(|ret| *ret == result) => next.push(after),
             Ok(_) => {}
-            Err(what) => give_up(what),
+            Err(why) => give_up(why),
         }
     }
 

@@ -4,11 +4,11 @@ use trueline::{Budget, History};
 
 use std::sync::Arc;
 
-use super::guarded::Specification;
-use super::outcome::{Counts, Kind};
+use super::generate::WellFormed;
+use super::guarded::{NoAnswer, Specification};
+use super::outcome::{Counts, Enumerated, Kind};
 use super::progress::Progress;
 use super::scenario::Scenario;
-use super::two_phase::{Act, TwoPhase};
 use super::{Invariant, Make, Operate};
 use crate::engine::{Schedule, Step};
 
@@ -24,23 +24,57 @@ pub(crate) struct Setting<'a, T, O: Operate<T>> {
     pub(crate) progress: &'a Progress<'a>,
     /// What each thread must keep to.
     pub(crate) rule: Option<&'a Rule<O>>,
+    /// Scenarios have at most as many removals as insertions.
+    pub(crate) well_formed: Option<WellFormed>,
     /// Shown each history that is checked.
     pub(crate) watch: Option<&'a Watch<O, O::Ret>>,
     /// Whether histories are only shown, and none is judged.
     pub(crate) survey: bool,
-    /// Quasi linearizability in place of linearizability: how, and what operations did.
-    pub(crate) two_phase: Option<(TwoPhase, &'a Acts<O, O::Ret>)>,
+    /// Who judges the histories of a scenario in place of the checker.
+    pub(crate) judge: Option<&'a MakeJudge<T, O>>,
 }
 
-/// What an operation did.
-pub(crate) type Acts<O, R> = dyn Fn(&O, &R) -> Act + Send + Sync;
+/// Makes the judge of a scenario.
+pub(crate) type MakeJudge<T, O> = dyn Fn() -> Box<dyn Judge<T, O>> + Send + Sync;
+
+/// Judges the histories of a scenario by something else than linearizability.
+pub(crate) trait Judge<T, O: Operate<T>>: Send {
+    /// Whether identical histories are judged once.
+    fn skips_identical(&self) -> bool;
+    /// What it went through so far.
+    fn enumerated(&self) -> Enumerated;
+    /// The factor by which removals may be out of order, of a history in which they are further;
+    /// nothing where it is as it should be. The error says why there is no answer.
+    fn judge(
+        &mut self,
+        spec: &Specification<O, O::Ret>,
+        history: &History<O, O::Ret>,
+        budget: &Arc<Budget>,
+    ) -> Result<Option<u32>, NoAnswer>;
+}
 
 /// Whether a thread may make these calls.
 pub(crate) type Rule<O> = dyn Fn(&[&O]) -> bool + Send + Sync;
 
 impl<T, O: Operate<T>> Setting<'_, T, O> {
-    /// Whether all threads of the scenario keep to the rule of the test.
+    /// Whether the scenario is one that the test allows.
     pub(crate) fn allows(&self, scenario: &Scenario) -> bool {
+        self.well_formed.as_ref().is_none_or(|well_formed| well_formed.allows(scenario))
+            && self.keeps_to_rule(scenario)
+    }
+
+    /// A scenario that was made smaller, as the test would have it: with as many removals at its
+    /// end as are missing. None if the test does not allow it.
+    pub(crate) fn adapt(&self, scenario: Scenario) -> Option<Scenario> {
+        let scenario = match &self.well_formed {
+            Some(well_formed) => well_formed.balance(scenario)?,
+            None => scenario,
+        };
+        self.keeps_to_rule(&scenario).then_some(scenario)
+    }
+
+    /// Whether all threads of the scenario keep to the rule of the test.
+    pub(crate) fn keeps_to_rule(&self, scenario: &Scenario) -> bool {
         let Some(rule) = self.rule else { return true };
         let main = scenario.before.iter().chain(&scenario.after).copied().collect();
         let lanes = scenario.lanes.iter().map(|lane| lane.calls.clone());

@@ -15,11 +15,20 @@
 //! earlier history of the scenario had are skipped, with the answer that they had then. All are counted, and can be left out to see
 //! what they are worth. Cost: the number of sequentializations times that of the permutations, both exponential.
 
+use std::sync::Arc;
+
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
-use trueline::quasi::Permutations;
+use trueline::history::Operation;
+use trueline::papers::Permutations;
+use trueline::{Budget, History};
 
-use super::guarded::NoAnswer;
+use super::Operate;
+use super::builder::Harness;
+use super::guarded::{self, NoAnswer, Specification};
+use super::outcome::Enumerated;
+use super::setting::Judge;
+use super::table::Table;
 
 /// What an operation did, to the eyes of quasi linearizability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,25 +59,69 @@ impl TwoPhase {
     }
 }
 
-/// What two-phase checking went through.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Enumerated {
-    /// Sequentializations that were looked at.
-    pub sequentializations: u64,
-    /// Quasi permutations that were held against the golden model.
-    pub permutations: u64,
-    /// Sequentializations that an earlier history had.
-    pub skipped_sequentializations: u64,
-    /// Quasi permutations that were seen before.
-    pub skipped_permutations: u64,
+/// What an operation with this result did.
+type Acts<O, R> = dyn Fn(&O, &R) -> Act + Send + Sync;
+
+impl<T, O: Operate<T>, M> Harness<T, O, M> {
+    /// Asks for quasi linearizability in place of linearizability: removals may be out of order. The
+    /// specification, or the golden model, is the strict one, and programs remove as many values as
+    /// they add. `acts` says what an operation did.
+    pub fn two_phase(
+        mut self,
+        how: TwoPhase,
+        acts: impl Fn(&O, &O::Ret) -> Act + Send + Sync + 'static,
+    ) -> Self {
+        let acts: Arc<Acts<O, O::Ret>> = Arc::new(acts);
+        self.judge = Some(Box::new(move || {
+            let (phases, numbers) = (Phases::new(how), Table::default());
+            Box::new(InPhases { phases, numbers, acts: acts.clone() })
+        }));
+        self
+    }
 }
 
-impl Enumerated {
-    pub(crate) fn add(&mut self, other: &Enumerated) {
-        self.sequentializations += other.sequentializations;
-        self.permutations += other.permutations;
-        self.skipped_sequentializations += other.skipped_sequentializations;
-        self.skipped_permutations += other.skipped_permutations;
+/// The phases, and the numbers that operations with their results have there.
+struct InPhases<O, R> {
+    phases: Phases,
+    numbers: Table<(O, R)>,
+    acts: Arc<Acts<O, R>>,
+}
+
+impl<T, O: Operate<T>> Judge<T, O> for InPhases<O, O::Ret> {
+    fn skips_identical(&self) -> bool {
+        self.phases.how.skips
+    }
+
+    fn enumerated(&self) -> Enumerated {
+        self.phases.effort
+    }
+
+    fn judge(
+        &mut self,
+        spec: &Specification<O, O::Ret>,
+        history: &History<O, O::Ret>,
+        budget: &Arc<Budget>,
+    ) -> Result<Option<u32>, NoAnswer> {
+        let all = history.operations();
+        let act = |o: &Operation<O, O::Ret>| match &o.result {
+            Some(result) => (self.acts)(&o.op, result),
+            None => Act::Other,
+        };
+        let acts: Vec<Act> = all.iter().map(act).collect();
+        let numbers = &mut self.numbers;
+        let mut number =
+            |o: &Operation<O, O::Ret>| Some(numbers.number_of(&(o.op.clone(), o.result.clone()?)));
+        let Some(operations) = all.iter().map(&mut number).collect() else {
+            return Err(NoAnswer::Error("two-phase checking needs operations that return".into()));
+        };
+        let earlier = |i: usize| (0..all.len()).filter(|&j| all[j].precedes(&all[i])).collect();
+        let before = (0..all.len()).map(earlier).collect();
+        let golden = |sequence: &[u32]| {
+            let sequence = sequence.iter().map(|&pair| numbers.get(pair));
+            guarded::is_legal(spec, sequence, budget)
+        };
+        let holds = self.phases.check(&golden, operations, before, &acts)?;
+        Ok((!holds).then_some(self.phases.how.factor))
     }
 }
 

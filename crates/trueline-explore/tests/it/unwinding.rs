@@ -553,6 +553,35 @@ fn a_destructor_finds_the_lock_free_that_one_before_it_gave_back() {
 
 /// The execution is over when no thread can go on. The destructor under way is not given what it waits for.
 #[test]
+fn a_destructor_that_spins_while_a_caught_panic_unwinds_leaves_no_panic_behind() {
+    for exploration in
+        [Exploration::new(), Exploration::new().preemptions(2), Exploration::new().workers(2)]
+    {
+        let report = exploration.run(|| {
+            let (x, y, z) = (AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0));
+            thread::scope(|s| {
+                s.spawn(|| {
+                    x.store(1, SeqCst);
+                    z.store(y.load(SeqCst), SeqCst);
+                });
+                caught(|| {
+                    let _last = Finally(|| {
+                        while x.load(SeqCst) == 0 {}
+                        y.store(1, SeqCst);
+                    });
+                    panic!("caught")
+                });
+            });
+        });
+        // There is one panic, and nobody waits for ever.
+        assert!(report.holds(), "{report}");
+        assert!(!std::thread::panicking());
+    }
+    let report = Exploration::new().run(|| assert!(caught(|| panic!("caught"))));
+    assert!(report.holds(), "{report}");
+}
+
+#[test]
 fn a_destructor_that_waits_for_a_thread_that_waits_for_ever_is_left_alone() {
     let exploration = Exploration::new().may_block();
     let body = || {

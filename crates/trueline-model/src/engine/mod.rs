@@ -9,7 +9,7 @@
 //! | `cartesian` | partial order reduction |
 //! | `table`, `expand`, `search` | the visited set; successors; breadth first search in parallel |
 //! | `checkpoint` | a search that goes on after it was killed |
-//! | `published` | Algorithms 4.2 and 4.3 as printed, for comparison |
+//! | `published` | feature `papers`: Algorithms 4.2 and 4.3 as printed, for comparison |
 //! | `progress` | deadlock whatever the specification says, lock-freedom, response |
 //! | `trace`, `verify` | counterexamples; verdicts |
 //! | `simple`, `automata`, `constants`, `walks` | snapshot algorithms: simple executions, automata instead of sets, redundant steps left out, random runs first |
@@ -26,6 +26,7 @@ mod label;
 mod layout;
 mod marks;
 mod progress;
+#[cfg(feature = "papers")]
 mod published;
 mod scratch;
 mod search;
@@ -38,6 +39,7 @@ mod verify;
 mod walks;
 
 pub use progress::{Lasso, Progress, ProgressReport, Property, progress};
+#[cfg(feature = "papers")]
 pub use published::{Counted, Published, published};
 pub use search::Pulse;
 pub use simple::Simple;

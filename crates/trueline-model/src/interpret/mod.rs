@@ -263,7 +263,7 @@ impl<'m> Interpreter<'m> {
         }
         walk.calling = calling;
         walk.begun = calling;
-        let separate = self.rules.semantics == Semantics::Pat && !self.rules.labelled;
+        let separate = self.rules.semantics.is_pat() && !self.rules.labelled;
         walk.spent = calling && separate;
         let value = match walk.block(&op.body)? {
             Flow::Return(value) => value,

@@ -38,7 +38,7 @@ pub(super) fn compile(
     }
     let reuse = ast.client.heap.as_ref().is_some_and(|heap| heap.reuse);
     let mut mode = Mode {
-        pat: semantics == Semantics::Pat,
+        pat: semantics.is_pat(),
         points,
         reuse,
         asymmetric: ast.client.roles.iter().all(|role| !role.symmetric),

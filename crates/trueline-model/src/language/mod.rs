@@ -47,7 +47,19 @@ pub enum Semantics {
     Default,
     /// The cost of steps of the model checker PAT: one step for each statement and test; variables that the object
     /// declares with `local` keep their last value.
+    #[cfg(feature = "papers")]
     Pat,
+}
+
+impl Semantics {
+    /// True where steps cost what they cost in PAT: never without the feature `papers`.
+    pub(crate) fn is_pat(self) -> bool {
+        match self {
+            Semantics::Default => false,
+            #[cfg(feature = "papers")]
+            Semantics::Pat => true,
+        }
+    }
 }
 
 /// A model that was read. Its parameters can be set; then it is compiled.

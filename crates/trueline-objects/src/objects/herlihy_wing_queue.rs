@@ -45,8 +45,11 @@ impl<T> Place<T> {
     }
 
     fn take(&self) -> Option<T> {
-        // Acquire: the value was put into its box before the box into the place.
-        let value = self.0.swap(ptr::null_mut(), Ordering::Acquire);
+        // Acquire: the value was put into its box before the box into the place. Release: whoever
+        // finds the place empty again must know what the thread that emptied it knew. Otherwise weak
+        // memory lets `enq(1) enq(2) | enq(3) deq() | deq() enq(4) | deq()` dequeue 1, 2 and 4 and
+        // leave 3. Processors with x86's memory model never showed it.
+        let value = self.0.swap(ptr::null_mut(), Ordering::AcqRel);
         // SAFETY: who swaps a pointer out has it alone; it was made by `Box::into_raw`.
         (!value.is_null()).then(|| *unsafe { Box::from_raw(value) })
     }

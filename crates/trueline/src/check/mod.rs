@@ -30,14 +30,16 @@ mod wing_gong;
 mod words;
 
 use std::fmt;
+use std::mem::discriminant;
 use std::str::FromStr;
 
 use crate::error::ParseError;
 use crate::budget::Budget;
 use crate::history::History;
+#[cfg(feature = "papers")]
+use crate::papers;
 use crate::spec::Spec;
 use crate::spec::subject::Subject;
-use crate::symbolic::Options;
 use crate::verdict::Verdict;
 
 /// An algorithm that decides one part.
@@ -60,18 +62,14 @@ pub enum Algorithm {
     /// Wing and Gong's search as published, without a memo.
     WingGong,
     /// Saturation of the object's theory; what it does not refute an exact checker decides.
-    Saturate(Options),
-    /// The object's theory as propositional logic, at every return.
-    Symbolic(Options),
-    /// Every order in turn, each held against the object's theory, at every return.
-    Enumerate(Options),
-    /// All sequentializations and of each all quasi permutations: decides quasi linearizability only, see
-    /// [`crate::quasi`].
-    RoundUp,
+    Saturate {
+        /// Matches that cannot matter any more are forgotten.
+        forgetting: bool,
+    },
+    /// An algorithm of a paper.
+    #[cfg(feature = "papers")]
+    Paper(papers::Algorithm),
 }
-
-/// No option is set.
-const PLAIN: Options = Options { completions: false, incremental: false, removal: false };
 
 impl Algorithm {
     /// Every algorithm, with one line about it.
@@ -100,22 +98,25 @@ impl Algorithm {
         (Algorithm::Wgl, "wgl", "reference: memo on the full set of operations and the state"),
         (Algorithm::WingGong, "wing-gong", "reference: the search of 1993 as published, no memo"),
         (
-            Algorithm::Saturate(PLAIN),
+            Algorithm::Saturate { forgetting: false },
             "saturate",
             "derives necessary orderings at every return (option r: drops matched pairs); histories it cannot refute are searched",
         ),
+        #[cfg(feature = "papers")]
         (
-            Algorithm::Symbolic(PLAIN),
+            Algorithm::Paper(papers::Algorithm::Symbolic(papers::PLAIN)),
             "symbolic",
             "a SAT solver on the object's theory at every return (options c: completions one by one, i: one solver, r)",
         ),
+        #[cfg(feature = "papers")]
         (
-            Algorithm::Enumerate(PLAIN),
+            Algorithm::Paper(papers::Algorithm::Enumerate(papers::PLAIN)),
             "enumerate",
             "reference: every order in turn against the object's theory, at every return (option c)",
         ),
+        #[cfg(feature = "papers")]
         (
-            Algorithm::RoundUp,
+            Algorithm::Paper(papers::Algorithm::RoundUp),
             "round-up",
             "reference, with --quasi only: all sequentializations, of each all quasi permutations",
         ),
@@ -123,46 +124,21 @@ impl Algorithm {
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
-        let same = |a: Algorithm| std::mem::discriminant(&a) == std::mem::discriminant(&self);
+        let same = |a: Algorithm| match (a, self) {
+            #[cfg(feature = "papers")]
+            (Algorithm::Paper(a), Algorithm::Paper(b)) => discriminant(&a) == discriminant(&b),
+            _ => discriminant(&a) == discriminant(&self),
+        };
         Self::ALL.iter().find(|a| same(a.0)).map_or("", |a| a.1)
     }
 
-    /// The options that are set; those of an algorithm that takes none are never set.
-    pub fn options(self) -> Options {
+    /// Why it does not decide whether a history is linearizable, where it decides something else.
+    fn refusal(self) -> Option<&'static str> {
         match self {
-            Algorithm::Saturate(o) | Algorithm::Symbolic(o) | Algorithm::Enumerate(o) => o,
-            _ => PLAIN,
+            #[cfg(feature = "papers")]
+            Algorithm::Paper(paper) => paper.refusal(),
+            _ => None,
         }
-    }
-
-    /// The same algorithm with these options. The error says which it does not take.
-    pub fn with_options(self, options: Options) -> Result<Algorithm, ParseError> {
-        let (with, takes) = match self {
-            Algorithm::Saturate(_) => {
-                (Algorithm::Saturate(options), Options { removal: true, ..PLAIN })
-            }
-            Algorithm::Symbolic(_) => (
-                Algorithm::Symbolic(options),
-                Options { completions: true, incremental: true, removal: true },
-            ),
-            Algorithm::Enumerate(_) => {
-                (Algorithm::Enumerate(options), Options { completions: true, ..PLAIN })
-            }
-            _ => (self, PLAIN),
-        };
-        let too_much = Options {
-            completions: options.completions && !takes.completions,
-            incremental: options.incremental && !takes.incremental,
-            removal: options.removal && !takes.removal,
-        };
-        if too_much == PLAIN {
-            return Ok(with);
-        }
-        let takes = match takes.letters() {
-            letters if letters.is_empty() => "takes no options".to_string(),
-            letters => format!("takes the options {letters}"),
-        };
-        Err(format!("the algorithm {self} {takes}, not {}", too_much.letters()).into())
     }
 }
 

@@ -84,7 +84,7 @@ pub(crate) fn run(
 fn claim(subject: &Subject<'_>, algorithm: Algorithm, parts: &[Vec<u32>]) -> Result<Claim, String> {
     let of_kind = match algorithm {
         Algorithm::Auto | Algorithm::Monitor => "monitor",
-        Algorithm::Saturate(_) | Algorithm::Symbolic(_) | Algorithm::Enumerate(_) => "theory",
+        algorithm if theories::applies(algorithm) => "theory",
         _ => return Err(String::new()),
     };
     let none = || format!("no {of_kind} is known for this specification");
@@ -127,22 +127,15 @@ impl Setting<'_> {
     }
 
     fn decide(&self, indices: &[u32], limit: u64) -> PartAnswer {
-        if self.algorithm == Algorithm::RoundUp {
-            let because = "it decides quasi linearizability only, see --quasi".into();
-            let kind = PartKind::NotApplicable;
-            return PartAnswer { kind, by: "round-up", because, steps: 0 };
+        if let Some(because) = self.algorithm.refusal() {
+            let (kind, by) = (PartKind::NotApplicable, self.algorithm.name());
+            return PartAnswer { kind, by, because: because.into(), steps: 0 };
         }
-        let which = match self.algorithm {
-            Algorithm::Saturate(_) => Some(theories::Which::Saturate),
-            Algorithm::Symbolic(_) => Some(theories::Which::Symbolic),
-            Algorithm::Enumerate(_) => Some(theories::Which::Enumerate),
-            _ => None,
-        };
-        if let Some(which) = which {
+        if theories::applies(self.algorithm) {
             let by = self.algorithm.name();
             let (steps, kind) = (indices.len() as u64, PartKind::NotApplicable);
             return match self.claim {
-                Ok(claim) => self.by_theory(which, claim, indices, limit),
+                Ok(claim) => self.by_theory(claim, indices, limit),
                 Err(because) => Err(because.clone()),
             }
             .unwrap_or_else(|because| PartAnswer { kind, by, because, steps });
@@ -178,18 +171,11 @@ impl Setting<'_> {
 
     /// Decides by the object's theory. Whatever is not proven by it, or needs an explanation, the exact monitor or the
     /// search decides, too: both must agree.
-    fn by_theory(
-        &self,
-        which: theories::Which,
-        claim: &Claim,
-        indices: &[u32],
-        limit: u64,
-    ) -> Result<PartAnswer, String> {
+    fn by_theory(&self, claim: &Claim, indices: &[u32], limit: u64) -> Result<PartAnswer, String> {
         let by = self.algorithm.name();
-        let options = self.algorithm.options();
         let (subject, budget) = (self.subject, self.budget);
         let history = &subject.history;
-        let found = theories::decide(which, options, subject, claim, indices, budget)?;
+        let found = theories::decide(self.algorithm, subject, claim, indices, budget)?;
         let exactly = || {
             let setting = Setting { algorithm: Algorithm::Auto, ..*self };
             setting.decide(indices, limit)
@@ -218,9 +204,8 @@ impl Setting<'_> {
                 };
                 (exact.kind, because)
             }
-            theories::Found::Violation { operation, step } => {
+            theories::Found::Violation { operation, step, is_exact } => {
                 let seen = format!("seen at step {step}");
-                let is_exact = which != theories::Which::Saturate && !options.removal;
                 let kind = if is_exact {
                     PartKind::Stuck(operation)
                 } else {

@@ -1,22 +1,16 @@
-//! Decides a part by the theory of its object: the algorithms `saturate`, `symbolic` and `enumerate`.
+//! Decides a part by the theory of its object: the algorithm `saturate`, and those of papers.
 //!
 //! A specification that is of a known kind is an object with a theory; its operations are told to the algorithm event by
 //! event, and it answers at every return. What an operation may still do is told at its call, what it did at its
 //! return, so the step at which a violation is seen is one at which it can be seen.
 
+use super::Algorithm;
 use crate::budget::{Budget, Exhausted};
 use crate::saturate::{Online, Saturate, Stop};
 use crate::spec::subject::{Claim, Subject};
-use crate::symbolic::{Enumerate, Options, Symbolic};
+use crate::theory::Object;
 use crate::theory::events::{self, Event};
-
-/// One of the three.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Which {
-    Saturate,
-    Symbolic,
-    Enumerate,
-}
+use crate::value::Value;
 
 /// What came of it.
 pub(super) enum Found {
@@ -24,16 +18,26 @@ pub(super) enum Found {
     Order(Vec<u32>),
     /// No violation was seen, which proves nothing.
     Nothing,
-    /// A violation, seen when this operation returned, at this step.
-    Violation { operation: u32, step: u64 },
+    /// A violation, seen when this operation returned, at this step. `is_exact`: by a monitor that
+    /// decides every history.
+    Violation { operation: u32, step: u64, is_exact: bool },
     /// The budget was spent after so many returns.
     Exhausted(Exhausted, usize),
 }
 
+/// True for an algorithm that decides by the object's theory.
+pub(super) fn applies(algorithm: Algorithm) -> bool {
+    match algorithm {
+        Algorithm::Saturate { .. } => true,
+        #[cfg(feature = "papers")]
+        Algorithm::Paper(paper) => paper.refusal().is_none(),
+        _ => false,
+    }
+}
+
 /// Tells the part to the algorithm. The error says why it does not fit.
 pub(super) fn decide(
-    which: Which,
-    options: Options,
+    algorithm: Algorithm,
     subject: &Subject<'_>,
     claim: &Claim,
     indices: &[u32],
@@ -41,37 +45,36 @@ pub(super) fn decide(
 ) -> Result<Found, String> {
     let object = events::object(claim)?;
     let events = events::events(subject, claim, indices)?;
-    let initial = claim.initial.as_slice();
-    match which {
-        Which::Saturate => {
-            let mut monitor = Saturate::new(object).holding(initial);
-            if options.removal {
-                monitor = monitor.forgetting();
-            }
-            Ok(tell(&mut monitor, &events, budget)?.unwrap_or(Found::Nothing))
+    let mut monitor = monitor(algorithm, object, &claim.initial, budget)
+        .ok_or_else(|| format!("{algorithm} does not decide by a theory"))?;
+    if let Some(found) = tell(&mut *monitor, &events, budget)? {
+        return Ok(found);
+    }
+    let order = monitor.explains().map(|order| order.iter().map(|&n| n as u32).collect());
+    Ok(order.map_or(Found::Nothing, Found::Order))
+}
+
+/// The monitor of an object that holds these values at first.
+fn monitor<'a>(
+    algorithm: Algorithm,
+    object: Object,
+    initial: &[Value],
+    #[cfg_attr(not(feature = "papers"), expect(unused_variables))] budget: &'a Budget,
+) -> Option<Box<dyn Online + 'a>> {
+    match algorithm {
+        Algorithm::Saturate { forgetting } => {
+            let monitor = Saturate::new(object).holding(initial);
+            Some(Box::new(if forgetting { monitor.forgetting() } else { monitor }))
         }
-        Which::Symbolic => {
-            let mut checker = Symbolic::new(object, options, budget).holding(initial);
-            let found = tell(&mut checker, &events, budget)?;
-            let nothing = || match options.removal {
-                // Forgotten operations are not in the order.
-                true => Found::Nothing,
-                false => Found::Order(checker.order().iter().map(|&n| n as u32).collect()),
-            };
-            Ok(found.unwrap_or_else(nothing))
-        }
-        Which::Enumerate => {
-            let mut checker = Enumerate::new(object, options, budget).holding(initial);
-            let found = tell(&mut checker, &events, budget)?;
-            let order = || checker.order().iter().map(|&n| n as u32).collect();
-            Ok(found.unwrap_or_else(|| Found::Order(order())))
-        }
+        #[cfg(feature = "papers")]
+        Algorithm::Paper(paper) => paper.monitor(object, initial, budget),
+        _ => None,
     }
 }
 
 /// Tells all events; what ended it early.
 fn tell(
-    monitor: &mut impl Online,
+    monitor: &mut dyn Online,
     events: &[Event],
     budget: &Budget,
 ) -> Result<Option<Found>, String> {
@@ -88,7 +91,8 @@ fn tell(
         match told {
             Ok(()) => returns += usize::from(event.result.is_some()),
             Err(Stop::Violation(_)) => {
-                return Ok(Some(Found::Violation { operation: event.operation, step }));
+                let is_exact = monitor.explains().is_some();
+                return Ok(Some(Found::Violation { operation: event.operation, step, is_exact }));
             }
             Err(Stop::Unfit(why)) => return Err(why),
             Err(Stop::Exhausted(why)) => return Ok(Some(Found::Exhausted(why, returns))),

@@ -39,10 +39,13 @@ pub(crate) fn check(
     }
     is_legal(words, acts, legal)?;
     let is_removal = |o: &u32| matches!(acts[*o as usize], Act::Take(_));
+    #[cfg(feature = "papers")]
     let is_addition = |o: &u32| matches!(acts[*o as usize], Act::Add(_));
     let mut moved = vec![0; acts.len()];
     match reading {
+        #[cfg(feature = "papers")]
         Reading::Uniform => displacement(order, legal, |_| true, bounds.removals, &mut moved)?,
+        #[cfg(feature = "papers")]
         Reading::Literal => {
             displacement(order, legal, is_addition, bounds.additions, &mut moved)?;
             displacement(order, legal, is_removal, bounds.removals, &mut moved)?;

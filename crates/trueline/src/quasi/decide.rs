@@ -1,22 +1,23 @@
 //! Decides one part for one factor: chooses the search, makes the certificate, has it checked.
 
 use super::certificate::{self, Certificate};
-use super::completions::completions;
 use super::displaced::{self, Displaced};
 use super::queue::{self, Queue};
 use super::words::{Act, Words};
-use super::{Algorithm, Bounds, Effort, End, Reading, round_up, two_tape};
+use super::{Algorithm, Bounds, Effort, End, Reading};
 use crate::budget::{Budget, Exhausted};
 use crate::check::{Decision as Searched, Problem, Ticker, Which, Window, search};
+#[cfg(feature = "papers")]
+use crate::papers::quasi as papers;
 use crate::spec::subject::Subject;
 
 /// The question, but for the factor.
 #[derive(Clone, Copy)]
-pub(super) struct Question<'a> {
-    pub(super) reading: Reading,
-    pub(super) end: End,
-    pub(super) algorithm: Algorithm,
-    pub(super) budget: &'a Budget,
+pub(crate) struct Question<'a> {
+    pub(crate) reading: Reading,
+    pub(crate) end: End,
+    pub(crate) algorithm: Algorithm,
+    pub(crate) budget: &'a Budget,
 }
 
 /// The answer for one part and one factor.
@@ -39,12 +40,13 @@ pub(super) fn decide(
     bounds: Bounds,
     question: &Question<'_>,
     limit: u64,
-    effort: &mut Effort,
+    #[cfg_attr(not(feature = "papers"), expect(unused_variables))] effort: &mut Effort,
 ) -> Result<Answer, Exhausted> {
     let mut ticker = Ticker::limited(question.budget, limit);
     let found = match (question.algorithm, question.reading) {
         (Algorithm::Auto, Reading::Slots) => slots(words, bounds, question, &mut ticker)?,
-        _ => tapes(words, bounds, question, &mut ticker, effort)?,
+        #[cfg(feature = "papers")]
+        _ => papers::decide(words, bounds, question, &mut ticker, effort)?,
     };
     Ok(match found {
         Found::Refuted { stuck, by } => Answer::Refuted { stuck, by },
@@ -77,7 +79,7 @@ pub(super) fn generally(
     Ok(matches!(general(words, bounds, question, &mut ticker)?, Found::Holds { .. }))
 }
 
-enum Found {
+pub(crate) enum Found {
     Holds { certificate: Certificate, by: &'static str },
     Refuted { stuck: Option<u32>, by: &'static str },
 }
@@ -157,48 +159,4 @@ fn complete(
     // Where there is none the check of the certificate says so.
     let legal = displaced::beside(words, &acts, &order).unwrap_or_default();
     Certificate { acts, order, legal }
-}
-
-/// The readings that are decided on two tapes, and the reference: completion by completion.
-fn tapes(
-    words: &Words,
-    bounds: Bounds,
-    question: &Question<'_>,
-    ticker: &mut Ticker<'_>,
-    effort: &mut Effort,
-) -> Result<Found, Exhausted> {
-    let by = match question.algorithm {
-        Algorithm::Auto => "two-tape",
-        Algorithm::RoundUp => "round-up",
-    };
-    for completion in completions(words) {
-        let given = completion.words.len() as u32;
-        let whole = match question.end {
-            End::Closed => completion.words,
-            End::Open => completion.words.drained(),
-        };
-        let found = match question.algorithm {
-            Algorithm::Auto => two_tape::search(&whole, bounds, question.reading, ticker)?,
-            Algorithm::RoundUp => {
-                round_up::search(&whole, bounds, question.reading, ticker, effort)?
-            }
-        };
-        if let Some((order, legal)) = found {
-            let mut acts: Vec<Act> = words.words.iter().map(|w| w.act).collect();
-            let count = acts.len() as u32;
-            let original = |o: u32| {
-                if o < given { completion.original[o as usize] } else { o - given + count }
-            };
-            for (o, word) in whole.words.iter().enumerate() {
-                match original(o as u32) {
-                    known if known < count => acts[known as usize] = word.act,
-                    _ => acts.push(word.act),
-                }
-            }
-            let renamed = |order: Vec<u32>| order.into_iter().map(original).collect();
-            let (order, legal) = (renamed(order), renamed(legal));
-            return Ok(Found::Holds { certificate: Certificate { acts, order, legal }, by });
-        }
-    }
-    Ok(Found::Refuted { stuck: None, by })
 }

@@ -10,28 +10,28 @@
 //! few operations that are a 'no' by themselves.
 //!
 //! Who decides: `slots` by `queue` where it fits, else by the general search on the specification of `displaced`;
-//! `uniform` and `literal` by `two_tape`; all of them by `round_up`, the paper's enumeration, where that is named.
+//! the other two readings, and the paper's enumeration, are in `papers/quasi`, behind the feature `papers`.
 
 mod certificate;
-mod completions;
 mod decide;
 mod displaced;
 mod explain;
 mod factors;
-mod permutations;
 mod queue;
-mod round_up;
 mod run;
-mod two_tape;
 mod words;
 
 use std::fmt;
 use std::str::FromStr;
 
 pub use factors::{Factor, Factors};
-pub use permutations::Permutations;
-pub use round_up::Effort;
 pub(crate) use run::run;
+#[cfg(feature = "papers")]
+pub(crate) use {
+    certificate::Certificate,
+    decide::{Found, Question},
+    words::{Act, Contents, Word, Words},
+};
 
 use crate::error::ParseError;
 use crate::check::Outcome;
@@ -45,9 +45,11 @@ pub enum Reading {
     #[default]
     Slots,
     /// All operations move, and the place counts all of them.
+    #[cfg(feature = "papers")]
     Uniform,
     /// The definition to the letter: places count the operations of a class only (additions; removals that returned a
     /// value). It allows values to be removed before they are added.
+    #[cfg(feature = "papers")]
     Literal,
 }
 
@@ -59,13 +61,26 @@ impl Reading {
             "slots",
             "removals move among the places of removals; no value is removed before it is added",
         ),
+        #[cfg(feature = "papers")]
         (Reading::Uniform, "uniform", "every operation moves, places count all operations"),
+        #[cfg(feature = "papers")]
         (
             Reading::Literal,
             "literal",
             "places count additions or removals only; a removal may precede its addition",
         ),
     ];
+
+    /// Whether an order proves that a factor does as far as its operations moved, and no further.
+    fn has_one_factor(self) -> bool {
+        match self {
+            Reading::Slots => true,
+            #[cfg(feature = "papers")]
+            Reading::Uniform => true,
+            #[cfg(feature = "papers")]
+            Reading::Literal => false,
+        }
+    }
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -122,6 +137,7 @@ pub enum Algorithm {
     #[default]
     Auto,
     /// The paper's enumeration: all sequentializations, of each all quasi permutations.
+    #[cfg(feature = "papers")]
     RoundUp,
 }
 
@@ -146,6 +162,17 @@ pub(crate) struct Bounds {
     pub(crate) removals: u32,
 }
 
+/// What an algorithm that enumerates went through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effort {
+    /// Sequentializations.
+    pub sequentializations: u64,
+    /// Quasi permutations that were held against the specification.
+    pub permutations: u64,
+    /// Quasi permutations that had been seen before.
+    pub skipped: u64,
+}
+
 /// The answer.
 #[derive(Clone, Debug)]
 pub struct Finding {
@@ -160,6 +187,6 @@ pub struct Finding {
     pub displaced: Vec<(u32, u32)>,
     /// Where the least factor was asked for and is not 0: why a smaller one does not do.
     pub needs: Option<Explanation>,
-    /// What [`Algorithm::RoundUp`] went through.
+    /// What an algorithm that enumerates went through.
     pub effort: Effort,
 }

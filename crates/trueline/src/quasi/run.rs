@@ -133,6 +133,7 @@ fn asked(decoder: &dyn Decoder, quasi: &Quasi) -> Result<Asked, String> {
             (Factor::AtMost(places), Class::Removals) => asked.bounds.removals = *places,
         }
     }
+    #[cfg(feature = "papers")]
     if quasi.reading == Reading::Uniform {
         if given.len() > 1 {
             return Err("the reading uniform has one factor for all methods: expected one".into());
@@ -182,9 +183,7 @@ pub(super) fn least(
         stride *= 2;
     };
     loop {
-        if let (Answer::Holds { moved, .. }, Reading::Slots | Reading::Uniform) =
-            (&answer, question.reading)
-        {
+        if let (Answer::Holds { moved, .. }, true) = (&answer, question.reading.has_one_factor()) {
             factor = factor.min(moved.iter().copied().max().unwrap_or(0)).max(low);
         }
         if low >= factor {

@@ -6,7 +6,6 @@
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
-use crate::history::PENDING;
 use crate::spec::subject::{Claim, Recorded, Subject};
 use crate::spec::{Action, Kind};
 use crate::value::Value;
@@ -39,7 +38,7 @@ pub(crate) enum Act {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Word {
     pub(crate) call: u32,
-    /// Rank of the return, or [`PENDING`].
+    /// Rank of the return, or [`crate::history::PENDING`].
     pub(crate) returned: u32,
     pub(crate) act: Act,
 }
@@ -127,36 +126,6 @@ impl Words {
     /// The same container with these operations.
     pub(crate) fn with(&self, words: Vec<Word>) -> Words {
         Words { words, initial: self.initial.clone(), values: self.values.clone(), ..*self }
-    }
-
-    /// How often each value was added (or was there from the start) and not removed.
-    fn left_over(&self) -> Vec<u32> {
-        let mut left = vec![0i64; self.values.len()];
-        for &value in &self.initial {
-            left[value as usize] += 1;
-        }
-        for word in &self.words {
-            match word.act {
-                Act::Add(value) => left[value as usize] += 1,
-                Act::Take(value) => left[value as usize] -= 1,
-                Act::Empty | Act::Unknown => {}
-            }
-        }
-        left.into_iter().map(|n| n.max(0) as u32).collect()
-    }
-
-    /// The operations followed by one removal of everything that remains. These overlap each other, so every order of
-    /// them is open: a history ends well with an open end iff this one does with a closed end.
-    pub(crate) fn drained(&self) -> Words {
-        let mut words = self.words.clone();
-        let returns = words.iter().map(|w| w.returned).filter(|&r| r != PENDING);
-        let last = returns.chain(words.iter().map(|w| w.call)).max().map_or(0, |r| r + 1);
-        for (value, &times) in self.left_over().iter().enumerate() {
-            for _ in 0..times {
-                words.push(Word { call: last, returned: last + 1, act: Act::Take(value as u32) });
-            }
-        }
-        self.with(words)
     }
 }
 

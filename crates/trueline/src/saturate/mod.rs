@@ -31,6 +31,7 @@ mod tests;
 pub use online::{Online, Stop, Violation};
 
 use keys::Keys;
+#[cfg(feature = "papers")]
 pub(crate) use matched::INITIAL;
 use matched::Matched;
 use partners::Partners;

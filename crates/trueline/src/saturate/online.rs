@@ -39,6 +39,12 @@ pub trait Online {
 
     /// How many operations it remembers: what its memory is proportional to the square of.
     fn held(&self) -> usize;
+
+    /// The operations in an order that explains the history as of the last return, for a monitor
+    /// that decides every history: of one that gives an order, every violation counts.
+    fn explains(&self) -> Option<&[u64]> {
+        None
+    }
 }
 
 /// Why a monitor stopped.

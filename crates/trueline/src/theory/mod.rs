@@ -1,20 +1,13 @@
-//! Theories: objects described by first-order formulas over their operations.
+//! Operations in the words of the algorithms that monitor symbolically: which object, which method,
+//! which argument, which result, event by event.
 //!
-//! After Emmi, Enea and Hamza, Monitoring refinement via symbolic reasoning (PLDI 2015), section 3. An object is the
-//! set of histories that satisfy its theory for some matching of operations, where `match(x, y)` says that `y` removes,
-//! reads or releases what `x` added, wrote or acquired. A theory is data: [`Theory::of`] gives the axioms, which the
-//! [symbolic checkers](crate::symbolic) turn into propositional logic, and of which [saturation](crate::saturate) is
-//! the unit propagation by hand. Each accepts exactly the legal sequential histories, which is tested for all of up to
-//! five operations.
+//! After Emmi, Enea and Hamza, Monitoring refinement via symbolic reasoning (PLDI 2015), section 3.
+//! `y` is *matched* to `x` where it removes, reads or releases what `x` added, wrote or acquired.
+//! [Saturation](crate::saturate) decides by these words. The theories of the objects, as formulas, are
+//! in `papers`, behind the feature of that name.
 
 pub(crate) mod events;
-mod formula;
 mod label;
-mod objects;
-#[cfg(test)]
-mod tests;
 
 pub use events::Event;
-pub use formula::{Axiom, Formula, Var};
 pub use label::{Label, Method, Object};
-pub use objects::Theory;

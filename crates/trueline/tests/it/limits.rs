@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use trueline::budget::Meter;
 use trueline::history::{Builder, Call, Position};
+use trueline::papers::{Algorithm as Paper, Options};
 use trueline::spec::{self, Spec, Touches};
-use trueline::symbolic::Options;
 use trueline::{Algorithm, Budget, Check, History, Value, Verdict};
 
 /// So many dequeues that never return, then an enqueue.
@@ -36,16 +36,17 @@ fn tuples_that_vanish_are_drawn_from_the_budget() {
     let plain = Options::default();
     let incremental = Options { incremental: true, ..plain };
     for algorithm in [
-        Algorithm::Symbolic(plain),
-        Algorithm::Symbolic(incremental),
-        Algorithm::Enumerate(Options { completions: true, ..plain }),
+        Algorithm::Paper(Paper::Symbolic(plain)),
+        Algorithm::Paper(Paper::Symbolic(incremental)),
+        Algorithm::Paper(Paper::Enumerate(Options { completions: true, ..plain })),
     ] {
         let budget = Budget::unlimited();
         let outcome = spec::named("queue").unwrap().check(&history, algorithm, &budget).unwrap();
         assert!(outcome.verdict.is_linearizable(), "{algorithm}: {:?}", outcome.verdict);
         let pairs = (pending * pending) as u64;
         // `enumerate` with completions looks at those first in which the dequeues have no effect.
-        let at_least = if matches!(algorithm, Algorithm::Enumerate(_)) { 1 } else { pairs };
+        let at_least =
+            if matches!(algorithm, Algorithm::Paper(Paper::Enumerate(_))) { 1 } else { pairs };
         assert!(budget.steps_spent() >= at_least, "{algorithm}: {}", budget.steps_spent());
     }
 }

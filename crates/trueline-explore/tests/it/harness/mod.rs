@@ -5,6 +5,7 @@ mod blocking;
 mod failures;
 mod papers;
 mod progress;
+mod promises;
 mod roles;
 mod rules;
 mod stress;

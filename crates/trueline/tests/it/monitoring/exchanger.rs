@@ -1,7 +1,7 @@
 //! Exchangers are not sequential, so they have an oracle of their own: try all pairings.
 
+use trueline::papers::{Options, Symbolic};
 use trueline::saturate::{Online, Saturate, Stop};
-use trueline::symbolic::{Options, Symbolic};
 use trueline::theory::{Method, Object};
 use trueline::{Budget, Value};
 

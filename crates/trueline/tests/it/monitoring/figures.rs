@@ -1,7 +1,7 @@
 //! The histories of the paper's figures, as the text describes them.
 
+use trueline::papers::{Enumerate, Options, Symbolic};
 use trueline::saturate::{Online, Saturate, Stop};
-use trueline::symbolic::{Enumerate, Options, Symbolic};
 use trueline::theory::{Method, Object};
 use trueline::{Budget, Value};
 

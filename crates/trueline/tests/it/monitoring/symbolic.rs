@@ -1,7 +1,7 @@
 //! The symbolic checkers decide as the oracle does, with every option.
 
 use trueline::Budget;
-use trueline::symbolic::{Enumerate, Options, Symbolic};
+use trueline::papers::{Enumerate, Options, Symbolic};
 
 use super::objects::{OBJECTS, Paper, random_history};
 use super::saturation::violation_at;

@@ -5,7 +5,8 @@ mod oracle;
 
 use oracle::{Does, Kind, Op};
 use trueline::history::{Builder, Call, Position};
-use trueline::quasi::{Algorithm, End, Factor, Factors, Finding, Permutations, Quasi, Reading};
+use trueline::papers::Permutations;
+use trueline::quasi::{Algorithm, End, Factor, Factors, Finding, Quasi, Reading};
 use trueline::rng::{Rng, seeds};
 use trueline::{Budget, History, Value, Verdict, spec};
 

@@ -9,14 +9,15 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::Options;
 use super::completions::{Completion, completions};
 use super::ground::Ground;
 use super::record::Record;
 use super::solve::add_all;
 use crate::budget::{Budget, Exhausted};
+use crate::papers::Options;
+use crate::papers::theory::Theory;
 use crate::saturate::{INITIAL, Online, Stop};
-use crate::theory::{Method, Object, Theory};
+use crate::theory::{Method, Object};
 use crate::value::Value;
 
 /// The checker. See the module.
@@ -147,5 +148,9 @@ impl Online for Enumerate<'_> {
 
     fn held(&self) -> usize {
         self.record.operations.len()
+    }
+
+    fn explains(&self) -> Option<&[u64]> {
+        Some(&self.order)
     }
 }

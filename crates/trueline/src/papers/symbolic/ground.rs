@@ -17,7 +17,8 @@ use hashbrown::HashMap;
 
 use super::node::{Node, all, any};
 use crate::budget::{Budget, Exhausted};
-use crate::theory::{Axiom, Formula, Label, Theory, Var};
+use crate::papers::theory::{Axiom, Formula, Theory, Var};
+use crate::theory::Label;
 use crate::value::Value;
 
 /// Operations tried in a place of an axiom between two looks at the budget.

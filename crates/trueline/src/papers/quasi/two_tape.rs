@@ -19,10 +19,9 @@ use foldhash::fast::FixedState;
 use hashbrown::HashSet;
 use smallvec::SmallVec;
 
-use super::words::{Act, Contents, Words};
-use super::{Bounds, Reading};
 use crate::budget::Exhausted;
 use crate::check::Ticker;
+use crate::quasi::{Act, Bounds, Contents, Reading, Words};
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct State {

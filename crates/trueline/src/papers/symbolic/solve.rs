@@ -10,13 +10,14 @@
 
 use std::sync::Arc;
 
-use super::Options;
 use super::completions::{Completion, completions};
 use super::ground::{Ground, Use};
 use super::record::Record;
 use crate::budget::{Budget, Exhausted};
+use crate::papers::Options;
+use crate::papers::theory::Theory;
 use crate::saturate::{Online, Saturate, Stop};
-use crate::theory::{Method, Object, Theory};
+use crate::theory::{Method, Object};
 use crate::value::Value;
 
 /// The checker. See the module.
@@ -253,5 +254,10 @@ impl Online for Symbolic<'_> {
 
     fn held(&self) -> usize {
         self.live.len()
+    }
+
+    fn explains(&self) -> Option<&[u64]> {
+        // Forgotten operations are not in the order.
+        (!self.options.removal).then_some(&self.order)
     }
 }

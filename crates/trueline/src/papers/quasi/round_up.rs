@@ -10,21 +10,9 @@ use std::collections::HashSet;
 
 use super::permutations::Permutations;
 use super::two_tape::Orders;
-use super::words::{Act, Contents, Words};
-use super::{Bounds, Reading};
 use crate::budget::Exhausted;
 use crate::check::Ticker;
-
-/// What the enumeration went through.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Effort {
-    /// Sequentializations.
-    pub sequentializations: u64,
-    /// Quasi permutations that were held against the specification.
-    pub permutations: u64,
-    /// Quasi permutations that had been seen before.
-    pub skipped: u64,
-}
+use crate::quasi::{Act, Bounds, Contents, Effort, Reading, Words};
 
 /// p' and p'' of a part all of whose outcomes are known, or `None` where there are none.
 pub(super) fn search(

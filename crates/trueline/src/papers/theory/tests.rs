@@ -1,7 +1,8 @@
 //! Every theory accepts exactly the legal sequential histories of up to five operations: all of them are tried, with
 //! all matchings, against what the object does. The formulas are evaluated here by their definition.
 
-use super::{Formula, Label, Method, Object, Theory};
+use super::{Formula, Theory};
+use crate::theory::{Label, Method, Object};
 use crate::value::Value;
 
 /// A history with an order and a matching.

@@ -12,7 +12,7 @@ use super::formula::Formula::{
     And, Before, Is, LessArgument, Match, Or, Returns, ReturnsArgument, Same, SameArgument,
 };
 use super::formula::{Axiom, Formula, Var, exists, not};
-use super::{Method, Object};
+use crate::theory::{Method, Object};
 use crate::value::Value;
 
 /// What histories of an object satisfy: those of which some order and some matching fulfil all axioms.

@@ -7,7 +7,7 @@
 //! **Invariant:** what a conclusion asks for comes before, or overlaps, an operation that the axiom is about. So once
 //! those have returned, no later call can help, and what was said about them stays said while a history grows.
 
-use super::Method;
+use crate::theory::Method;
 use crate::value::Value;
 
 /// A variable: its number in an axiom.

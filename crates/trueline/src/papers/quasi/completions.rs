@@ -3,8 +3,8 @@
 //! An addition without a return had an effect or none; a removal removed any value that was ever added, found nothing, or had no
 //! effect. There are as many completions as the product of these: meant for few pending operations.
 
-use super::words::{Act, Word, Words};
 use crate::history::PENDING;
+use crate::quasi::{Act, Word, Words};
 
 /// A completion, and which operation of the original each of its operations is.
 pub(super) struct Completion {
