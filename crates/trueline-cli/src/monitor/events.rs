@@ -11,8 +11,8 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use trueline::error::WatchError;
 use trueline::Value;
+use trueline::error::WatchError;
 use trueline::formats::{EventError, EventReader, Happening, StreamEvent};
 use trueline::history::{Args, Part, Position};
 

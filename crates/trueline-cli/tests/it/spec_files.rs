@@ -83,7 +83,8 @@ fn values_that_do_not_fit_name_the_history() {
 #[test]
 fn a_range_that_is_left_is_an_error_of_the_specification() {
     let source = "spec { state n: 0..2  inc() -> bool { n = n + 1; return true } }";
-    let folder = Folder::new().with("n.tl", source).with("h.jsonl", serial("inc=true inc=true inc=true"));
+    let folder =
+        Folder::new().with("n.tl", source).with("h.jsonl", serial("inc=true inc=true inc=true"));
     for command in ["check", "monitor"] {
         let run = folder.run(&format!("{command} --spec n.tl h.jsonl"));
         assert_eq!(run.code, 2, "{}{}", run.stdout, run.stderr);
@@ -104,7 +105,8 @@ fn simulate_judges_by_a_file() {
     assert!(other.code == 2 && other.stderr.contains("unknown method push"), "{}", other.stderr);
     let fifo = QUEUE.replace("enq", "push").replace("deq()", "pop()");
     let folder = folder.with("fifo.tl", fifo);
-    let run = folder.run("simulate treiber-stack --spec fifo.tl --program push(1)|push(2) --after pop()");
+    let run =
+        folder.run("simulate treiber-stack --spec fifo.tl --program push(1)|push(2) --after pop()");
     assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
     let run = folder.run("simulate treiber-stack --spec fifo.tl -p 1 -n 3");
     assert_eq!(run.code, 1, "{}{}", run.stdout, run.stderr);

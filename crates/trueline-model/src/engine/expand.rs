@@ -13,8 +13,8 @@ use super::layout::Frame;
 use super::scratch::Scratch;
 use super::spec_sets::{Cache, EMPTY, SpecSets};
 use super::step::{Machine, Outcome};
-use super::verify::Fault;
 use super::table;
+use super::verify::Fault;
 
 /// What is wrong with a step.
 #[derive(Clone, Debug, PartialEq, Eq)]

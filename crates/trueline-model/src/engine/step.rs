@@ -436,11 +436,10 @@ impl Machine {
         for result in results {
             values.push(self.eval(result, s)?);
         }
-        result_number(&operation.results, &values)
-            .ok_or_else(|| {
-                let message = format!("{} returns {values:?}: not of its type", operation.name);
-                Stop::Fault(Box::new(Fault { message, leaves_range: true }))
-            })
+        result_number(&operation.results, &values).ok_or_else(|| {
+            let message = format!("{} returns {values:?}: not of its type", operation.name);
+            Stop::Fault(Box::new(Fault { message, leaves_range: true }))
+        })
     }
 
     fn allocate(&self, node: usize, s: &mut Scratch) -> Result<i32, Stop> {

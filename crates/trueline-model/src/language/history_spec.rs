@@ -221,7 +221,9 @@ impl Modelled {
             (Ty::Array { of, len, .. }, Value::List(list)) if list.len() == *len => {
                 Ok(Data::List(items(of, list)?))
             }
-            (Ty::Set(of), Value::List(list)) => Ok(Data::Set(items(of, list)?.into_iter().collect())),
+            (Ty::Set(of), Value::List(list)) => {
+                Ok(Data::Set(items(of, list)?.into_iter().collect()))
+            }
             (Ty::Map(key, of), Value::List(list)) => {
                 let pair = |item: &Value| match item.as_list() {
                     Some([k, v]) => Ok((self.read(key, k)?, self.read(of, v)?)),
@@ -298,13 +300,7 @@ impl Spec for Modelled {
         self.0.written.first()
     }
 
-    fn step(
-        &self,
-        state: &Vec<Data>,
-        op: &CallOf,
-        ret: Option<&Value>,
-        next: &mut Vec<Vec<Data>>,
-    ) {
+    fn step(&self, state: &Vec<Data>, op: &CallOf, ret: Option<&Value>, next: &mut Vec<Vec<Data>>) {
         for (result, after) in self.outcomes(state, op) {
             if ret.is_none_or(|ret| *ret == result) && !next.contains(&after) {
                 next.push(after);
@@ -376,12 +372,7 @@ impl Builtin for Modelled {
         results
     }
 
-    fn sample(
-        &self,
-        _state: &Vec<Data>,
-        pick: &mut dyn FnMut(u64) -> u64,
-        fresh: i64,
-    ) -> CallOf {
+    fn sample(&self, _state: &Vec<Data>, pick: &mut dyn FnMut(u64) -> u64, fresh: i64) -> CallOf {
         let operation = pick(self.0.signatures.len() as u64) as usize;
         let args = self.0.signatures[operation].args.iter();
         CallOf { operation, args: args.map(|ty| self.sampled(ty, pick, fresh)).collect() }

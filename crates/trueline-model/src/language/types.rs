@@ -248,7 +248,8 @@ impl Types {
         let mut error = Diagnostic::new(span, format!("no type is called `{name}`"))
             .maybe_help(did_you_mean(name, known));
         if name == "any" {
-            error = error.help("only a specification for histories has it: a model needs a range, `0..3`");
+            error = error
+                .help("only a specification for histories has it: a model needs a range, `0..3`");
         } else if self.constants.iter().any(|(constant, _)| constant == name) {
             error = error.help(format!("a range has two ends: `0..{name}`"));
         }

@@ -159,7 +159,8 @@ fn watched(spec: &Named, events: &[(u32, Happens)]) -> &'static str {
 fn histories_are_decided_as_by_the_built_in_specifications() {
     for (number, (name, source)) in PAIRS.iter().enumerate() {
         let built_in = spec::named(name).unwrap();
-        let read = Specification::parse(source).unwrap_or_else(|e| panic!("{}", e.render(name, source)));
+        let read =
+            Specification::parse(source).unwrap_or_else(|e| panic!("{}", e.render(name, source)));
         let written = read.named(format!("{name}.tl")).unwrap();
         let (mut fine, mut violations) = (0, 0);
         let seeds = rng::seeds(300);
@@ -210,7 +211,9 @@ fn a_range_that_is_too_small_is_no_violation() {
 fn an_operation_that_awaits_in_vain_is_a_violation() {
     let source = "spec { state n: 0..1 = 1  acquire() { await n > 0; n = n - 1 } }";
     let lock = Specification::parse(source).unwrap().named("lock.tl").unwrap();
-    let twice = "{\"process\":0,\"call\":\"acquire\",\"args\":[]}\n{\"process\":0,\"return\":null}\n".repeat(2);
+    let twice =
+        "{\"process\":0,\"call\":\"acquire\",\"args\":[]}\n{\"process\":0,\"return\":null}\n"
+            .repeat(2);
     assert_eq!(checked(&lock, &twice), "violation");
 }
 

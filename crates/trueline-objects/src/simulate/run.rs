@@ -211,7 +211,8 @@ impl Entry {
                 }
                 harness::Verdict::Fails(failure) => {
                     let doubt = request.spec.as_ref().and_then(|spec| spec.take_doubt());
-                    if let (Some(why), Kind::NotLinearizable | Kind::Stuck) = (doubt, failure.kind) {
+                    if let (Some(why), Kind::NotLinearizable | Kind::Stuck) = (doubt, failure.kind)
+                    {
                         return Err(wrong(&why));
                     }
                     let found = Found {

@@ -33,8 +33,8 @@ use std::fmt;
 use std::mem::discriminant;
 use std::str::FromStr;
 
-use crate::error::ParseError;
 use crate::budget::Budget;
+use crate::error::ParseError;
 use crate::history::History;
 #[cfg(feature = "papers")]
 use crate::papers;

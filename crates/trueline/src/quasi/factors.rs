@@ -47,7 +47,9 @@ impl FromStr for Factors {
         for part in text.split(',') {
             let expected = || {
                 let found = part.trim();
-                let message = format!("expected a method, = and a number or ?: deq=2, deq=?; found {found:?}");
+                let message = format!(
+                    "expected a method, = and a number or ?: deq=2, deq=?; found {found:?}"
+                );
                 ParseError::from(message)
             };
             let (method, factor) = part.split_once('=').ok_or_else(expected)?;

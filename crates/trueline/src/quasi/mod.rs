@@ -33,8 +33,8 @@ pub(crate) use {
     words::{Act, Contents, Word, Words},
 };
 
-use crate::error::ParseError;
 use crate::check::Outcome;
+use crate::error::ParseError;
 use crate::verdict::Explanation;
 
 /// What the place of an operation is.

@@ -98,11 +98,7 @@ pub(super) fn decode<Op>(
 }
 
 /// The arguments of a call as formats write them, of a method that takes so many.
-pub fn arguments<'a>(
-    method: &str,
-    args: &'a [Value],
-    arity: usize,
-) -> Result<&'a [Value], String> {
+pub fn arguments<'a>(method: &str, args: &'a [Value], arity: usize) -> Result<&'a [Value], String> {
     let args: &[Value] = match args {
         // Formats write several arguments as one list: cas [old new].
         [Value::List(items)] if arity > 1 && items.len() == arity => items,

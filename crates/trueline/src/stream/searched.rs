@@ -190,7 +190,10 @@ impl Searched {
         if self.records.wants_sweep() {
             let objects = &self.objects;
             self.records.sweep(|keep| {
-                objects.iter().flat_map(|o| o.open.iter().chain(&o.window)).for_each(|&id| keep(id));
+                objects
+                    .iter()
+                    .flat_map(|o| o.open.iter().chain(&o.window))
+                    .for_each(|&id| keep(id));
             });
         }
         Ok(())

@@ -69,7 +69,9 @@ fn compare<B: Builtin>(name: &str, spec: &B, seed: u64) {
             (_, Some(Stopped::Input(error))) => panic!("{error:?}: {}", shown()),
         }
     }
-    println!("{name}: {fine} fine, {violations} violations ({told} found again), {unknown} unknown");
+    println!(
+        "{name}: {fine} fine, {violations} violations ({told} found again), {unknown} unknown"
+    );
     assert!(fine > total / 10 && violations > total / 20, "{name}: {fine} {violations}");
     assert!(told > violations / 2 && unknown < total / 4, "{name}: {told} {unknown}");
 }
