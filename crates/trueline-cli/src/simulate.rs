@@ -320,7 +320,7 @@ impl Histories {
     }
 
     /// As Wing and Gong's simulator prints them. What is wrong is found in the last one.
-    fn text(&self, verdict: &Verdict) -> String {
+    fn text(&self, verdict: &Verdict<Box<Found>>) -> String {
         let mut text = String::new();
         let shown = self.shown.lock().map(|shown| shown.clone()).unwrap_or_default();
         let all = self.seen.load(Ordering::Relaxed) <= self.most;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use trueline::spec::{self, Dynamic, Invocation, Named};
 use trueline::{Budget, History, Value};
 use trueline_explore::harness::{self, Act, Counts, Harness, Kind, Minimised, TwoPhase};
-use trueline_report::{Answer, Report, Section, Undecided, limit_code};
+use trueline_report::{Answer, Report, Section, Undecided, Verdict, limit_code};
 
 use super::domain;
 use super::generated::Generated;
@@ -68,22 +68,11 @@ pub enum Mode {
 #[derive(Clone, Debug)]
 pub struct Simulated {
     /// The answer.
-    pub verdict: Verdict,
+    pub verdict: Verdict<Box<Found>>,
     /// How much was done for it.
     pub counts: Counts,
     /// What has been seen, in words.
     pub scope: String,
-}
-
-/// The answer to 'does the object do what its specification says?'.
-#[derive(Clone, Debug)]
-pub enum Verdict {
-    /// In all that was run.
-    Holds,
-    /// It does not.
-    Violation(Box<Found>),
-    /// Not decided; why.
-    Undecided(Undecided),
 }
 
 /// Something that is wrong.
@@ -177,7 +166,7 @@ impl Entry {
             counts.add(&done);
             if request.replay.is_some() && request.mode == Mode::Explore {
                 // What a schedule of this program shows is one execution, which is never all of them.
-                if done.executions > 1 || matches!(outcome.verdict, harness::Verdict::Holds) {
+                if done.executions > 1 || outcome.holds() {
                     return Err(wrong("the schedule is one of another object or program"));
                 }
             }
@@ -187,29 +176,29 @@ impl Entry {
                     PATIENCE.as_secs()
                 ));
             }
+            if let Some(message) = outcome.error() {
+                return Err(wrong(message));
+            }
             match outcome.verdict {
-                harness::Verdict::Holds => {}
-                harness::Verdict::NothingFound => {
+                Verdict::Holds => {}
+                Verdict::Undecided(why) if why.code == Undecided::SAMPLE => {
                     let nothing = match request.mode {
                         Mode::Explore => NOTHING_REPLAYED,
                         Mode::Stress => NOTHING_FOUND,
                     };
-                    undecided = Some(Undecided::new("sample", nothing));
+                    undecided = Some(Undecided::new(Undecided::SAMPLE, nothing));
                 }
-                harness::Verdict::Undecided(why) => {
+                Verdict::Undecided(why) => {
                     // The budget is the same for all programs: where it is spent, it says what stopped this one.
                     let code = budget.spend(0).err().map_or("incomplete", |why| limit_code(&why));
-                    undecided = Some(Undecided::new(code, why));
+                    undecided = Some(Undecided::new(code, why.message));
                 }
-                harness::Verdict::Error(message) => {
-                    return Err(wrong(&message));
-                }
-                harness::Verdict::Fails(failure)
+                Verdict::Violation(failure)
                     if request.replay.is_some() && failure.kind == Kind::Nondeterminism =>
                 {
                     return Err(wrong("the schedule is one of another object or program"));
                 }
-                harness::Verdict::Fails(failure) => {
+                Verdict::Violation(failure) => {
                     let doubt = request.spec.as_ref().and_then(|spec| spec.take_doubt());
                     if let (Some(why), Kind::NotLinearizable | Kind::Stuck) = (doubt, failure.kind)
                     {
@@ -444,7 +433,7 @@ impl Entry {
             let outcome = self.stress_once(request, case, rounds, budget);
             counts.add(&outcome.counts);
             counts.scenarios = 1;
-            let nothing = matches!(outcome.verdict, harness::Verdict::NothingFound);
+            let nothing = outcome.passes() && !outcome.holds();
             let waits = outcome.counts.blocked > 0;
             if left == 0 || waits || !nothing {
                 return (outcome, counts, waits);
