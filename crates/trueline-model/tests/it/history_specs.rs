@@ -50,7 +50,7 @@ const PAIRS: [(&str, &str); 7] = [
            if q.is_empty() { return none }
            local out: any = q.pop_front()
            either { skip } or {
-             await not q.is_empty()
+             await !q.is_empty()
              local second: any = q.pop_front()
              q.push_front(out)
              out = second
@@ -252,7 +252,7 @@ fn wrong(source: &str, expect: &str) {
 
 #[test]
 fn what_cannot_be_used_is_told_with_its_place() {
-    wrong("spec Queue", "1:11: expected `{` and the specification, found the end of the text");
+    wrong("spec Queue", "1:11: expected `{` and the specification, found the end of the file");
     wrong("spec { state x: any }", "1:1: the specification has no operation");
     wrong("spec { read() -> Value { return 1 } }", "1:18: no type is called `Value`");
     wrong(
