@@ -107,7 +107,11 @@ fn a_limit_that_is_met_is_no_pass() {
         .program([[Op::add(), Op::add()], [Op::add(), Op::add()]])
         .executions(3)
         .run();
-    assert!(matches!(&outcome.verdict, Verdict::Undecided(why) if why.code == "incomplete") && !outcome.passes(), "{outcome}");
+    assert!(
+        matches!(&outcome.verdict, Verdict::Undecided(why) if why.code == "incomplete")
+            && !outcome.passes(),
+        "{outcome}"
+    );
 }
 
 operations! {

@@ -183,7 +183,10 @@ fn serial_runs_draw_on_the_budget_of_the_test() {
         .sample(Sampler::Random, 1, 1)
         .budget(budget)
         .run();
-    assert!(matches!(&outcome.verdict, Verdict::Undecided(why) if why.code == "incomplete"), "{outcome}");
+    assert!(
+        matches!(&outcome.verdict, Verdict::Undecided(why) if why.code == "incomplete"),
+        "{outcome}"
+    );
 }
 
 /// A counter that loses additions.
