@@ -257,7 +257,7 @@ impl<S: Spec> Checker<S> {
         self.leave_gap(number);
         if self.abandoned.len() > MOST_ABANDONED {
             let why = "events were lost, and too many operations before that never returned".into();
-            return self.stop(Stopped::Unknown(why));
+            return self.stop(Stopped::Unknown(why.to_string()));
         }
         let restarted = self.monitor.restart_behind(self.ghost, &self.abandoned);
         restarted.unwrap_or_else(|stopped| self.stop(stopped));
@@ -287,7 +287,7 @@ impl<S: Spec> Checker<S> {
             self.unjudged += self.monitor.unjudged();
         }
         if let Err(why) = self.monitor.restart(true) {
-            self.stop(Stopped::Unknown(why));
+            self.stop(Stopped::Unknown(why.to_string()));
         }
     }
 
