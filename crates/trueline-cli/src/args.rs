@@ -411,6 +411,10 @@ pub(crate) struct CorpusArgs {
     #[arg(long, value_name = "SIZE", value_parser = limits::parse_memory)]
     pub(crate) memory: Option<u64>,
 
+    /// Write a page for every row to this folder, and an index of them
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) html: Option<PathBuf>,
+
     /// Print one JSON object a row, and the tally as the last one
     #[arg(long)]
     pub(crate) json: bool,

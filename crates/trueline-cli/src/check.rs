@@ -322,8 +322,12 @@ impl Checked {
         }
         if lock(pages).wanted() {
             // The object alone does not say which orders are quasi linearizable.
-            let strict = self.spec.as_ref().filter(|_| self.quasi.is_none()).map(|s| s.dynamic());
-            report.timeline = Some(case.timeline(strict.as_ref()));
+            let strict = self.spec.as_deref().filter(|_| self.quasi.is_none());
+            let mut timeline = case.timeline(strict);
+            if let Some((_, finding)) = &self.quasi {
+                timeline.moved = case.moved_view(finding, &timeline.index);
+            }
+            report.timeline = Some(timeline);
         }
         if let Some(has_keys) = self.history.guessed_keys() {
             report.field("keys", name_guess(has_keys));

@@ -10,14 +10,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc;
-use std::thread;
 use std::time::Instant;
+use std::{fs, thread};
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use serde_json::{Value as Json, json};
 use trueline::formats::ReadOptions;
 use trueline::{Verdict, spec};
-use trueline_report::{Case, SCHEMA, clean};
+use trueline_report::{Case, IndexRow, SCHEMA, clean, index_page};
 
 use crate::again::{self, Again};
 use crate::args::CorpusArgs;
@@ -68,6 +68,10 @@ struct Done {
     json: Json,
     /// Nobody said whether the values carry keys, and they look like it.
     guessed_keys: bool,
+    /// The words of its headline, and the rest of it.
+    headline: (String, String),
+    /// The file of its page in the folder of pages.
+    page: Option<String>,
 }
 
 pub(crate) fn run(args: &CorpusArgs) -> anyhow::Result<Exit> {
@@ -87,12 +91,19 @@ pub(crate) fn run(args: &CorpusArgs) -> anyhow::Result<Exit> {
     let start = Instant::now();
     let finished = AtomicUsize::new(0);
     let say = || format!("row {} of {}", finished.load(Ordering::Relaxed) + 1, rows.len());
+    if let Some(pages) = &args.html {
+        fs::create_dir_all(pages).with_context(|| format!("--html: {}", pages.display()))?;
+    }
+    let mut index = Vec::new();
     let result = progress::during(say, || {
         in_order(
             rows.len(),
-            |n| look_at(&rows[n], folder, args),
-            |n, done| {
+            |n| look_at(&rows[n], n, folder, args),
+            |n, mut done| {
                 finished.store(n + 1, Ordering::Relaxed);
+                if args.html.is_some() {
+                    index.push(index_row(&rows[n], &mut done));
+                }
                 exit = exit.max(done.ending.exit());
                 tally.add(&rows[n], done.ending, done.seconds);
                 if done.guessed_keys {
@@ -111,7 +122,28 @@ pub(crate) fn run(args: &CorpusArgs) -> anyhow::Result<Exit> {
     let seconds = start.elapsed().as_secs_f64();
     let text = if args.json { format!("{}\n", tally.json(seconds)) } else { tally.text() };
     out.show(&text, exit)?;
+    if let Some(pages) = &args.html {
+        let file = pages.join("index.html");
+        let text = index_page(&args.manifest.display().to_string(), &index);
+        fs::write(&file, text).with_context(|| format!("--html: {}", file.display()))?;
+        if !args.json {
+            out.show(&format!("  page: {}\n", clean(&file.display().to_string())), exit)?;
+        }
+    }
     Ok(exit)
+}
+
+/// The row of the index for a row of the manifest.
+fn index_row(row: &Row, done: &mut Done) -> IndexRow {
+    let (words, summary) = std::mem::take(&mut done.headline);
+    let expected = row.verdict.as_deref().unwrap_or("nothing");
+    IndexRow {
+        subject: row.path.clone(),
+        words,
+        summary,
+        note: format!("{}: expected {expected}", done.ending.name()),
+        file: done.page.take(),
+    }
 }
 
 /// Does `work` for every number below `n` on all cores and gives the results to `take` in order. An error of
@@ -152,8 +184,8 @@ fn in_order<T: Send>(
     })
 }
 
-/// Reads and decides one row.
-fn look_at(row: &Row, folder: &Path, args: &CorpusArgs) -> Done {
+/// Reads and decides one row, the one with this number.
+fn look_at(row: &Row, number: usize, folder: &Path, args: &CorpusArgs) -> Done {
     let start = Instant::now();
     let file = folder.join(&row.path);
     let again = Again::new("check")
@@ -180,7 +212,8 @@ fn look_at(row: &Row, folder: &Path, args: &CorpusArgs) -> Done {
             Ending::Unreadable => format!("failed: {told}\n  reproduce: {again}"),
         };
         let guessed_keys = json.get("keys").is_some();
-        Done { ending, message, seconds, json, guessed_keys }
+        let headline = (ending.name().to_string(), told);
+        Done { ending, message, seconds, json, guessed_keys, headline, page: None }
     };
     let wrong = |message: String| {
         let json = json!({ "schema": SCHEMA, "file": row.path, "error": message, "again": again });
@@ -211,7 +244,7 @@ fn look_at(row: &Row, folder: &Path, args: &CorpusArgs) -> Done {
         Ok(outcome) => outcome,
         Err(error) => return wrong(format!("{}:{error}", row.path)),
     };
-    let mut json = trueline_report::json(&Case {
+    let case = Case {
         file: &row.path,
         history: &history,
         spec: spec.text(),
@@ -220,7 +253,21 @@ fn look_at(row: &Row, folder: &Path, args: &CorpusArgs) -> Done {
         seconds: start.elapsed().as_secs_f64(),
         again: &again,
         witness: false,
-    });
+    };
+    let mut report = case.report();
+    let mut page = None;
+    if let Some(pages) = &args.html {
+        let file = format!("{}.html", number + 1);
+        report.timeline = Some(case.timeline(Some(&spec)));
+        if let Err(error) = fs::write(pages.join(&file), report.page()) {
+            return wrong(format!("--html: {}: {error}", pages.join(&file).display()));
+        }
+        report.page = Some(pages.join(&file).display().to_string());
+        page = Some(file);
+    }
+    let headline = (report.verdict.words().to_string(), report.summary.clone());
+    let mut json = report.json();
+    let done = |ending, told, json| Done { headline, page, ..done(ending, told, json) };
     if let Some(has_keys) = history.guessed_keys() {
         json["keys"] = name_guess(has_keys).into();
     }

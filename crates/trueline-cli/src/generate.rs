@@ -5,7 +5,7 @@ use std::io::Write;
 
 use anyhow::Context;
 use trueline::formats::{self, EventWriter, Format};
-use trueline::generate::{Plan, Told};
+use trueline::generate::{Generated, Plan};
 
 use crate::args::GenerateArgs;
 use crate::exit::Exit;
@@ -43,19 +43,19 @@ fn stream(args: &GenerateArgs, plan: &Plan) -> anyhow::Result<Exit> {
     // A process that gave up waiting says so when it calls again.
     let mut gave_up = BTreeSet::new();
     let mut failed = None;
-    let mut tell = |process: u32, told: Told<'_>| {
-        let written = match told {
-            Told::Call(method, arguments) => {
-                let unknown = match gave_up.remove(&process) {
-                    true => writer.unknown(process),
-                    false => Ok(()),
-                };
-                unknown.and_then(|()| writer.call(process, method, &arguments))
-            }
-            Told::Return(result) => writer.returns(process, result),
-            Told::Leave => {
+    let mut tell = |process: u32, event: Generated<'_>| {
+        let written = match event {
+            Generated::Unknown => {
                 gave_up.insert(process);
                 Ok(())
+            }
+            event => {
+                let calls_again = matches!(event, Generated::Call(..)) && gave_up.remove(&process);
+                let unknown = match calls_again {
+                    true => writer.event(process, &Generated::Unknown),
+                    false => Ok(()),
+                };
+                unknown.and_then(|()| writer.event(process, &event))
             }
         };
         failed = written.err();

@@ -9,7 +9,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use trueline::history::{self, Part};
+use trueline::formats::EventLine;
+use trueline::history::{Call, Event};
 use trueline::spec::{self, Named};
 use trueline::stream::{Ended, Stopped, Tally, Violation, Watch};
 use trueline::{Budget, Value};
@@ -21,7 +22,7 @@ use crate::exit::Exit;
 use crate::limits;
 use crate::output::{self, Output};
 use crate::pages::Pages;
-use events::{Events, Names, Next, What};
+use events::{Events, Next, Numbers};
 use interrupt::Interrupt;
 
 /// Events between two looks at the memory, and two updates of what an interrupt would tell.
@@ -98,7 +99,7 @@ pub(crate) fn run(args: &MonitorArgs) -> anyhow::Result<Exit> {
 
 /// Why the end of the stream was not reached.
 enum End {
-    Violation(Box<Violation<history::Call, Value>>),
+    Violation(Box<Violation<Call, Value>>),
     /// From here on, and why.
     Unknown(Undecided),
     /// With the file's name.
@@ -108,7 +109,7 @@ enum End {
 struct Watcher<'a> {
     args: &'a MonitorArgs,
     budget: Budget,
-    watch: Option<Box<dyn Watch>>,
+    watch: Option<Watch>,
     /// What read the file instead, and what it saw.
     direct: Option<(&'static str, Tally)>,
     spec: Option<Arc<Named>>,
@@ -119,21 +120,21 @@ struct Watcher<'a> {
 impl Watcher<'_> {
     fn run(&mut self, interrupt: &Interrupt) -> Result<(), End> {
         let mut events = Events::open(&self.args.files, self.args.follow).map_err(End::Input)?;
-        let mut names = Names::default();
+        let mut numbers = Numbers::default();
         let (mut seen, mut looked) = (0u64, 0);
-        let (mut settled, mut cost) = (Instant::now(), Duration::ZERO);
+        let (mut decided, mut cost) = (Instant::now(), Duration::ZERO);
         loop {
             if events.must_wait() {
                 interrupt.tell(self.tally());
-                if settled.elapsed() > SHARE * cost {
+                if decided.elapsed() > SHARE * cost {
                     let start = Instant::now();
-                    self.settle()?;
-                    settled = Instant::now();
-                    cost = settled - start;
+                    self.decide_deferred()?;
+                    decided = Instant::now();
+                    cost = decided - start;
                 }
             }
             let told = match events.next() {
-                Ok(Some(next)) => self.event(&next, &mut names),
+                Ok(Some(next)) => self.event(next, &events, &mut numbers),
                 Ok(None) => break,
                 Err(error) if error.is_line => Err(End::Input(error.message)),
                 Err(error) => return Err(End::Input(error.message)),
@@ -194,9 +195,9 @@ impl Watcher<'_> {
         }
     }
 
-    fn settle(&mut self) -> Result<(), End> {
+    fn decide_deferred(&mut self) -> Result<(), End> {
         match &mut self.watch {
-            Some(watch) => watch.settle().map_err(|ended| end(ended, "")),
+            Some(watch) => watch.decide_deferred().map_err(|ended| end(ended, "")),
             None => Ok(()),
         }
     }
@@ -208,13 +209,13 @@ impl Watcher<'_> {
         }
     }
 
-    fn event(&mut self, next: &Next<'_>, names: &mut Names) -> Result<(), End> {
+    fn event(&mut self, next: Next, events: &Events, numbers: &mut Numbers) -> Result<(), End> {
         let watch = match &mut self.watch {
             Some(watch) => watch,
             None => {
                 let spec = match &self.spec {
                     Some(spec) => spec.clone(),
-                    None => named(next.spec, next.file).map_err(End::Input)?,
+                    None => named(events.spec(), events.file()).map_err(End::Input)?,
                 };
                 let watch = spec.watch(self.args.algorithm.into());
                 let watch = watch.map_err(|error| End::Input(error.to_string()))?;
@@ -222,38 +223,40 @@ impl Watcher<'_> {
                 self.watch.insert(watch)
             }
         };
-        let process = names.process(next.input, &next.held.process, || {
-            watch.process(events::process_name(next, self.args.files.len()))
-        });
-        let at = next.held.at;
-        let told = match &next.held.what {
-            What::Call { args, part } => {
-                let part = part.as_deref().cloned().unwrap_or_else(Part::default);
-                let object = names.object(part, |part| watch.object(part));
+        let process = numbers.process(&next, || watch.process(events.process_name(&next)));
+        let Next { line: EventLine { event, at, .. }, input } = next;
+        let event = match event {
+            Event::Call(part, Call { method, args }) => {
+                let reader = events.reader(input);
+                let new = |part| watch.object(part);
+                let object = numbers.object(input, part, reader.part(part), new);
                 let object = object.map_err(|error| unfit(error.to_string()))?;
-                let rename = self.args.rename.iter().find(|r| r.from == next.method);
-                let method = rename.map_or(next.method, |rename| rename.to.as_str());
-                match watch.call(process, object, method, args.clone(), at) {
-                    // The return of its last call was skipped: nobody knows what came of it.
-                    Err(Stopped::Input(_))
-                        if self.args.lenient && watch.unknown(process, at).is_ok() =>
-                    {
-                        watch.call(process, object, method, args.clone(), at)
-                    }
-                    told => told,
-                }
+                let method = numbers.method(input, method, || {
+                    let name = reader.method(method);
+                    let rename = self.args.rename.iter().find(|r| r.from == name);
+                    watch.method(rename.map_or(name, |rename| rename.to.as_str()))
+                });
+                Event::Call(object, Call { method, args })
             }
-            What::Return(result) => watch.returns(process, result, at),
-            What::Fail => watch.fails(process, at),
-            What::Unknown => watch.unknown(process, at),
+            other => other,
         };
-        told.map_err(|ended| end(ended, next.file))
+        let call = (self.args.lenient && matches!(event, Event::Call(..))).then(|| event.clone());
+        let told = match (watch.event(process, event, at), call) {
+            // The return of its last call was skipped: nobody knows what came of it.
+            (Err(Stopped::Input(_)), Some(call))
+                if watch.event(process, Event::Unknown, at).is_ok() =>
+            {
+                watch.event(process, call, at)
+            }
+            (told, _) => told,
+        };
+        told.map_err(|ended| end(ended, events.file()))
     }
 
     fn report(
         &self,
         name: &str,
-        violation: &Violation<history::Call, Value>,
+        violation: &Violation<Call, Value>,
         seconds: f64,
     ) -> Result<String, String> {
         let Violation { history, outcome } = violation;
@@ -281,7 +284,7 @@ impl Watcher<'_> {
         report.sections.push(Section::Paragraph(seen));
         let html = self.args.output.html.as_deref();
         if html.is_some() {
-            report.timeline = Some(case.timeline(self.spec.as_ref().map(|s| s.dynamic()).as_ref()));
+            report.timeline = Some(case.timeline(self.spec.as_deref()));
         }
         Pages::new(html, false).add(&mut report)?;
         Ok(output::render(&report, self.args.json, &self.args.output))

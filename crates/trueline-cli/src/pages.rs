@@ -36,7 +36,8 @@ impl Pages {
             let file = format!("{}.html", self.rows.len() + 1);
             let (subject, words) = (report.subject.clone(), report.verdict.words().to_string());
             let summary = report.summary.clone();
-            self.rows.push(IndexRow { subject, words, summary, file: file.clone() });
+            let (note, page) = (String::new(), Some(file.clone()));
+            self.rows.push(IndexRow { subject, words, summary, note, file: page });
             write(&target.join("index.html"), &index_page("trueline", &self.rows))?;
             target.join(file)
         } else {

@@ -42,6 +42,7 @@ pub mod memory;
 mod race;
 pub mod std;
 mod watch;
+pub mod weak;
 
 /// What few need: the engine that runs schedules, and the memory that explored code gets.
 pub mod advanced {

@@ -33,10 +33,12 @@ impl Backoff {
         Backoff { turns: Cell::new(0), most }
     }
 
-    /// The same, whose first turn is two to the power of `least` pauses.
+    /// For a thread that waits outside of the operation, so that others can free nodes meanwhile:
+    /// long from the first turn on, since each try fetches the cache lines that the quicker thread
+    /// writes. That thread then does thousands of operations with what its cache holds.
     #[inline]
-    pub(crate) const fn between(least: u32, most: u32) -> Backoff {
-        Backoff { turns: Cell::new(least), most }
+    pub(crate) const fn patient() -> Backoff {
+        Backoff { turns: Cell::new(9), most: 10 }
     }
 
     /// To be called where a step was in vain because another thread was quicker.

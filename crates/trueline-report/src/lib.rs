@@ -23,6 +23,7 @@ mod report;
 mod steps;
 mod text;
 mod timeline;
+mod views;
 mod words;
 
 use trueline::{History, Outcome};
@@ -34,7 +35,8 @@ pub use orders::Orders;
 pub use page::{IndexRow, index_page};
 pub use report::{Answer, Operations, Placed, Report, Section, Undecided, Verdict, limit_code};
 pub use steps::{Layout, Step, Steps};
-pub use timeline::Timeline;
+pub use timeline::{Overview, Timeline};
+pub use views::{Cells, Moved};
 pub use words::{bytes, clean, count, cut, grouped, seconds, unbroken, wrap};
 
 /// One file that was checked, and what came out.

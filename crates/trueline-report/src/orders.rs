@@ -1,25 +1,34 @@
 //! Orders of operations with the states between them, for a page: the witness of a linearizable history; of a
 //! violation the longest orders that a search found, and why nothing can come next.
 //!
-//! Nothing here decides: the verdict is known. The search of a violation is bounded in operations and steps; what it
-//! found is said to be the longest *found*.
+//! Nothing here decides: the verdict is known. What is shown of a violation rests on the order of the part of the
+//! history before the first return that cannot be explained, which the checker gives for that part alone; a search
+//! then tries the last operations of it in other orders. It is bounded in operations and steps, and what it found
+//! is said to be the longest *found*.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use serde_json::{Value as Json, json};
-use trueline::spec::{Dynamic, Invocation, OpaqueState, Spec};
+use trueline::spec::{Dynamic, Invocation, Named, OpaqueState, Spec};
 use trueline::verdict::Explanation;
-use trueline::{Value, Verdict};
+use trueline::{Algorithm, Budget, Value, Verdict};
 
 use crate::Case;
 use crate::words::{count, cut, grouped};
 
 /// Witnesses of more operations than this are not shown.
 const WITNESS: usize = 2_000;
-/// Violations with more operations than this before the first bad return show orders of the explanation alone.
+/// Orders of a violation are of at most so many operations.
 const MOST: usize = 500;
 /// Steps of the search for long orders.
 const STEPS: usize = 20_000;
+/// Steps of the check of what comes before the violation.
+const PREFIX_STEPS: u64 = 2_000_000;
+/// Orders through single operations are kept while all of them have no more nodes than this.
+const NODES: usize = 5_000;
+/// States in which other orders of the same length end, at most.
+const ENDS: usize = 8;
 /// States are cut to this many columns.
 const STATE: usize = 240;
 
@@ -30,6 +39,8 @@ pub struct Orders {
     pub complete: bool,
     /// What these orders are.
     pub note: String,
+    /// What came before the first operation, where that is more than the start of the object.
+    pub before: Option<String>,
     /// The state before the first operation.
     pub initial: String,
     /// The operation of each node.
@@ -42,22 +53,33 @@ pub struct Orders {
     pub main: i32,
     /// The last node of the longest order through each operation, or -1.
     pub best: Vec<i32>,
-    /// Operations that could be next by their times, and why they cannot be.
+    /// Operations that are not in the main order, and why they cannot be next.
     pub next: Vec<(u32, String)>,
+    /// States in which other orders end that are as long as the main one.
+    pub ends: Vec<String>,
+    /// The nodes by what they are.
+    known: HashMap<(i32, u32, String), i32>,
 }
 
 impl Orders {
     pub(crate) fn json(&self) -> Json {
+        let before = |k: usize| match self.parent[k] {
+            -1 => &self.initial,
+            parent => &self.state[parent as usize],
+        };
+        let states = (0..self.op.len()).map(|k| difference(before(k), &self.state[k]));
         json!({
             "complete": self.complete,
             "note": self.note,
+            "before": self.before,
             "initial": self.initial,
             "op": self.op,
             "parent": self.parent,
-            "state": self.state,
+            "state": states.collect::<Vec<Json>>(),
             "main": self.main,
             "best": self.best,
             "next": self.next,
+            "ends": self.ends,
         })
     }
 
@@ -65,36 +87,52 @@ impl Orders {
     fn add(&mut self, order: &[(u32, String)]) -> i32 {
         let mut node = -1;
         for (op, state) in order {
-            let known = (0..self.op.len())
-                .find(|&k| self.parent[k] == node && self.op[k] == *op && self.state[k] == *state);
-            node = known.unwrap_or_else(|| {
+            let new = self.op.len() as i32;
+            let known = *self.known.entry((node, *op, state.clone())).or_insert(new);
+            if known == new {
                 self.op.push(*op);
                 self.parent.push(node);
                 self.state.push(state.clone());
-                self.op.len() - 1
-            }) as i32;
+            }
+            node = known;
         }
         node
     }
 }
 
+/// A state as what differs from the one before: how many characters stay at the start and at the end, and what
+/// stands between them.
+fn difference(before: &str, after: &str) -> Json {
+    let (old, new): (Vec<char>, Vec<char>) = (before.chars().collect(), after.chars().collect());
+    let most = old.len().min(new.len());
+    let start = (0..most).take_while(|&k| old[k] == new[k]).count();
+    let back = |k: &usize| old[old.len() - 1 - k] == new[new.len() - 1 - k];
+    let end = (0..most - start).take_while(back).count();
+    json!([start, end, new[start..new.len() - end].iter().collect::<String>()])
+}
+
 /// The orders of a case whose operations at `shown` are shown.
-pub(crate) fn of(case: &Case, spec: &Dynamic, shown: &[u32]) -> Option<Orders> {
-    // A counter whose results have two meanings, and calls that are read with more than their arguments (owners), would be
-    // stepped through as something else than what was decided.
+pub(crate) fn of(case: &Case, named: &Named, shown: &[u32]) -> Option<Orders> {
+    let spec = named.dynamic();
+    // A counter whose results have two meanings, and calls that are read with more than their arguments (owners),
+    // would be stepped through as something else than what was decided.
     let has_two_meanings = case.spec.starts_with("counter") && !case.spec.contains("results=");
     if has_two_meanings || shown.iter().any(|&i| spec.accepts(&call(case, i).0).is_err()) {
         return None;
     }
     match &case.outcome.verdict {
-        Verdict::Linearizable(witness) => of_witness(case, spec, shown, &witness.order),
-        Verdict::Violation(explanation) => of_violation(case, spec, shown, explanation),
+        Verdict::Linearizable(witness) => of_witness(case, &spec, shown, &witness.order),
+        Verdict::Violation(explanation) => {
+            let scene = Scene::before_the_bad_return(case, named, &spec, explanation)
+                .or_else(|| Scene::of_the_explanation(&spec, explanation))?;
+            of_violation(case, &spec, shown, explanation, scene)
+        }
         Verdict::Unknown(_) => None,
     }
 }
 
 /// An operation of the history as a call by name, and its result.
-fn call(case: &Case, index: u32) -> (Invocation, Option<Value>) {
+pub(crate) fn call(case: &Case, index: u32) -> (Invocation, Option<Value>) {
     let o = &case.history.operations()[index as usize];
     let method = &case.history.methods()[o.op.method as usize];
     (Invocation::new(method, o.op.args.as_slice().to_vec()), o.result.clone())
@@ -102,6 +140,17 @@ fn call(case: &Case, index: u32) -> (Invocation, Option<Value>) {
 
 fn show(spec: &Dynamic, state: &OpaqueState) -> String {
     cut(&spec.show_state(state), STATE, "…")
+}
+
+/// The one state after an operation; nothing where there are none or several.
+fn after(case: &Case, spec: &Dynamic, state: &OpaqueState, index: u32) -> Option<OpaqueState> {
+    let (op, result) = call(case, index);
+    let mut next = Vec::new();
+    spec.step(state, &op, result.as_ref(), &mut next);
+    match next.len() {
+        1 => next.pop(),
+        _ => None,
+    }
 }
 
 fn of_witness(case: &Case, spec: &Dynamic, shown: &[u32], order: &[u32]) -> Option<Orders> {
@@ -113,13 +162,9 @@ fn of_witness(case: &Case, spec: &Dynamic, shown: &[u32], order: &[u32]) -> Opti
     let mut path = Vec::new();
     for &i in order {
         let part = case.history.operations()[i as usize].part as usize;
-        let (op, result) = call(case, i);
-        let mut next = Vec::new();
-        spec.step(&states[part], &op, result.as_ref(), &mut next);
         // Of several next states the one that the witness meant is not known; the first would be a guess.
-        let [state] = next.as_slice() else { return None };
-        states[part] = state.clone();
-        path.push((shown.binary_search(&i).ok()? as u32, show(spec, state)));
+        states[part] = after(case, spec, &states[part], i)?;
+        path.push((shown.binary_search(&i).ok()? as u32, show(spec, &states[part])));
     }
     let note = "The slider walks through an order that was replayed against the sequential object; there may \
                 be others. Diamonds mark where each operation takes effect.";
@@ -137,6 +182,83 @@ fn of_witness(case: &Case, spec: &Dynamic, shown: &[u32], order: &[u32]) -> Opti
     Some(orders)
 }
 
+/// The operations of which orders are looked for, and where they begin.
+struct Scene {
+    /// Operations, ascending.
+    of: Vec<u32>,
+    /// Later returns count as unknown.
+    until: u32,
+    /// The state before the first of them.
+    start: OpaqueState,
+    /// How many operations of the object came before.
+    earlier: usize,
+    /// An order of some of them that is known.
+    guide: Vec<u32>,
+    /// Which operations they are.
+    which: &'static str,
+}
+
+impl Scene {
+    /// The object and key of the violation up to the first return that cannot be explained. What comes before the
+    /// last operations is in the order of a witness.
+    fn before_the_bad_return(
+        case: &Case,
+        named: &Named,
+        spec: &Dynamic,
+        explanation: &Explanation,
+    ) -> Option<Scene> {
+        let fine_until = explanation.fine_until.filter(|_| explanation.start.is_none())?;
+        let operations = case.history.operations();
+        let home = |i: u32| (operations[i as usize].part, spec.partition(&call(case, i).0));
+        let part = home(*explanation.operations.first()?);
+        let end = fine_until.saturating_add(1);
+        let called = operations.partition_point(|o| o.call < end);
+        let own: Vec<u32> = (0..called as u32).filter(|&i| home(i) == part).collect();
+        let budget = Budget::unlimited().steps(PREFIX_STEPS);
+        let prefix = case.history.select(&own).prefix(fine_until);
+        let outcome = named.check(&prefix, Algorithm::Auto, &budget).ok()?;
+        let Verdict::Linearizable(witness) = outcome.verdict else { return None };
+        let order: Vec<u32> = witness.order.iter().map(|&k| own[k as usize]).collect();
+        let (head, guide) = order.split_at(order.len().saturating_sub(MOST));
+        let mut start = spec.initial();
+        for &i in head {
+            let (op, _) = call(case, i);
+            let o = &operations[i as usize];
+            let mut next = Vec::new();
+            spec.step(&start, &op, o.result.as_ref().filter(|_| o.returned < end), &mut next);
+            let [state] = next.as_slice() else { return None };
+            start = state.clone();
+        }
+        let earlier: HashSet<u32> = head.iter().copied().collect();
+        let of: Vec<u32> = own.into_iter().filter(|i| !earlier.contains(i)).collect();
+        (of.len() <= 2 * MOST).then_some(Scene {
+            of,
+            until: end,
+            start,
+            earlier: head.len(),
+            guide: guide.to_vec(),
+            which: "up to the first return that cannot be explained",
+        })
+    }
+
+    /// The operations of the explanation, where no more is known.
+    fn of_the_explanation(spec: &Dynamic, explanation: &Explanation) -> Option<Scene> {
+        // A story that starts late has no first state that could be shown.
+        let is_short = explanation.start.is_none() && explanation.operations.len() <= MOST;
+        is_short.then(|| Scene {
+            of: explanation.operations.clone(),
+            until: explanation.until,
+            start: spec.initial(),
+            earlier: 0,
+            guide: Vec::new(),
+            which: "of the explanation alone",
+        })
+    }
+}
+
+/// Operations by number, with the state after each.
+type Path = Vec<(usize, OpaqueState)>;
+
 /// A search for long orders of the operations of a violation.
 struct Search<'a> {
     spec: &'a Dynamic,
@@ -145,10 +267,12 @@ struct Search<'a> {
     spans: Vec<(u32, u32)>,
     seen: HashSet<(Vec<u64>, OpaqueState)>,
     taken: Vec<u64>,
-    path: Vec<(usize, OpaqueState)>,
-    longest: Vec<(usize, OpaqueState)>,
+    path: Path,
+    longest: Path,
+    /// States in which paths end that are as long as the longest.
+    ends: Vec<OpaqueState>,
     /// The longest path through each operation.
-    through: Vec<Vec<(usize, OpaqueState)>>,
+    through: Vec<Rc<Path>>,
     steps: usize,
 }
 
@@ -165,6 +289,44 @@ impl Search<'_> {
         (0..self.spans.len()).filter(open).filter(|&n| self.spans[n].0 < first).collect()
     }
 
+    fn after(&self, state: &OpaqueState, n: usize) -> Vec<OpaqueState> {
+        let mut next = Vec::new();
+        let (op, result) = &self.calls[n];
+        let result = result.as_ref().filter(|_| self.spans[n].1 != u32::MAX);
+        self.spec.step(state, op, result, &mut next);
+        next
+    }
+
+    fn push(&mut self, n: usize, state: OpaqueState) {
+        self.taken[n / 64] |= 1 << (n % 64);
+        self.path.push((n, state));
+    }
+
+    fn pop(&mut self) {
+        if let Some((n, _)) = self.path.pop() {
+            self.taken[n / 64] &= !(1 << (n % 64));
+        }
+    }
+
+    /// Follows an order that is known as far as its states are clear, and goes on from there.
+    fn follow(&mut self, guide: &[usize], start: &OpaqueState) {
+        let mut state = start.clone();
+        for &n in guide {
+            if !self.candidates().contains(&n) {
+                break;
+            }
+            let next = self.after(&state, n);
+            let [next] = next.as_slice() else { break };
+            self.push(n, next.clone());
+            self.note();
+            state = next.clone();
+        }
+        self.explore(&state);
+        while !self.path.is_empty() {
+            self.pop();
+        }
+    }
+
     fn explore(&mut self, state: &OpaqueState) {
         self.steps += 1;
         self.note();
@@ -172,16 +334,10 @@ impl Search<'_> {
             return;
         }
         for n in self.candidates() {
-            let mut next = Vec::new();
-            let (op, result) = &self.calls[n];
-            let result = result.as_ref().filter(|_| self.spans[n].1 != u32::MAX);
-            self.spec.step(state, op, result, &mut next);
-            for after in next {
-                self.taken[n / 64] |= 1 << (n % 64);
-                self.path.push((n, after.clone()));
+            for after in self.after(state, n) {
+                self.push(n, after.clone());
                 self.explore(&after);
-                self.path.pop();
-                self.taken[n / 64] &= !(1 << (n % 64));
+                self.pop();
                 if self.steps > STEPS {
                     return;
                 }
@@ -191,14 +347,24 @@ impl Search<'_> {
 
     /// Keeps the path where it is longer than what is known.
     fn note(&mut self) {
-        if self.path.len() > self.longest.len() {
+        let length = self.path.len();
+        if length > self.longest.len() {
             self.longest.clone_from(&self.path);
+            self.ends.clear();
         }
-        for k in 0..self.path.len() {
+        if let Some((_, state)) = self.path.last()
+            && length == self.longest.len()
+            && self.ends.len() < ENDS
+            && !self.ends.contains(state)
+        {
+            self.ends.push(state.clone());
+        }
+        let mut path = None;
+        for k in 0..length {
             let n = self.path[k].0;
-            if self.through[n].len() < self.path.len() {
-                let path = self.path.clone();
-                self.through[n] = path;
+            if self.through[n].len() < length {
+                let path = path.get_or_insert_with(|| Rc::new(self.path.clone()));
+                self.through[n] = Rc::clone(path);
             }
         }
     }
@@ -209,23 +375,10 @@ fn of_violation(
     spec: &Dynamic,
     shown: &[u32],
     explanation: &Explanation,
+    scene: Scene,
 ) -> Option<Orders> {
-    // A story that starts late has no first state that could be shown.
-    if explanation.start.is_some() {
-        return None;
-    }
+    let Scene { of, until, start, earlier, guide, which } = scene;
     let operations = case.history.operations();
-    let part = operations[*explanation.operations.first()? as usize].part;
-    let end = explanation.fine_until.map_or(explanation.until, |rank| rank.saturating_add(1));
-    let before: Vec<u32> = (0..operations.len() as u32)
-        .filter(|&i| operations[i as usize].part == part && operations[i as usize].call < end)
-        .take(MOST + 1)
-        .collect();
-    let (of, which) = match before.len() <= MOST && explanation.fine_until.is_some() {
-        true => (before, "of all operations up to the first return that cannot be explained"),
-        false => (explanation.operations.clone(), "of the operations of the explanation"),
-    };
-    let until = if of == explanation.operations { explanation.until } else { end };
     let span = |&i: &u32| {
         let o = &operations[i as usize];
         (o.call, if o.is_pending() || o.returned >= until { u32::MAX } else { o.returned })
@@ -238,58 +391,91 @@ fn of_violation(
         taken: vec![0; of.len().div_ceil(64)],
         path: Vec::new(),
         longest: Vec::new(),
-        through: vec![Vec::new(); of.len()],
+        ends: Vec::new(),
+        through: vec![Rc::default(); of.len()],
         steps: 0,
     };
-    search.explore(&spec.initial());
-    let place = |n: usize| shown.binary_search(&of[n]).ok().map(|k| k as u32);
-    let steps = grouped(search.steps.min(STEPS) as u64);
-    let all = if search.steps > STEPS { "" } else { ", which tried all of them" };
-    let mut orders = Orders {
-        note: format!(
-            "{} of {} have an order that the object allows, {which}. Found by a search of {steps} steps{all}. \
-             Select an operation to see the longest order found that contains it.",
-            grouped(search.longest.len() as u64),
-            count(of.len() as u64, "operation"),
+    let guide: Vec<usize> = guide.iter().filter_map(|i| of.binary_search(i).ok()).collect();
+    search.follow(&guide, &start);
+    search.explore(&start);
+    let tried = match search.steps > STEPS {
+        true => format!("a search of {} steps found no longer one", grouped(STEPS as u64)),
+        false => "a search tried every other order, and none is longer".to_string(),
+    };
+    let all = count(of.len() as u64, "operation");
+    let note = match search.longest.len() {
+        0 => format!("Not one of the {all} {which} can come first; {tried}."),
+        long => format!(
+            "The object allows an order of {} of the {all} {which}; {tried}. Select an operation to see the \
+             longest order found that contains it.",
+            grouped(long as u64)
         ),
-        initial: show(spec, &spec.initial()),
+    };
+    let before = (earlier > 0).then(|| {
+        let before = count(earlier as u64, "earlier operation");
+        format!("{before} come first, in one order that explains them; others were not tried.")
+    });
+    let mut orders = Orders {
+        note,
+        before,
+        initial: show(spec, &start),
         best: vec![-1; shown.len()],
         ..Orders::default()
     };
+    let place = |n: usize| shown.binary_search(&of[n]).ok().map(|k| k as u32);
     let told = |path: &[(usize, OpaqueState)]| -> Option<Vec<(u32, String)>> {
         path.iter().map(|(n, state)| Some((place(*n)?, show(spec, state)))).collect()
     };
     orders.main = orders.add(&told(&search.longest)?);
     for (n, path) in search.through.iter().enumerate() {
-        if !path.is_empty() {
+        if !path.is_empty() && orders.op.len() < NODES {
             orders.best[place(n)? as usize] = orders.add(&told(path)?);
         }
     }
-    // What could come next after the longest order, and why it cannot.
-    for (n, _) in &search.longest {
-        search.taken[n / 64] |= 1 << (n % 64);
-    }
-    let last = search.longest.last().map_or_else(|| spec.initial(), |(_, state)| state.clone());
-    let state = show(spec, &last);
-    for n in search.candidates() {
-        // One whose outcome is unknown need not come at all.
-        if search.spans[n].1 != u32::MAX {
-            let label = (case.show)(of[n], true);
-            orders.next.push((place(n)?, format!("{label} is not legal: the object is {state}")));
-        }
-    }
-    // Of the others, those of the explanation: what they have to wait for.
-    for n in 0..of.len() {
-        let is_first = search.candidates().contains(&n);
-        if search.is_taken(n) || is_first || !explanation.operations.contains(&of[n]) {
-            continue;
-        }
-        let earlier = |m: &usize| !search.is_taken(*m) && search.spans[*m].1 < search.spans[n].0;
-        if let Some(m) = (0..of.len()).find(earlier) {
-            let label = (case.show)(of[m], true);
-            let why = format!("it comes after {label}, which had returned before it was called");
-            orders.next.push((place(n)?, why));
+    let last = search.longest.last().map_or(&start, |(_, state)| state).clone();
+    let others = search.ends.iter().filter(|state| **state != last);
+    orders.ends = others.map(|state| show(spec, state)).collect();
+    for (n, why) in why_not_next(&mut search, &last, |n| (case.show)(of[n], true)) {
+        let is_told = explanation.operations.contains(&of[n]);
+        if is_told || why.is_next {
+            orders.next.push((place(n)?, why.text));
         }
     }
     Some(orders)
+}
+
+/// Why an operation cannot come next.
+struct Why {
+    /// By its times it could.
+    is_next: bool,
+    text: String,
+}
+
+/// Why the operations that are not in the longest order cannot come after it. One whose outcome is unknown need
+/// not come at all.
+fn why_not_next(
+    search: &mut Search,
+    last: &OpaqueState,
+    label: impl Fn(usize) -> String,
+) -> Vec<(usize, Why)> {
+    for n in search.longest.iter().map(|(n, _)| *n).collect::<Vec<_>>() {
+        search.taken[n / 64] |= 1 << (n % 64);
+    }
+    let state = show(search.spec, last);
+    let candidates = search.candidates();
+    let returns = |n: &usize| search.spans[*n].1 != u32::MAX;
+    // A search that was cut short may have left one out that is legal.
+    let is_illegal = |n: &usize| search.after(last, *n).is_empty();
+    let illegal = candidates.iter().filter(|n| returns(n) && is_illegal(n)).map(|&n| {
+        let text = format!("{} is not legal in the state {state}", label(n));
+        (n, Why { is_next: true, text })
+    });
+    let open = |n: &usize| !search.is_taken(*n) && !candidates.contains(n);
+    let waiting = (0..search.spans.len()).filter(open).filter_map(|n| {
+        let earlier = |m: &usize| !search.is_taken(*m) && search.spans[*m].1 < search.spans[n].0;
+        let m = (0..search.spans.len()).find(earlier)?;
+        let text = format!("it comes after {}, which had returned before it was called", label(m));
+        Some((n, Why { is_next: false, text }))
+    });
+    illegal.chain(waiting).collect()
 }

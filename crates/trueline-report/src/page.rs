@@ -14,7 +14,18 @@ use crate::timeline::Timeline;
 
 const HTML: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
-const SCRIPT: &str = include_str!("page/page.js");
+/// The parts of the script, in one scope of their own.
+const SCRIPT: &str = concat!(
+    "\"use strict\";\n(() => {\n",
+    include_str!("page/base.js"),
+    include_str!("page/layout.js"),
+    include_str!("page/lanes.js"),
+    include_str!("page/orders.js"),
+    include_str!("page/tables.js"),
+    include_str!("page/steps.js"),
+    include_str!("page/page.js"),
+    "})();\n"
+);
 
 impl Report {
     /// The report as one HTML file.
@@ -30,10 +41,7 @@ impl Report {
         };
         let timeline = match &self.timeline {
             Some(timeline) => Some(timeline.json()),
-            None => self.sections.iter().find_map(|section| match section {
-                Section::Operations(drawn) => Some(of_bars(&drawn.lanes, &drawn.bars)),
-                _ => None,
-            }),
+            None => self.drawn(),
         };
         json!({
             "words": self.verdict.words(),
@@ -49,7 +57,50 @@ impl Report {
     }
 }
 
-/// A row of an index: a report and the file of its page, relative to the index.
+impl Report {
+    /// The operations of a report without an input: those that its text draws, or those of the steps of a model.
+    fn drawn(&self) -> Option<Json> {
+        let bars = self.sections.iter().find_map(|section| match section {
+            Section::Operations(drawn) => Some(of_bars("thread", &drawn.lanes, &drawn.bars)),
+            _ => None,
+        });
+        bars.or_else(|| {
+            self.sections.iter().find_map(|section| match section {
+                Section::Steps(steps) if steps.layout == Layout::Model => {
+                    Some(of_bars("process", &steps.lanes, &bars_of(steps)))
+                }
+                _ => None,
+            })
+        })
+    }
+}
+
+/// The operations of steps: each from the step that it begins with to the one that it ends with.
+fn bars_of(steps: &Steps) -> Vec<Bar> {
+    let mut bars: Vec<Bar> = Vec::new();
+    for (number, step) in steps.steps.iter().enumerate() {
+        let rank = 2 * number as u32;
+        if let Some(call) = &step.call {
+            // `16: push()`: the line is with the steps.
+            let label = call.split_once(": ").map_or(&**call, |(_, call)| call);
+            let (lane, label) = (step.lane, label.to_string());
+            bars.push(Bar { lane, call: rank, end: None, label, clash: false });
+        }
+        let open = |bar: &&mut Bar| bar.lane == step.lane && bar.end.is_none();
+        if let Some(returned) = &step.returned
+            && let Some(bar) = bars.iter_mut().rfind(open)
+        {
+            bar.end = Some(rank + 1);
+            match returned.strip_prefix("->") {
+                Some(result) => bar.label += &format!(" ->{result}"),
+                None => bar.label.clone_from(returned),
+            }
+        }
+    }
+    bars
+}
+
+/// A row of an index: a report and its page.
 #[derive(Clone, Debug)]
 pub struct IndexRow {
     /// What was looked at.
@@ -58,13 +109,15 @@ pub struct IndexRow {
     pub words: String,
     /// The rest of its headline.
     pub summary: String,
-    /// The file of its page.
-    pub file: String,
+    /// What else is to be said of it: `passed: expected violation`.
+    pub note: String,
+    /// The file of its page, relative to the index, where it has one.
+    pub file: Option<String>,
 }
 
 /// A page with a table of reports.
 pub fn index_page(title: &str, rows: &[IndexRow]) -> String {
-    let row = |row: &IndexRow| json!([row.subject, row.words, row.summary, row.file]);
+    let row = |row: &IndexRow| json!([row.words, row.subject, row.summary, row.note, row.file]);
     let data = json!({"title": title, "rows": rows.iter().map(row).collect::<Vec<Json>>()});
     fill(&data, INDEX_SCRIPT)
 }
@@ -76,23 +129,59 @@ fn fill(data: &Json, script: &str) -> String {
     let (head, rest) = HTML.split_once("/*STYLE*/").expect("a place for the style sheet");
     let (middle, rest) = rest.split_once("/*DATA*/").expect("a place for the report");
     let (before_script, end) = rest.split_once("/*SCRIPT*/").expect("a place for the script");
-    // In a string of JSON these are the same as what they stand for, and cannot end the element.
-    let data = data.to_string().replace('<', "\\u003c").replace('\u{2028}', "\\u2028");
-    let data = data.replace('\u{2029}', "\\u2029");
+    let mut data = data.clone();
+    shorten(&mut data);
+    let data = escape(&data.to_string());
     [head, STYLE, middle, &data, before_script, script, end].concat()
 }
 
+/// Texts are cut to this many characters: a value may have millions.
+const TEXT: usize = 20_000;
+
+/// Cuts the texts that nobody would read to their end.
+fn shorten(data: &mut Json) {
+    match data {
+        Json::String(text) => {
+            if let Some((end, _)) = text.char_indices().nth(TEXT) {
+                text.truncate(end);
+                text.push('…');
+            }
+        }
+        Json::Array(items) => items.iter_mut().for_each(shorten),
+        Json::Object(fields) => fields.values_mut().for_each(shorten),
+        _ => {}
+    }
+}
+
+/// JSON that cannot end the element around it, and without characters that do not show or that turn the
+/// direction of those around them. In a string of JSON an escape is the same as what it stands for.
+fn escape(json: &str) -> String {
+    let risky = |c: char| {
+        matches!(c, '<' | '\u{7f}'..='\u{9f}' | '\u{61c}' | '\u{feff}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}')
+    };
+    let mut escaped = String::with_capacity(json.len());
+    for c in json.chars() {
+        if risky(c) {
+            escaped += &format!("\\u{:04x}", c as u32);
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
+}
+
 /// Operations that were drawn without an input to find them in.
-fn of_bars(lanes: &[String], bars: &[Bar]) -> Json {
+fn of_bars(kind: &'static str, lanes: &[String], bars: &[Bar]) -> Json {
     let timeline = Timeline {
-        kind: "thread",
+        kind,
         lanes: lanes.to_vec(),
         lane: bars.iter().map(|bar| bar.lane as u32).collect(),
         call: bars.iter().map(|bar| bar.call).collect(),
         end: bars.iter().map(|bar| bar.end).collect(),
         label: bars.iter().map(|bar| bar.label.clone()).collect(),
         line: vec![0; bars.len()],
-        mark: bars.iter().map(|bar| if bar.clash { 2 } else { 1 }).collect(),
+        mark: bars.iter().map(|bar| if bar.clash { 2 } else { 0 }).collect(),
         part: vec![0; bars.len()],
         index: (0..bars.len() as u32).collect(),
         ..Timeline::default()

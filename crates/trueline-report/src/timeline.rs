@@ -1,17 +1,22 @@
 //! The operations of a history for a page that draws them: all of them, or a window around the violation.
 
+use std::collections::HashMap;
+
 use serde_json::{Value as Json, json};
-use trueline::spec::Dynamic;
+use trueline::spec::{Named, Spec};
 use trueline::{History, Verdict};
 
 use crate::Case;
 use crate::orders::{self, Orders};
+use crate::views::{Cells, Moved};
 use crate::words::{count, cut, grouped};
 
 /// Histories of up to this many operations are shown whole.
 const WHOLE: usize = 20_000;
 /// Of longer ones so many are shown.
 const WINDOW: usize = 10_000;
+/// The strip of a whole history has so many parts.
+const STRIP: usize = 600;
 /// Labels are cut to this many columns: a value may have millions of characters.
 const LABEL: usize = 400;
 
@@ -42,8 +47,25 @@ pub struct Timeline {
     pub parts: Vec<String>,
     /// Which operations are shown, where not all are.
     pub note: Option<String>,
+    /// How the operations lie in the whole history, where not all are shown.
+    pub overview: Option<Overview>,
     /// An order of them, or the longest ones that were found.
     pub orders: Option<Orders>,
+    /// What is out of order, where quasi linearizability was asked for.
+    pub moved: Option<Moved>,
+    /// The cells of a snapshot object, and what scans show of them.
+    pub cells: Option<Cells>,
+}
+
+/// A whole history of which a part is shown.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Overview {
+    /// How many calls there are in each part of equally many events.
+    pub calls: Vec<u32>,
+    /// The first and the last event of the part shown, as shares of the whole.
+    pub window: (f64, f64),
+    /// Operations of the explanation, as shares of the whole.
+    pub marks: Vec<f64>,
 }
 
 impl Timeline {
@@ -62,14 +84,17 @@ impl Timeline {
             "index": self.index,
             "parts": self.parts,
             "note": self.note,
+            "overview": self.overview.as_ref().map(|o| json!([o.calls, o.window, o.marks])),
             "order": self.orders.as_ref().map(Orders::json),
+            "moved": self.moved.as_ref().map(Moved::json),
+            "cells": self.cells.as_ref().map(Cells::json),
         })
     }
 }
 
 impl Case<'_> {
     /// The operations for a page; `spec` steps through their orders.
-    pub fn timeline(&self, spec: Option<&Dynamic>) -> Timeline {
+    pub fn timeline(&self, spec: Option<&Named>) -> Timeline {
         let history = self.history;
         let total = history.len();
         let (shown, note) = self.window();
@@ -111,10 +136,70 @@ impl Case<'_> {
                 _ => 0,
             });
         }
+        if let Some(spec) = spec
+            && timeline.parts.len() == 1
+            && let Some((part, parts)) = self.keys(spec, &shown)
+        {
+            (timeline.part, timeline.parts) = (part, parts);
+        }
+        if timeline.note.is_some() {
+            timeline.overview = Some(self.overview(&shown));
+        }
+        timeline.cells = self.cells(&shown);
         if shown.len() == total || explanation.is_some() {
             timeline.orders = spec.and_then(|spec| orders::of(self, spec, &shown));
         }
         timeline
+    }
+
+    /// The parts into which the specification splits one object, named by the argument that decides: the key of
+    /// each operation, and the keys.
+    fn keys(&self, spec: &Named, shown: &[u32]) -> Option<(Vec<u32>, Vec<String>)> {
+        let spec = spec.dynamic();
+        let mut known: HashMap<u64, u32> = HashMap::new();
+        let (mut part, mut parts) = (Vec::new(), Vec::new());
+        for &i in shown {
+            let (call, _) = orders::call(self, i);
+            let key = spec.partition(&call)?;
+            let name = call.args.as_slice().first()?.to_string();
+            let number = *known.entry(key).or_insert_with(|| {
+                parts.push(name.clone());
+                parts.len() as u32 - 1
+            });
+            // Two arguments that make one part: its name would be false.
+            if parts[number as usize] != name {
+                return None;
+            }
+            part.push(number);
+        }
+        (parts.len() > 1).then_some((part, parts))
+    }
+
+    /// The whole history in a strip; `shown` is the part of it that the page has.
+    fn overview(&self, shown: &[u32]) -> Overview {
+        let operations = self.history.operations();
+        let events = 1 + operations
+            .iter()
+            .map(|o| if o.is_pending() { o.call } else { o.returned })
+            .max()
+            .unwrap_or(0);
+        let share = |i: u32| f64::from(operations[i as usize].call) / f64::from(events);
+        let mut calls = vec![0; STRIP];
+        for o in operations {
+            calls[(u64::from(o.call) * STRIP as u64 / u64::from(events)) as usize] += 1;
+        }
+        let marks = match &self.outcome.verdict {
+            Verdict::Violation(explanation) => explanation.operations.as_slice(),
+            _ => &[],
+        };
+        // What the explanation needs from elsewhere is not part of the window.
+        let window = shown.iter().copied().filter(|i| !marks.contains(i));
+        let (first, last) = (window.clone().next(), window.last());
+        Overview {
+            calls,
+            window: (first.map_or(0.0, share), last.map_or(1.0, share)),
+            marks: marks.iter().take(STRIP).map(|&i| share(i)).collect(),
+        }
     }
 
     /// The operations to show, and what is said where they are not all.

@@ -58,7 +58,7 @@ mod checker;
 mod tests;
 
 use crate::error::WatchError;
-use crate::history::Part;
+use crate::history::{Event, Part};
 use crate::spec::Spec;
 use crate::stream::{Monitor, Stopped, Tally, Violation};
 use crate::verdict::Verdict;
@@ -199,7 +199,7 @@ type SharedList<Op, Ret> = Arc<Mutex<List<Op, Ret>>>;
 
 /// The events of one process on their way to the monitor.
 struct List<Op, Ret> {
-    events: Vec<(u64, What<Op, Ret>)>,
+    events: Vec<(u64, Recorded<Op, Ret>)>,
     /// The first and the last call that was lost, and how many were.
     lost: Option<Lost>,
     /// The list is among those that are to be looked at.
@@ -218,16 +218,21 @@ struct Lost {
     calls: u64,
 }
 
-enum What<Op, Ret> {
-    Call {
-        op: Op,
-        /// Nothing else ran.
+/// What is on its way to the monitor.
+enum Recorded<Op, Ret> {
+    Event {
+        event: Event<Op, Ret>,
+        /// A call while nothing else ran.
         from_rest: bool,
     },
-    Return(Ret),
-    Unknown,
-    /// The outcome of a call that was not recorded stays unknown.
+    /// The outcome of a call that was lost stays unknown.
     LostUnknown(Op),
+}
+
+impl<Op, Ret> From<Event<Op, Ret>> for Recorded<Op, Ret> {
+    fn from(event: Event<Op, Ret>) -> Recorded<Op, Ret> {
+        Recorded::Event { event, from_rest: false }
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -348,7 +353,8 @@ impl<S: Spec> Process<S> {
             list.lost = Some(Lost { first, last: number, calls: calls + 1 });
             Open::Lost(op)
         } else {
-            list.events.push((number, What::Call { op, from_rest }));
+            let event = Event::Call(0, op);
+            list.events.push((number, Recorded::Event { event, from_rest }));
             Open::Recorded
         };
         drop(list);
@@ -360,21 +366,21 @@ impl<S: Spec> Process<S> {
     fn abandon(&mut self) {
         match self.open.take() {
             None => {}
-            Some(Open::Recorded) => self.end(Some(What::Unknown)),
-            Some(Open::Lost(op)) => self.end(Some(What::LostUnknown(op))),
+            Some(Open::Recorded) => self.end(Some(Event::Unknown.into())),
+            Some(Open::Lost(op)) => self.end(Some(Recorded::LostUnknown(op))),
             Some(Open::Outside) => self.end(None),
         }
     }
 
     /// The open call runs no more: takes a number, and records that if there is something to record.
-    fn end(&mut self, what: Option<What<S::Op, S::Ret>>) {
+    fn end(&mut self, recorded: Option<Recorded<S::Op, S::Ret>>) {
         let shared = &*self.shared;
         let mut list = lock(&self.list);
         shared.announce(&mut list, &self.list);
         let number = shared.word.fetch_add(EVENT - 1, Ordering::SeqCst) / EVENT;
         shared.has_taken(number);
         if number < shared.end_of_window.load(Ordering::SeqCst) {
-            list.events.extend(what.map(|what| (number, what)));
+            list.events.extend(recorded.map(|recorded| (number, recorded)));
         }
     }
 }
@@ -402,7 +408,7 @@ impl<S: Spec> Token<'_, S> {
     pub fn returns(self, result: S::Ret) {
         match self.process.open.take() {
             None => {}
-            Some(Open::Recorded) => self.process.end(Some(What::Return(result))),
+            Some(Open::Recorded) => self.process.end(Some(Event::Return(result).into())),
             Some(_) => self.process.end(None),
         }
     }

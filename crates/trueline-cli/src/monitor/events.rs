@@ -13,36 +13,18 @@ use std::rc::Rc;
 
 use trueline::Value;
 use trueline::error::WatchError;
-use trueline::formats::{EventError, EventReader, Happening, StreamEvent};
-use trueline::history::{Args, Part, Position};
+use trueline::formats::{EventError, EventLine, EventReader};
+use trueline::history::{Event, Part};
 
 use super::follow::Follow;
 use super::is_stdin;
 use crate::input::unpacked;
 
-/// An event that is held on to.
-pub(super) struct Held {
-    pub(super) process: Value,
-    pub(super) what: What,
-    pub(super) at: Position,
-    time: Option<i64>,
-}
-
-pub(super) enum What {
-    Call { args: Args, part: Option<Box<Part>> },
-    Return(Value),
-    Fail,
-    Unknown,
-}
-
 /// The next event and where it comes from.
-pub(super) struct Next<'a> {
-    pub(super) held: Held,
-    pub(super) method: &'a str,
+pub(super) struct Next {
+    pub(super) line: EventLine,
+    /// The number of its file.
     pub(super) input: usize,
-    pub(super) file: &'a str,
-    /// The specification that its file names.
-    pub(super) spec: Option<&'a str>,
 }
 
 pub(super) struct Failed {
@@ -54,38 +36,21 @@ pub(super) struct Failed {
 struct Input {
     file: String,
     reader: EventReader<Box<dyn Read>>,
-    method: String,
     /// The next event, where several files are merged, and the latest time before it.
-    next: Option<Held>,
+    next: Option<EventLine>,
     latest: i64,
     is_over: bool,
 }
 
 impl Input {
-    fn read(&mut self) -> Result<Option<Held>, Failed> {
-        let failed = |error: &dyn std::fmt::Display, is_line| Failed {
-            message: format!("{}:{error}", self.file),
-            is_line,
-        };
-        match self.reader.next_event() {
-            Ok(Some(event)) => {
-                let StreamEvent { process, what, time, at } = event;
-                let what = match what {
-                    Happening::Call { method, args, part } => {
-                        self.method.clear();
-                        self.method.push_str(method);
-                        What::Call { args, part }
-                    }
-                    Happening::Return(result) => What::Return(result),
-                    Happening::Fail => What::Fail,
-                    Happening::Unknown => What::Unknown,
-                };
-                Ok(Some(Held { process, what, at, time }))
-            }
-            Ok(None) => Ok(None),
-            Err(EventError::Line(error)) => Err(failed(&error, true)),
-            Err(EventError::Input(error)) => Err(failed(&error, false)),
-        }
+    fn read(&mut self) -> Result<Option<EventLine>, Failed> {
+        self.reader.next_event().map_err(|error| {
+            let (error, is_line) = match error {
+                EventError::Line(error) => (error, true),
+                EventError::Input(error) => (error, false),
+            };
+            Failed { message: format!("{}:{error}", self.file), is_line }
+        })
     }
 }
 
@@ -133,8 +98,7 @@ impl Events {
                 }
             };
             let reader = EventReader::new(Box::new(Counted { reader, bytes: bytes.clone() }) as _);
-            let (method, next) = (String::new(), None);
-            inputs.push(Input { file, reader, method, next, latest: i64::MIN, is_over: false });
+            inputs.push(Input { file, reader, next: None, latest: i64::MIN, is_over: false });
         }
         Ok(Events { inputs, last: 0, bytes })
     }
@@ -156,22 +120,35 @@ impl Events {
         self.inputs.iter().any(waits)
     }
 
-    pub(super) fn next(&mut self) -> Result<Option<Next<'_>>, Failed> {
-        let held = match self.inputs.as_mut_slice() {
+    /// The specification that the file of the last event names.
+    pub(super) fn spec(&self) -> Option<&str> {
+        self.inputs[self.last].reader.spec()
+    }
+
+    /// What the numbers in the events of a file stand for.
+    pub(super) fn reader(&self, input: usize) -> &EventReader<Box<dyn Read>> {
+        &self.inputs[input].reader
+    }
+
+    /// The name of a process in reports: with that of its file, where there are several.
+    pub(super) fn process_name(&self, next: &Next) -> Value {
+        let Input { file, reader, .. } = &self.inputs[next.input];
+        let name = reader.process(next.line.process);
+        match self.inputs.len() {
+            1 => name.clone(),
+            _ => Value::text(format!("{file}:{name}")),
+        }
+    }
+
+    pub(super) fn next(&mut self) -> Result<Option<Next>, Failed> {
+        let line = match self.inputs.as_mut_slice() {
             [one] => one.read()?,
             _ => self.next_of_several()?,
         };
-        let input = &self.inputs[self.last];
-        Ok(held.map(|held| Next {
-            held,
-            method: &input.method,
-            input: self.last,
-            file: &input.file,
-            spec: input.reader.spec(),
-        }))
+        Ok(line.map(|line| Next { line, input: self.last }))
     }
 
-    fn next_of_several(&mut self) -> Result<Option<Held>, Failed> {
+    fn next_of_several(&mut self) -> Result<Option<EventLine>, Failed> {
         for number in 0..self.inputs.len() {
             let input = &mut self.inputs[number];
             if input.next.is_none() && !input.is_over {
@@ -179,7 +156,7 @@ impl Events {
                 input.next = input.read()?;
                 match &input.next {
                     None => input.is_over = true,
-                    Some(Held { time: None, at, .. }) => {
+                    Some(EventLine { time: None, at, .. }) => {
                         let message = format!(
                             "{}:{}:{}: no time: expected \"time\" as a whole number, to merge several files",
                             input.file, at.line, at.column
@@ -187,7 +164,7 @@ impl Events {
                         input.next = None;
                         return Err(Failed { message, is_line: true });
                     }
-                    Some(Held { time: Some(time), at, .. }) if *time < input.latest => {
+                    Some(EventLine { time: Some(time), at, .. }) if *time < input.latest => {
                         let message = format!(
                             "{}:{}:{}: the time {time} is before {}, that of an earlier line: expected times that do not go back, to merge several files",
                             input.file, at.line, at.column, input.latest
@@ -195,13 +172,13 @@ impl Events {
                         input.next = None;
                         return Err(Failed { message, is_line: true });
                     }
-                    Some(held) => input.latest = held.time.unwrap_or(input.latest),
+                    Some(line) => input.latest = line.time.unwrap_or(input.latest),
                 }
             }
         }
         let key = |(number, input): (usize, &Input)| {
-            let held = input.next.as_ref()?;
-            Some((held.time, !matches!(held.what, What::Call { .. }), number))
+            let line = input.next.as_ref()?;
+            Some((line.time, !matches!(line.event, Event::Call(..)), number))
         };
         let Some((_, _, first)) = self.inputs.iter().enumerate().filter_map(key).min() else {
             return Ok(None);
@@ -211,56 +188,64 @@ impl Events {
     }
 }
 
-/// The numbers of processes and objects.
+/// The numbers that the monitor has given to the processes, methods and objects of the files.
 #[derive(Default)]
-pub(super) struct Names {
-    /// By file, of processes that are named by small numbers.
-    small: Vec<Vec<Option<u32>>>,
-    others: HashMap<(usize, Value), u32>,
+pub(super) struct Numbers {
+    /// Of each file, by the number there.
+    inputs: Vec<InputNumbers>,
+    /// Objects of the same name are the same, in whatever file.
     objects: HashMap<Part, u32>,
-    only: Option<u32>,
 }
 
-impl Names {
-    pub(super) fn process(&mut self, input: usize, name: &Value, new: impl FnOnce() -> u32) -> u32 {
-        if let &Value::Int(n @ 0..4096) = name {
-            if self.small.len() <= input {
-                self.small.resize(input + 1, Vec::new());
-            }
-            let small = &mut self.small[input];
-            if small.len() <= n as usize {
-                small.resize(n as usize + 1, None);
-            }
-            return *small[n as usize].get_or_insert_with(new);
+#[derive(Default)]
+struct InputNumbers {
+    processes: Vec<Option<u32>>,
+    methods: Vec<Option<u32>>,
+    objects: Vec<Option<u32>>,
+}
+
+/// The place for what has this number.
+fn place(numbers: &mut Vec<Option<u32>>, number: u32) -> &mut Option<u32> {
+    let number = number as usize;
+    if numbers.len() <= number {
+        numbers.resize(number + 1, None);
+    }
+    &mut numbers[number]
+}
+
+impl Numbers {
+    fn of(&mut self, input: usize) -> &mut InputNumbers {
+        if self.inputs.len() <= input {
+            self.inputs.resize_with(input + 1, InputNumbers::default);
         }
-        *self.others.entry((input, name.clone())).or_insert_with(new)
+        &mut self.inputs[input]
+    }
+
+    pub(super) fn process(&mut self, next: &Next, new: impl FnOnce() -> u32) -> u32 {
+        let numbers = &mut self.of(next.input).processes;
+        *place(numbers, next.line.process).get_or_insert_with(new)
+    }
+
+    pub(super) fn method(&mut self, input: usize, method: u32, new: impl FnOnce() -> u32) -> u32 {
+        *place(&mut self.of(input).methods, method).get_or_insert_with(new)
     }
 
     pub(super) fn object(
         &mut self,
-        part: Part,
+        input: usize,
+        object: u32,
+        name: &Part,
         new: impl FnOnce(Part) -> Result<u32, WatchError>,
     ) -> Result<u32, WatchError> {
-        let is_only = part.object.is_nil() && part.key.is_nil();
-        if let (true, Some(number)) = (is_only, self.only) {
+        if let Some(number) = *place(&mut self.of(input).objects, object) {
             return Ok(number);
         }
-        if let Some(&number) = self.objects.get(&part) {
-            return Ok(number);
-        }
-        let number = new(part.clone())?;
-        self.objects.insert(part, number);
-        if is_only {
-            self.only = Some(number);
-        }
+        let number = match self.objects.get(name) {
+            Some(&number) => number,
+            None => new(name.clone())?,
+        };
+        self.objects.insert(name.clone(), number);
+        *place(&mut self.of(input).objects, object) = Some(number);
         Ok(number)
-    }
-}
-
-/// The name of a process in reports: with that of its file, where there are several.
-pub(super) fn process_name(next: &Next<'_>, files: usize) -> Value {
-    match files {
-        1 => next.held.process.clone(),
-        _ => Value::text(format!("{}:{}", next.file, next.held.process)),
     }
 }

@@ -12,7 +12,7 @@ use super::regressions::Regressions;
 use super::replay::{self, Replay};
 use super::scenario::Scenario;
 use super::setting::{Attempt, Effort, Ended, Failing, Setting};
-use super::{Harness, Operate, report};
+use super::{Harness, Operate, page, report};
 use crate::engine::MAX_OPERATIONS;
 use trueline::Budget;
 use trueline_report::{Answer, Report, Undecided, Verdict};
@@ -207,7 +207,8 @@ impl<T: Sync + 'static, O: Operate<T>> Run<'_, T, O> {
             minimised,
         };
         let again = report::Again { replay: &replay, test, kept: kept.as_deref() };
-        let report = report::failure(&failure, &self.counts, &again);
+        let mut report = report::failure(&failure, &self.counts, &again);
+        page::write(&mut report, test, self.number);
         let scope = String::from("stopped at a failure");
         let verdict = Verdict::Violation(Box::new(failure));
         Outcome { verdict, counts: self.counts, seen: scope.clone(), scope, report }

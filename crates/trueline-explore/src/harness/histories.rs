@@ -5,7 +5,7 @@
 
 use trueline::History;
 use trueline::Value;
-use trueline::history::{Args, Builder, Call, Part, Position};
+use trueline::history::{Args, Builder, Call, Callers, Part, Position};
 
 use super::scenario::Scenario;
 use crate::engine::Step;
@@ -28,6 +28,7 @@ pub(crate) fn of_order(
     let mut calls: Vec<usize> = (0..made.len()).collect();
     calls.sort_by_key(|&i| before(i).count_ones());
     let mut builder = Builder::new();
+    builder.set_callers(Callers::Threads);
     let part = builder.part(Part::default());
     let method = builder.method("operation");
     let nowhere = Position::default();

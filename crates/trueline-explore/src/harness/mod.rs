@@ -23,6 +23,7 @@ mod macros;
 mod minimise;
 mod operate;
 mod outcome;
+mod page;
 mod progress;
 mod regressions;
 mod replay;

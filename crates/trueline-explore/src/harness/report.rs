@@ -21,8 +21,7 @@ pub(crate) struct Again<'a> {
 /// Why, in one sentence.
 pub(crate) fn sentence<O, R>(failing: &Failing<O, R>) -> String {
     match explanation(failing) {
-        // Threads are the processes of the history.
-        Some(explanation) => explanation.sentence.replace("` of process ", "` of thread "),
+        Some(explanation) => explanation.sentence.clone(),
         None => failing.what.lines().next().unwrap_or_default().to_string(),
     }
 }

@@ -9,3 +9,4 @@ mod oracle;
 mod outside;
 mod soundness;
 mod spinning;
+mod weak;

@@ -70,13 +70,10 @@ impl Example {
 
     /// Runs tests of the crate.
     #[track_caller]
-    fn test(&self, binary: &Path, arguments: &[&str], replay: Option<&str>) -> String {
+    fn test(&self, binary: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> String {
         let mut test = Command::new(binary);
-        test.args(arguments).env_remove("TRUELINE_REPLAY");
-        if let Some(replay) = replay {
-            test.env("TRUELINE_REPLAY", replay);
-        }
-        self.run(&mut test)
+        test.args(arguments).env_remove("TRUELINE_REPLAY").env_remove("TRUELINE_HTML");
+        self.run(test.envs(variables.iter().copied()))
     }
 }
 
@@ -104,7 +101,7 @@ fn the_example_crates_are_explored_by_their_own_tests() {
     let treiber = Example("treiber");
     treiber.depends_on_the_library(&[]);
     let unit = treiber.compile("unit", "src/lib.rs", &["--crate-name", "treiber", "--test"]);
-    treiber.test(&unit, &[], None);
+    treiber.test(&unit, &[], &[]);
     // An integration test sees the crate as it is compiled for others: with a feature.
     treiber.depends_on_the_library(&["--edges", "normal", "--features", "trueline"]);
     let feature =
@@ -113,13 +110,13 @@ fn the_example_crates_are_explored_by_their_own_tests() {
     let with = format!("treiber={}", built.display());
     let integration = ["--crate-name", "integration", "--test", "--extern", &with];
     let integration = treiber.compile("integration", "tests/integration.rs", &integration);
-    treiber.test(&integration, &[], None);
+    treiber.test(&integration, &[], &[]);
     treiber.builds_over_std();
 
     let containers = Example("containers");
     containers.depends_on_the_library(&[]);
     let unit = containers.compile("unit", "src/lib.rs", &["--crate-name", "containers", "--test"]);
-    let told = containers.test(&unit, &["--nocapture"], None);
+    let told = containers.test(&unit, &["--nocapture"], &[]);
     let scope = "holds: all matrices up to 2 threads x 2 operations; sequentially consistent; \
                  no spurious failures or wakeups; complete";
     assert!(told.matches(scope).count() >= 3, "{told}");
@@ -141,8 +138,16 @@ fn the_example_crates_are_explored_by_their_own_tests() {
         again.strip_prefix("reproduce: TRUELINE_REPLAY='").expect("the line that runs it again");
     let (replay, command) = rest.split_once("' cargo test ").expect("a command");
     assert_eq!(command, "set::tests::a_hasty_length_is_not");
-    let told = containers.test(&unit, &[command, "--nocapture"], Some(replay));
+    // A page is written where one is wanted; the last line names it.
+    let pages = containers.folder().join("pages");
+    let variables =
+        [("TRUELINE_REPLAY", replay), ("TRUELINE_HTML", pages.to_str().expect("a path"))];
+    let told = containers.test(&unit, &[command, "--nocapture"], &variables);
     assert!(told.contains("1 scenario, 1 execution,"), "{told}");
+    let line = told.lines().find_map(|line| line.strip_prefix("  page: ")).expect("a page");
+    assert_eq!(Path::new(line), pages.join("set-tests-a_hasty_length_is_not-f8662875.html"));
+    let page = fs::read_to_string(line).expect("a page");
+    assert!(page.starts_with("<!doctype html>") && page.contains("hasty_len() -> 0"), "{page}");
     let lanes =
         |text: &str| text.lines().filter(|l| l.contains('╞')).collect::<Vec<_>>().join("\n");
     assert_eq!(lanes(&told), lanes(&report));

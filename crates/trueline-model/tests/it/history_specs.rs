@@ -4,8 +4,8 @@
 use std::fmt::Write;
 
 use trueline::formats;
-use trueline::generate::{Plan, Told};
-use trueline::history::{Args, Part, Position};
+use trueline::generate::{Generated, Plan};
+use trueline::history::{Args, Call, Event, Part, Position};
 use trueline::rng::{self, Rng};
 use trueline::spec::{self, Named};
 use trueline::stream::{self, Stopped};
@@ -79,12 +79,12 @@ fn random(spec: &Named, rng: &mut Rng) -> Vec<(u32, Happens)> {
     let mut events = Vec::new();
     let told = spec.generate_stream(&plan, &mut |process, told| {
         match told {
-            Told::Call(method, args) => {
+            Generated::Call(_, (method, args)) => {
                 events.push((process, Happens::Call(method.to_string(), args)));
             }
-            Told::Return(result) => events.push((process, Happens::Return(result.clone()))),
+            Generated::Return(result) => events.push((process, Happens::Return(result.clone()))),
             // Its call stays open: nothing more comes of this process.
-            Told::Leave => {}
+            Generated::Unknown | Generated::Fail => {}
         }
         true
     });
@@ -138,15 +138,15 @@ fn watched(spec: &Named, events: &[(u32, Happens)]) -> &'static str {
     let mut watch = spec.watch(stream::Algorithm::Exact).unwrap();
     let object = watch.object(Part::default()).unwrap();
     (0..8).for_each(|process| _ = watch.process(Value::Int(process)));
-    let at = Position::default();
     for (process, event) in events {
-        let told = match event {
+        let event = match event {
             Happens::Call(method, args) => {
-                watch.call(*process, object, method, Args::from(args.clone()), at)
+                let (method, args) = (watch.method(method), Args::from(args.clone()));
+                Event::Call(object, Call { method, args })
             }
-            Happens::Return(result) => watch.returns(*process, result, at),
+            Happens::Return(result) => Event::Return(result.clone()),
         };
-        match told {
+        match watch.event(*process, event, Position::default()) {
             Ok(()) => {}
             Err(Stopped::Violation(_)) => return "violation",
             Err(other) => panic!("{other:?}"),

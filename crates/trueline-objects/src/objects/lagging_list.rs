@@ -16,17 +16,6 @@ use super::sync::atomic::{AtomicPtr, Ordering};
 use super::to_the_end::to_the_end;
 use std::ptr;
 
-/// The wait after a step in vain: longer than elsewhere from the first one on, since each try
-/// fetches two cache lines from the thread that was quicker, the one with the end of the list and
-/// that of the node there.
-///
-/// A thread waits outside of the operation. Inside it would keep the quicker thread from freeing
-/// what that one removes meanwhile, thousands of nodes, and so from using their memory again while
-/// the cache has it.
-pub(crate) const fn patience() -> Backoff {
-    Backoff::between(9, 10)
-}
-
 /// A list of nodes, at least one. Who drops it calls [`LaggingList::drain`].
 pub(crate) struct LaggingList<C> {
     head: Padded<AtomicPtr<Node<C>>>,
@@ -105,7 +94,8 @@ impl<C> LaggingList<C> {
     /// Puts a node, which nobody else has, at the end.
     #[inline]
     pub(crate) fn append(&self, node: *mut Node<C>) {
-        let backoff = patience();
+        // Each try fetches two cache lines: the one with the end of the list, and that of the node there.
+        let backoff = Backoff::patient();
         let try_once = || {
             self.enter(|_| {
                 let tail = self.tail();

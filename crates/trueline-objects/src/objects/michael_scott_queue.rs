@@ -11,7 +11,8 @@
 //! **Progress.** Lock-free. Cost: O(1) without contention.
 
 use super::grace::{self, Inside};
-use super::lagging_list::{self, LaggingList, Node};
+use super::lagging_list::{LaggingList, Node};
+use super::sync::Backoff;
 use super::sync::cell::UnsafeCell;
 use std::mem::{self, MaybeUninit};
 use std::ptr;
@@ -61,7 +62,7 @@ impl<T> MichaelScottQueue<T> {
 
     /// Takes the oldest value; `None` where there is none.
     pub fn deq(&self) -> Option<T> {
-        let backoff = lagging_list::patience();
+        let backoff = Backoff::patient();
         loop {
             match self.list.enter(|inside| self.try_deq(inside)) {
                 Ok(value) => return value,

@@ -16,7 +16,7 @@
 //!
 //! **Progress.** Lock-free: a compare-exchange fails only because another one succeeded. Cost: O(1) without contention.
 
-use super::grace::{self, Domain};
+use super::grace::{self, Domain, Inside};
 use super::sync::Backoff;
 use super::sync::atomic::{AtomicPtr, Ordering};
 use super::sync::cell::UnsafeCell;
@@ -73,7 +73,7 @@ impl<T> TreiberStack<T> {
         let node = self.domain.allocate(Node { value, next: UnsafeCell::new(0) });
         node.expose_provenance();
         let mut head = self.head.load(Ordering::Relaxed);
-        let backoff = Backoff::default();
+        let backoff = Backoff::patient();
         loop {
             // SAFETY: the node is this thread's own until it is in the list.
             unsafe { (*node).next.with_mut(|next| *next = head.addr()) };
@@ -90,31 +90,38 @@ impl<T> TreiberStack<T> {
 
     /// Takes the value off the top; `None` where there is none.
     pub fn pop(&self) -> Option<T> {
-        self.domain.enter(|inside| {
-            let mut head = self.head.load(Ordering::Acquire);
-            let backoff = Backoff::default();
-            loop {
-                if head.is_null() {
-                    return None;
-                }
-                // SAFETY: the node was in the list since this operation began, so it is not freed before it ends.
-                let next = unsafe { (*head).next.with(|next| *next) };
-                let next = ptr::with_exposed_provenance_mut(next);
-                let (yes, no) = (Ordering::Acquire, Ordering::Acquire);
-                match self.head.compare_exchange_weak(head, next, yes, no) {
-                    Ok(_) => break,
-                    Err(found) => head = found,
-                }
-                backoff.wait();
+        let backoff = Backoff::patient();
+        loop {
+            match self.domain.enter(|inside| self.try_pop(inside)) {
+                Ok(value) => return value,
+                // A thread waits outside of the operation. Inside it would keep the others from
+                // freeing what they remove meanwhile, and so from using that memory again.
+                Err(Overtaken) => backoff.wait(),
             }
-            // SAFETY: this thread alone has taken the node off, so the value is its own; nobody reads it again.
-            let value = unsafe { (*head).value.with(|value| ptr::read(value)) };
-            // SAFETY: the node is off the list, for good and by this thread alone.
-            unsafe { inside.retire(head) };
-            Some(ManuallyDrop::into_inner(value))
-        })
+        }
+    }
+
+    fn try_pop(&self, inside: &Inside<'_, Node<T>>) -> Result<Option<T>, Overtaken> {
+        let head = self.head.load(Ordering::Acquire);
+        if head.is_null() {
+            return Ok(None);
+        }
+        // SAFETY: the node was in the list since this operation began, so it is not freed before it ends.
+        let next = unsafe { (*head).next.with(|next| *next) };
+        let next = ptr::with_exposed_provenance_mut(next);
+        let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
+        let swapped = self.head.compare_exchange_weak(head, next, yes, no);
+        swapped.map_err(|_| Overtaken)?;
+        // SAFETY: this thread alone has taken the node off, so the value is its own; nobody reads it again.
+        let value = unsafe { (*head).value.with(|value| ptr::read(value)) };
+        // SAFETY: the node is off the list, for good and by this thread alone.
+        unsafe { inside.retire(head) };
+        Ok(Some(ManuallyDrop::into_inner(value)))
     }
 }
+
+/// Another thread was quicker.
+struct Overtaken;
 
 impl<T> TreiberStack<T> {
     /// Whether there is no value.

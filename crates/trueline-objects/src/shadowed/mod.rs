@@ -22,7 +22,7 @@ pub(crate) mod sync {
         }
 
         #[inline]
-        pub(crate) const fn between(_least: u32, _most: u32) -> Backoff {
+        pub(crate) const fn patient() -> Backoff {
             Backoff(())
         }
 

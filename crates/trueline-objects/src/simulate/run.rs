@@ -352,7 +352,7 @@ impl Entry {
         };
         let args = call.args.iter().map(number).collect::<Result<Vec<_>, _>>()?;
         let invocation = Invocation::new(&call.method, args);
-        spec.accepts(&invocation).map_err(wrong)?;
+        spec.accepts(&invocation).map_err(|error| wrong(error.to_string()))?;
         if !domain::has(self.domain, call) {
             let expected = domain::pattern(self.domain, call);
             let message = format!("{} takes no {call}: expected {expected}", self.name);

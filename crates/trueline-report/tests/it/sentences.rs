@@ -28,6 +28,16 @@ const CASES: &[(&str, &str, &str)] = &[
         "queue",
         "0 enq(a) / 0 ok / 0 enq(b) / 0 ok / 0 enq(c) / 0 ok / 2 deq() / 1 deq() / 1 ok c",
     ),
+    (
+        "a value that comes out twice before it goes in again",
+        "queue",
+        "0 enq(4) / 0 ok / 1 deq() / 1 ok 4 / 2 deq() / 2 ok 4 / 0 enq(4) / 0 ok",
+    ),
+    (
+        "an initial value that comes out twice before it goes in again",
+        "stack:init=[1]",
+        "0 pop() / 0 ok 1 / 0 pop() / 0 ok 1 / 1 push(1) / 1 ok",
+    ),
     ("a queue that is found empty", "queue", "0 enq(1) / 0 ok / 1 deq() / 1 ok / 1 deq() / 1 ok 1"),
     (
         "a queue in which one value follows another",
@@ -313,7 +323,13 @@ const CASES: &[(&str, &str, &str)] = &[
         "semaphore:init=1",
         "0 acquire() / 1 acquire() / 0 ok 1 / 1 ok 1",
     ),
+    ("a release that is refused", "semaphore", "0 release() / 0 ok 1 / 1 release() / 1 ok 0"),
     ("a lock that was never taken", "mutex", "0 release() / 0 ok"),
+    (
+        "a lock that is refused after it was handed over at the same time as it was released",
+        "mutex",
+        "0 acquire() / 0 ok / 1 acquire() / 0 release() / 0 ok / 2 release() / 1 ok / 2 ok / 3 try_acquire() / 3 ok 0",
+    ),
     (
         "a lock that somebody else releases",
         "owner-mutex",

@@ -49,15 +49,18 @@ pub(crate) fn decide_directly(
     }
     let Some(decoder) = spec.decoder() else { return Ok(None) };
     let claim = decoder.claim();
-    let Some(said) = Said::new(&*decoder, &claim, history)? else { return Ok(None) };
-    if !said.trustworthy(spec, &claim, history)? {
+    let Some(translated) = Translated::new(&*decoder, &claim, history)? else { return Ok(None) };
+    if !translated.trustworthy(spec, &claim, history)? {
         return Ok(None);
     }
-    let partitions = said.starts.len() - 1;
-    let mut stretches: Vec<Stretch> =
-        said.stretches().into_par_iter().map(|parts| said.decide(parts, budget)).collect();
-    drop(said);
-    // The first part that does not fit an order has the word, whoever came to its end first.
+    let partitions = translated.starts.len() - 1;
+    let mut stretches: Vec<Stretch> = translated
+        .stretches()
+        .into_par_iter()
+        .map(|parts| translated.decide(parts, budget))
+        .collect();
+    drop(translated);
+    // The first part that does not fit an order decides, in whatever order they were looked at.
     let stop = stretches.iter_mut().find_map(|stretch| stretch.stop.take());
     let verdict = match stop {
         Some(Stop::DoesNotFit) => return Ok(None),
@@ -92,9 +95,9 @@ pub(crate) fn decide_directly(
 }
 
 /// The operations of a history in the words of its kind, part by part.
-struct Said {
+struct Translated {
     words: Words,
-    said: Vec<Word>,
+    operations: Vec<Word>,
     /// Index in the history of each.
     index: Vec<u32>,
     /// Where each part starts, and the end.
@@ -125,10 +128,10 @@ impl Stretch {
     }
 }
 
-impl Said {
+impl Translated {
     /// The parts, cut into rows of about the same number of operations.
     fn stretches(&self) -> Vec<Range<usize>> {
-        let enough = (self.said.len() / 16).max(CHARGE as usize) as u32;
+        let enough = (self.operations.len() / 16).max(CHARGE as usize) as u32;
         let mut stretches = Vec::new();
         let mut first = 0;
         for part in 1..self.starts.len() {
@@ -154,13 +157,13 @@ impl Said {
             let found = match charged {
                 Ok(())
                     if range.len() <= FEW
-                        && self.words.is_sequential(&self.said[range.clone()]) =>
+                        && self.words.is_sequential(&self.operations[range.clone()]) =>
                 {
                     stretch.order.extend_from_slice(&self.index[range]);
                     stretch.ends.push(stretch.order.len() as u32);
                     continue;
                 }
-                Ok(()) => self.words.decide(&self.said[range.clone()], budget),
+                Ok(()) => self.words.decide(&self.operations[range.clone()], budget),
                 Err(why) => Ok(Found::Exhausted(why)),
             };
             match found {
@@ -187,15 +190,19 @@ impl Said {
 
     /// Decodes every operation; nothing where one has no word. While the words of one block are numbered, which has
     /// to go in order, the next is decoded.
-    fn new(decoder: &dyn Decoder, claim: &Claim, history: &History) -> Result<Option<Said>, Error> {
-        let mut saying = Saying::new(claim, history);
-        let decoding = Decoding { decoder, history, partitions: !saying.one_set };
+    fn new(
+        decoder: &dyn Decoder,
+        claim: &Claim,
+        history: &History,
+    ) -> Result<Option<Translated>, Error> {
+        let mut translator = Translator::new(claim, history);
+        let decoding = Decoding { decoder, history, partitions: !translator.one_set };
         let mut blocks = history.operations().chunks(BLOCK);
         let mut decoded = blocks.next().map(|block| decoding.decode_all(block)).unwrap_or_default();
         loop {
             let next = blocks.next();
             let (fits, following) = rayon::join(
-                || saying.add_all(decoded),
+                || translator.add_all(decoded),
                 || next.map(|block| decoding.decode_all(block)),
             );
             if !fits? {
@@ -203,7 +210,7 @@ impl Said {
             }
             match following {
                 Some(following) => decoded = following,
-                None => return Ok(saying.finish()),
+                None => return Ok(translator.finish()),
             }
         }
     }
@@ -218,15 +225,15 @@ impl Said {
             starts[part + 1] += starts[part];
         }
         let mut places = starts.clone();
-        let mut said = self.said.clone();
+        let mut operations = self.operations.clone();
         let mut index = vec![0; self.index.len()];
         for (n, &part) in part_of.iter().enumerate() {
             let place = &mut places[part as usize];
-            said[*place as usize] = self.said[n];
+            operations[*place as usize] = self.operations[n];
             index[*place as usize] = self.index[n];
             *place += 1;
         }
-        (self.said, self.index, self.starts) = (said, index, starts);
+        (self.operations, self.index, self.starts) = (operations, index, starts);
     }
 
     /// Tests the claim on the beginning of the largest part.
@@ -266,13 +273,13 @@ impl Decoding<'_> {
     }
 }
 
-/// What becomes [`Said`], operation by operation.
-struct Saying<'a> {
+/// What becomes [`Translated`], operation by operation.
+struct Translator<'a> {
     history: &'a History,
     /// Each key is a part of its own; its number is that of the part.
     one_set: bool,
     words: Words,
-    said: Vec<Word>,
+    operations: Vec<Word>,
     index: Vec<u32>,
     /// The part of each; empty while there is but one.
     part_of: Vec<u32>,
@@ -281,16 +288,16 @@ struct Saying<'a> {
     seen: usize,
 }
 
-impl<'a> Saying<'a> {
-    fn new(claim: &Claim, history: &'a History) -> Saying<'a> {
+impl<'a> Translator<'a> {
+    fn new(claim: &Claim, history: &'a History) -> Translator<'a> {
         let mut words = Words::new(claim);
         words.reserve(history.len(), range_of_numbers(history));
         let one_set = claim.kind == Kind::Set && history.parts().len() == 1;
-        Saying {
+        Translator {
             history,
             one_set,
             words,
-            said: Vec::with_capacity(history.len()),
+            operations: Vec::with_capacity(history.len()),
             index: Vec::with_capacity(history.len()),
             part_of: Vec::with_capacity(if one_set { history.len() } else { 0 }),
             parts: HashMap::default(),
@@ -316,7 +323,7 @@ impl<'a> Saying<'a> {
         let o = &self.history.operations()[i];
         let span = Span { call: o.call, returned: o.returned };
         let action = self.words.numbered(action);
-        self.said.push(Op { span, action });
+        self.operations.push(Op { span, action });
         self.index.push(i as u32);
         if let (true, Some(key)) = (self.one_set, action.value()) {
             self.part_of.push(key);
@@ -327,23 +334,23 @@ impl<'a> Saying<'a> {
         if self.parts.len() > 1 {
             if self.part_of.is_empty() {
                 self.part_of.reserve_exact(self.history.len());
-                self.part_of.resize(self.said.len() - 1, 0);
+                self.part_of.resize(self.operations.len() - 1, 0);
             }
             self.part_of.push(part);
         }
     }
 
-    fn finish(self) -> Option<Said> {
-        let Saying { mut words, said, index, part_of, parts, .. } = self;
+    fn finish(self) -> Option<Translated> {
+        let Translator { mut words, operations, index, part_of, parts, .. } = self;
         // An operation that touches every key would join the parts of its object.
         let objects = parts.keys().filter(|k| k.1.is_none()).count();
         if objects > 0 && objects < parts.len() {
             return None;
         }
         let count = part_of.iter().max().map_or(1, |&last| last as usize + 1);
-        words.settle();
-        let end = said.len() as u32;
-        let mut all = Said { words, said, index, starts: vec![0, end] };
+        words.rank_values();
+        let end = operations.len() as u32;
+        let mut all = Translated { words, operations, index, starts: vec![0, end] };
         if count > 1 {
             all.sort(&part_of, count);
         }

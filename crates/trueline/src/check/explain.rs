@@ -201,7 +201,7 @@ impl<'a> Names<'a> {
         let column = |i: u32| if at(i).column == 0 { u32::MAX } else { at(i).column };
         if differ(&|i| at(i).process) {
             let process = &history.processes()[at(index).process as usize];
-            return format!("{text} of process {process}");
+            return format!("{text} of {} {process}", history.callers().noun());
         }
         if differ(&line) {
             return format!("{text} in line {}", at(index).line);

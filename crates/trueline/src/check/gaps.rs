@@ -183,7 +183,7 @@ mod tests {
                 said.push(Op { span, action: words.numbered(&action) });
             }
             said.sort_by_key(|word| word.span.call);
-            words.settle();
+            words.rank_values();
             let budget = Budget::unlimited();
             let Some(in_stretches) = words.decide_in_stretches(&said, 1, &budget) else { continue };
             cut += 1;

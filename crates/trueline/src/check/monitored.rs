@@ -60,24 +60,24 @@ pub(crate) fn trust(subject: &Subject<'_>, claim: &Claim, indices: &[u32]) -> Re
         |action: &Action<u32>| if is_snapshot { first_ones(action) } else { is_chosen(action) };
     let chosen: Vec<(u32, Action<u32>)> =
         done.into_iter().filter(|(_, action)| is_chosen(action)).collect();
-    words.settle();
-    let model = words.model(values.iter().map(|&(_, value)| value));
+    words.rank_values();
+    let state = words.start(values.iter().map(|&(_, value)| value));
     let actions: Vec<Action<u32>> =
         chosen.iter().map(|(_, a)| a.map(|v| words.ranked(v))).collect();
     let operations: Vec<Recorded> = chosen.iter().map(|&(i, _)| Recorded::whole(i)).collect();
     let mut table = subject.spec.states(&operations);
-    let mut sequences = vec![(Vec::new(), vec![table.initial()], model)];
+    let mut sequences = vec![(Vec::new(), vec![table.initial()], state)];
     let mut after = Vec::new();
     for step in 1..=length {
         let mut longer = Vec::new();
-        for (sequence, states, model) in &sequences {
+        for (sequence, states, state) in &sequences {
             for (n, &operation) in operations.iter().enumerate() {
                 after.clear();
-                for &state in states {
-                    table.step(state, n as u32, &mut after);
+                for &before in states {
+                    table.step(before, n as u32, &mut after);
                 }
-                let mut next = model.clone();
-                let is_legal = next.apply(actions[n]);
+                let mut next = state.clone();
+                let is_legal = words.apply(&mut next, actions[n]);
                 if after.is_empty() != is_legal {
                     // The longest sequences are not made longer.
                     if is_legal && step < length {
@@ -149,7 +149,7 @@ pub(super) fn decide(
             index.push(i);
         }
     }
-    words.settle();
+    words.rank_values();
     Ok(words.decide(&said, budget)?.renamed(|n| index[n as usize]))
 }
 

@@ -1,7 +1,10 @@
 //! Operations in the words of a kind of object, values as numbers; the kind's monitor decides them.
 //!
-//! Knows no specification, so it is compiled once. An order that a monitor gives is replayed against the [`Model`] of
+//! Knows no specification, so it is compiled once. An order that a monitor gives is replayed against an object of
 //! the kind before anybody sees it. Cost: O(n log n); 16 bytes an operation besides what the monitor needs.
+
+mod blame;
+mod dense;
 
 use std::hint;
 use std::ops::RangeInclusive;
@@ -12,15 +15,17 @@ use hashbrown::HashMap;
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
+use dense::Dense;
+
 use super::problem::Ticker;
 use super::{gaps, tell};
 use crate::budget::{Budget, Exhausted};
 use crate::history::PENDING;
 use crate::monitor::{Answer, Blame, Op, Span, Why, container, mutex, pending, priority_queue};
 use crate::monitor::{queue, register, set, snapshot, stack};
-use crate::spec::canonical::{Lists, Model, Segments};
+use crate::spec::canonical::Lists;
 use crate::spec::subject::Claim;
-use crate::spec::{Action, Kind};
+use crate::spec::{Action, Items, Kind};
 use crate::value::Value;
 
 /// Parts of fewer operations than this are not charged to the budget one by one.
@@ -59,36 +64,6 @@ impl Found {
             }
             other => other,
         }
-    }
-}
-
-/// The numbers of whole numbers that lie close together: a table without hashing, which the order of time walks almost
-/// from end to end, because values that are used at about the same time tend to be neighbours.
-#[derive(Default)]
-struct Dense {
-    first: i64,
-    /// `u32::MAX` where there is no number yet.
-    numbers: Vec<u32>,
-}
-
-impl Dense {
-    /// A table for these, unless it were much larger than the number of operations.
-    fn new(range: RangeInclusive<i64>, operations: usize) -> Option<Dense> {
-        let size = usize::try_from(range.end().abs_diff(*range.start())).ok()?.checked_add(1)?;
-        let fits = size <= operations.saturating_mul(2);
-        fits.then(|| Dense { first: *range.start(), numbers: vec![u32::MAX; size] })
-    }
-
-    fn place(&mut self, n: i64) -> Option<&mut u32> {
-        // A number below the first wraps around to a place beyond the end.
-        let place = usize::try_from(n.wrapping_sub(self.first) as u64).ok()?;
-        self.numbers.get_mut(place)
-    }
-
-    /// What has a number, ascending.
-    fn numbered(&self) -> impl Iterator<Item = (i64, u32)> {
-        let all = self.numbers.iter().enumerate().filter(|&(_, &number)| number != u32::MAX);
-        all.map(|(place, &number)| (self.first + place as i64, number))
     }
 }
 
@@ -185,7 +160,7 @@ impl Words {
     }
 
     /// All values are known: ranks them, and lets go of what is not needed any more.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn rank_values(&mut self) {
         let (ints, others) = (std::mem::take(&mut self.ints), std::mem::take(&mut self.others));
         let dense = std::mem::take(&mut self.dense);
         if !matches!(self.kind, Kind::PriorityQueue | Kind::MinPriorityQueue) {
@@ -235,7 +210,7 @@ impl Words {
 
     /// The sequential object at its start, for actions on these values: of a set, only these count. Values are ranked
     /// where the kind has priorities.
-    pub(super) fn model(&self, values: impl Iterator<Item = u32>) -> Model {
+    pub(super) fn start(&self, values: impl Iterator<Item = u32>) -> Items<u32> {
         if self.kind == Kind::Set {
             let mut initial: SmallVec<[u32; 4]> = SmallVec::new();
             for value in values {
@@ -243,13 +218,15 @@ impl Words {
                     initial.push(value);
                 }
             }
-            return Model::new(self.kind, &initial);
-        }
-        if let (Kind::Snapshot, [initial, ..]) = (self.kind, &self.initial[..]) {
-            return Model::Snapshot(Segments::new(*initial, self.lists.clone()));
+            return self.kind.start(&initial);
         }
         let initial: Vec<u32> = self.initial.iter().map(|v| self.ranked(v)).collect();
-        Model::new(self.kind, &initial)
+        self.kind.start(&initial)
+    }
+
+    /// Performs an action, its values ranked; false where it is not legal.
+    pub(super) fn apply(&self, state: &mut Items<u32>, action: Action<u32>) -> bool {
+        self.kind.apply(state, action, &self.lists)
     }
 
     /// True where a set has this value from the start.
@@ -262,7 +239,7 @@ impl Words {
         self.priorities.get(*value as usize).copied().unwrap_or(*value)
     }
 
-    /// Decides, or says why the monitor does not fit. Call [`Words::settle`] first.
+    /// Decides, or says why the monitor does not fit. Call [`Words::rank_values`] first.
     pub(super) fn decide(&self, words: &[Word], budget: &Budget) -> Result<Found, String> {
         match self.decide_in_stretches(words, gaps::STRETCH, budget) {
             Some(found) => found,
@@ -390,7 +367,7 @@ impl Words {
             Answer::Violation { mut operations, why, .. } => {
                 self.add_initial(words, &mut operations);
                 let scene = self.scene(words, &operations);
-                Found::Violation { operations, scene, reason: reason(why) }
+                Found::Violation { operations, scene, reason: blame::reason(why) }
             }
         })
     }
@@ -400,8 +377,8 @@ impl Words {
         if !words.windows(2).all(|pair| pair[0].span.returned < pair[1].span.call) {
             return false;
         }
-        let mut model = self.model(words.iter().filter_map(|w| w.action.value()));
-        words.iter().all(|word| model.apply(word.action.map(|v| self.ranked(v))))
+        let mut state = self.start(words.iter().filter_map(|w| w.action.value()));
+        words.iter().all(|word| self.apply(&mut state, word.action.map(|v| self.ranked(v))))
     }
 
     /// Runs the monitor of the kind; `None` where the budget is spent, an error where it does not fit.
@@ -534,7 +511,7 @@ impl Words {
         budget: &Budget,
     ) -> Result<(), Found> {
         let wrong = |what: String| Err(Found::Wrong(what));
-        let mut model = self.model(words.iter().filter_map(|w| w.action.value()));
+        let mut state = self.start(words.iter().filter_map(|w| w.action.value()));
         let mut missing = vec![true; words.len()];
         let mut latest_call = 0;
         let mut ticker = Ticker::new(budget).with_cheap_steps();
@@ -548,11 +525,11 @@ impl Words {
                 return wrong(format!("operation {n} stands behind one that was called later"));
             }
             latest_call = latest_call.max(span.call);
-            if !model.apply(action.map(|v| self.ranked(v))) {
+            if !self.apply(&mut state, action.map(|v| self.ranked(v))) {
                 return wrong(format!("operation {n} is not legal at its place"));
             }
         }
-        if ends_empty && !model.apply(Action::FoundEmpty) {
+        if ends_empty && !self.apply(&mut state, Action::FoundEmpty) {
             return wrong("a stretch ends with something inside".into());
         }
         match (0..words.len()).find(|&n| missing[n] && words[n].span.returned != PENDING) {
@@ -609,28 +586,4 @@ fn translated<A>(
         operations.push(Op { span: word.span, action: f(word.action)? });
     }
     Ok(operations)
-}
-
-/// The operation that a rule blames, and what is wrong with it.
-fn reason(why: Why) -> Option<Blame> {
-    let (operation, text) = match why {
-        Why::Scans(property, operations) => return Some(property.blame(operations)),
-        Why::EmptyWhileCovered { empty } => {
-            (empty, "found nothing, but from its call to its return some value was always inside")
-        }
-        Why::HigherInside { remove } => (
-            remove,
-            "came out although from its call to its return a value of higher priority was always inside",
-        ),
-        Why::Impossible { operation, present: true } => (
-            operation,
-            "is not possible: from its call to its return the key was there, or the lock held",
-        ),
-        Why::Impossible { operation, present: false } => (
-            operation,
-            "is not possible: from its call to its return the key was not there, or the lock free",
-        ),
-        _ => return None,
-    };
-    Some(Blame::new(operation, text))
 }

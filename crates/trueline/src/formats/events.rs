@@ -8,40 +8,21 @@ use std::io::{self, Read, Write};
 use super::json_lines::{Lines, SCHEMA};
 use super::lexis::quote;
 use super::source::Source;
-use crate::history::{Args, Error, Part, Position};
+use crate::generate::Generated;
+use crate::history::{Call, Error, Event, Part, Position};
 use crate::value::Value;
 
-/// What a line of a stream says.
+/// A line of a stream. Processes, methods and objects are numbers of its [`EventReader`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StreamEvent<'a> {
-    /// The name of the process.
-    pub process: Value,
-    /// What it does.
-    pub what: Happening<'a>,
+pub struct EventLine {
+    /// Whose event it is.
+    pub process: u32,
+    /// What the process does.
+    pub event: Event<Call, Value>,
     /// The time, where the line tells one as a whole number.
     pub time: Option<i64>,
     /// Where the line stands.
     pub at: Position,
-}
-
-/// What a process does.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Happening<'a> {
-    /// It calls a method.
-    Call {
-        /// The method's name.
-        method: &'a str,
-        /// The arguments.
-        args: Args,
-        /// The object and key; boxed, as most streams are of one.
-        part: Option<Box<Part>>,
-    },
-    /// Its call returns.
-    Return(Value),
-    /// Its call is known not to have happened.
-    Fail,
-    /// The outcome of its call stays unknown.
-    Unknown,
 }
 
 /// Why there is no event.
@@ -75,12 +56,26 @@ impl<R: Read> EventReader<R> {
         !self.source.has_line()
     }
 
+    /// The name of a process.
+    pub fn process(&self, process: u32) -> &Value {
+        self.lines.names().process_name(process)
+    }
+
+    /// The name of a method.
+    pub fn method(&self, method: u32) -> &str {
+        self.lines.names().method_name(method)
+    }
+
+    /// An object and key.
+    pub fn part(&self, part: u32) -> &Part {
+        self.lines.names().part_at(part)
+    }
+
     /// The next event; nothing at the end of the input.
-    pub fn next_event(&mut self) -> Result<Option<StreamEvent<'_>>, EventError> {
+    pub fn next_event(&mut self) -> Result<Option<EventLine>, EventError> {
         while let Some(line) = self.source.line().map_err(EventError::Input)? {
-            // The borrow checker wants to see that a line that is no event is not held on to.
-            if self.lines.read(&line).map_err(EventError::Line)? {
-                return Ok(Some(self.lines.event()));
+            if let Some(event) = self.lines.read(&line).map_err(EventError::Line)? {
+                return Ok(Some(event));
             }
         }
         Ok(None)
@@ -105,37 +100,40 @@ impl<W: Write> EventWriter<W> {
         EventWriter { out, text }
     }
 
-    /// A process calls.
-    pub fn call(&mut self, process: u32, method: &str, args: &[Value]) -> io::Result<()> {
+    /// An event of a process. The format tells one object only.
+    pub fn event(&mut self, process: u32, event: &Generated<'_>) -> io::Result<()> {
         self.process(process);
+        match event {
+            Event::Call(_, (method, args)) => self.call(method, args),
+            Event::Return(result) => {
+                self.text.push_str(",\"return\":");
+                put(&mut self.text, result);
+            }
+            Event::Fail => self.text.push_str(",\"fail\":true"),
+            Event::Unknown => self.text.push_str(",\"unknown\":true"),
+        }
+        self.text.push_str("}\n");
+        if self.text.len() >= 1 << 16 {
+            self.out.write_all(self.text.as_bytes())?;
+            self.text.clear();
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, method: &str, args: &[Value]) {
         self.text.push_str(",\"call\":");
         quote(method, &mut self.text);
-        if !args.is_empty() {
-            self.text.push_str(",\"args\":[");
-            for (i, arg) in args.iter().enumerate() {
-                if i > 0 {
-                    self.text.push(',');
-                }
-                put(&mut self.text, arg);
-            }
-            self.text.push(']');
+        if args.is_empty() {
+            return;
         }
-        self.end()
-    }
-
-    /// Its call returns.
-    pub fn returns(&mut self, process: u32, result: &Value) -> io::Result<()> {
-        self.process(process);
-        self.text.push_str(",\"return\":");
-        put(&mut self.text, result);
-        self.end()
-    }
-
-    /// The outcome of its call stays unknown.
-    pub fn unknown(&mut self, process: u32) -> io::Result<()> {
-        self.process(process);
-        self.text.push_str(",\"unknown\":true");
-        self.end()
+        self.text.push_str(",\"args\":[");
+        for (i, arg) in args.iter().enumerate() {
+            if i > 0 {
+                self.text.push(',');
+            }
+            put(&mut self.text, arg);
+        }
+        self.text.push(']');
     }
 
     /// Hands everything to the output.
@@ -147,15 +145,6 @@ impl<W: Write> EventWriter<W> {
     fn process(&mut self, process: u32) {
         self.text.push_str("{\"process\":");
         put_int(&mut self.text, process.into());
-    }
-
-    fn end(&mut self) -> io::Result<()> {
-        self.text.push_str("}\n");
-        if self.text.len() >= 1 << 16 {
-            self.out.write_all(self.text.as_bytes())?;
-            self.text.clear();
-        }
-        Ok(())
     }
 }
 

@@ -13,12 +13,12 @@
 
 use std::io::Read;
 
-use super::events::{Happening, StreamEvent};
+use super::events::EventLine;
 use super::json::{Bad, Json};
 use super::lexis::{found, text};
 use super::no_operations;
 use super::source::{Piece, Source};
-use crate::history::{Args, Builder, Call, Error, History, Part, Position, Ties};
+use crate::history::{Args, Builder, Call, Error, Event, History, Part, Position, Ties};
 use crate::value::Value;
 
 /// The schema that headers name.
@@ -56,12 +56,8 @@ struct Header {
 /// each field by name. The general way reads the same from such a line; it takes twice as long.
 struct Plain<'a> {
     process: i64,
-    event: PlainEvent<'a>,
-}
-
-enum PlainEvent<'a> {
-    Call(&'a str, Args),
-    Return(Value),
+    /// On the only object; the method by its name.
+    event: Event<(&'a str, Args), Value>,
 }
 
 impl<'a> Plain<'a> {
@@ -70,7 +66,7 @@ impl<'a> Plain<'a> {
         let process = natural(&mut rest)?;
         let event = if let Some(after) = rest.strip_prefix(b",\"return\":") {
             rest = after;
-            PlainEvent::Return(match rest {
+            Event::Return(match rest {
                 b"null}" => Value::Nil,
                 b"true}" => Value::Bool(true),
                 b"false}" => Value::Bool(false),
@@ -91,7 +87,7 @@ impl<'a> Plain<'a> {
                     (rest == b"]}").then_some(Args::One(Value::Int(n)))?
                 }
             };
-            PlainEvent::Call(text(name), args)
+            Event::Call(0, (text(name), args))
         };
         Some(Plain { process, event })
     }
@@ -132,7 +128,8 @@ pub(crate) fn read<R: Read>(source: &mut Source<R>) -> Result<History, Error> {
         {
             reader.style = Style::Events;
             reader.seen = true;
-            reader.plain(event, line.at(0))?;
+            let (process, event) = reader.plain(event);
+            reader.builder.event(process, event, line.at(0))?;
             continue;
         }
         if line.bytes.trim_ascii().is_empty() {
@@ -163,16 +160,19 @@ struct Reader {
 }
 
 impl Reader {
-    fn plain(&mut self, Plain { process, event }: Plain<'_>, at: Position) -> Result<(), Error> {
+    /// The event in the numbers of the builder, and whose it is.
+    fn plain(&mut self, Plain { process, event }: Plain<'_>) -> (u32, Event<Call, Value>) {
         let process = self.builder.process(&Value::Int(process));
-        match event {
-            PlainEvent::Call(name, args) => {
+        let event = match event {
+            Event::Call(_, (name, args)) => {
                 let method = self.builder.method(name);
-                let part = self.builder.part(Part::default());
-                self.builder.call(process, part, Call { method, args }, at).map(drop)
+                Event::Call(self.builder.part(Part::default()), Call { method, args })
             }
-            PlainEvent::Return(result) => self.builder.returns(process, result, at).map(drop),
-        }
+            Event::Return(result) => Event::Return(result),
+            Event::Fail => Event::Fail,
+            Event::Unknown => Event::Unknown,
+        };
+        (process, event)
     }
 
     #[inline]
@@ -374,10 +374,8 @@ impl Reader {
         if args.is_some() || object.is_some() || key.is_some() {
             return fail("\"call\" beside \"args\", \"object\" and \"key\"");
         }
-        match result {
-            Some(result) => self.builder.returns(process, result, at).map(drop),
-            None if failed => self.builder.fails(process, at).map(drop),
-            None if unknown => self.builder.unknown(process, at).map(drop),
+        match outcome(result, failed, unknown) {
+            Some(event) => self.builder.event(process, event, at).map(drop),
             None => fail("\"call\", \"return\", \"fail\" or \"unknown\""),
         }
     }
@@ -412,24 +410,22 @@ impl Reader {
     }
 }
 
-/// Lines of which each that it reads stands alone: no history is built. See [`super::events`].
+/// The end of an operation that a line tells of.
+fn outcome(result: Option<Value>, failed: bool, unknown: bool) -> Option<Event<Call, Value>> {
+    match result {
+        Some(result) => Some(Event::Return(result)),
+        None if failed => Some(Event::Fail),
+        None if unknown => Some(Event::Unknown),
+        None => None,
+    }
+}
+
+/// Lines of which each that it reads stands alone: no history is built. The builder only numbers
+/// processes, methods and objects. See [`super::events`].
 pub(super) struct Lines {
     reader: Reader,
     spec: Option<String>,
     general: u32,
-    process: Value,
-    method: String,
-    what: What,
-    time: Option<i64>,
-    at: Position,
-}
-
-/// What the last line said; the method is kept apart.
-enum What {
-    Call(Args, Option<Box<Part>>),
-    Return(Value),
-    Fail,
-    Unknown,
 }
 
 /// Texts that are interned are let go of after so many lines.
@@ -437,55 +433,32 @@ const FORGET_TEXTS: u32 = 4096;
 
 impl Lines {
     pub(super) fn new() -> Lines {
-        Lines {
-            reader: Reader { builder: Builder::new(), style: Style::Events, seen: false },
-            spec: None,
-            general: 0,
-            process: Value::Nil,
-            method: String::new(),
-            what: What::Unknown,
-            time: None,
-            at: Position::default(),
-        }
+        let reader = Reader { builder: Builder::new(), style: Style::Events, seen: false };
+        Lines { reader, spec: None, general: 0 }
     }
 
     pub(super) fn spec(&self) -> Option<&str> {
         self.spec.as_deref()
     }
 
-    /// The event of the last line, which is given away.
-    pub(super) fn event(&mut self) -> StreamEvent<'_> {
-        let what = match std::mem::replace(&mut self.what, What::Unknown) {
-            What::Call(args, part) => Happening::Call { method: &self.method, args, part },
-            What::Return(value) => Happening::Return(value),
-            What::Fail => Happening::Fail,
-            What::Unknown => Happening::Unknown,
-        };
-        let process = std::mem::take(&mut self.process);
-        StreamEvent { process, what, time: self.time, at: self.at }
+    /// What the numbers of events stand for.
+    pub(super) fn names(&self) -> &Builder {
+        &self.reader.builder
     }
 
-    /// Takes a line apart; false where it is no event.
-    pub(super) fn read(&mut self, line: &Piece<'_>) -> Result<bool, Error> {
-        if let Some(Plain { process, event }) = Plain::of(line.bytes) {
+    /// Takes a line apart; nothing where it is no event.
+    pub(super) fn read(&mut self, line: &Piece<'_>) -> Result<Option<EventLine>, Error> {
+        if let Some(plain) = Plain::of(line.bytes) {
             self.reader.seen = true;
-            (self.process, self.time, self.at) = (Value::Int(process), None, line.at(0));
-            self.what = match event {
-                PlainEvent::Call(name, args) => {
-                    self.method.clear();
-                    self.method.push_str(name);
-                    What::Call(args, None)
-                }
-                PlainEvent::Return(value) => What::Return(value),
-            };
-            return Ok(true);
+            let (process, event) = self.reader.plain(plain);
+            return Ok(Some(EventLine { process, event, time: None, at: line.at(0) }));
         }
         if line.bytes.trim_ascii().is_empty() {
-            return Ok(false);
+            return Ok(None);
         }
         self.general += 1;
         if self.general.is_multiple_of(FORGET_TEXTS) {
-            self.reader.builder = Builder::new();
+            self.reader.builder.forget_texts();
         }
         let at = line.at(line.bytes.len() - line.bytes.trim_ascii_start().len());
         let fields = match self.reader.fields(line.bytes) {
@@ -495,7 +468,7 @@ impl Lines {
         if let Some(header) = &fields.header {
             self.spec = self.reader.header(header, &fields, at, line)?;
             self.reader.seen = true;
-            return Ok(false);
+            return Ok(None);
         }
         self.reader.seen = true;
         let fail = |expected: &str| {
@@ -516,23 +489,18 @@ impl Lines {
         if fields.method.is_none() && (fields.args.is_some() || is_named) {
             return fail("\"call\" beside \"args\", \"object\" and \"key\"");
         }
-        self.what = if let Some(method) = fields.method {
-            self.method.clear();
-            self.method.push_str(self.reader.builder.method_name(method));
-            let (object, key) = (fields.object, fields.key);
-            let part = is_named.then(|| {
-                Box::new(Part { object: object.unwrap_or_default(), key: key.unwrap_or_default() })
-            });
-            What::Call(fields.args.unwrap_or_default(), part)
-        } else if let Some(result) = fields.result {
-            What::Return(result)
-        } else if fields.fail {
-            What::Fail
-        } else {
-            What::Unknown
+        let event = match fields.method {
+            Some(method) => {
+                let part = self.reader.part(fields.object, fields.key);
+                Event::Call(part, Call { method, args: fields.args.unwrap_or_default() })
+            }
+            None => match outcome(fields.result, fields.fail, fields.unknown) {
+                Some(event) => event,
+                None => return fail("one of \"call\", \"return\", \"fail\" and \"unknown\""),
+            },
         };
-        (self.process, self.time, self.at) = (process, fields.time, at);
-        Ok(true)
+        let process = self.reader.builder.process(&process);
+        Ok(Some(EventLine { process, event, time: fields.time, at }))
     }
 }
 

@@ -29,7 +29,7 @@ use std::io::Read;
 use std::str::FromStr;
 
 pub use detect::detect;
-pub use events::{EventError, EventReader, EventWriter, Happening, StreamEvent};
+pub use events::{EventError, EventLine, EventReader, EventWriter};
 pub use write::{WriteError, write};
 
 use crate::history::{Error, History};

@@ -74,22 +74,15 @@ pub fn generate<B: Builtin>(
     run.history(spec, name).map_err(|e| PlanError::from(e.message()))
 }
 
-/// What a process does, as [`stream`] tells it.
-pub enum Told<'a> {
-    /// It calls this method with these arguments.
-    Call(&'a str, Vec<Value>),
-    /// Its call returns.
-    Return(&'a Value),
-    /// It gives up waiting; the outcome stays unknown.
-    Leave,
-}
+/// What a process does, as [`stream`] tells it: a call is a method and its arguments.
+pub type Generated<'a> = crate::history::Event<(&'a str, Vec<Value>), &'a Value>;
 
 /// Makes the history of [`generate`] event by event, in order, and holds only what is open. A process is a number. Ends
 /// early where `tell` says false. The error says why there is no such history; a planted violation needs the whole.
 pub fn stream<B: Builtin>(
     spec: &B,
     plan: &Plan,
-    tell: &mut dyn FnMut(u32, Told<'_>) -> bool,
+    tell: &mut dyn FnMut(u32, Generated<'_>) -> bool,
 ) -> Result<(), PlanError> {
     plan.validate()?;
     if plan.violation.is_some() {
@@ -283,7 +276,7 @@ impl<'a, B: Builtin> Simulation<'a, B> {
     }
 
     /// Hands the events out up to the first call that has not taken effect: what it calls is not decided yet.
-    fn hand_out(&mut self, tell: &mut dyn FnMut(u32, Told<'_>) -> bool) -> bool {
+    fn hand_out(&mut self, tell: &mut dyn FnMut(u32, Generated<'_>) -> bool) -> bool {
         while let Some(&event) = self.events.front() {
             let (Event::Call(i) | Event::Return(i) | Event::Leave(i)) = event;
             let record = &mut self.records[i as usize - self.first];
@@ -291,15 +284,15 @@ impl<'a, B: Builtin> Simulation<'a, B> {
                 Event::Call(_) => {
                     let Some(op) = &record.op else { return true };
                     let (method, args) = self.spec.encode(op);
-                    Told::Call(method, args)
+                    Generated::Call(0, (method, args))
                 }
                 Event::Return(_) => {
                     record.returned = HANDED_OUT;
-                    Told::Return(record.result.as_ref().unwrap_or(&Value::Nil))
+                    Generated::Return(record.result.as_ref().unwrap_or(&Value::Nil))
                 }
                 Event::Leave(_) => {
                     record.returned = HANDED_OUT;
-                    Told::Leave
+                    Generated::Unknown
                 }
             };
             if !tell(record.process, told) {

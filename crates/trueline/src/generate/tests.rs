@@ -200,17 +200,16 @@ fn a_stream_is_the_same_history() {
         let mut streamed = Vec::new();
         let mut writer = EventWriter::new(&mut streamed, "queue");
         let mut gave_up = [false; 5];
-        let mut tell = |process: u32, told: Told<'_>| {
-            match told {
-                Told::Call(method, args) => {
-                    if std::mem::take(&mut gave_up[process as usize]) {
-                        writer.unknown(process).unwrap();
-                    }
-                    writer.call(process, method, &args).unwrap();
-                }
-                Told::Return(result) => writer.returns(process, result).unwrap(),
-                Told::Leave => gave_up[process as usize] = true,
+        let mut tell = |process: u32, told: Generated<'_>| {
+            if matches!(told, Generated::Unknown) {
+                gave_up[process as usize] = true;
+                return true;
             }
+            if matches!(told, Generated::Call(..)) && std::mem::take(&mut gave_up[process as usize])
+            {
+                writer.event(process, &Generated::Unknown).unwrap();
+            }
+            writer.event(process, &told).unwrap();
             true
         };
         named.generate_stream(&plan, &mut tell).unwrap();
@@ -227,12 +226,12 @@ fn an_occupancy_is_kept() {
         let plan = Plan { operations: 3000, occupancy: 100, unique, ..Plan::default() };
         let (mut inside, mut most) = (0i64, 0i64);
         let mut open = vec![String::new(); plan.processes];
-        let mut tell = |process: u32, told: Told<'_>| {
+        let mut tell = |process: u32, told: Generated<'_>| {
             match (told, &*open[process as usize]) {
-                (Told::Call(method, _), _) => open[process as usize] = method.to_string(),
-                (Told::Return(ret), "add" | "remove") if *ret == Value::Bool(false) => {}
-                (Told::Return(_), "enq" | "push" | "insert" | "add") => inside += 1,
-                (Told::Return(_), "deq" | "pop" | "poll" | "remove") => inside -= 1,
+                (Generated::Call(_, (method, _)), _) => open[process as usize] = method.to_string(),
+                (Generated::Return(ret), "add" | "remove") if *ret == Value::Bool(false) => {}
+                (Generated::Return(_), "enq" | "push" | "insert" | "add") => inside += 1,
+                (Generated::Return(_), "deq" | "pop" | "poll" | "remove") => inside -= 1,
                 _ => {}
             }
             most = most.max(inside);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashTable};
 
-use super::{Call, Error, History, Names, Operation, PENDING, Part, Position};
+use super::{Call, Callers, Error, Event, History, Names, Operation, PENDING, Part, Position};
 use crate::value::Value;
 
 type Map<K, V> = HashMap<K, V, FixedState>;
@@ -70,6 +70,11 @@ impl Builder {
     /// Names the specification that the file asks for.
     pub fn set_spec(&mut self, spec: impl Into<String>) {
         self.names.spec = Some(spec.into());
+    }
+
+    /// Says what the processes of the history are: see [`History::callers`].
+    pub fn set_callers(&mut self, callers: Callers) {
+        self.names.callers = callers;
     }
 
     /// The reader guessed whether values carry independent keys: see [`History::guessed_keys`].
@@ -149,6 +154,21 @@ impl Builder {
             self.names.parts.push(part);
         }
         self.last_part
+    }
+
+    /// The name of a process.
+    pub(crate) fn process_name(&self, process: u32) -> &Value {
+        &self.names.processes[process as usize]
+    }
+
+    /// An object and key.
+    pub(crate) fn part_at(&self, part: u32) -> &Part {
+        &self.names.parts[part as usize]
+    }
+
+    /// Texts that come from here on share no memory with those before.
+    pub(crate) fn forget_texts(&mut self) {
+        self.texts.clear();
     }
 
     /// An interned text: equal texts share their memory.
@@ -236,6 +256,21 @@ impl Builder {
             result,
         });
         Ok(index)
+    }
+
+    /// Adds an event of a process.
+    pub fn event(
+        &mut self,
+        process: u32,
+        event: Event<Call, Value>,
+        at: Position,
+    ) -> Result<usize, Error> {
+        match event {
+            Event::Call(part, call) => self.call(process, part, call, at),
+            Event::Return(result) => self.returns(process, result, at),
+            Event::Fail => self.fails(process, at),
+            Event::Unknown => self.unknown(process, at),
+        }
     }
 
     /// The open operation of a process returns.

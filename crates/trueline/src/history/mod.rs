@@ -7,12 +7,14 @@
 
 mod builder;
 mod error;
+mod event;
 
 use std::fmt;
 use std::sync::Arc;
 
 pub use builder::{Builder, Ties};
 pub use error::{Error, Position};
+pub use event::Event;
 
 use crate::value::Value;
 
@@ -122,9 +124,30 @@ pub struct History<Op = Call, Ret = Value> {
     names: Arc<Names>,
 }
 
+/// What calls the operations of a history is: sentences use the word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Callers {
+    /// Processes, as in most recordings.
+    #[default]
+    Processes,
+    /// Threads of one program.
+    Threads,
+}
+
+impl Callers {
+    /// The word for one of them.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Callers::Processes => "process",
+            Callers::Threads => "thread",
+        }
+    }
+}
+
 /// What the numbers in operations stand for. Shared by a history and everything decoded from it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Names {
+    callers: Callers,
     processes: Vec<Value>,
     methods: Vec<String>,
     parts: Vec<Part>,
@@ -152,6 +175,11 @@ impl<Op, Ret> History<Op, Ret> {
     /// Number of operations whose outcome is unknown.
     pub fn pending(&self) -> usize {
         self.operations.iter().filter(|o| o.is_pending()).count()
+    }
+
+    /// What the processes of the history are called.
+    pub fn callers(&self) -> Callers {
+        self.names.callers
     }
 
     /// The names of the processes.

@@ -8,10 +8,10 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use super::{EVENT, Gap, Lost, OnViolation, Report, Shared, What, lock};
-use crate::history::Position;
+use super::{EVENT, Gap, Lost, OnViolation, Recorded, Report, Shared, lock};
+use crate::history::{Event, Position};
 use crate::spec::Spec;
-use crate::stream::{Event, Monitor, Stopped};
+use crate::stream::{Monitor, Stopped};
 use crate::value::Value;
 
 /// How long the monitor sleeps when there is nothing to do: twice as long each time, from the first to the second.
@@ -20,7 +20,7 @@ const NAPS: (Duration, Duration) = (Duration::from_micros(300), Duration::from_m
 const MOST_ABANDONED: usize = 1 << 16;
 
 /// An event with its number and its process.
-type Numbered<S> = (u64, u32, What<<S as Spec>::Op, <S as Spec>::Ret>);
+type Numbered<S> = (u64, u32, Recorded<<S as Spec>::Op, <S as Spec>::Ret>);
 
 pub(super) struct Checker<S: Spec> {
     shared: Arc<Shared<S::Op, S::Ret>>,
@@ -93,7 +93,7 @@ impl<S: Spec> Checker<S> {
             }
             if is_idle {
                 if self.stopped.is_none()
-                    && let Err(stopped) = self.monitor.settle()
+                    && let Err(stopped) = self.monitor.decide_deferred()
                 {
                     self.stop(stopped);
                 }
@@ -135,7 +135,9 @@ impl<S: Spec> Checker<S> {
                     self.monitor.process(Value::Int(self.processes - 1))
                 })
             });
-            self.events.extend(list.events.drain(..).map(|(number, what)| (number, process, what)));
+            self.events.extend(
+                list.events.drain(..).map(|(number, recorded)| (number, process, recorded)),
+            );
             self.lost = match (self.lost, list.lost.take()) {
                 (Some(a), Some(b)) => Some(Lost {
                     first: a.first.min(b.first),
@@ -151,8 +153,8 @@ impl<S: Spec> Checker<S> {
             }
         }
         if self.shared.has_too_many.load(Ordering::SeqCst) && self.stopped.is_none() {
-            let why = "more operations ran at a time than can be counted".to_string();
-            self.stop(Stopped::Unknown(why.to_string()));
+            let why = "more operations ran at a time than can be counted";
+            self.stop(Stopped::Unknown(why.into()));
         }
     }
 
@@ -160,7 +162,7 @@ impl<S: Spec> Checker<S> {
     pub(super) fn check(&mut self, until: u64) {
         let mut events = mem::take(&mut self.events);
         let known = events.partition_point(|event| event.0 < until);
-        for (number, process, what) in events.drain(..known) {
+        for (number, process, recorded) in events.drain(..known) {
             if self.lost.is_some_and(|lost| lost.first <= number) {
                 self.begin_gap();
             }
@@ -168,7 +170,7 @@ impl<S: Spec> Checker<S> {
                 self.begin_window();
             }
             if self.stopped.is_none() {
-                self.event(number, process, what);
+                self.event(number, process, recorded);
             }
         }
         self.events = events;
@@ -183,50 +185,52 @@ impl<S: Spec> Checker<S> {
         }
     }
 
-    fn event(&mut self, number: u64, process: u32, what: What<S::Op, S::Ret>) {
+    fn event(&mut self, number: u64, process: u32, recorded: Recorded<S::Op, S::Ret>) {
         if let Some(last) = self.skip_until {
-            if number <= last || !matches!(what, What::Call { from_rest: true, .. }) {
-                return self.skip(process, what);
+            let from_rest = matches!(recorded, Recorded::Event { from_rest: true, .. });
+            if number <= last || !from_rest {
+                return self.skip(process, recorded);
             }
             self.end_gap(number);
             if self.stopped.is_some() {
                 return;
             }
         }
-        let event = match what {
-            What::Call { op, .. } => Event::Call(0, op),
-            What::Return(result) => Event::Return(result),
-            What::Unknown => {
-                let op = self.monitor.open_operation(process).cloned();
-                self.abandon(op);
-                Event::Unknown
-            }
+        let event = match recorded {
+            Recorded::Event { event, .. } => event,
             // It was lost in a gap that is over: then something ran, and the gap is not.
-            What::LostUnknown(op) => return self.abandon(Some(op)),
+            Recorded::LostUnknown(op) => return self.abandon(Some(op)),
         };
+        if matches!(event, Event::Unknown) {
+            let op = self.monitor.open_operation(process).cloned();
+            self.abandon(op);
+        }
         if let Err(stopped) = self.monitor.event(process, event, Position::default()) {
             self.stop(stopped);
         }
     }
 
     /// An event in a gap.
-    fn skip(&mut self, process: u32, what: What<S::Op, S::Ret>) {
-        match what {
-            What::Call { op, .. } => {
+    fn skip(&mut self, process: u32, recorded: Recorded<S::Op, S::Ret>) {
+        let event = match recorded {
+            Recorded::Event { event, .. } => event,
+            Recorded::LostUnknown(op) => return self.abandon(Some(op)),
+        };
+        match event {
+            Event::Call(_, op) => {
                 self.called.insert(process, op);
                 if let Some(gap) = self.gaps.last_mut() {
                     gap.skipped += 1;
                 }
             }
-            What::Return(_) => {
+            Event::Return(_) | Event::Fail => {
                 self.called.remove(&process);
             }
-            What::Unknown => {
+            Event::Unknown => {
                 let before = self.monitor.open_operation(process).cloned();
                 let op = self.called.remove(&process).or(before);
                 self.abandon(op);
             }
-            What::LostUnknown(op) => self.abandon(Some(op)),
         }
     }
 
@@ -256,8 +260,8 @@ impl<S: Spec> Checker<S> {
     fn end_gap(&mut self, number: u64) {
         self.leave_gap(number);
         if self.abandoned.len() > MOST_ABANDONED {
-            let why = "events were lost, and too many operations before that never returned".into();
-            return self.stop(Stopped::Unknown(why.to_string()));
+            let why = "events were lost, and too many operations before that never returned";
+            return self.stop(Stopped::Unknown(why.into()));
         }
         let restarted = self.monitor.restart_behind(self.ghost, &self.abandoned);
         restarted.unwrap_or_else(|stopped| self.stop(stopped));

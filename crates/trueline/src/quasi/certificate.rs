@@ -3,9 +3,10 @@
 //! Shares nothing with the searches but the words of the history: contents are a plain list here, and every condition is
 //! tested as it is written in the definition. Cost: O(n²) for a stack or priority queue with large contents, else O(n).
 
-use super::words::{Act, Discipline, Words};
+use super::words::{Act, Words};
 use super::{Bounds, End, Reading};
 use crate::history::PENDING;
+use crate::spec::Kind;
 
 /// Two orders of the same operations: p', which respects real time, and p'', which is legal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,10 +119,10 @@ fn real_time(words: &Words, acts: &[Act], order: &[u32], end: End) -> Result<(),
 fn is_legal(words: &Words, acts: &[Act], legal: &[u32]) -> Result<(), String> {
     let mut inside: std::collections::VecDeque<u32> = words.initial.iter().copied().collect();
     for &o in legal {
-        let turn = match words.discipline {
-            Discipline::Queue => inside.front().copied(),
-            Discipline::Stack => inside.back().copied(),
-            Discipline::Priority => inside.iter().copied().max(),
+        let turn = match words.kind {
+            Kind::Queue => inside.front().copied(),
+            Kind::Stack => inside.back().copied(),
+            _ => inside.iter().copied().max(),
         };
         let right = match acts[o as usize] {
             Act::Add(value) => {
@@ -130,10 +131,10 @@ fn is_legal(words: &Words, acts: &[Act], legal: &[u32]) -> Result<(), String> {
             }
             Act::Empty => turn.is_none(),
             Act::Take(value) => {
-                match words.discipline {
-                    Discipline::Queue => drop(inside.pop_front()),
-                    Discipline::Stack => drop(inside.pop_back()),
-                    Discipline::Priority => {
+                match words.kind {
+                    Kind::Queue => drop(inside.pop_front()),
+                    Kind::Stack => drop(inside.pop_back()),
+                    _ => {
                         let at = inside.iter().position(|&v| v == value);
                         at.map(|at| inside.remove(at));
                     }

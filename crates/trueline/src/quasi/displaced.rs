@@ -17,9 +17,9 @@
 use smallvec::SmallVec;
 
 use super::End;
-use super::words::{Act, Contents, Discipline, Words};
+use super::words::{Act, Words};
 use crate::history::{History, Operation, PENDING};
-use crate::spec::{Spec, Touches};
+use crate::spec::{Items, Kind, Spec, Touches};
 
 /// What is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,7 +35,7 @@ type Waiting = SmallVec<[(u32, u32); 4]>;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct State {
-    strict: Contents,
+    strict: Items<u32>,
     early: Waiting,
     late: Waiting,
 }
@@ -51,7 +51,7 @@ pub(super) struct Displaced<'a> {
 
 impl<'a> Displaced<'a> {
     pub(super) fn new(words: &'a Words, factor: u32, end: End) -> Displaced<'a> {
-        let settled = words.discipline != Discipline::Stack || !words.repeats();
+        let settled = words.kind != Kind::Stack || !words.repeats();
         Displaced { words, factor, settled, closed: end == End::Closed }
     }
 
@@ -136,7 +136,7 @@ impl<'a> Displaced<'a> {
     /// The values that p' holds, and some that it removed.
     fn present(&self, state: &State) -> Vec<u32> {
         let late = state.late.iter().map(|w| w.0);
-        let mut values: Vec<u32> = state.strict.leaving().chain(late).collect();
+        let mut values: Vec<u32> = self.words.leaving(&state.strict).chain(late).collect();
         values.sort_unstable();
         values.dedup();
         values
@@ -155,7 +155,7 @@ impl<'a> Displaced<'a> {
         late.sort_unstable_by_key(|w| std::cmp::Reverse(w.1));
         let mut values: Vec<u32> = late.iter().map(|w| w.0).collect();
         let mut early = state.early.clone();
-        for value in state.strict.leaving() {
+        for value in self.words.leaving(&state.strict) {
             match early.iter().position(|w| w.0 == value) {
                 Some(at) => drop(early.remove(at)),
                 None => values.push(value),
@@ -167,13 +167,13 @@ impl<'a> Displaced<'a> {
     /// The state after a removal that returned `value`, unless that breaks the bound.
     fn remove(&self, state: &State, value: u32) -> Option<State> {
         let count = |waiting: &Waiting| waiting.iter().filter(|w| w.0 == value).count();
-        let inside = state.strict.leaving().filter(|&v| v == value).count();
+        let inside = self.words.leaving(&state.strict).filter(|&v| v == value).count();
         // Causality: p' must have added it and not removed it yet.
         if inside + count(&state.late) <= count(&state.early) {
             return None;
         }
         let mut after = state.clone();
-        let turn = after.strict.take()?;
+        let turn = self.words.take(&mut after.strict)?;
         meet(&mut after.late, &mut after.early, value);
         meet(&mut after.early, &mut after.late, turn);
         for waiting in after.early.iter_mut().chain(&mut after.late) {
@@ -196,7 +196,7 @@ impl<'a> Displaced<'a> {
         // Of equal values the oldest waits for the first: `early` is sorted by value, then by age.
         let mut early = state.early.clone();
         early.sort_unstable_by_key(|&(value, age)| (value, std::cmp::Reverse(age)));
-        for (rank, value) in state.strict.leaving().enumerate() {
+        for (rank, value) in self.words.leaving(&state.strict).enumerate() {
             if early.is_empty() || rank > self.factor as usize {
                 break;
             }
@@ -238,7 +238,7 @@ impl Spec for Displaced<'_> {
     type Ret = Option<u32>;
 
     fn initial(&self) -> State {
-        let strict = Contents::new(self.words.discipline, &self.words.initial);
+        let strict = self.words.contents();
         State { strict, early: Waiting::new(), late: Waiting::new() }
     }
 
@@ -246,9 +246,9 @@ impl Spec for Displaced<'_> {
         match (op, ret) {
             (Op::Add(value), _) => {
                 let mut after = state.clone();
-                after.strict.add(self.words.discipline, *value);
+                self.words.add(&mut after.strict, *value);
                 // A stack and a priority queue may put an early value back.
-                let put_back = self.settled && self.words.discipline != Discipline::Queue;
+                let put_back = self.settled && self.words.kind != Kind::Queue;
                 if !put_back || after.early.is_empty() || self.may_end(&after) {
                     next.push(after);
                 }
@@ -294,16 +294,16 @@ pub(super) fn beside(words: &Words, acts: &[Act], order: &[u32]) -> Option<Vec<u
             removals[value as usize].push_back(operation);
         }
     }
-    let mut strict = Contents::new(words.discipline, &words.initial);
+    let mut strict = words.contents();
     let mut beside = Vec::with_capacity(order.len());
     for &operation in order {
         match acts[operation as usize] {
             Act::Take(_) => {
-                let turn = strict.take()?;
+                let turn = words.take(&mut strict)?;
                 beside.push(removals[turn as usize].pop_front()?);
             }
             act => {
-                if !strict.apply(words.discipline, act) {
+                if !words.apply(&mut strict, act) {
                     return None;
                 }
                 beside.push(operation);

@@ -30,7 +30,7 @@ pub(crate) use run::run;
 pub(crate) use {
     certificate::Certificate,
     decide::{Found, Question},
-    words::{Act, Contents, Word, Words},
+    words::{Act, Word, Words},
 };
 
 use crate::check::Outcome;

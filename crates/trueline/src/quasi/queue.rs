@@ -25,10 +25,11 @@ use hashbrown::HashSet;
 use smallvec::SmallVec;
 
 use super::End;
-use super::words::{Act, Discipline, Words};
+use super::words::{Act, Words};
 use crate::budget::Exhausted;
 use crate::check::Ticker;
 use crate::history::PENDING;
+use crate::spec::Kind;
 
 /// A part of a history that this module can decide.
 pub(super) struct Queue<'a> {
@@ -70,7 +71,7 @@ pub(super) enum Found {
 impl<'a> Queue<'a> {
     /// `None` where the part is not for this module: not a queue, repeated values, or outcomes that are unknown.
     pub(super) fn new(words: &'a Words) -> Option<Queue<'a>> {
-        if words.discipline != Discipline::Queue {
+        if words.kind != Kind::Queue {
             return None;
         }
         let unborn =

@@ -6,7 +6,7 @@
 
 use super::decide::{Answer, Question, decide, lower_bound};
 use super::explain::{Violation, explain};
-use super::words::{Words, discipline};
+use super::words::{Words, is_container};
 use super::{Bounds, Effort, Factor, Finding, Quasi, Reading};
 use crate::budget::{Budget, Exhausted};
 use crate::check::{Outcome, merge, trust};
@@ -49,7 +49,7 @@ pub(crate) fn run(
 ) -> Result<Finding, Error> {
     let fail = |message: String| Error::at(Position::default(), message);
     let containers = "quasi linearizability is about queues, stacks and priority queues";
-    let decoder = spec.decoder().filter(|d| discipline(d.claim().kind).is_some());
+    let decoder = spec.decoder().filter(|d| is_container(d.claim().kind));
     let decoder = decoder.ok_or_else(|| fail(containers.to_string()))?;
     let claim = decoder.claim();
     let asked = asked(&*decoder, quasi).map_err(fail)?;

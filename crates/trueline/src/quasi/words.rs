@@ -7,19 +7,8 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
 use crate::spec::subject::{Claim, Recorded, Subject};
-use crate::spec::{Action, Kind};
+use crate::spec::{Action, Items, Kind};
 use crate::value::Value;
-
-/// Which value a strict container removes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Discipline {
-    /// The oldest.
-    Queue,
-    /// The newest.
-    Stack,
-    /// The one with the largest number.
-    Priority,
-}
 
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -46,7 +35,7 @@ pub(crate) struct Word {
 /// A part of a history.
 #[derive(Clone, Debug)]
 pub(crate) struct Words {
-    pub(crate) discipline: Discipline,
+    pub(crate) kind: Kind,
     /// What the container holds at first: oldest first.
     pub(crate) initial: Vec<u32>,
     /// Sorted by call.
@@ -62,8 +51,10 @@ impl Words {
         claim: &Claim,
         indices: &[u32],
     ) -> Result<Words, (u32, String)> {
-        let discipline = discipline(claim.kind)
-            .ok_or_else(|| (0, format!("a {} has no removals to be late", claim.kind)))?;
+        let kind = claim.kind;
+        if !is_container(kind) {
+            return Err((0, format!("a {kind} has no removals to be late")));
+        }
         let mut numbers: HashMap<Value, u32, FixedState> = HashMap::default();
         let mut values = Vec::new();
         let mut number = |value: &Value| {
@@ -85,11 +76,11 @@ impl Words {
             };
             words.push(Word { call: o.call, returned: o.returned, act });
         }
-        if discipline == Discipline::Priority {
+        if matches!(kind, Kind::PriorityQueue | Kind::MinPriorityQueue) {
             // Numbers by priority.
             let mut by_priority: Vec<u32> = (0..values.len() as u32).collect();
             by_priority.sort_by(|&a, &b| values[a as usize].cmp(&values[b as usize]));
-            if claim.kind == Kind::MinPriorityQueue {
+            if kind == Kind::MinPriorityQueue {
                 by_priority.reverse();
             }
             let mut rank = vec![0; values.len()];
@@ -105,7 +96,7 @@ impl Words {
                 }
             }
         }
-        Ok(Words { discipline, initial, words, values })
+        Ok(Words { kind, initial, words, values })
     }
 
     /// Whether a value is added twice.
@@ -129,59 +120,54 @@ impl Words {
     }
 }
 
-/// The container that a kind of object is, if it is one.
-pub(crate) fn discipline(kind: Kind) -> Option<Discipline> {
-    match kind {
-        Kind::Queue => Some(Discipline::Queue),
-        Kind::Stack => Some(Discipline::Stack),
-        Kind::PriorityQueue | Kind::MinPriorityQueue => Some(Discipline::Priority),
-        Kind::Register | Kind::Set | Kind::Mutex | Kind::Snapshot => None,
-    }
+/// True where a kind of object is a container.
+pub(super) fn is_container(kind: Kind) -> bool {
+    matches!(kind, Kind::Queue | Kind::Stack | Kind::PriorityQueue | Kind::MinPriorityQueue)
 }
 
-/// The contents of a strict container, the value that leaves next last.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
-pub(crate) struct Contents(smallvec::SmallVec<[u32; 8]>);
-
-impl Contents {
-    pub(crate) fn new(discipline: Discipline, initial: &[u32]) -> Contents {
-        let mut contents = Contents::default();
-        initial.iter().for_each(|&value| contents.add(discipline, value));
+/// The strict container of the kind. What is inside a priority queue is ascending, so that equal
+/// contents are equal.
+impl Words {
+    /// What is inside at first.
+    pub(crate) fn contents(&self) -> Items<u32> {
+        let mut contents = Items::default();
+        self.initial.iter().for_each(|&value| self.add(&mut contents, value));
         contents
     }
 
-    pub(crate) fn add(&mut self, discipline: Discipline, value: u32) {
-        let at = match discipline {
-            Discipline::Queue => 0,
-            Discipline::Stack => self.0.len(),
-            Discipline::Priority => self.0.partition_point(|&v| v < value),
-        };
-        self.0.insert(at, value);
+    pub(crate) fn add(&self, contents: &mut Items<u32>, value: u32) {
+        match self.kind {
+            Kind::Queue | Kind::Stack => contents.push(value),
+            _ => contents.insert(contents.partition_point(|&v| v < value), value),
+        }
     }
 
     /// Removes the value whose turn it is.
-    pub(crate) fn take(&mut self) -> Option<u32> {
-        self.0.pop()
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    pub(crate) fn take(&self, contents: &mut Items<u32>) -> Option<u32> {
+        match self.kind {
+            Kind::Queue => contents.shift(),
+            _ => contents.pop(),
+        }
     }
 
     /// The values in the order in which they leave.
-    pub(crate) fn leaving(&self) -> impl Iterator<Item = u32> + '_ {
-        self.0.iter().rev().copied()
+    pub(crate) fn leaving<'c>(&self, contents: &'c Items<u32>) -> impl Iterator<Item = u32> + 'c {
+        let (first, last) = match self.kind {
+            Kind::Queue => (&contents[..], &[][..]),
+            _ => (&[][..], &contents[..]),
+        };
+        first.iter().chain(last.iter().rev()).copied()
     }
 
     /// Performs an operation with a known result; false where it is not legal.
-    pub(crate) fn apply(&mut self, discipline: Discipline, act: Act) -> bool {
+    pub(crate) fn apply(&self, contents: &mut Items<u32>, act: Act) -> bool {
         match act {
             Act::Add(value) => {
-                self.add(discipline, value);
+                self.add(contents, value);
                 true
             }
-            Act::Take(value) => self.take() == Some(value),
-            Act::Empty => self.is_empty(),
+            Act::Take(value) => self.take(contents) == Some(value),
+            Act::Empty => contents.is_empty(),
             Act::Unknown => false,
         }
     }

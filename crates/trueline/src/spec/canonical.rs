@@ -1,15 +1,12 @@
 //! 'I am a queue': how a specification says that an exact algorithm in O(n log n) fits it.
 //!
 //! A [`Canonical`] names a kind of object and says what each operation is in its words. The claim is not believed: on
-//! all short sequences of operations of the history at hand, the specification must allow exactly what the [`Model`]
+//! all short sequences of operations of the history at hand, the specification must allow exactly what an object
 //! of the kind allows. Only then does [`Algorithm::Auto`](crate::Algorithm) use it.
 
-use std::collections::{BinaryHeap, VecDeque};
 use std::fmt;
-use std::sync::Arc;
 
-use smallvec::SmallVec;
-
+use super::items::Items;
 use crate::value::Value;
 
 /// What an operation does, in the words of a kind of object.
@@ -155,29 +152,6 @@ impl<Op, Ret> Canonical<Op, Ret> {
     }
 }
 
-/// The sequential object of a kind, on numbers: what the kind *means*. Claims are tested and witnesses replayed
-/// against it. Numbers of a priority queue are ordered as its priorities are: the largest leaves first.
-#[derive(Clone, Debug)]
-pub(crate) enum Model {
-    Register(u32),
-    Queue(VecDeque<u32>),
-    Stack(Vec<u32>),
-    PriorityQueue(BinaryHeap<u32>),
-    /// The keys that are there: few, as a set is decided key by key.
-    Set(SmallVec<[u32; 4]>),
-    Mutex(bool),
-    Snapshot(Segments),
-}
-
-/// The segments of a snapshot object.
-#[derive(Clone, Debug)]
-pub(crate) struct Segments {
-    /// Segments behind the last one hold the initial value.
-    held: SmallVec<[u32; 8]>,
-    initial: u32,
-    lists: Arc<Lists>,
-}
-
 /// Lists of values whose numbers stand for them: what scans show.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lists {
@@ -214,94 +188,92 @@ impl Lists {
     }
 }
 
-impl Segments {
-    /// All segments hold the initial value; scans show these lists.
-    pub(crate) fn new(initial: u32, lists: Arc<Lists>) -> Segments {
-        Segments { held: SmallVec::new(), initial, lists }
-    }
-
-    fn update(&mut self, segment: u32, value: u32) -> bool {
-        let at = segment as usize;
-        if self.held.len() <= at {
-            self.held.resize(at + 1, self.initial);
-        }
-        self.held[at] = value;
-        true
-    }
-
-    fn shows(&self, list: u32) -> bool {
-        let held = self.held.iter().chain(std::iter::repeat(&self.initial));
-        self.lists.entries(list).iter().zip(held).all(|(shown, held)| shown == held)
-    }
-}
-
-impl Model {
-    pub(crate) fn new(kind: Kind, initial: &[u32]) -> Model {
-        let values = initial.iter().copied();
-        match kind {
-            Kind::Register => Model::Register(initial.first().copied().unwrap_or(0)),
-            Kind::Queue => Model::Queue(values.collect()),
-            Kind::Stack => Model::Stack(values.collect()),
-            Kind::PriorityQueue | Kind::MinPriorityQueue => Model::PriorityQueue(values.collect()),
-            Kind::Set => Model::Set(values.collect()),
-            Kind::Mutex => Model::Mutex(!initial.is_empty()),
-            Kind::Snapshot => {
-                let initial = initial.first().copied().unwrap_or(0);
-                Model::Snapshot(Segments::new(initial, Arc::default()))
+/// The sequential object of a kind, on numbers: what the kind *means*. Claims are tested and witnesses
+/// replayed against it. Numbers of a priority queue are ordered as its priorities are: the largest
+/// leaves first.
+///
+/// The state is what is inside: of a register its value, of a mutex one value while it is held, of a
+/// snapshot object the initial value and then the segments that were written, as far as the last of
+/// them. Of a set it holds few keys, as it is decided key by key. A priority queue is a heap.
+impl Kind {
+    /// The state at the start.
+    pub(crate) fn start(self, initial: &[u32]) -> Items<u32> {
+        let mut state = Items::default();
+        match self {
+            Kind::Register | Kind::Snapshot => state.push(initial.first().copied().unwrap_or(0)),
+            Kind::Mutex if initial.is_empty() => {}
+            Kind::Mutex => state.push(0),
+            Kind::PriorityQueue | Kind::MinPriorityQueue => {
+                initial.iter().for_each(|&value| state.push_heap(value));
             }
+            Kind::Queue | Kind::Stack | Kind::Set => return initial.iter().copied().collect(),
         }
+        state
     }
 
-    /// Performs the action; false where it is not legal.
-    pub(crate) fn apply(&mut self, action: Action<u32>) -> bool {
+    /// Performs the action; false where it is not legal. Scans show these lists.
+    pub(crate) fn apply(self, state: &mut Items<u32>, action: Action<u32>, lists: &Lists) -> bool {
         match (self, action) {
-            (Model::Register(held), Action::Read(v)) => *held == v,
-            (Model::Register(held), Action::Write(v)) => {
-                *held = v;
+            (Kind::Register, Action::Read(v)) => state[0] == v,
+            (Kind::Register, Action::Write(v)) => {
+                state.set(0, v);
                 true
             }
-            (Model::Set(keys), Action::Add(v)) => {
-                let is_new = !keys.contains(&v);
-                keys.extend(is_new.then_some(v));
+            (Kind::Set, Action::Add(v)) => {
+                let is_new = !state.contains(&v);
+                if is_new {
+                    state.push(v);
+                }
                 is_new
             }
-            (Model::Set(keys), Action::Delete(v)) => match keys.iter().position(|&k| k == v) {
-                Some(place) => keys.swap_remove(place) == v,
+            (Kind::Set, Action::Delete(v)) => match state.iter().position(|&key| key == v) {
+                Some(place) => state.remove(place) == v,
                 None => false,
             },
-            (Model::Set(keys), Action::Present(v)) => keys.contains(&v),
-            (Model::Set(keys), Action::Absent(v)) => !keys.contains(&v),
-            (Model::Mutex(held), Action::Acquire) => !std::mem::replace(held, true),
-            (Model::Mutex(held), Action::Release) => std::mem::replace(held, false),
-            (Model::Mutex(held), Action::FoundHeld) => *held,
-            (Model::Mutex(held), Action::FoundFree) => !*held,
-            (Model::Snapshot(segments), Action::Update(k, v)) => segments.update(k, v),
-            (Model::Snapshot(segments), Action::Scan(list)) => segments.shows(list),
-            (container, Action::Insert(v)) => container.insert(v),
-            (container, Action::Remove(v)) => container.next_out() == Some(Some(v)),
-            (container, Action::RemoveUnknown) => container.next_out().is_some(),
-            (container, Action::FoundEmpty) => container.next_out() == Some(None),
-            _ => false,
+            (Kind::Set, Action::Present(v)) => state.contains(&v),
+            (Kind::Set, Action::Absent(v)) => !state.contains(&v),
+            (Kind::Mutex, Action::Acquire) => {
+                state.push(0);
+                state.len() == 1
+            }
+            (Kind::Mutex, Action::Release) => state.pop().is_some(),
+            (Kind::Mutex, Action::FoundHeld) => !state.is_empty(),
+            (Kind::Mutex, Action::FoundFree) => state.is_empty(),
+            (Kind::Snapshot, Action::Update(segment, v)) => {
+                let (at, initial) = (segment as usize + 1, state[0]);
+                if state.len() <= at {
+                    state.resize(at + 1, initial);
+                }
+                state.set(at, v);
+                true
+            }
+            (Kind::Snapshot, Action::Scan(list)) => {
+                let held = state[1..].iter().chain(std::iter::repeat(&state[0]));
+                lists.entries(list).iter().zip(held).all(|(shown, held)| shown == held)
+            }
+            (container, action) => container.apply_to_container(state, action),
         }
     }
 
-    fn insert(&mut self, value: u32) -> bool {
-        match self {
-            Model::Queue(values) => values.push_back(value),
-            Model::Stack(values) => values.push(value),
-            Model::PriorityQueue(values) => values.push(value),
+    fn apply_to_container(self, state: &mut Items<u32>, action: Action<u32>) -> bool {
+        let next = |state: &mut Items<u32>| match self {
+            Kind::Queue => state.shift(),
+            Kind::Stack => state.pop(),
+            _ => state.pop_heap(),
+        };
+        let is_container = matches!(
+            self,
+            Kind::Queue | Kind::Stack | Kind::PriorityQueue | Kind::MinPriorityQueue
+        );
+        match action {
+            _ if !is_container => return false,
+            Action::Insert(v) if matches!(self, Kind::Queue | Kind::Stack) => state.push(v),
+            Action::Insert(v) => state.push_heap(v),
+            Action::Remove(v) => return next(state) == Some(v),
+            Action::RemoveUnknown => return next(state).is_some(),
+            Action::FoundEmpty => return state.is_empty(),
             _ => return false,
         }
         true
-    }
-
-    /// Takes out what comes next, if anything is inside; `None` where this is no container.
-    fn next_out(&mut self) -> Option<Option<u32>> {
-        match self {
-            Model::Queue(values) => Some(values.pop_front()),
-            Model::Stack(values) => Some(values.pop()),
-            Model::PriorityQueue(values) => Some(values.pop()),
-            _ => None,
-        }
     }
 }

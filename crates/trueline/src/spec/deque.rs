@@ -86,7 +86,7 @@ fn change(state: &mut Items, op: &DequeOp) {
     match op {
         PushFront(value) => state.insert(0, value.clone()),
         PushBack(value) => state.push(value.clone()),
-        PopFront => state.shift(),
+        PopFront => drop(state.shift()),
         PopBack => drop(state.pop()),
         PeekFront | PeekBack => {}
     }

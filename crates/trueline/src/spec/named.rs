@@ -17,10 +17,10 @@ use super::{
 use crate::Budget;
 use crate::check::{self, Algorithm, Outcome, decide_directly};
 use crate::error::{PlanError, SpecError, WatchError};
-use crate::generate::{self, Plan, Told};
+use crate::generate::{self, Generated, Plan};
 use crate::history::{Error, History, Position};
 use crate::quasi::{self, Finding, Quasi};
-use crate::stream::{self, Searched, Watch, Watched};
+use crate::stream::{self, Watch};
 use crate::theory::{Event, Object, events};
 use crate::value::Value;
 use crate::verdict::Verdict;
@@ -306,20 +306,17 @@ impl Named {
     pub fn generate_stream(
         &self,
         plan: &Plan,
-        tell: &mut dyn FnMut(u32, Told<'_>) -> bool,
+        tell: &mut dyn FnMut(u32, Generated<'_>) -> bool,
     ) -> Result<(), PlanError> {
         generate::stream(&self.spec, plan, tell).map_err(|e| format!("{}: {e}", self.text).into())
     }
 
     /// A monitor for streams of this specification; the error says why there is none.
-    pub fn watch(&self, algorithm: stream::Algorithm) -> Result<Box<dyn Watch>, WatchError> {
+    pub fn watch(&self, algorithm: stream::Algorithm) -> Result<Watch, WatchError> {
         if self.is_searched && algorithm == stream::Algorithm::Exact {
-            return Ok(Box::new(Searched::new(self.spec.clone())));
+            return Ok(Watch::searched(self.spec.clone()));
         }
-        match Watched::new(self.spec.clone(), algorithm) {
-            Ok(watched) => Ok(Box::new(watched)),
-            Err(e) => Err(format!("{}: {e}", self.text).into()),
-        }
+        Watch::new(self.spec.clone(), algorithm).map_err(|e| format!("{}: {e}", self.text).into())
     }
 
     /// The history with owners as arguments, where it matters who calls.

@@ -80,7 +80,7 @@ impl Queue {
     fn change(&self, state: &mut Items, op: &QueueOp) {
         match op {
             QueueOp::Enq(value) if !self.is_full(state) => state.push(value.clone()),
-            QueueOp::Deq => state.shift(),
+            QueueOp::Deq => drop(state.shift()),
             QueueOp::Enq(_) | QueueOp::Peek => {}
         }
     }

@@ -144,6 +144,8 @@ pub enum Act {
     AppendText(Arc<String>),
     /// Changes nothing and tells nothing.
     Nothing,
+    /// Tells what no such operation ever tells, and why not.
+    Never(&'static str),
 }
 
 type Says<Op, Ret> = dyn Fn(&Op, Option<&Ret>) -> Option<Act> + Send + Sync;
@@ -458,6 +460,9 @@ pub(super) fn semaphore(op: &SemaphoreOp, ret: Option<&Value>) -> Option<Act> {
         (SemaphoreOp::Acquire, Some(Value::Bool(false))) => Act::Level(Amount::Exactly(0), 0),
         (SemaphoreOp::Acquire, None) => Act::Level(Amount::Any, -1),
         (SemaphoreOp::Acquire, Some(Value::Bool(true))) => Act::Level(Amount::Some, -1),
+        (SemaphoreOp::Release, Some(Value::Bool(false))) => {
+            Act::Never("a permit can always be released")
+        }
         _ => return None,
     })
 }

@@ -49,10 +49,9 @@ mod stack;
 mod tests;
 mod watch;
 
+pub use crate::history::Event;
 pub use actions::{Tested, test_actions};
-pub use monitor::{Event, Monitor, Stopped, Tally, Violation};
-pub(crate) use searched::Searched;
-pub(crate) use watch::Watched;
+pub use monitor::{Monitor, Stopped, Tally, Violation};
 pub use watch::{Ended, Watch};
 
 use crate::monitor::Blame;
@@ -124,7 +123,7 @@ trait Engine: Send {
     fn fails(&mut self, id: Id, may: Option<&Action>) -> Result<(), Stop>;
 
     /// Decides what was put off, as far as that is possible now: nothing has come for a while.
-    fn settle(&mut self) -> Result<(), Stop> {
+    fn decide_deferred(&mut self) -> Result<(), Stop> {
         Ok(())
     }
 

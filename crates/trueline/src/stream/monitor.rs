@@ -1,46 +1,24 @@
 //! The monitor of a stream of events: checks that they follow the rules of a history, hands them to the engine of their
 //! object, or of their key where the specification tells keys apart, and explains what it finds.
 
+mod explain;
+
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
 use super::container::first_time;
 use super::idle::Idle;
 use super::records::{Record, Records};
-use super::{
-    Algorithm, Clash, Engine, Forgotten, Id, NEVER, NONE, Stop, Time, engine, forgiving_engine,
-};
-use crate::budget::Budget;
-use crate::check::explain::Names;
-use crate::check::{Outcome, Source, Window, explain_clash, monitor_name, trust};
+use super::{Algorithm, Engine, Forgotten, Id, NEVER, NONE, Stop, Time, engine, forgiving_engine};
+use crate::check::{Outcome, monitor_name, trust};
 use crate::error::WatchError;
-use crate::history::{Error, History, Part, Position};
-use crate::monitor::Blame;
+use crate::history::{Error, Event, History, Part, Position};
 use crate::spec::subject::{Claim, Subject};
 use crate::spec::{Action, Canonical, Kind, Spec};
 use crate::value::Value;
-use crate::verdict::{Explanation, Start, Verdict};
-
-/// Operations that are shown where others that mattered are forgotten.
-const RECENT: usize = 12;
 
 /// Operations on which a specification's claim to be of a kind is tested.
 const TRIAL: usize = if cfg!(test) { 5 } else { 200 };
-/// Steps that an explanation may take.
-const EXPLAIN: u64 = 20_000_000;
-
-/// What a process does.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event<Op, Ret> {
-    /// It calls, on the object of this number.
-    Call(u32, Op),
-    /// Its call returns.
-    Return(Ret),
-    /// Its call is known not to have happened.
-    Fail,
-    /// The outcome of its call stays unknown.
-    Unknown,
-}
 
 /// Why a monitor does not go on.
 #[derive(Debug)]
@@ -300,8 +278,8 @@ impl<S: Spec> Monitor<S> {
     }
 
     /// Nothing has come for a while: decides what was put off, as far as that is possible.
-    pub fn settle(&mut self) -> Result<(), Stopped<S::Op, S::Ret>> {
-        let stop = self.engines.iter_mut().try_for_each(|engine| engine.settle());
+    pub fn decide_deferred(&mut self) -> Result<(), Stopped<S::Op, S::Ret>> {
+        let stop = self.engines.iter_mut().try_for_each(|engine| engine.decide_deferred());
         stop.map_err(|stop| self.stopped(stop))
     }
 
@@ -481,131 +459,6 @@ impl<S: Spec> Monitor<S> {
         let Canonical { kind, initial, .. } = &self.canonical;
         let claim = Claim { kind: *kind, initial: initial.clone() };
         trust(&subject, &claim, &all).map_err(Stopped::Unknown)
-    }
-
-    /// Explains a clash.
-    fn stopped(&mut self, stop: Stop) -> Stopped<S::Op, S::Ret> {
-        let clash = match stop {
-            Stop::Clash(clash) => clash,
-            // What was put off may be a violation that was complete before.
-            Stop::Unfit(why) => match self.engines.iter_mut().try_for_each(|e| e.give_up()) {
-                Err(Stop::Clash(clash)) => clash,
-                _ => return Stopped::Unknown(why),
-            },
-        };
-        // A claim that is not true makes violations that are none.
-        if let Err(untrue) = self.test_claim() {
-            return untrue;
-        }
-        if self.is_rash(&clash) {
-            return Stopped::Unknown("undecided: a pending operation may be a write, and is classified only when it returns".into());
-        }
-        let (history, ids) = self.records.history(&clash.operations, &self.processes, &self.parts);
-        let place = |id: Id| ids.iter().position(|&other| other == id).map(|place| place as u32);
-        let reason = clash.reason.as_ref().and_then(|blame| blame.renamed(place));
-        let verdict = self.explain(&clash, &history, reason);
-        if let Verdict::Unknown(unknown) = verdict {
-            return Stopped::Unknown(unknown.reason.to_string());
-        }
-        let outcome = Outcome {
-            verdict,
-            algorithm: self.algorithm(),
-            because: String::new(),
-            partitions: self.parts.len(),
-            states: 0,
-        };
-        Stopped::Violation(Box::new(Violation { history, outcome }))
-    }
-
-    /// True where a register has a value that may come from an open operation of which the specification does not say
-    /// what it is before it has returned.
-    fn is_rash(&self, clash: &Clash) -> bool {
-        let engine_of = |id: &Id| self.records.peek(*id).map(|record| record.engine);
-        let engine = clash.operations.iter().find_map(engine_of);
-        let is_mute = |id: &Id| {
-            let record = self.records.peek(*id);
-            record.is_some_and(|record| {
-                engine.is_none_or(|engine| record.engine == engine)
-                    && !self.spec.observes(&record.op, None)
-                    && (self.canonical.action)(&record.op, None).is_none()
-            })
-        };
-        self.canonical.kind == Kind::Register && self.open.iter().any(is_mute)
-    }
-
-    fn explain(
-        &self,
-        clash: &Clash,
-        history: &History<S::Op, S::Ret>,
-        reason: Option<Blame>,
-    ) -> Verdict {
-        // Values that were there at first and left are forgotten: without them the operations tell another story.
-        let starts_full = (self.is_forgiving || !self.canonical.initial.is_empty())
-            && !matches!(
-                self.canonical.kind,
-                Kind::Register | Kind::Set | Kind::Mutex | Kind::Snapshot
-            );
-        let show = |index: u32| {
-            let o = &history.operations()[index as usize];
-            self.spec.show(&o.op, o.result.as_ref())
-        };
-        let all: Vec<u32> = (0..history.len() as u32).collect();
-        let subject = Subject::new(&self.spec, history);
-        let names = Names::new(&subject, Window::ALL, &all, &show);
-        let quoted = |index: u32| names.name(index);
-        let is_cut = clash.partial && matches!(self.canonical.kind, Kind::Set | Kind::Mutex);
-        if !starts_full && !is_cut {
-            let budget = Budget::unlimited().steps(EXPLAIN);
-            let all = all.clone();
-            let known = reason.clone();
-            let verdict = explain_clash(&subject, all, Source::Stream, known, false, &budget);
-            match verdict {
-                Verdict::Violation(mut explanation) if clash.partial => {
-                    let told = reason.as_ref().map(|blame| blame.told(quoted));
-                    explanation.sentence = told.unwrap_or(explanation.sentence);
-                    return Verdict::Violation(explanation);
-                }
-                verdict if !clash.partial => return verdict,
-                _ => {}
-            }
-        }
-        // What is left of a set may be a violation in itself for a reason that is none, since the story of a key begins
-        // in the midst; what is left of a container need not be one: it is shown, and nothing is claimed of it.
-        let last = |&i: &u32| {
-            let o = &history.operations()[i as usize];
-            if o.is_pending() { 0 } else { o.returned }
-        };
-        let culprits = match &reason {
-            Some(blame) => blame.operations().to_vec(),
-            None => all.iter().copied().max_by_key(last).into_iter().collect(),
-        };
-        let sentence = match (&reason, culprits.first()) {
-            (Some(blame), _) => blame.told(quoted),
-            (None, Some(&last)) => format!(
-                "{} contradicts the operations before it, some of which are no longer in memory",
-                quoted(last)
-            ),
-            (None, None) => "Operations contradict each other that are no longer in memory".into(),
-        };
-        // The last ones of many, and those that the sentence is about.
-        let mut operations = all.clone();
-        operations.sort_unstable_by_key(last);
-        let recent = operations.split_off(operations.len().saturating_sub(RECENT));
-        let mut operations = [recent, culprits.clone()].concat();
-        operations.sort_unstable();
-        operations.dedup();
-        let states =
-            vec!["what earlier operations, which are no longer in memory, had left".into()];
-        Verdict::Violation(Explanation {
-            operations,
-            start: Some(Start { from: 0, states }),
-            until: u32::MAX,
-            clash: culprits,
-            sentence,
-            fine_until: None,
-            minimal: false,
-            rechecked: false,
-        })
     }
 }
 

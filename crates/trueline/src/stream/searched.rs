@@ -18,12 +18,12 @@ use hashbrown::HashSet;
 
 use super::monitor::{Violation, call_within_call, event_without_call};
 use super::records::{Record, Records};
-use super::watch::{Ended, Watch, spelled};
+use super::watch::{Ends, Judge};
 use super::{Id, NEVER, NONE, Stopped, Tally, Time};
 use crate::budget::Budget;
 use crate::check::{self, Algorithm, Outcome};
 use crate::error::WatchError;
-use crate::history::{Args, Error, History, Part, Position};
+use crate::history::{Error, Event, History, Part, Position};
 use crate::spec::subject::Subject;
 use crate::spec::{Builtin, Opaque, OpaqueOp, OpaqueState, Spec};
 use crate::value::Value;
@@ -69,14 +69,14 @@ struct Object {
     is_cut: bool,
 }
 
-/// See [`Watch`].
+/// Watches objects of a specification by the general search.
 pub(crate) struct Searched {
     spec: Opaque,
     objects: Vec<Object>,
     parts: Vec<Part>,
     processes: Vec<Value>,
-    /// The open operation of each process, and how the file spells its method.
-    open: Vec<(Id, String, Args)>,
+    /// The open operation of each process.
+    open: Vec<Id>,
     /// Operations that stay open for ever, since nobody knows their outcome.
     lost: HashSet<Id, FixedState>,
     records: Records<OpaqueOp, Value>,
@@ -158,10 +158,8 @@ impl Searched {
     }
 
     /// The operation that ends, and its object.
-    fn close(&mut self, process: u32, what: &str, at: Position) -> Result<(Id, usize), Ended> {
-        self.tally.events += 1;
-        self.at += 1;
-        let id = std::mem::replace(&mut self.open[process as usize].0, NONE);
+    fn close(&mut self, process: u32, what: &str, at: Position) -> Result<(Id, usize), Ends> {
+        let id = std::mem::replace(&mut self.open[process as usize], NONE);
         match self.records.get(id) {
             Some(record) => Ok((id, record.part as usize)),
             None => {
@@ -172,7 +170,7 @@ impl Searched {
     }
 
     /// What is left after an operation was dealt with: a violation where that is nothing.
-    fn keep(&mut self, number: usize, left: Configurations, at: Position) -> Result<(), Ended> {
+    fn keep(&mut self, number: usize, left: Configurations, at: Position) -> Result<(), Ends> {
         if left.is_empty() {
             return Err(self.violation(number, at));
         }
@@ -200,7 +198,7 @@ impl Searched {
     }
 
     /// No order explains the operations of this object.
-    fn violation(&mut self, number: usize, at: Position) -> Ended {
+    fn violation(&mut self, number: usize, at: Position) -> Ends {
         if let Some(doubt) = self.spec.take_doubt() {
             return Stopped::Input(Error::at(at, doubt));
         }
@@ -214,10 +212,7 @@ impl Searched {
         outcome.partitions = self.parts.len();
         outcome.algorithm = self.algorithm();
         match outcome.verdict {
-            Verdict::Violation(_) => {
-                let history = spelled(&self.spec, &history);
-                Stopped::Violation(Box::new(Violation { history, outcome }))
-            }
+            Verdict::Violation(_) => Stopped::Violation(Box::new(Violation { history, outcome })),
             Verdict::Linearizable(_) => Stopped::Unknown(
                 "an answer failed its second check, a bug in trueline or in the specification: \
                  a search of the window finds an order"
@@ -290,10 +285,68 @@ impl Searched {
     }
 }
 
-impl Watch for Searched {
+impl Searched {
+    fn calls(&mut self, process: u32, part: u32, op: OpaqueOp, at: Position) -> Result<(), Ends> {
+        if self.is_open(process) {
+            let (name, shown) = (&self.processes[process as usize], self.spec.show(&op, None));
+            return Err(Stopped::Input(call_within_call(name, &shown, at)));
+        }
+        let Position { line, column } = at;
+        let (call, returned, result, engine) = (self.at, NEVER, None, part);
+        let record = Record { process, part, engine, line, column, call, returned, op, result };
+        let id = self.records.add(record);
+        self.open[process as usize] = id;
+        self.objects[part as usize].open.push(id);
+        self.tally.operations += 1;
+        self.tally.most_held = self.tally.most_held.max(self.records.len() as u64);
+        Ok(())
+    }
+
+    fn returns(&mut self, process: u32, result: Value, at: Position) -> Result<(), Ends> {
+        let (id, number) = self.close(process, "returns", at)?;
+        let now = self.at;
+        if let Some(record) = self.records.get(id) {
+            (record.returned, record.result) = (now, Some(result.clone()));
+        }
+        let left = self.after(&self.objects[number], id, &result).ok_or_else(|| {
+            Stopped::Unknown(format!(
+                "more than {MOST} configurations explain what was seen: too many operations are pending"
+            ))
+        })?;
+        let object = &mut self.objects[number];
+        object.open.retain(|&open| open != id);
+        object.window.push(id);
+        self.keep(number, left, at)
+    }
+
+    fn fails(&mut self, process: u32, at: Position) -> Result<(), Ends> {
+        let (id, number) = self.close(process, "fails", at)?;
+        let object = &mut self.objects[number];
+        object.open.retain(|&open| open != id);
+        let mut left = std::mem::take(&mut object.configurations);
+        left.retain(|configuration| configuration.place(id).is_err());
+        self.records.drop(id);
+        self.keep(number, left, at)
+    }
+
+    fn unknown(&mut self, process: u32, at: Position) -> Result<(), Ends> {
+        let (id, number) = self.close(process, "ends with an unknown outcome", at)?;
+        self.lost.insert(id);
+        let all = std::mem::take(&mut self.objects[number].configurations);
+        let forget_result = |mut configuration: Configuration| {
+            if let Ok(place) = configuration.place(id) {
+                configuration.done[place].1 = None;
+            }
+            configuration
+        };
+        self.keep(number, all.into_iter().map(forget_result).collect(), at)
+    }
+}
+
+impl Judge for Searched {
     fn process(&mut self, name: Value) -> u32 {
         self.processes.push(name);
-        self.open.push((NONE, String::new(), Args::None));
+        self.open.push(NONE);
         self.open.len() as u32 - 1
     }
 
@@ -312,89 +365,48 @@ impl Watch for Searched {
         Ok(self.parts.len() as u32 - 1)
     }
 
-    fn call(
+    fn is_open(&self, process: u32) -> bool {
+        self.open[process as usize] != NONE
+    }
+
+    fn open_operation(&mut self, process: u32) -> Option<&OpaqueOp> {
+        let id = self.open[process as usize];
+        self.records.get(id).map(|record| &record.op)
+    }
+
+    fn correct(&mut self, process: u32, op: OpaqueOp) -> Result<(), Ends> {
+        if let Some(record) = self.records.get(self.open[process as usize]) {
+            record.op = op;
+        }
+        Ok(())
+    }
+
+    fn event(
         &mut self,
         process: u32,
-        object: u32,
-        method: &str,
-        args: Args,
+        event: Event<OpaqueOp, Value>,
         at: Position,
-    ) -> Result<(), Ended> {
-        let decoded = self.spec.decode(method, args.as_slice(), None);
-        let (op, _) = decoded.map_err(|why| Stopped::Input(Error::at(at, why)))?;
+    ) -> Result<(), Ends> {
         self.tally.events += 1;
         self.at += 1;
-        if self.open[process as usize].0 != NONE {
-            let (name, shown) = (&self.processes[process as usize], self.spec.show(&op, None));
-            return Err(Stopped::Input(call_within_call(name, &shown, at)));
+        match event {
+            Event::Call(object, op) => self.calls(process, object, op, at),
+            Event::Return(result) => self.returns(process, result, at),
+            Event::Fail => self.fails(process, at),
+            Event::Unknown => self.unknown(process, at),
         }
-        let Position { line, column } = at;
-        let (call, returned, result) = (self.at, NEVER, None);
-        let (part, engine) = (object, object);
-        let record = Record { process, part, engine, line, column, call, returned, op, result };
-        let id = self.records.add(record);
-        self.open[process as usize] = (id, method.to_string(), args);
-        self.objects[object as usize].open.push(id);
-        self.tally.operations += 1;
-        self.tally.most_held = self.tally.most_held.max(self.records.len() as u64);
+    }
+
+    fn decide_deferred(&mut self) -> Result<(), Ends> {
         Ok(())
     }
 
-    fn returns(&mut self, process: u32, result: &Value, at: Position) -> Result<(), Ended> {
-        let (_, method, args) = &self.open[process as usize];
-        let (method, args) = (method.clone(), args.clone());
-        let (id, number) = self.close(process, "returns", at)?;
-        let decoded = self.spec.decode_result(self.op(id), &method, args.as_slice(), result);
-        let (other, result) = decoded.map_err(|why| Stopped::Input(Error::at(at, why)))?;
-        let now = self.at;
-        if let Some(record) = self.records.get(id) {
-            (record.returned, record.result) = (now, Some(result.clone()));
-            record.op = other.unwrap_or_else(|| record.op.clone());
-        }
-        let left = self.after(&self.objects[number], id, &result).ok_or_else(|| {
-            Stopped::Unknown(format!(
-                "more than {MOST} configurations explain what was seen: too many operations are pending"
-            ))
-        })?;
-        let object = &mut self.objects[number];
-        object.open.retain(|&open| open != id);
-        object.window.push(id);
-        self.keep(number, left, at)
-    }
-
-    fn fails(&mut self, process: u32, at: Position) -> Result<(), Ended> {
-        let (id, number) = self.close(process, "fails", at)?;
-        let object = &mut self.objects[number];
-        object.open.retain(|&open| open != id);
-        let mut left = std::mem::take(&mut object.configurations);
-        left.retain(|configuration| configuration.place(id).is_err());
-        self.records.drop(id);
-        self.keep(number, left, at)
-    }
-
-    fn unknown(&mut self, process: u32, at: Position) -> Result<(), Ended> {
-        let (id, number) = self.close(process, "ends with an unknown outcome", at)?;
-        self.lost.insert(id);
-        let all = std::mem::take(&mut self.objects[number].configurations);
-        let forget_result = |mut configuration: Configuration| {
-            if let Ok(place) = configuration.place(id) {
-                configuration.done[place].1 = None;
-            }
-            configuration
-        };
-        self.keep(number, all.into_iter().map(forget_result).collect(), at)
-    }
-
-    fn settle(&mut self) -> Result<(), Ended> {
-        Ok(())
-    }
-
-    fn finish(&mut self) -> Result<(), Ended> {
+    fn finish(&mut self) -> Result<(), Ends> {
         Ok(())
     }
 
     fn tally(&self) -> Tally {
-        let open = self.open.iter().filter(|(id, ..)| *id != NONE).count() as u64;
+        let open = self.open.iter().filter(|&&id| id != NONE).count() as u64;
         Tally { open, held: self.records.len() as u64, ..self.tally }
     }
 

@@ -19,7 +19,7 @@
 //! there is none (one pop of unknown outcome is enough), nothing is forgotten, and memory grows until the caller's limit says stop.
 //!
 //! **Found when** it is looked for: when at least [`BATCH`] values, and as many as are inside, have left since the last
-//! time and no pop is open; when nothing has come for a while ([`Engine::settle`]); and at the end. Values from nowhere are
+//! time and no pop is open; when nothing has come for a while ([`Engine::decide_deferred`]); and at the end. Values from nowhere are
 //! found at once.
 //!
 //! Cost: O(log n) an operation, for n values inside, on average.
@@ -48,7 +48,8 @@ const PATIENCE: u64 = 64;
 /// Operations that explain something; one too many and it stays unexplained.
 type Reasons = SmallVec<[Id; 2]>;
 
-struct Held {
+/// A value: its push, and its pop once there is one.
+struct Pair {
     push: Id,
     pop: Id,
     push_call: Time,
@@ -61,7 +62,7 @@ struct Held {
     earlier: Reasons,
 }
 
-impl Held {
+impl Pair {
     fn covers(&self) -> bool {
         self.push_return < self.pop_call
     }
@@ -75,8 +76,8 @@ struct Block {
 }
 
 pub(super) struct Stack {
-    inside: HashMap<Value, Held, FixedState>,
-    left: Vec<Held>,
+    inside: HashMap<Value, Pair, FixedState>,
+    left: Vec<Pair>,
     blocks: Vec<Block>,
     empties: Vec<(Time, Time, Id)>,
     /// Open pops, by call.
@@ -85,7 +86,7 @@ pub(super) struct Stack {
     lookups: Vec<(Time, Id)>,
     /// How many must have left before the next look.
     look_at: usize,
-    is_settled: bool,
+    is_decided: bool,
     /// The last values that left, to tell 'twice' from 'never'.
     recent: Recent,
     /// What was inside at first.
@@ -102,7 +103,7 @@ impl Stack {
             open: Vec::new(),
             lookups: Vec::new(),
             look_at: BATCH,
-            is_settled: true,
+            is_decided: true,
             recent: Recent::new(RECENT),
             at_first: Unknown::NONE,
         };
@@ -119,7 +120,7 @@ impl Stack {
     }
 
     fn pushes(&mut self, id: Id, at: Time, value: &Value) -> Result<(), Stop> {
-        let held = Held {
+        let held = Pair {
             push: id,
             pop: NONE,
             push_call: at,
@@ -176,7 +177,7 @@ impl Stack {
 
     /// Something has come to its end: is it time to look?
     fn look_in_time(&mut self) -> Result<(), Stop> {
-        self.is_settled = false;
+        self.is_decided = false;
         let gone = self.left.len() + self.empties.len();
         if gone < self.look_at {
             return Ok(());
@@ -195,40 +196,45 @@ impl Stack {
 
     /// Decides what is there; no pop is open.
     fn look(&mut self) -> Result<(), Stop> {
-        self.is_settled = true;
-        let said = self.said();
-        match stack::check(&said.operations, &[]) {
+        self.is_decided = true;
+        let replayed = self.replayed();
+        match stack::check(&replayed.operations, &[]) {
             Answer::Order(_) => Ok(()),
             Answer::Violation { operations, why, .. } => {
-                Err(self.violation(&said, &operations, Some(why)).into())
+                Err(self.violation(&replayed, &operations, Some(why)).into())
             }
         }
     }
 
     /// The same while pops are open, which may have taken anything; false where it took too long to tell.
     fn look_with_open_pops(&self, mut patience: u64) -> Result<bool, Stop> {
-        let said = self.said();
+        let replayed = self.replayed();
         let step = |operations: u64| {
             patience = patience.saturating_sub(operations);
             patience > 0
         };
         let monitor = |operations: &[Op<Word>], initial: &[u32]| stack::check(operations, initial);
-        match pending::check(&said.operations, &[], &monitor, step) {
+        match pending::check(&replayed.operations, &[], &monitor, step) {
             None => Ok(false),
             Some(Answer::Order(_)) => Ok(true),
             Some(Answer::Violation { operations, why, .. }) => {
-                Err(self.violation(&said, &operations, Some(why)).into())
+                Err(self.violation(&replayed, &operations, Some(why)).into())
             }
         }
     }
 
-    fn violation(&self, said: &Said<'_>, operations: &[u32], why: Option<monitor::Why>) -> Clash {
+    fn violation(
+        &self,
+        replayed: &Replayed<'_>,
+        operations: &[u32],
+        why: Option<monitor::Why>,
+    ) -> Clash {
         let mut ids = Vec::new();
         let mut partial = false;
         for &o in operations {
-            match &said.who[o as usize] {
+            match &replayed.who[o as usize] {
                 Who::Operation(id) => ids.push(*id),
-                Who::Held(id, held) => {
+                Who::Pair(id, held) => {
                     ids.push(*id);
                     for reasons in [&held.later, &held.earlier] {
                         ids.extend(reasons);
@@ -243,7 +249,9 @@ impl Stack {
         }
         let clash = match why {
             Some(monitor::Why::EmptyWhileCovered { empty }) => {
-                let Who::Operation(id) = said.who[empty as usize] else { return Clash::new(ids) };
+                let Who::Operation(id) = replayed.who[empty as usize] else {
+                    return Clash::new(ids);
+                };
                 let what =
                     "found nothing, but from its call to its return some value was always inside";
                 Clash::new(ids).because(id, what)
@@ -254,33 +262,33 @@ impl Stack {
     }
 
     /// All that is kept, for the offline monitor.
-    fn said(&self) -> Said<'_> {
-        let mut said = Said::default();
+    fn replayed(&self) -> Replayed<'_> {
+        let mut replayed = Replayed::default();
         let inside = self.inside.values().filter(|held| held.push_return != NEVER);
         for held in inside.chain(&self.left) {
-            let value = said.values();
-            let who = || Who::Held(held.push, held);
-            said.add(Word::Insert(value), (held.push_call, 1), (held.push_return, 1), who());
+            let value = replayed.values();
+            let who = || Who::Pair(held.push, held);
+            replayed.add(Word::Insert(value), (held.push_call, 1), (held.push_return, 1), who());
             if held.pop != NONE {
-                let who = Who::Held(held.pop, held);
-                said.add(Word::Remove(value), (held.pop_call, 1), (held.pop_return, 1), who);
+                let who = Who::Pair(held.pop, held);
+                replayed.add(Word::Remove(value), (held.pop_call, 1), (held.pop_return, 1), who);
             }
         }
         for block in &self.blocks {
             // In no time before the block begins, and in no time after it ends.
-            let value = said.values();
+            let value = replayed.values();
             let who = || Who::Block(block);
-            said.add(Word::Insert(value), (block.from, 0), (block.from, 1), who());
-            said.add(Word::Remove(value), (block.to, 1), (block.to, 2), who());
+            replayed.add(Word::Insert(value), (block.from, 0), (block.from, 1), who());
+            replayed.add(Word::Remove(value), (block.to, 1), (block.to, 2), who());
         }
         for &(call, returned, id) in &self.empties {
-            said.add(Word::Empty, (call, 1), (returned, 1), Who::Operation(id));
+            replayed.add(Word::Empty, (call, 1), (returned, 1), Who::Operation(id));
         }
         for &(call, id) in &self.open {
-            said.add(Word::RemoveUnknown, (call, 1), (NEVER, 1), Who::Operation(id));
+            replayed.add(Word::RemoveUnknown, (call, 1), (NEVER, 1), Who::Operation(id));
         }
-        said.rank();
-        said
+        replayed.rank();
+        replayed
     }
 
     /// Cuts what has left out of the intervals of the pushes that remain. No pop is open.
@@ -377,13 +385,13 @@ impl Past {
 
 enum Who<'a> {
     Operation(Id),
-    Held(Id, &'a Held),
+    Pair(Id, &'a Pair),
     Block(&'a Block),
 }
 
 /// Operations as the offline monitor wants them.
 #[derive(Default)]
-struct Said<'a> {
+struct Replayed<'a> {
     operations: Vec<Op<Word>>,
     who: Vec<Who<'a>>,
     /// Time, what comes first at that time, and which end of which operation it is.
@@ -391,7 +399,7 @@ struct Said<'a> {
     values: u32,
 }
 
-impl<'a> Said<'a> {
+impl<'a> Replayed<'a> {
     fn values(&mut self) -> u32 {
         self.values += 1;
         self.values - 1
@@ -479,8 +487,8 @@ impl Engine for Stack {
         }
     }
 
-    fn settle(&mut self) -> Result<(), Stop> {
-        match self.is_settled || !self.open.is_empty() {
+    fn decide_deferred(&mut self) -> Result<(), Stop> {
+        match self.is_decided || !self.open.is_empty() {
             true => Ok(()),
             false => self.look(),
         }

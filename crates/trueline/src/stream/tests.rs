@@ -6,10 +6,10 @@
 mod objects;
 mod searched;
 
-use super::monitor::{Event, Monitor, Stopped};
+use super::monitor::{Monitor, Stopped};
 use crate::check::{Algorithm, Check};
 use crate::generate::{Plan, generate};
-use crate::history::{History, Operation, PENDING, Part, Position};
+use crate::history::{Event, History, Operation, PENDING, Part, Position};
 use crate::rng::{Rng, seeds};
 use crate::spec::{self, Builtin, Kind};
 use crate::value::Value;

@@ -5,7 +5,7 @@
 use crate::history::PENDING;
 use crate::spec::subject::{Claim, Recorded, Subject};
 use crate::spec::{Action, Kind};
-use crate::theory::{Method, Object};
+use crate::theory::{Label, Method, Object};
 use crate::value::Value;
 
 /// A call or a return.
@@ -33,11 +33,11 @@ pub(crate) fn events(
     let mut events = Vec::with_capacity(2 * indices.len());
     for &operation in indices {
         let o = &subject.history.operations()[operation as usize];
-        let Some(Told { method, argument, result }) = label(subject, claim, operation)? else {
+        let Some(Label { method, argument, result }) = label(subject, claim, operation)? else {
             continue;
         };
         if o.returned != PENDING {
-            let (rank, argument, result) = (o.returned, argument.clone(), Some(result));
+            let (rank, argument) = (o.returned, argument.clone());
             events.push(Event { rank, operation, method, argument, result });
         }
         events.push(Event { rank: o.call, operation, method, argument, result: None });
@@ -61,15 +61,8 @@ pub(crate) fn object(claim: &Claim) -> Result<Object, String> {
     })
 }
 
-/// An operation in the words of a theory.
-struct Told {
-    method: Method,
-    argument: Value,
-    result: Value,
-}
-
 /// What an operation is; nothing where nobody saw it and it changed nothing.
-fn label(subject: &Subject<'_>, claim: &Claim, index: u32) -> Result<Option<Told>, String> {
+fn label(subject: &Subject<'_>, claim: &Claim, index: u32) -> Result<Option<Label>, String> {
     let (spec, o) = (&subject.spec, &subject.history.operations()[index as usize]);
     let no_word = || {
         let (kind, shown) = (claim.kind, spec.show(Recorded::whole(index)));
@@ -81,13 +74,13 @@ fn label(subject: &Subject<'_>, claim: &Claim, index: u32) -> Result<Option<Told
             return Ok(None);
         }
         let (method, argument) = may.as_ref().and_then(called).ok_or_else(no_word)?;
-        return Ok(Some(Told { method, argument, result: Value::Nil }));
+        return Ok(Some(Label { method, argument, result: None }));
     }
     let did = o.result.and_then(|()| spec.action(Recorded::whole(index)));
     let did = did.ok_or_else(no_word)?;
     let (method, argument) = called(may.as_ref().unwrap_or(&did)).ok_or_else(no_word)?;
     let result = answered(method, &did).ok_or_else(no_word)?;
-    Ok(Some(Told { method, argument, result }))
+    Ok(Some(Label { method, argument, result: Some(result) }))
 }
 
 /// The method and argument of an operation that may turn out to be this action.

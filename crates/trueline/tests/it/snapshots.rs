@@ -4,7 +4,7 @@
 //! `TRUELINE_CASES` sets the number of histories.
 
 use trueline::formats::{self, Format, ReadOptions};
-use trueline::history::{Builder, Call, Position};
+use trueline::history::{Args, Builder, Call, Position};
 use trueline::rng::{Rng, seeds};
 use trueline::spec::{self, Named};
 use trueline::stream::{self, Stopped};
@@ -215,18 +215,20 @@ impl Story {
             let told = match (event, op) {
                 (Event::Call(_), Op::Update(segment, value)) => {
                     let args = vec![Value::Int(*segment as i64), Value::Int(*value)];
-                    watch.call(process, object, "update", args.into(), at)
+                    let method = watch.method("update");
+                    trueline::history::Event::Call(object, Call { method, args: args.into() })
                 }
                 (Event::Call(_), Op::Scan(_)) => {
-                    watch.call(process, object, "scan", vec![].into(), at)
+                    let method = watch.method("scan");
+                    trueline::history::Event::Call(object, Call { method, args: Args::None })
                 }
-                (Event::Return(_), Op::Update(..)) => watch.returns(process, &Value::Nil, at),
+                (Event::Return(_), Op::Update(..)) => trueline::history::Event::Return(Value::Nil),
                 (Event::Return(_), Op::Scan(shown)) => {
                     let shown = Value::list(shown.iter().map(|&v| Value::Int(v)));
-                    watch.returns(process, &shown, at)
+                    trueline::history::Event::Return(shown)
                 }
             };
-            match told {
+            match watch.event(process, told, at) {
                 Ok(()) => {}
                 Err(Stopped::Violation(violation)) => {
                     let Verdict::Violation(explanation) = &violation.outcome.verdict else {

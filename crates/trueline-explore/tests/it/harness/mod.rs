@@ -6,6 +6,7 @@ mod failures;
 mod papers;
 mod progress;
 mod promises;
+mod random;
 mod roles;
 mod rules;
 mod stress;

@@ -114,7 +114,7 @@ const VALUE_OVERTAKEN: &str =
 pub(super) fn decide(grown: &Grown, spans: &[Span]) -> Option<Ruling> {
     let found = Part::new(grown, spans).and_then(|part| {
         let base = if grown.ordered { part.list()? } else { part.set()? };
-        part.settle(&base)?;
+        part.find_clash(&base)?;
         let order = part.witness(&base);
         // What the rule says is right is tried; if it is not, the search has the word.
         if !part.replays(&order, grown.ordered) {
@@ -128,6 +128,23 @@ pub(super) fn decide(grown: &Grown, spans: &[Span]) -> Option<Ruling> {
         Err(Stop::Violation(violation)) => Some(Ruling::Violation(violation)),
         Err(Stop::DoesNotFit) => None,
     }
+}
+
+/// The numbers of the values of a list; nothing where a value has none. What it has in common with the beginning of a list
+/// whose numbers are known is not looked up.
+fn continued(
+    list: &[Value],
+    known: Option<(&[Value], &[u32])>,
+    number: impl Fn(&Value) -> Option<u32>,
+) -> Option<Vec<u32>> {
+    let (values, numbers) = known.unwrap_or_default();
+    let common = list.iter().zip(values).take_while(|(a, b)| a == b).count();
+    let mut all = Vec::with_capacity(list.len());
+    all.extend_from_slice(&numbers[..common]);
+    for value in &list[common..] {
+        all.push(number(value)?);
+    }
+    Some(all)
 }
 
 impl Part {
@@ -153,6 +170,8 @@ impl Part {
             initial,
             adds: vec![vec![]; numbers.len()],
         };
+        // The list that was shown last, and its place: the next one mostly begins in the same way.
+        let mut latest: Option<(&[Value], usize)> = None;
         for (number, (growth, span)) in (0u32..).zip(grown.growths.iter().zip(spans)) {
             let entry = part.entries.len() as u32;
             let action = match growth {
@@ -162,7 +181,13 @@ impl Part {
                 Growth::AddAt(v, place) => Action::AddAt(numbers[v], *place),
                 Growth::Show(shown) => {
                     let list: Option<Vec<u32>> = match shown {
-                        Value::List(list) => list.iter().map(|v| numbers.get(v).copied()).collect(),
+                        Value::List(list) => {
+                            let known = latest.map(|(values, n)| (values, &part.shown[n][..]));
+                            let number = |v: &Value| numbers.get(v).copied();
+                            let numbered = continued(list, known, number);
+                            latest = Some((list, part.shown.len()));
+                            numbered
+                        }
                         Value::Text(text) => texts.as_ref().ok_or(Stop::DoesNotFit)?.parse(text),
                         _ => return Err(Stop::DoesNotFit),
                     };
@@ -369,7 +394,7 @@ impl Part {
     }
 
     /// Says who clashes with the base order, if anybody does.
-    fn settle(&self, base: &Base) -> Result<(), Stop> {
+    fn find_clash(&self, base: &Base) -> Result<(), Stop> {
         // The one that returns first among those behind.
         let mut first: Option<u32> = None;
         for &(_, e) in base.order.iter().rev() {

@@ -105,6 +105,16 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
             }
         }
     }
+    // Who finds a lock in the wrong state after many hand-overs: all of them count, so it is told last.
+    if let (true, Family::Mutex, Some(r), Some(n)) =
+        (tales.is_empty(), scene.family, scene.first, start)
+        && scene.cast[r].is_certain()
+        && let Amount::Exactly(needs) = amount(scene, r)
+    {
+        let bounds = Bounds::new(scene, r, From::Start, i128::from(n));
+        let needs = i128::from(needs);
+        tales.extend(bounds.too_much(needs).or_else(|| bounds.too_little(needs)));
+    }
     if tales.is_empty() && scene.family == Family::Counter && scene.cast.len() <= CROWD {
         same_total(scene, &mut tales);
     }

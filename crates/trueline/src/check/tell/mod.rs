@@ -124,6 +124,13 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
     if scene.cast.len() > MOST {
         return Vec::new();
     }
+    let never = |(place, actor): (usize, &Actor)| match actor.act {
+        Act::Never(why) => Some(Tale::new(format!("{} is impossible: {why}", mark(place)))),
+        _ => None,
+    };
+    if let Some(tale) = scene.cast.iter().enumerate().find_map(never) {
+        return vec![tale];
+    }
     let mut tales = match scene.family {
         Family::Queue { .. }
         | Family::StutteringQueue(_)

@@ -12,7 +12,7 @@ use super::permutations::Permutations;
 use super::two_tape::Orders;
 use crate::budget::Exhausted;
 use crate::check::Ticker;
-use crate::quasi::{Act, Bounds, Contents, Effort, Reading, Words};
+use crate::quasi::{Act, Bounds, Effort, Reading, Words};
 
 /// p' and p'' of a part all of whose outcomes are known, or `None` where there are none.
 pub(super) fn search(
@@ -171,8 +171,8 @@ impl Trial<'_> {
             return Ok(false);
         }
         self.effort.permutations += 1;
-        let mut contents = Contents::new(self.words.discipline, &self.words.initial);
-        if acts.iter().all(|&act| contents.apply(self.words.discipline, act)) {
+        let mut contents = self.words.contents();
+        if acts.iter().all(|&act| self.words.apply(&mut contents, act)) {
             return Ok(true);
         }
         self.seen.insert(acts);

@@ -21,7 +21,8 @@ use smallvec::SmallVec;
 
 use crate::budget::Exhausted;
 use crate::check::Ticker;
-use crate::quasi::{Act, Bounds, Contents, Reading, Words};
+use crate::quasi::{Act, Bounds, Reading, Words};
+use crate::spec::Items;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct State {
@@ -29,7 +30,7 @@ struct State {
     placed: SmallVec<[u64; 2]>,
     /// The operations that are on one tape only, and their ages.
     window: SmallVec<[(u32, u32); 4]>,
-    contents: Contents,
+    contents: Items<u32>,
     /// Whether p'' was empty at some moment.
     emptied: bool,
 }
@@ -79,7 +80,7 @@ pub(super) fn search(
     for bit in count..placed.len() * 64 {
         placed[bit / 64] |= 1 << (bit % 64);
     }
-    let contents = Contents::new(words.discipline, &words.initial);
+    let contents = words.contents();
     let emptied = contents.is_empty();
     let start = State { placed, window: SmallVec::new(), contents, emptied };
     let mut seen: HashSet<State, FixedState> = HashSet::default();
@@ -141,7 +142,7 @@ impl<'a> Tapes<'a> {
             for legal in legal {
                 let mut contents = state.contents.clone();
                 let act = self.words.words[legal as usize].act;
-                if !contents.apply(self.words.discipline, act) {
+                if !self.words.apply(&mut contents, act) {
                     continue;
                 }
                 for &real in &real {
@@ -255,14 +256,14 @@ impl<'a> Tapes<'a> {
 
     /// p'' with the operations of no class where it is empty first.
     fn with_free(&self, legal: &[u32]) -> Vec<u32> {
-        let mut contents = Contents::new(self.words.discipline, &self.words.initial);
+        let mut contents = self.words.contents();
         let mut order = Vec::with_capacity(self.words.len());
         let mut free = self.free.as_slice();
         for &o in legal {
             if contents.is_empty() {
                 order.extend(std::mem::take(&mut free));
             }
-            contents.apply(self.words.discipline, self.words.words[o as usize].act);
+            self.words.apply(&mut contents, self.words.words[o as usize].act);
             order.push(o);
         }
         order.extend(free);

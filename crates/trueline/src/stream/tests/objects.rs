@@ -2,10 +2,10 @@
 
 use super::{Case, What};
 use crate::check::Check;
-use crate::history::{Part, Position};
+use crate::history::{Event, Part, Position};
 use crate::rng::{Rng, seeds};
 use crate::spec::{self, Builtin};
-use crate::stream::monitor::{Event, Monitor, Stopped};
+use crate::stream::monitor::{Monitor, Stopped};
 use crate::value::Value;
 
 /// Histories of several objects, mixed: the stream must say of all what is said of each.

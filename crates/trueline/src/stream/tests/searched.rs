@@ -2,30 +2,43 @@
 
 use super::{Case, What};
 use crate::check::{Algorithm, Check};
-use crate::history::{Args, Part, Position};
+use crate::history::{Args, Call, Event, Part, Position};
 use crate::rng::{Rng, seeds};
 use crate::spec::{self, Builtin, Opaque};
-use crate::stream::{Ended, Searched, Stopped, Watch};
+use crate::stream::{Ended, Stopped, Watch};
 use crate::value::Value;
 use crate::verdict::Verdict;
 
+fn call(watch: &mut Watch, process: u32, method: &str, args: Vec<Value>) -> Result<(), Ended> {
+    let call = Call { method: watch.method(method), args: Args::from(args) };
+    watch.event(process, Event::Call(0, call), Position::default())
+}
+
+fn returns(watch: &mut Watch, process: u32, result: Value) -> Result<(), Ended> {
+    watch.event(process, Event::Return(result), Position::default())
+}
+
+/// Watches the one object of so many processes.
+fn searched(spec: impl Builtin, processes: usize) -> Watch {
+    let mut watch = Watch::searched(Opaque::new(spec));
+    watch.object(Part::default()).unwrap();
+    (0..processes).for_each(|i| _ = watch.process(Value::Int(i as i64)));
+    watch
+}
+
 /// What the search says of the case, and after how many events.
 fn watched<B: Builtin>(case: &Case<B::Op>, spec: &B) -> (usize, Option<Ended>) {
-    let mut watch = Searched::new(Opaque::new(spec.clone()));
-    let object = watch.object(Part::default()).unwrap();
-    for i in 0..case.done.len() {
-        watch.process(Value::Int(i as i64));
-    }
+    let mut watch = searched(spec.clone(), case.done.len());
     for (n, &(i, what)) in case.events.iter().enumerate() {
-        let (process, at) = (i as u32, Position::default());
+        let process = i as u32;
         let (_, op, result) = &case.done[i];
         let told = match what {
             What::Call => {
                 let (method, args) = spec.encode(op);
-                watch.call(process, object, method, Args::from(args), at)
+                call(&mut watch, process, method, args)
             }
-            What::Return => watch.returns(process, result.as_ref().unwrap(), at),
-            What::Unknown => watch.unknown(process, at),
+            What::Return => returns(&mut watch, process, result.clone().unwrap()),
+            What::Unknown => watch.event(process, Event::Unknown, Position::default()),
         };
         if let Err(ended) = told {
             return (n + 1, Some(ended));
@@ -89,21 +102,18 @@ fn every_type_as_whole_histories_are_decided() {
 /// violation at the end is found though operations before it are forgotten.
 #[test]
 fn a_stream_that_never_rests_is_watched_in_bounded_memory() {
-    let mut watch = Searched::new(Opaque::new(spec::register(Value::Int(0))));
-    let object = watch.object(Part::default()).unwrap();
-    (0..2).for_each(|i| _ = watch.process(Value::Int(i)));
-    let at = Position::default();
-    let write = |watch: &mut Searched, process: u32, value: i64| {
-        watch.call(process, object, "write", Args::from(vec![Value::Int(value)]), at)
+    let mut watch = searched(spec::register(Value::Int(0)), 2);
+    let write = |watch: &mut Watch, process: u32, value: i64| {
+        call(watch, process, "write", vec![Value::Int(value)])
     };
     write(&mut watch, 0, 0).unwrap();
     for i in 1..2_000i64 {
         write(&mut watch, (i % 2) as u32, i).unwrap();
-        watch.returns(((i + 1) % 2) as u32, &Value::Nil, at).unwrap();
+        returns(&mut watch, ((i + 1) % 2) as u32, Value::Nil).unwrap();
     }
     assert!(watch.tally().most_held < 64, "{:?}", watch.tally());
-    watch.call(0, object, "read", Args::None, at).unwrap();
-    let ended = watch.returns(0, &Value::Int(3), at).unwrap_err();
+    call(&mut watch, 0, "read", Vec::new()).unwrap();
+    let ended = returns(&mut watch, 0, Value::Int(3)).unwrap_err();
     let Stopped::Violation(found) = ended else { panic!("{ended:?}") };
     let Verdict::Violation(explanation) = &found.outcome.verdict else { panic!() };
     assert_eq!(explanation.sentence, "no order of the operations explains `read() -> 3`");
@@ -113,28 +123,22 @@ fn a_stream_that_never_rests_is_watched_in_bounded_memory() {
 /// A call that is known not to have happened explains nothing, and its result is not asked for.
 #[test]
 fn a_failed_call_explains_nothing() {
-    let mut watch = Searched::new(Opaque::new(spec::register(Value::Int(0))));
-    let object = watch.object(Part::default()).unwrap();
-    (0..2).for_each(|i| _ = watch.process(Value::Int(i)));
-    let at = Position::default();
-    watch.call(0, object, "write", Args::from(vec![Value::Int(1)]), at).unwrap();
-    watch.call(1, object, "read", Args::None, at).unwrap();
-    watch.returns(1, &Value::Int(1), at).unwrap();
-    let ended = watch.fails(0, at).unwrap_err();
+    let mut watch = searched(spec::register(Value::Int(0)), 2);
+    call(&mut watch, 0, "write", vec![Value::Int(1)]).unwrap();
+    call(&mut watch, 1, "read", Vec::new()).unwrap();
+    returns(&mut watch, 1, Value::Int(1)).unwrap();
+    let ended = watch.event(0, Event::Fail, Position::default()).unwrap_err();
     assert!(matches!(ended, Stopped::Violation(_)), "{ended:?}");
 }
 
 /// Many pending operations have many orders: the stream is undecided, and says so.
 #[test]
 fn too_many_configurations_are_undecided() {
-    let mut watch = Searched::new(Opaque::new(spec::queue()));
-    let object = watch.object(Part::default()).unwrap();
-    (0..12).for_each(|i| _ = watch.process(Value::Int(i)));
-    let at = Position::default();
+    let mut watch = searched(spec::queue(), 12);
     for i in 0..11 {
-        watch.call(i, object, "enq", Args::from(vec![Value::Int(i.into())]), at).unwrap();
+        call(&mut watch, i, "enq", vec![Value::Int(i.into())]).unwrap();
     }
-    watch.call(11, object, "deq", Args::None, at).unwrap();
-    let ended = watch.returns(11, &Value::Int(10), at).unwrap_err();
+    call(&mut watch, 11, "deq", Vec::new()).unwrap();
+    let ended = returns(&mut watch, 11, Value::Int(10)).unwrap_err();
     assert!(matches!(&ended, Stopped::Unknown(why) if why.contains("configurations")), "{ended:?}");
 }

@@ -50,6 +50,9 @@ impl Scene<'_> {
         if let Some(p) = fit("{} was {} {}, by {}, but {}", text) {
             return Some(self.too_often(&p));
         }
+        if let Some(p) = fit("{} was {} {}, by {}, although {}", text) {
+            return Some(self.too_early(&p));
+        }
         if let Some(p) = fit(
             "From the first of their pushes to the last of their pops at least one of {} was in the stack, so one of them was pushed first and popped last, but none can have been: {}",
             text,
@@ -237,6 +240,45 @@ impl Scene<'_> {
         }
         hold(went_in == self.inserts(value).len() + self.initially(value), "all sources")?;
         hold(out.len() > each * went_in, "too often")
+    }
+
+    /// What came out by a return, against all that was there at first or was called before that return.
+    fn too_early(&self, p: &[&str]) -> Claim {
+        let value = p[0];
+        let (sources, each) = match p[4].split_once(": a stuttering queue with j=") {
+            Some((sources, j)) => {
+                let j = fit("{} returns a value {} at most", j).ok_or("no j")?;
+                hold(self.parameters == format!("j={}", j[0]), "j")?;
+                hold(times(j[1]).map(|n| n.to_string()).as_deref() == Some(j[0]), "how often")?;
+                (sources, j[0].parse::<usize>().map_err(|_| "no j")?)
+            }
+            None => (p[4], 1),
+        };
+        let out = self.list(p[3])?;
+        hold(times(p[2]) == Some(out.len()), "how often")?;
+        hold(out.iter().all(|i| self.removes(value).contains(i)), "these took it out")?;
+        let end = out.iter().map(|&i| self.op(i).returned).max().unwrap_or(0);
+        let all = if out.len() == 2 { "both" } else { "all of them" };
+        let inserts = self.inserts(value).into_iter().filter(|&i| self.op(i).call < end);
+        let inserts: Vec<usize> = inserts.collect();
+        let mut initially = 0;
+        for clause in sources.split(", and ") {
+            if let Some(q) = fit("it is there only {} initially", clause) {
+                initially = times(q[0]).ok_or("how often")?;
+                continue;
+            }
+            let q = fit("{} can have {} it before {} had returned", clause)
+                .ok_or(format!("no source: {clause}"))?;
+            hold(q[2] == all, clause)?;
+            match q[0] {
+                "nothing" => hold(inserts.is_empty(), clause)?,
+                some => {
+                    hold(self.list(some.strip_prefix("only ").ok_or("only")?)? == inserts, clause)?
+                }
+            }
+        }
+        hold(initially == self.initially(value), "what is there at first")?;
+        hold(out.len() > each * (inserts.len() + initially), "too often")
     }
 
     /// `1 from the return of <0> to the call of <2> and ..` covers the time between two ranks.

@@ -11,7 +11,7 @@ impl Scene<'_> {
         self.parameters.strip_prefix("init=").and_then(|n| n.parse().ok()).unwrap_or(0)
     }
 
-    fn change(&self, op: &Op) -> i64 {
+    fn change(&self, op: &Op<'_>) -> i64 {
         let number = op.args.first().and_then(Value::as_int);
         match (self.spec, op.method) {
             ("counter", "add" | "fetch_add") => number.unwrap_or(0),
@@ -138,6 +138,12 @@ impl Scene<'_> {
                 hold(released.len() > taken.len(), "too often")
             })());
         }
+        if let Some(p) = fit("{} is impossible: a permit can always be released", text) {
+            return Some((|| {
+                let op = self.op(self.one(p[0])?);
+                hold(self.spec == "semaphore" && op.method == "release" && is_false(op), text)
+            })());
+        }
         let (head, rest) = text.split_once(": ")?;
         let r = fit("{} is impossible", head).and_then(|p| operations(p[0]));
         if let Some(&[r]) = r.as_deref() {
@@ -158,7 +164,7 @@ impl Scene<'_> {
         }
         let (who, done) = head.split_once(" cannot ")?;
         let (_, done) = done.split_once("have ")?;
-        if done.starts_with("found ") {
+        if done.starts_with("found ") || done.starts_with("come before ") {
             return None;
         }
         Some((|| {
@@ -167,6 +173,7 @@ impl Scene<'_> {
                     .told
                     .iter()
                     .copied()
+                    .filter(|&i| self.change(self.op(i)) != 0)
                     .filter(|&i| (self.change(self.op(i)) > 0) == (done == "taken the lock"))
                     .collect(),
                 None => self.list(who)?,

@@ -9,8 +9,10 @@ mod subjects;
 mod texts;
 mod value;
 
-use trueline::formats::{self, EventReader, Format, Happening, Keys, ReadOptions};
-use trueline::history::{Args, Part};
+use std::collections::HashMap;
+
+use trueline::formats::{self, EventLine, EventReader, Format, Keys, ReadOptions};
+use trueline::history::{Call, Event};
 use trueline::rng::{self, Rng};
 use trueline::spec::{self, Named};
 use trueline::stream::{self, Stopped, Watch};
@@ -204,44 +206,31 @@ fn several_histories(seed: u64, subject: &Subject, spec: &Named, random: &mut Rn
 }
 
 /// What a monitor says of a stream of events; `None`: nothing.
-fn watch(text: &str, watch: &mut dyn Watch) -> Result<Option<bool>, String> {
+fn watch(text: &str, watch: &mut Watch) -> Result<Option<bool>, String> {
     let mut reader = EventReader::new(text.as_bytes());
-    let (mut processes, mut objects) = (Vec::new(), Vec::<(Part, u32)>::new());
+    let (mut processes, mut objects) = (HashMap::new(), HashMap::new());
     loop {
-        let event = match reader.next_event() {
-            Ok(Some(event)) => event,
+        let EventLine { process, event, at, .. } = match reader.next_event() {
+            Ok(Some(line)) => line,
             Ok(None) => break,
             Err(error) => return Err(format!("{error:?}")),
         };
-        let name = event.process.clone();
-        let place = processes.iter().position(|known| *known == name);
-        let process = place.map_or_else(
-            || {
-                processes.push(name.clone());
-                watch.process(name)
-            },
-            |place| place as u32,
-        );
-        let at = event.at;
-        let told = match event.what {
-            Happening::Call { method, args, part } => {
-                let part = part.map_or_else(Part::default, |part| *part);
-                let known = objects.iter().find(|(other, _)| *other == part).map(|(_, n)| *n);
-                let object = match known {
-                    Some(object) => object,
-                    None => {
-                        let Ok(object) = watch.object(part.clone()) else { return Ok(None) };
-                        objects.push((part, object));
-                        object
-                    }
-                };
-                let args: Args = args;
-                watch.call(process, object, method, args, at)
+        let new = || watch.process(reader.process(process).clone());
+        let process = *processes.entry(process).or_insert_with(new);
+        let event = match event {
+            Event::Call(part, Call { method, args }) => {
+                if !objects.contains_key(&part) {
+                    let Ok(object) = watch.object(reader.part(part).clone()) else {
+                        return Ok(None);
+                    };
+                    objects.insert(part, object);
+                }
+                let method = watch.method(reader.method(method));
+                Event::Call(objects[&part], Call { method, args })
             }
-            Happening::Return(result) => watch.returns(process, &result, at),
-            Happening::Fail => watch.fails(process, at),
-            Happening::Unknown => watch.unknown(process, at),
+            other => other,
         };
+        let told = watch.event(process, event, at);
         match told {
             Ok(()) => {}
             Err(stopped) => return said(stopped),
@@ -269,14 +258,14 @@ fn monitor_agrees_with_a_search_that_shares_no_code() {
         let Ok(mut exact) = spec.watch(stream::Algorithm::Exact) else { continue };
         let text = history::json_lines(&subject, &history, &mut random);
         let why = format!("seed {seed}: {}\n{text}", subject.name);
-        let said = watch(&text, exact.as_mut());
+        let said = watch(&text, &mut exact);
         let is_right = said == Ok(Some(expected)) || said == Ok(None);
         assert!(is_right, "{said:?}, not {expected}: {why}");
         watched += 1;
         decided += u64::from(said != Ok(None));
         good += u64::from(expected);
         if let Ok(mut saturate) = spec.watch(stream::Algorithm::Saturate) {
-            match watch(&text, saturate.as_mut()) {
+            match watch(&text, &mut saturate) {
                 Ok(Some(false)) => assert!(!expected, "saturate is wrong: {why}"),
                 Ok(_) => {}
                 Err(error) => panic!("{error}: {why}"),

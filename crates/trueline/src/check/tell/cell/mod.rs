@@ -67,8 +67,7 @@ struct Cell<'a> {
     writers: HashMap<&'a Value, Vec<usize>, FixedState>,
 }
 
-/// Values that are looked at for being replaced too often, and operations that are named for having left one.
-const VALUES: usize = 64;
+/// Operations that are named for having left a value that was replaced too often.
 const FEW: usize = 6;
 /// Tales of so few operations need no better one.
 const SHORT: usize = 3;
@@ -392,13 +391,8 @@ impl Cell<'_> {
             last: &'t Touch<'a>,
             write: &'t Touch<'a>,
         }
-        let mut writes: HashMap<&Value, Vec<&Touch<'_>>, FixedState> = HashMap::default();
-        for touch in &self.touches {
-            if let Some(value) = touch.leaves {
-                writes.entry(value).or_default().push(touch);
-            }
-        }
         let mut runs: Vec<Run<'_, '_>> = Vec::new();
+        let mut numbers: HashMap<&Value, usize, FixedState> = HashMap::default();
         for touch in &self.touches {
             let value = match (&touch.needs, touch.leaves) {
                 (_, Some(value)) => value,
@@ -408,8 +402,10 @@ impl Cell<'_> {
             if self.initial.as_ref().is_none_or(|initial| initial == value) {
                 continue;
             }
-            let Some([write]) = writes.get(value).map(Vec::as_slice) else { continue };
-            match runs.iter_mut().find(|run| run.value == value) {
+            let Some(&[write]) = self.writers.get(value).map(Vec::as_slice) else { continue };
+            let write = &self.touches[write];
+            let number = *numbers.entry(value).or_insert(runs.len());
+            match runs.get_mut(number) {
                 Some(run) => {
                     if touch.returned < run.first.returned {
                         run.first = touch;

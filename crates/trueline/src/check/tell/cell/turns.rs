@@ -1,6 +1,9 @@
 //! Values that come and go: what was written more seldom than it was found anew, or replaced, and what was overwritten.
 
-use super::{Cell, EPISODES, FEW, PRESENT, Touch, VALUES};
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+
+use super::{Cell, EPISODES, FEW, PRESENT, Touch};
 use crate::check::tell::{Tale, mark, marks, short, times};
 use crate::history::PENDING;
 use crate::spec::vocabulary::{Family, Needs};
@@ -87,19 +90,22 @@ impl Cell<'_> {
             let finds = matches!(&t.needs, Needs::Is(seen) if seen == value);
             finds && t.returned != PENDING && t.leaves.is_some_and(|left| left != value)
         };
-        let mut seen: Vec<&Value> = Vec::new();
+        if self.initial.is_none() {
+            return;
+        }
+        // What replaces each value, by return.
+        let mut replacing: HashMap<&Value, Vec<&Touch<'_>>, FixedState> = HashMap::default();
+        for touch in self.by_return.iter().map(|&n| &self.touches[n]) {
+            if let Needs::Is(value) = &touch.needs
+                && replaces(touch, value)
+            {
+                replacing.entry(value).or_default().push(touch);
+            }
+        }
         for touch in &self.touches {
             let Needs::Is(value) = &touch.needs else { continue };
-            if seen.contains(&value) || !replaces(touch, value) || self.initial.is_none() {
-                continue;
-            }
-            seen.push(value);
-            if seen.len() > VALUES {
-                return;
-            }
+            let Some(all) = replacing.remove(value).filter(|all| all.len() > 1) else { continue };
             let is_initial = self.initial.as_ref() == Some(value);
-            let by_return = || self.by_return.iter().map(|&n| &self.touches[n]);
-            let all: Vec<&Touch<'_>> = by_return().filter(|t| replaces(t, value)).collect();
             let writers = self.writers.get(value).map_or(&[][..], Vec::as_slice);
             let makes = |t: &&Touch<'_>| !matches!(&t.needs, Needs::Is(seen) if seen == value);
             let makers: Vec<&Touch<'_>> =
@@ -109,7 +115,7 @@ impl Cell<'_> {
             for count in 2..=all.len() {
                 let end = all[count - 1].returned;
                 let by: Vec<usize> =
-                    makers.iter().filter(|t| t.call < end).map(|t| t.place).collect();
+                    makers.iter().take_while(|t| t.call < end).map(|t| t.place).collect();
                 if by.len() > FEW {
                     break;
                 }

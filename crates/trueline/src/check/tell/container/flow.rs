@@ -50,15 +50,8 @@ impl<'a> Container<'a> {
 
     /// A value came out more often than it went in.
     pub(super) fn too_often(&self, tales: &mut Vec<Tale>) {
-        let each = match self.scene.family {
-            Family::StutteringQueue(j) => j as usize,
-            Family::Relaxed { passes: None, .. } => return,
-            _ => 1,
-        };
+        let Some(each) = self.at_most_each().filter(|_| self.scene.complete) else { return };
         let (noun, inserted, removed) = self.nouns();
-        if !self.scene.complete {
-            return;
-        }
         for &value in &self.order {
             let life = &self.lives[value];
             let (out, went_in) = (life.removals.len(), life.inserts.len() + life.initial.len());
@@ -85,10 +78,65 @@ impl<'a> Container<'a> {
                 sources
             );
             if each > 1 {
-                text +=
-                    &format!(": a {noun} with j={each} returns a value {} at most", times(each));
+                text += &at_most(noun, each);
             }
             tales.push(Tale::new(text));
+        }
+    }
+
+    /// A value had come out more often than it can have gone in by then: what went in later does not count.
+    pub(super) fn too_early(&self, tales: &mut Vec<Tale>) {
+        let Some(each) = self.at_most_each().filter(|_| self.scene.complete) else { return };
+        let (noun, inserted, removed) = self.nouns();
+        for &value in &self.order {
+            let life = &self.lives[value];
+            let mut out = life.removals.clone();
+            out.sort_unstable_by_key(|&r| self.returned(r));
+            for (n, &last) in out.iter().enumerate() {
+                let end = self.returned(last);
+                let went_in: Vec<usize> =
+                    life.inserts.iter().copied().filter(|&i| self.call(i) < end).collect();
+                let count = went_in.len() + life.initial.len();
+                if end == PENDING || count == 0 || n < each * count {
+                    continue;
+                }
+                let mut by = out[..=n].to_vec();
+                by.sort_unstable();
+                let all = if by.len() == 2 { "both" } else { "all of them" };
+                let mut clauses = Vec::new();
+                if !life.initial.is_empty() {
+                    clauses
+                        .push(format!("it is there only {} initially", times(life.initial.len())));
+                }
+                clauses.push(match went_in.as_slice() {
+                    [] => format!("nothing can have {inserted} it before {all} had returned"),
+                    some => format!(
+                        "only {} can have {inserted} it before {all} had returned",
+                        marks(some)
+                    ),
+                });
+                let mut text = format!(
+                    "{} was {removed} {}, by {}, although {}",
+                    short(value),
+                    times(by.len()),
+                    marks(&by),
+                    clauses.join(", and ")
+                );
+                if each > 1 {
+                    text += &at_most(noun, each);
+                }
+                tales.push(Tale::new(text));
+                break;
+            }
+        }
+    }
+
+    /// How often one value that went in may come out; `None` where that is not bounded.
+    fn at_most_each(&self) -> Option<usize> {
+        match self.scene.family {
+            Family::StutteringQueue(j) => Some(j as usize),
+            Family::Relaxed { passes: None, .. } => None,
+            _ => Some(1),
         }
     }
 
@@ -143,4 +191,8 @@ impl<'a> Container<'a> {
             }
         }
     }
+}
+
+fn at_most(noun: &str, each: usize) -> String {
+    format!(": a {noun} with j={each} returns a value {} at most", times(each))
 }

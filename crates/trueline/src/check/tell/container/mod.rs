@@ -6,7 +6,7 @@
 //!
 //! | file | what is wrong |
 //! |---|---|
-//! | `flow` | a value came out that did not go in, or more often, or was seen when it was gone |
+//! | `flow` | a value came out that did not go in, or more often than it had gone in by then, or was seen when it was gone |
 //! | `inside` | 'empty' was told while something was inside |
 //! | `order` | a value came out before others whose turn comes first |
 //! | `room` | a bounded container was full, or was not |
@@ -83,6 +83,9 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
     container.never_inserted(&mut tales);
     container.too_often(&mut tales);
     container.gone(&mut tales);
+    if tales.is_empty() {
+        container.too_early(&mut tales);
+    }
     if !tales.is_empty() {
         return tales;
     }
