@@ -10,6 +10,7 @@ mod texts;
 mod value;
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use trueline::formats::{self, EventLine, EventReader, Format, Keys, ReadOptions};
 use trueline::history::{Call, Event};
@@ -219,14 +220,15 @@ fn watch(text: &str, watch: &mut Watch) -> Result<Option<bool>, String> {
         let process = *processes.entry(process).or_insert_with(new);
         let event = match event {
             Event::Call(part, Call { method, args }) => {
-                if !objects.contains_key(&part) {
-                    let Ok(object) = watch.object(reader.part(part).clone()) else {
-                        return Ok(None);
-                    };
-                    objects.insert(part, object);
-                }
+                let object = match objects.entry(part) {
+                    Entry::Occupied(known) => *known.get(),
+                    Entry::Vacant(new) => match watch.object(reader.part(part).clone()) {
+                        Ok(object) => *new.insert(object),
+                        Err(_) => return Ok(None),
+                    },
+                };
                 let method = watch.method(reader.method(method));
-                Event::Call(objects[&part], Call { method, args })
+                Event::Call(object, Call { method, args })
             }
             other => other,
         };
