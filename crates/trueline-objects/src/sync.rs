@@ -36,6 +36,7 @@ impl Backoff {
     /// For a thread that waits outside of the operation, so that others can free nodes meanwhile:
     /// long from the first turn on, since each try fetches the cache lines that the quicker thread
     /// writes. That thread then does thousands of operations with what its cache holds.
+    #[cfg(feature = "std")]
     #[inline]
     pub(crate) const fn patient() -> Backoff {
         Backoff { turns: Cell::new(9), most: 10 }

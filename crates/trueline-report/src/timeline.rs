@@ -193,8 +193,8 @@ impl Case<'_> {
             _ => &[],
         };
         // What the explanation needs from elsewhere is not part of the window.
-        let window = shown.iter().copied().filter(|i| !marks.contains(i));
-        let (first, last) = (window.clone().next(), window.last());
+        let mut window = shown.iter().copied().filter(|i| !marks.contains(i));
+        let (first, last) = (window.clone().next(), window.next_back());
         Overview {
             calls,
             window: (first.map_or(0.0, share), last.map_or(1.0, share)),

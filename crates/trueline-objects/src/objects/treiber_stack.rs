@@ -110,7 +110,8 @@ impl<T> TreiberStack<T> {
         let next = unsafe { (*head).next.with(|next| *next) };
         let next = ptr::with_exposed_provenance_mut(next);
         let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
-        let swapped = self.head.compare_exchange_weak(head, next, yes, no);
+        // Not the weak one: to leave and enter again costs more than what it saves.
+        let swapped = self.head.compare_exchange(head, next, yes, no);
         swapped.map_err(|_| Overtaken)?;
         // SAFETY: this thread alone has taken the node off, so the value is its own; nobody reads it again.
         let value = unsafe { (*head).value.with(|value| ptr::read(value)) };

@@ -141,7 +141,10 @@ impl Browser {
     pub(super) fn prefer(&mut self, name: &str, value: &str) {
         let features = json!([{"name": name, "value": value}]);
         self.call("Emulation.setEmulatedMedia", json!({"features": features}));
-        self.eval("0");
+        // The page hears of it in one frame and draws in a later one.
+        for _ in 0..4 {
+            self.eval("0");
+        }
     }
 
     /// A fact about the drawing: `selected`, `zoom`, `left`, `visible`, `rows`.

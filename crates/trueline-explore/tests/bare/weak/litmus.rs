@@ -114,7 +114,7 @@ fn known_programs_have_as_many_graphs_as_is_known() {
 fn brute_force_counts_the_same_for_known_programs() {
     for &(text, rc11, sc) in KNOWN {
         let litmus = Litmus::new(text);
-        if oracle::combinations(&litmus) > 2000 {
+        if oracle::combinations(&litmus).is_none_or(|count| count > 2000) {
             continue;
         }
         assert_eq!(oracle::check(&litmus, Model::Rc11).count, rc11, "{text}");

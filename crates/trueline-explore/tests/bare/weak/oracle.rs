@@ -49,6 +49,8 @@ pub(super) struct Found {
 
 type Row = u64;
 type Run = (Vec<Event>, Registers);
+/// Locations and values.
+type Writes = BTreeSet<(char, i64)>;
 type Domain = BTreeMap<char, BTreeSet<i64>>;
 
 /// What a program may do under a model.
@@ -66,19 +68,24 @@ pub(super) fn check(litmus: &Litmus, model: Model) -> Found {
     found
 }
 
-/// How many combinations of runs of its threads brute force has to look at.
-pub(super) fn combinations(litmus: &Litmus) -> usize {
-    let domain = domain(litmus);
-    litmus.threads.iter().map(|thread| runs(thread, &domain).0.len()).product()
+/// How many combinations of runs of its threads brute force has to look at. None: a thread alone has more than [`MOST_RUNS`].
+pub(super) fn combinations(litmus: &Litmus) -> Option<usize> {
+    let domain = domain(litmus)?;
+    let counts = litmus.threads.iter().map(|thread| Some(runs(thread, &domain)?.0.len()));
+    counts.product()
 }
 
-/// The complete runs of a thread, and all values that it writes in any run, complete or not.
-fn runs(thread: &[Statement], domain: &Domain) -> (Vec<Run>, BTreeSet<(char, i64)>) {
-    let mut runs = Vec::new();
-    let mut written = BTreeSet::new();
+/// A thread of more runs, complete or not, is too large. Values that are added up grow in each round of [`domain`], and the
+/// runs of a thread are as many as there are values for all its reads.
+const MOST_RUNS: usize = 20_000;
+
+/// The complete runs of a thread, and all values that it writes in any run, complete or not. None: there are too many.
+fn runs(thread: &[Statement], domain: &Domain) -> Option<(Vec<Run>, Writes)> {
+    let (mut runs, mut written, mut left) = (Vec::new(), BTreeSet::new(), MOST_RUNS);
     let rest: Vec<&Statement> = thread.iter().rev().collect();
-    go(rest, Vec::new(), Registers::new(), domain, &mut runs, &mut written);
-    (runs, written)
+    let registers = Registers::new();
+    go(rest, Vec::new(), registers, domain, &mut runs, &mut written, &mut left);
+    (left > 0).then_some((runs, written))
 }
 
 fn go(
@@ -87,8 +94,13 @@ fn go(
     mut registers: Registers,
     domain: &Domain,
     runs: &mut Vec<Run>,
-    written: &mut BTreeSet<(char, i64)>,
+    written: &mut Writes,
+    left: &mut usize,
 ) {
+    *left = left.saturating_sub(1);
+    if *left == 0 {
+        return;
+    }
     let event = |kind, location, order, value, half| Event { kind, location, order, value, half };
     while let Some(statement) = rest.pop() {
         match statement {
@@ -102,7 +114,7 @@ fn go(
                     let (mut events, mut registers) = (events.clone(), registers.clone());
                     events.push(event(Kind::Read, *location, *order, value, false));
                     registers.insert(register.clone(), value);
-                    go(rest.clone(), events, registers, domain, runs, written);
+                    go(rest.clone(), events, registers, domain, runs, written, left);
                 }
                 return;
             }
@@ -125,7 +137,7 @@ fn go(
                         }
                     }
                     registers.insert(register.clone(), value);
-                    go(rest.clone(), events, registers, domain, runs, written);
+                    go(rest.clone(), events, registers, domain, runs, written, left);
                 }
                 return;
             }
@@ -182,7 +194,7 @@ fn count_reads(statements: &[Statement]) -> usize {
 
 /// The values that each location may hold: what threads write when their reads find what is known so far, again and again. No chain of
 /// reads is longer than there are reads; more values could only come out of thin air.
-fn domain(litmus: &Litmus) -> Domain {
+fn domain(litmus: &Litmus) -> Option<Domain> {
     let mut all = BTreeSet::new();
     litmus.threads.iter().for_each(|thread| locations(thread, &mut all));
     let mut domain: Domain = all.into_iter().map(|l| (l, BTreeSet::from([0]))).collect();
@@ -190,7 +202,7 @@ fn domain(litmus: &Litmus) -> Domain {
     for _ in 0..rounds {
         let before = domain.clone();
         for thread in &litmus.threads {
-            for (location, value) in runs(thread, &before).1 {
+            for (location, value) in runs(thread, &before)?.1 {
                 domain.entry(location).or_default().insert(value);
             }
         }
@@ -198,7 +210,7 @@ fn domain(litmus: &Litmus) -> Domain {
             break;
         }
     }
-    domain
+    Some(domain)
 }
 
 /// One candidate execution. Initial writes come first, one for each location.
@@ -248,8 +260,9 @@ fn orders(writes: &[usize], sb: &[Row]) -> Vec<Vec<usize>> {
 }
 
 fn executions(litmus: &Litmus, visit: &mut dyn FnMut(&Candidate, &[Registers])) {
-    let domain = domain(litmus);
-    let all: Vec<Vec<Run>> = litmus.threads.iter().map(|thread| runs(thread, &domain).0).collect();
+    let domain = domain(litmus).expect("a program that brute force can do");
+    let runs_of = |thread: &Vec<Statement>| runs(thread, &domain).expect("a small program").0;
+    let all: Vec<Vec<Run>> = litmus.threads.iter().map(runs_of).collect();
     let indices: Vec<Vec<usize>> = all.iter().map(|runs| (0..runs.len()).collect()).collect();
     choices(&indices, &mut Vec::new(), &mut |chosen| {
         let chosen: Vec<&Run> = all.iter().zip(chosen).map(|(runs, &k)| &runs[k]).collect();

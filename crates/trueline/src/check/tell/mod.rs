@@ -124,8 +124,12 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
     if scene.cast.len() > MOST {
         return Vec::new();
     }
+    // What was called after the first bad return is not to blame for it.
+    let end = scene.first.map_or(PENDING, |first| scene.cast[first].returned);
     let never = |(place, actor): (usize, &Actor)| match actor.act {
-        Act::Never(why) => Some(Tale::new(format!("{} is impossible: {why}", mark(place)))),
+        Act::Never(why) if actor.call < end => {
+            Some(Tale::new(format!("{} is impossible: {why}", mark(place))))
+        }
         _ => None,
     };
     if let Some(tale) = scene.cast.iter().enumerate().find_map(never) {
