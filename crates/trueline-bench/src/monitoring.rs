@@ -166,7 +166,7 @@ fn process(
     log: &Log,
     limits: &[Duration],
 ) -> anyhow::Result<Run> {
-    let options: Options = letters.parse().map_err(|e: String| anyhow!(e))?;
+    let options: Options = letters.parse()?;
     let last = limits.last().copied().unwrap_or_default();
     let budget = Budget::unlimited().time(last).meter(Clock(Instant::now()));
     let (object, initial) = (log.object, log.initial.as_slice());

@@ -21,7 +21,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use anyhow::{Context, anyhow};
-use trueline::{Algorithm, Budget, History, spec};
+use trueline::spec::{self, Named};
+use trueline::{Algorithm, Budget, History};
 use trueline_explore::harness::TwoPhase;
 use trueline_objects::simulate::{self, Entry, Request, Simulated, Verdict, program};
 
@@ -120,7 +121,13 @@ fn question(row: &Row) -> anyhow::Result<(&'static Entry, Request)> {
         Some(factor) => entry.displaced_by(factor),
         None => entry.strict(),
     };
-    Ok((entry, Request { cases, spec, as_found: true, ..Request::default() }))
+    Ok((entry, Request { cases, spec: judge(spec)?, as_found: true, ..Request::default() }))
+}
+
+/// The specification of this name.
+fn judge(text: Option<String>) -> anyhow::Result<Option<Arc<Named>>> {
+    let spec = text.map(|text| spec::named(&text)).transpose().map_err(anyhow::Error::msg)?;
+    Ok(spec.map(Arc::new))
 }
 
 fn ask(entry: &Entry, request: &Request) -> anyhow::Result<(Simulated, f64)> {
@@ -142,8 +149,7 @@ fn timed(row: &Row) -> anyhow::Result<(Simulated, f64)> {
 /// Histories that are a violation, and all of them; '+' where executions were left out.
 fn survey(row: &Row) -> anyhow::Result<String> {
     let (entry, request) = question(row)?;
-    let text = request.spec.clone().unwrap_or_default();
-    let judge = spec::named(&text).map_err(|message| anyhow!("{}: {message}", row.class))?;
+    let judge = request.spec.clone().ok_or_else(|| anyhow!("{}: no specification", row.class))?;
     let counted = Arc::new(Mutex::new((0u64, 0u64)));
     let counts = Arc::clone(&counted);
     let watch = move |history: &History| {
@@ -183,7 +189,7 @@ fn figures(folder: &Path, asked: &dyn Fn(&&Row) -> bool) -> anyhow::Result<()> {
         let factor = row.factor.unwrap_or(0);
         let both = [true, false].map(|skips| {
             let two_phase = Some(TwoPhase { factor, skips, exhaustive: true });
-            let request = Request { two_phase, spec: entry.strict(), ..request.clone() };
+            let request = Request { two_phase, spec: judge(entry.strict())?, ..request.clone() };
             ask(entry, &request)
         });
         let [with, without] = both;

@@ -13,10 +13,11 @@ use trueline::Algorithm;
 use trueline::formats::{self, Format};
 use trueline::papers::{Algorithm as Paper, Options};
 use trueline::quasi::{self, Factors, Quasi, Reading};
-use trueline::spec::{self, Named};
+use trueline::spec::Named;
 
 use crate::again::Again;
 use crate::limits::{self, Limits};
+use crate::spec_file;
 
 pub(crate) use simulate::{SimulateArgs, SimulateMode};
 pub(crate) use verify::{Histories, Reduction, SemanticsArg, Switch, VerifyArgs};
@@ -138,8 +139,9 @@ pub(crate) struct CheckArgs {
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Specification to check against: NAME or NAME:key=value,... such as queue or register:init=0. Default: the one that the
-    /// file names. 'trueline specs' lists them
+    /// Specification to check against: NAME or NAME:key=value,... such as queue or register:init=0, or a file of your own,
+    /// such as my-queue.tl or my-queue.tl:capacity=4. Default: the one that the file names. 'trueline specs' lists those that
+    /// are built in; docs/model-language.md shows how to write one
     #[arg(long, value_parser = parse_spec)]
     pub(crate) spec: Option<Arc<Named>>,
 
@@ -174,7 +176,7 @@ pub(crate) struct MonitorArgs {
     pub(crate) files: Vec<PathBuf>,
 
     /// Specification to check against: register, queue, stack, priority-queue, set, mutex, map or kv, with parameters as in
-    /// register:init=0. Default: the one that the stream names
+    /// register:init=0, or a file of your own, such as my-queue.tl. Default: the one that the stream names
     #[arg(long, value_parser = parse_spec)]
     pub(crate) spec: Option<Arc<Named>>,
 
@@ -556,8 +558,8 @@ pub(crate) fn ensure_distinct(renames: &[Rename]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn parse_spec(text: &str) -> Result<Arc<Named>, String> {
-    spec::named(text).map(Arc::new)
+fn parse_spec(text: &str) -> anyhow::Result<Arc<Named>> {
+    spec_file::parse(text)
 }
 
 fn algorithm_parser() -> impl TypedValueParser<Value = Algorithm> {

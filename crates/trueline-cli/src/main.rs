@@ -19,6 +19,7 @@ mod pages;
 mod progress;
 mod shell;
 mod simulate;
+mod spec_file;
 mod verify;
 
 use std::process::ExitCode;

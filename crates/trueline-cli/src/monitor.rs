@@ -217,7 +217,8 @@ impl Watcher<'_> {
                     Some(spec) => spec.clone(),
                     None => named(events.spec(), events.file()).map_err(End::Input)?,
                 };
-                let watch = spec.watch(self.args.algorithm.into()).map_err(End::Input)?;
+                let watch = spec.watch(self.args.algorithm.into());
+                let watch = watch.map_err(|error| End::Input(error.to_string()))?;
                 self.spec = Some(spec);
                 self.watch.insert(watch)
             }
@@ -228,7 +229,8 @@ impl Watcher<'_> {
             Event::Call(part, Call { method, args }) => {
                 let reader = events.reader(input);
                 let new = |part| watch.object(part);
-                let object = numbers.object(input, part, reader.part(part), new).map_err(unfit)?;
+                let object = numbers.object(input, part, reader.part(part), new);
+                let object = object.map_err(|error| unfit(error.to_string()))?;
                 let method = numbers.method(input, method, || {
                     let name = reader.method(method);
                     let rename = self.args.rename.iter().find(|r| r.from == name);

@@ -91,7 +91,10 @@ fn simulate(
         spurious: args.spurious,
         seed: args.seed,
         replay: args.replay.clone(),
-        spec: quasi.as_ref().and_then(|quasi| quasi.spec.clone()),
+        spec: match &quasi {
+            Some(quasi) => quasi.spec.clone(),
+            None => args.spec.clone(),
+        },
         watch: Some(Arc::new(move |history| {
             seen.add(history);
             measured.iter().for_each(|measured| measured.add(history));
@@ -153,7 +156,7 @@ fn cut_short(entry: &Entry, args: &SimulateArgs, why: &Exhausted, start: Instant
     let mut report = Report::new(entry.name, Answer::Unknown(why.clone()), why.message);
     report.field("file", &*args.object);
     report.field("object", entry.name);
-    report.field("spec", entry.spec);
+    report.field("spec", judge(entry, args));
     report.field("seconds", start.elapsed().as_secs_f64());
     report.field("explanation", serde_json::Value::Null);
     report.reproduce = Some(again(args));
@@ -162,7 +165,7 @@ fn cut_short(entry: &Entry, args: &SimulateArgs, why: &Exhausted, start: Instant
 
 /// How far out of order removals may be, or the question how far they are.
 struct Displacement {
-    spec: Option<String>,
+    spec: Option<Arc<Named>>,
     measured: Option<Arc<Measured>>,
 }
 
@@ -184,7 +187,10 @@ impl Displacement {
             );
         }
         let (spec, measured) = match factor {
-            Factor::AtMost(places) => (entry.displaced_by(*places), None),
+            Factor::AtMost(places) => {
+                let spec = entry.displaced_by(*places).map(|text| spec::named(&text)).transpose();
+                (spec.map_err(anyhow::Error::msg)?.map(Arc::new), None)
+            }
             Factor::Least => {
                 let strict = spec::named(&strict).map_err(anyhow::Error::msg)?;
                 let question =
@@ -314,7 +320,7 @@ impl Histories {
     }
 
     /// As Wing and Gong's simulator prints them. What is wrong is found in the last one.
-    fn text(&self, verdict: &Verdict) -> String {
+    fn text(&self, verdict: &Verdict<Box<Found>>) -> String {
         let mut text = String::new();
         let shown = self.shown.lock().map(|shown| shown.clone()).unwrap_or_default();
         let all = self.seen.load(Ordering::Relaxed) <= self.most;
@@ -356,7 +362,7 @@ impl Told<'_> {
         for (name, value) in [
             ("file", json!(self.args.object)),
             ("object", json!(self.entry.name)),
-            ("spec", json!(self.entry.spec)),
+            ("spec", json!(judge(self.entry, self.args))),
             ("algorithm", json!(if self.is_explored() { "explore" } else { "stress" })),
             ("scope", json!(scope)),
             ("seconds", json!(self.seconds)),
@@ -437,9 +443,16 @@ impl Told<'_> {
             .maybe("before", calls(&found.of.before))
             .flag("program", processes.join(" | "))
             .maybe("after", calls(&found.of.after));
-        let again = again.maybe("quasi", self.args.quasi.as_ref().map(ToString::to_string));
+        let again = again
+            .maybe("spec", self.args.spec.as_ref().map(|spec| spec.text()))
+            .maybe("quasi", self.args.quasi.as_ref().map(ToString::to_string));
         Some(again.flag("replay", replay).file(&self.args.object))
     }
+}
+
+/// The specification that histories are held against.
+fn judge<'a>(entry: &'a Entry, args: &'a SimulateArgs) -> &'a str {
+    args.spec.as_ref().map_or(entry.spec, |spec| spec.text())
 }
 
 /// The command that runs the same programs again.
@@ -462,6 +475,7 @@ fn again(args: &SimulateArgs) -> String {
         .maybe("seed", random.then(|| args.seed.to_string()))
         .maybe("timeout", args.timeout.map(again::time))
         .maybe("memory", args.memory.map(|bytes| bytes.to_string()))
+        .maybe("spec", args.spec.as_ref().map(|spec| spec.text()))
         .maybe("quasi", args.quasi.as_ref().map(ToString::to_string))
         .maybe("replay", args.replay.as_ref())
         .file(&args.object)

@@ -1,13 +1,56 @@
 //! Runs real Rust code under every interleaving that matters.
+//!
+//! [`operations!`] says what can be called, [`explore`] runs it under every schedule of all small scenarios and checks
+//! every history; [`stress`] does the same on real threads, as far as that goes. The code under test takes what threads share
+//! from [`std`](crate::std), and the test binary has [`Alloc`] as its allocator:
+//!
+//! ```
+//! use trueline_explore::std::sync::Mutex;
+//! use trueline_explore::{Alloc, explore, operations};
+//!
+//! #[global_allocator]
+//! static ALLOC: Alloc = Alloc;
+//!
+//! struct Stack(Mutex<Vec<u32>>);
+//! impl Stack {
+//!     fn push(&self, value: u32) {
+//!         self.0.lock().unwrap().push(value);
+//!     }
+//!     fn pop(&self) -> Option<u32> {
+//!         self.0.lock().unwrap().pop()
+//!     }
+//! }
+//!
+//! operations! {
+//!     enum Op -> Ret for Stack { push(value: u32); pop() -> Option<u32>; }
+//! }
+//!
+//! explore(|| Stack(Mutex::new(Vec::new())))
+//!     .operations([Op::push(1), Op::push(2), Op::pop()])
+//!     .check();
+//! ```
+//!
+//! `check` panics with a report unless everything holds; [`harness`] says what else can be asked. Everything else is in
+//! [`advanced`].
 
+#[doc(hidden)]
 pub mod engine;
 mod front;
 pub mod harness;
+#[doc(hidden)]
 pub mod memory;
 mod race;
 pub mod std;
 mod watch;
 pub mod weak;
+
+/// What few need: the engine that runs schedules, and the memory that explored code gets.
+pub mod advanced {
+    #[doc(inline)]
+    pub use crate::engine;
+    #[doc(inline)]
+    pub use crate::memory;
+}
 
 pub use harness::{explore, stress};
 pub use memory::Alloc;

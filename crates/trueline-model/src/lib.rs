@@ -10,5 +10,7 @@ pub mod program;
 pub mod report;
 mod verification;
 
-pub use language::{Diagnostic, Expectation, Model, ParameterInfo, Semantics, Span};
+pub use language::{
+    Diagnostic, Expectation, Model, ParameterInfo, Semantics, SettingError, Span, Specification,
+};
 pub use verification::{Findings, Verification, VerifyError};

@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use trueline::Budget;
 
-use crate::engine::{self, Options, Progress, ProgressReport, Property, Report, Verdict};
+use crate::engine::{
+    self, Counterexample, Options, Progress, ProgressReport, Property, Reason, Report, Verdict,
+};
 use crate::interpret::{self, Note, Rejected};
 use crate::language::{Diagnostic, Model, Semantics};
 use crate::program::Program;
@@ -54,6 +56,13 @@ pub enum VerifyError {
     Model(Diagnostic),
     /// The options ask for what cannot be done.
     Refused(String),
+    /// The model gives a variable a value that it cannot hold, or returns one that is none of the result's type.
+    LeavesRange {
+        /// What, with the place in the text.
+        message: String,
+        /// How many steps lead there.
+        steps: usize,
+    },
     /// The interpreter does not accept the counterexample: a bug in trueline.
     NotReplayed(String),
 }
@@ -63,6 +72,11 @@ impl fmt::Display for VerifyError {
         match self {
             VerifyError::Model(diagnostic) => write!(f, "{diagnostic:?}"),
             VerifyError::Refused(why) => f.write_str(why),
+            VerifyError::LeavesRange { message, steps } => write!(
+                f,
+                "the model leaves a range after {steps} steps: {message}; widen the range, or write `await` \
+                 where the process should wait"
+            ),
             VerifyError::NotReplayed(why) => write!(
                 f,
                 "internal error: the counterexample does not replay on the full model; please report it: {why}"
@@ -115,7 +129,10 @@ impl Verification {
             Verdict::Refused(why) => return Err(VerifyError::Refused(why.clone())),
             Verdict::Violation(found) => {
                 match interpret::explain(model, self.semantics, program, found, budget) {
-                    Ok(told) => notes = told,
+                    Ok(told) => match leaves_range(program, found) {
+                        Some(error) => return Err(error),
+                        None => notes = told,
+                    },
                     Err(Rejected::Mismatch(why)) => return Err(VerifyError::NotReplayed(why)),
                     Err(Rejected::Spent(spent)) => {
                         report.verdict = Verdict::Unknown(format!(
@@ -144,6 +161,18 @@ impl Verification {
         }
         Ok(findings)
     }
+}
+
+/// The error that the counterexample shows, where it shows one of the model rather than of the algorithm.
+fn leaves_range(program: &Program, found: &Counterexample) -> Option<VerifyError> {
+    let Reason::Fault(fault) = &found.reason else { return None };
+    let steps = found.trace.steps.len();
+    let location = found.trace.steps.last().and_then(|step| step.location);
+    let message = match location.map(|location| &program.locations[location]) {
+        Some(location) => format!("{} (line {}: {})", fault.message, location.line, location.text),
+        None => fault.message.clone(),
+    };
+    fault.leaves_range.then_some(VerifyError::LeavesRange { message, steps })
 }
 
 /// The progress properties that the model asks for; freedom from deadlock in any case.

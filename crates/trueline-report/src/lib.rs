@@ -33,7 +33,7 @@ pub use json::{SCHEMA, error_json, value};
 pub use lanes::Bar;
 pub use orders::Orders;
 pub use page::{IndexRow, index_page};
-pub use report::{Answer, Operations, Placed, Report, Section, Undecided, limit_code};
+pub use report::{Answer, Operations, Placed, Report, Section, Undecided, Verdict, limit_code};
 pub use steps::{Layout, Step, Steps};
 pub use timeline::{Overview, Timeline};
 pub use views::{Cells, Moved};

@@ -63,6 +63,17 @@ pub enum Answer {
     Unknown(Undecided),
 }
 
+/// What came of running code, with what was found as data: the verdict of a test and of a simulation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict<V> {
+    /// All that was asked for was seen, and nothing was wrong.
+    Holds,
+    /// Something is wrong.
+    Violation(V),
+    /// Not decided: a limit was reached, only a sample was seen, or the question is wrong.
+    Undecided(Undecided),
+}
+
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undecided {
@@ -75,6 +86,11 @@ pub struct Undecided {
 }
 
 impl Undecided {
+    /// The code where nothing was wrong in a sample, which says nothing about the rest.
+    pub const SAMPLE: &str = "sample";
+    /// The code where the question is wrong: a specification that panics, a scenario that cannot be run.
+    pub const ERROR: &str = "error";
+
     /// A limit was reached, or something else stood in the way.
     pub fn new(code: &'static str, message: impl Into<String>) -> Undecided {
         Undecided { words: "unknown", code, message: message.into() }

@@ -57,9 +57,10 @@ mod checker;
 #[cfg(test)]
 mod tests;
 
+use crate::error::WatchError;
 use crate::history::{Event, Part};
 use crate::spec::Spec;
-use crate::stream::{Monitor, Tally, Violation};
+use crate::stream::{Monitor, Stopped, Tally, Violation};
 use crate::verdict::Verdict;
 use checker::Checker;
 
@@ -125,7 +126,7 @@ impl<S: Spec + 'static> Live<S> {
     }
 
     /// Starts the background thread. The error says why there is no exact monitor for this specification.
-    pub fn start(self) -> Result<Running<S>, String> {
+    pub fn start(self) -> Result<Running<S>, WatchError> {
         let (shared, checker) = self.prepare()?;
         let gone = Gone(shared.clone());
         let thread = thread::Builder::new()
@@ -141,7 +142,7 @@ impl<S: Spec + 'static> Live<S> {
     }
 
     /// What the threads share, and what the background thread does.
-    fn prepare(self) -> Result<(SharedState<S>, Checker<S>), String> {
+    fn prepare(self) -> Result<(SharedState<S>, Checker<S>), WatchError> {
         let mut monitor = Monitor::new(self.spec)?;
         monitor.object(Part::default())?;
         let shared = Arc::new(Shared {
@@ -284,7 +285,7 @@ impl<S: Spec> Running<S> {
         match self.thread.take().map(JoinHandle::join) {
             Some(Ok(report)) => report,
             _ => Report {
-                outcome: Outcome::Unknown("the monitor's thread ended by a panic".into()),
+                outcome: Err(Stopped::Unknown("the monitor's thread ended by a panic".into())),
                 gaps: Vec::new(),
                 unjudged: 0,
                 windows: 0,
@@ -490,8 +491,8 @@ pub struct Gap {
 /// What the monitor found.
 #[must_use = "it may tell of a violation"]
 pub struct Report<S: Spec> {
-    /// The answer, about everything but the gaps.
-    pub outcome: Outcome<S>,
+    /// The answer, about everything but the gaps: no violation, or why it went no further.
+    pub outcome: Result<(), Stopped<S::Op, S::Ret>>,
     /// What was not checked.
     pub gaps: Vec<Gap>,
     /// Results behind a gap that were not judged: values of which it is not known whether they were inside.
@@ -502,25 +503,15 @@ pub struct Report<S: Spec> {
     pub tally: Tally,
 }
 
-/// The answer of a monitor.
-pub enum Outcome<S: Spec> {
-    /// No violation.
-    Fine,
-    /// A violation.
-    Violation(Box<Violation<S::Op, S::Ret>>),
-    /// Nothing was known from some event on, and why.
-    Unknown(String),
-}
-
 impl<S: Spec> Report<S> {
     /// True where everything that was recorded was checked, and is fine: no violation, no gap, nothing unknown.
     pub fn is_fine(&self) -> bool {
-        matches!(self.outcome, Outcome::Fine) && self.gaps.is_empty()
+        self.outcome.is_ok() && self.gaps.is_empty()
     }
 
     /// True where a violation was found.
     pub fn is_violation(&self) -> bool {
-        matches!(self.outcome, Outcome::Violation(_))
+        matches!(self.outcome, Err(Stopped::Violation(_)))
     }
 
     /// Panics with the explanation unless everything was checked and is fine.
@@ -533,10 +524,11 @@ impl<S: Spec> Report<S> {
 impl<S: Spec> fmt::Display for Report<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.outcome {
-            Outcome::Fine if self.gaps.is_empty() => write!(f, "no violation")?,
-            Outcome::Fine => write!(f, "no violation in what was checked")?,
-            Outcome::Unknown(why) => write!(f, "unknown: {why}")?,
-            Outcome::Violation(violation) => match &violation.outcome.verdict {
+            Ok(()) if self.gaps.is_empty() => write!(f, "no violation")?,
+            Ok(()) => write!(f, "no violation in what was checked")?,
+            Err(Stopped::Unknown(why)) => write!(f, "unknown: {why}")?,
+            Err(Stopped::Input(error)) => write!(f, "unknown: {}", error.message())?,
+            Err(Stopped::Violation(violation)) => match &violation.outcome.verdict {
                 Verdict::Violation(explanation) => {
                     write!(f, "violation: {}", explanation.sentence)?
                 }

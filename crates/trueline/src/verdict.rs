@@ -1,5 +1,7 @@
 //! Verdicts of a checker. A search that reaches a limit reports [`Unknown`], never `Linearizable`.
 
+use std::fmt;
+
 use crate::budget::Exhausted;
 
 /// The answer to 'is this history linearizable?'.
@@ -96,4 +98,17 @@ pub enum Reason {
     /// A certificate failed its re-check: a bug in trueline, or a specification whose `apply` is not a
     /// function of its state. Never shown as a verdict.
     Disagreement(String),
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::Exhausted(why) => why.fmt(f),
+            Reason::NotApplicable(why) => f.write_str(why),
+            Reason::Disagreement(what) => write!(
+                f,
+                "an answer failed its second check, a bug in trueline or in the specification: {what}"
+            ),
+        }
+    }
 }

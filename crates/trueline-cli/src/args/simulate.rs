@@ -1,14 +1,17 @@
 //! The arguments of `trueline simulate`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use trueline::quasi::Factors;
+use trueline::spec::Named;
 use trueline_objects::simulate::MOST_PROCESSES;
 
 use super::OutputArgs;
 use crate::limits;
+use crate::spec_file;
 
 pub(super) const HELP: &str = "\
 A program says what each process calls: 'enq(3) | enq(4) deq()' are two processes. Without a program all programs of \
@@ -82,6 +85,11 @@ pub(crate) struct SimulateArgs {
     /// Allow removals to be out of order by K places: deq=2. deq=? finds the least K for all histories
     #[arg(long, value_name = "METHOD=K")]
     pub(crate) quasi: Option<Factors>,
+
+    /// Specification to judge by, in place of the object's own: a name as 'trueline specs' lists them, or a file, such as
+    /// my-queue.tl; it must have the object's methods
+    #[arg(long, value_parser = spec_file::parse, conflicts_with = "quasi")]
+    pub(crate) spec: Option<Arc<Named>>,
 
     /// Run the schedule of a failure of this program again, as its report prints it; not on real threads
     #[arg(long, value_name = "SCHEDULE", requires = "program")]

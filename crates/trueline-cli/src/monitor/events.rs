@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use trueline::Value;
+use trueline::error::WatchError;
 use trueline::formats::{EventError, EventLine, EventReader};
 use trueline::history::{Event, Part};
 
@@ -234,8 +235,8 @@ impl Numbers {
         input: usize,
         object: u32,
         name: &Part,
-        new: impl FnOnce(Part) -> Result<u32, String>,
-    ) -> Result<u32, String> {
+        new: impl FnOnce(Part) -> Result<u32, WatchError>,
+    ) -> Result<u32, WatchError> {
         if let Some(number) = *place(&mut self.of(input).objects, object) {
             return Ok(number);
         }

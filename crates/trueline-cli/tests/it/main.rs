@@ -14,5 +14,6 @@ mod page;
 mod pages;
 mod quasi;
 mod simulate;
+mod spec_files;
 mod truth;
 mod verify;

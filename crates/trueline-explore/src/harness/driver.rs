@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::generate::Plan;
 use super::guarded::Specification;
 use super::minimise::minimise;
-use super::outcome::{Counts, Failure, Minimised, Outcome, Verdict};
+use super::outcome::{Counts, Failure, Minimised, Outcome};
 use super::progress::{self, Progress};
 use super::regressions::Regressions;
 use super::replay::{self, Replay};
@@ -15,7 +15,7 @@ use super::setting::{Attempt, Effort, Ended, Failing, Setting};
 use super::{Harness, Operate, page, report};
 use crate::engine::MAX_OPERATIONS;
 use trueline::Budget;
-use trueline_report::{Answer, Report, Undecided};
+use trueline_report::{Answer, Report, Undecided, Verdict};
 
 /// A run of a test.
 struct Run<'a, T, O: Operate<T>> {
@@ -210,7 +210,7 @@ impl<T: Sync + 'static, O: Operate<T>> Run<'_, T, O> {
         let mut report = report::failure(&failure, &self.counts, &again);
         page::write(&mut report, test, self.number);
         let scope = String::from("stopped at a failure");
-        let verdict = Verdict::Fails(Box::new(failure));
+        let verdict = Verdict::Violation(Box::new(failure));
         Outcome { verdict, counts: self.counts, seen: scope.clone(), scope, report }
     }
 
@@ -219,16 +219,16 @@ impl<T: Sync + 'static, O: Operate<T>> Run<'_, T, O> {
         let message = format!("{shown}: {scope}");
         let answer = Undecided { words: "undecided", ..Undecided::new("incomplete", &*message) };
         let summary = format!("{scope}; {}", self.counts);
-        let report = Report::new(shown, Answer::Unknown(answer), summary);
-        let verdict = Verdict::Undecided(message);
+        let report = Report::new(shown, Answer::Unknown(answer.clone()), summary);
+        let verdict = Verdict::Undecided(answer);
         Outcome { verdict, counts: self.counts, seen: scope.clone(), scope, report }
     }
 
     fn error(&self, what: String) -> Outcome<O, O::Ret> {
-        let answer = Undecided { words: "error", ..Undecided::new("error", &*what) };
-        let report = Report::new("", Answer::Unknown(answer), &*what);
+        let answer = Undecided { words: "error", ..Undecided::new(Undecided::ERROR, &*what) };
+        let report = Report::new("", Answer::Unknown(answer.clone()), what);
         let scope = String::from("stopped at an error");
-        let verdict = Verdict::Error(what);
+        let verdict = Verdict::Undecided(answer);
         Outcome { verdict, counts: self.counts, seen: scope.clone(), scope, report }
     }
 
@@ -237,9 +237,10 @@ impl<T: Sync + 'static, O: Operate<T>> Run<'_, T, O> {
         let seen = seen.join(" / ");
         let scope = format!("{size}; {seen}");
         let (verdict, answer) = if self.sample {
-            let sample = Undecided::new("sample", "nothing wrong was found in a sample");
+            let found = "nothing wrong was found in a sample";
+            let sample = Undecided::new(Undecided::SAMPLE, found);
             let answer = Undecided { words: "nothing found", ..sample };
-            (Verdict::NothingFound, Answer::Unknown(answer))
+            (Verdict::Undecided(answer.clone()), Answer::Unknown(answer))
         } else {
             (Verdict::Holds, Answer::Holds { name: "linearizable", words: "holds".into() })
         };

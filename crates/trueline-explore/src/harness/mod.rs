@@ -40,7 +40,8 @@ pub use builder::{Explore, Harness, Holds, Stress, explore, stress};
 #[doc(hidden)]
 pub use macros::{call_on, handle_of, is_enabled, write_call};
 pub use operate::{Operate, Thread};
-pub use outcome::{Counts, Enumerated, Failure, Kind, Minimised, Outcome, Verdict};
+pub use outcome::{Counts, Enumerated, Failure, Kind, Minimised, Outcome};
+pub use trueline_report::Verdict;
 #[cfg(feature = "papers")]
 pub use two_phase::{Act, TwoPhase};
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use trueline::History;
-use trueline_report::{Look, Report, Section, grouped};
+use trueline_report::{Look, Report, Section, Undecided, Verdict, grouped};
 
 /// Columns of a report in the output of a test.
 const WIDTH: usize = 100;
@@ -12,7 +12,7 @@ const WIDTH: usize = 100;
 #[derive(Clone, Debug)]
 pub struct Outcome<O, R> {
     /// The answer.
-    pub verdict: Verdict<O, R>,
+    pub verdict: Verdict<Box<Failure<O, R>>>,
     /// How much was done for it.
     pub counts: Counts,
     /// What has been seen, in words.
@@ -21,21 +21,6 @@ pub struct Outcome<O, R> {
     pub seen: String,
     /// All of it as a report.
     pub report: Report,
-}
-
-/// The answer to 'does the object do what its specification says?'.
-#[derive(Clone, Debug)]
-pub enum Verdict<O, R> {
-    /// All that was asked for was seen, and nothing was wrong. [`Outcome::scope`] says how much that is.
-    Holds,
-    /// Nothing was wrong in a sample of what was asked for, which says nothing about the rest.
-    NothingFound,
-    /// Something is wrong.
-    Fails(Box<Failure<O, R>>),
-    /// A limit was reached before all that was asked for was seen.
-    Undecided(String),
-    /// The question is wrong: a specification that panics, a scenario that cannot be run.
-    Error(String),
 }
 
 /// Something that is wrong; [`Failure::minimised`] says whether smaller scenarios remain to be tried.
@@ -184,13 +169,26 @@ impl<O, R> Outcome<O, R> {
 
     /// Whether all that should be run was run, be it all or a sample, and nothing was wrong.
     pub fn passes(&self) -> bool {
-        matches!(self.verdict, Verdict::Holds | Verdict::NothingFound)
+        self.holds() || self.undecided().is_some_and(|why| why.code == Undecided::SAMPLE)
+    }
+
+    /// What is wrong with the question, if something is.
+    pub fn error(&self) -> Option<&str> {
+        let why = self.undecided().filter(|why| why.code == Undecided::ERROR);
+        why.map(|why| why.message.as_str())
+    }
+
+    fn undecided(&self) -> Option<&Undecided> {
+        match &self.verdict {
+            Verdict::Undecided(why) => Some(why),
+            _ => None,
+        }
     }
 
     /// What is wrong, if something is.
     pub fn failure(&self) -> Option<&Failure<O, R>> {
         match &self.verdict {
-            Verdict::Fails(failure) => Some(failure),
+            Verdict::Violation(failure) => Some(failure),
             _ => None,
         }
     }

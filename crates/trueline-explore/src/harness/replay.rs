@@ -6,6 +6,7 @@
 use std::fmt::{self, Debug};
 use std::str::FromStr;
 
+use trueline::error::ParseError;
 use trueline::spec::key_of;
 
 use super::scenario::Scenario;
@@ -33,7 +34,7 @@ pub(crate) fn asked(
     text: Option<&str>,
     test: u32,
     operations: usize,
-) -> Result<Option<Replay>, String> {
+) -> Result<Option<Replay>, ParseError> {
     let Some(text) = text else { return Ok(None) };
     let replay: Replay = text.parse()?;
     if replay.test != test {
@@ -71,9 +72,9 @@ impl fmt::Display for Replay {
 }
 
 impl FromStr for Replay {
-    type Err = String;
+    type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<Replay, String> {
+    fn from_str(text: &str) -> Result<Replay, ParseError> {
         let rest = text.trim().strip_prefix("h1:").ok_or("it does not begin with 'h1:'")?;
         let (test, rest) = rest.split_once(':').ok_or("it is cut off")?;
         let (scenario, schedule) = rest.split_once('@').ok_or("it is cut off")?;

@@ -6,6 +6,8 @@
 use std::fmt::{self, Write};
 use std::str::FromStr;
 
+use trueline::error::ParseError;
+
 /// The calls of one thread.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Lane {
@@ -86,9 +88,9 @@ impl fmt::Display for Scenario {
 }
 
 impl FromStr for Scenario {
-    type Err = String;
+    type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<Scenario, String> {
+    fn from_str(text: &str) -> Result<Scenario, ParseError> {
         let number = |word: &str| -> Result<usize, String> {
             word.parse().map_err(|_| format!("'{word}' in the scenario is no number"))
         };
@@ -97,7 +99,7 @@ impl FromStr for Scenario {
         };
         let parts: Vec<&str> = text.split('/').collect();
         let [before, threads, after] = parts[..] else {
-            return Err(format!("'{text}' has no three parts: before/threads/after"));
+            return Err(format!("'{text}' has no three parts: before/threads/after").into());
         };
         let lane = |text: &str| {
             let (role, text) = text.split_once('~').unwrap_or(("0", text));

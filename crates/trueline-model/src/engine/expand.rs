@@ -14,6 +14,7 @@ use super::scratch::Scratch;
 use super::spec_sets::{Cache, EMPTY, SpecSets};
 use super::step::{Machine, Outcome};
 use super::table;
+use super::verify::Fault;
 
 /// What is wrong with a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +22,7 @@ pub(crate) enum Wrong {
     /// Nothing explains what was seen.
     NoState,
     /// The model does what it must not.
-    Fault(String),
+    Fault(Fault),
     /// No node is left in this pool.
     Full(usize),
     /// A shared cell was taken to be constant and is not.

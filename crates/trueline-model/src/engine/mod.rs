@@ -44,4 +44,4 @@ pub use published::{Counted, Published, published};
 pub use search::Pulse;
 pub use simple::Simple;
 pub use trace::{Event, Trace, TraceStep};
-pub use verify::{Counterexample, Options, Reason, Report, SHORTENING, Verdict, verify};
+pub use verify::{Counterexample, Fault, Options, Reason, Report, SHORTENING, Verdict, verify};

@@ -15,6 +15,7 @@ use super::heap::{self, Walk};
 use super::label::{Label, What, result_number};
 use super::layout::{Frame, Layout, MADE, PC};
 use super::scratch::Scratch;
+use super::verify::Fault;
 
 /// A program made ready to run.
 pub(crate) struct Machine {
@@ -42,7 +43,7 @@ pub(crate) enum Outcome {
     /// A guard was false.
     Blocked,
     /// The model does something that it must not.
-    Fault(String),
+    Fault(Fault),
     /// No node is left in this pool.
     Full(usize),
     /// A shared cell was taken to be constant and is not.
@@ -54,16 +55,14 @@ enum Stop {
     Blocked,
     /// The choices lead to where others have led before.
     Known,
-    Fault(Box<Message>),
+    Fault(Box<Fault>),
     Full(u32),
     Changed(u32),
 }
 
 /// Behind a pointer, so that the result of an evaluation fits into registers.
-struct Message(String);
-
 fn fault(message: impl Into<String>) -> Stop {
-    Stop::Fault(Box::new(Message(message.into())))
+    Stop::Fault(Box::new(Fault { message: message.into(), leaves_range: false }))
 }
 
 /// Whether the statements ran to a terminator.
@@ -169,7 +168,7 @@ impl Machine {
         match self.run(&self.code.setup, &mut scratch) {
             Ok(_) => {}
             Err(Stop::Full(pool)) => return Err(Outcome::Full(pool as usize)),
-            Err(Stop::Fault(message)) => return Err(Outcome::Fault(message.0)),
+            Err(Stop::Fault(fault)) => return Err(Outcome::Fault(*fault)),
             Err(Stop::Blocked | Stop::Known | Stop::Changed(_)) => {
                 return Err(Outcome::Fault("the setup waits for ever".into()));
             }
@@ -288,7 +287,7 @@ impl Machine {
             Ok(true) => Outcome::Moved,
             Ok(false) => Outcome::Fault("the step ends nowhere".into()),
             Err(Stop::Blocked | Stop::Known) => Outcome::Blocked,
-            Err(Stop::Fault(message)) => Outcome::Fault(message.0),
+            Err(Stop::Fault(fault)) => Outcome::Fault(*fault),
             Err(Stop::Full(pool)) => Outcome::Full(pool as usize),
             Err(Stop::Changed(slot)) => Outcome::Changed(slot as usize),
         }
@@ -437,8 +436,10 @@ impl Machine {
         for result in results {
             values.push(self.eval(result, s)?);
         }
-        result_number(&operation.results, &values)
-            .ok_or_else(|| fault(format!("{} returns {values:?}: not of its type", operation.name)))
+        result_number(&operation.results, &values).ok_or_else(|| {
+            let message = format!("{} returns {values:?}: not of its type", operation.name);
+            Stop::Fault(Box::new(Fault { message, leaves_range: true }))
+        })
     }
 
     fn allocate(&self, node: usize, s: &mut Scratch) -> Result<i32, Stop> {
@@ -613,5 +614,6 @@ fn binary(op: Binary, a: i32, b: i32) -> Result<i32, Stop> {
 }
 
 fn outside(name: &str, value: i32) -> Stop {
-    fault(format!("{value} is outside of the range of {name}"))
+    let message = format!("{value} is outside of the range of {name}");
+    Stop::Fault(Box::new(Fault { message, leaves_range: true }))
 }

@@ -1,5 +1,6 @@
 //! Verification: from a program and options to a verdict.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -115,10 +116,31 @@ pub enum Reason {
     /// No order of the operations explains what was seen.
     NotLinearizable,
     /// The model does what it must not: an assertion, null, a value out of range.
-    Fault(String),
+    Fault(Fault),
     /// After the last step nobody can take a step, although some process is within an operation and the specification does not explain that
     /// all of them wait.
     Deadlock,
+}
+
+/// What a model does that it must not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// In words.
+    pub message: String,
+    /// A value is none of its type: the model is too small for what it does, which says nothing about the algorithm.
+    pub leaves_range: bool,
+}
+
+impl From<&str> for Fault {
+    fn from(message: &str) -> Fault {
+        Fault { message: message.into(), leaves_range: false }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
 }
 
 /// A verdict and what it cost.

@@ -214,7 +214,21 @@ pub(crate) enum SpecDecl {
 pub(crate) struct SpecOp {
     pub(crate) name: Name,
     pub(crate) args: Vec<Name>,
+    /// The types of the arguments; those of the object's operation where the specification is part of a model.
+    pub(crate) types: Vec<Type>,
+    /// The type of the result, in the same case.
+    pub(crate) result: Option<Type>,
     pub(crate) body: Block,
+}
+
+/// A file that holds a specification alone: `enum Colour { .. } spec Queue(size: 1..9 = 4) { .. }`.
+#[derive(Clone, Debug)]
+pub(crate) struct SpecFile {
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) types: Vec<TypeDecl>,
+    pub(crate) state: Vec<VarDecl>,
+    pub(crate) ops: Vec<SpecOp>,
+    pub(crate) span: Span,
 }
 
 #[derive(Clone, Debug)]

@@ -1,5 +1,10 @@
 //! `spec queue`: the specifications that trueline knows, as the checker of models steps them.
 //!
+//! The specification is the one without types that everything uses ([`Opaque`]). What is added here is what a search over models
+//! needs and a search over histories does not: states as words, numbered alike in a run that goes on from a checkpoint, and every
+//! result that an operation may have, of which a history shows one. So [`Bridge`] is a [`SpecMachine`], as written specifications
+//! are, and no second form of a specification.
+//!
 //! States are interned: a state is one word, the number under which it was first met. How it was met (from which state, by which
 //! operation) is kept, so that another run can go the same ways and know which states the numbers of a checkpoint meant.
 //!

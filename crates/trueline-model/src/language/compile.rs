@@ -30,18 +30,7 @@ pub(super) fn compile(
     points: bool,
 ) -> Parsed<Program> {
     let mut types = Types { constants, points, ..Types::default() };
-    let counts = client::processes(&types, &ast.client.roles)?;
-    types.processes = counts.iter().sum();
-    if let Some(heap) = &ast.client.heap {
-        let size = types.number(&heap.size)?;
-        if !(1..=MOST_NODES as i32).contains(&size) {
-            let message = format!("a heap cannot have {size} nodes");
-            return Err(Diagnostic::new(heap.size.span, message)
-                .help(format!("at least 1 and at most {MOST_NODES} can be checked")));
-        }
-        types.heap = size as usize;
-    }
-    types.declare(&ast.types)?;
+    let counts = declare_types(&mut types, ast)?;
     if !types.nodes.is_empty() && ast.client.heap.is_none() {
         let message = "the client does not say how many nodes there are";
         return Err(Diagnostic::new(ast.client.span, message)
@@ -172,6 +161,23 @@ pub(super) fn compile(
         setup,
         responses,
     })
+}
+
+/// Declares the types of a model, and how many nodes and, of each role, processes there are.
+pub(super) fn declare_types(types: &mut Types, ast: &Ast) -> Parsed<Vec<usize>> {
+    let counts = client::processes(types, &ast.client.roles)?;
+    types.processes = counts.iter().sum();
+    if let Some(heap) = &ast.client.heap {
+        let size = types.number(&heap.size)?;
+        if !(1..=MOST_NODES as i32).contains(&size) {
+            let message = format!("a heap cannot have {size} nodes");
+            return Err(Diagnostic::new(heap.size.span, message)
+                .help(format!("at least 1 and at most {MOST_NODES} can be checked")));
+        }
+        types.heap = size as usize;
+    }
+    types.declare(&ast.types)?;
+    Ok(counts)
 }
 
 fn layout(types: &Types, name: &str, ty: &Ty) -> Vec<Variable> {
@@ -434,7 +440,7 @@ fn setup(
     Ok(Setup { locals: body.locals, body: statements, is_a_step: mode.pat && skips })
 }
 
-fn signatures(types: &Types, ast: &Ast) -> Parsed<Vec<Signature>> {
+pub(super) fn signatures(types: &Types, ast: &Ast) -> Parsed<Vec<Signature>> {
     let mut out: Vec<Signature> = Vec::new();
     for op in &ast.ops {
         if out.iter().any(|other| other.name == op.name.text) {

@@ -73,6 +73,25 @@ impl Diagnostic {
     /// The error with the line of the source that it speaks of.
     pub fn render(&self, file: &str, source: &str) -> String {
         let (line, column) = self.span.line_column(source);
+        let margin = " ".repeat(line.to_string().len());
+        let mut out = String::new();
+        let _ = writeln!(out, "error: {}", self.message);
+        let _ = writeln!(out, "{margin}--> {file}:{line}:{column}");
+        self.quote(source, &mut out);
+        out
+    }
+
+    /// The message with the line of the source below it, for callers who have named the place.
+    pub fn below(&self, source: &str) -> String {
+        let mut out = format!("{}\n", self.message);
+        self.quote(source, &mut out);
+        out.truncate(out.trim_end().len());
+        out
+    }
+
+    /// The line of the source, with carets under the span.
+    fn quote(&self, source: &str, out: &mut String) {
+        let (line, column) = self.span.line_column(source);
         let text =
             source.trim_start_matches(MARK).lines().nth(line - 1).unwrap_or("").replace('\t', " ");
         let spanned = source
@@ -81,16 +100,12 @@ impl Diagnostic {
             .unwrap_or("");
         let carets = "^".repeat(spanned.chars().count().max(1));
         let margin = " ".repeat(line.to_string().len());
-        let mut out = String::new();
-        let _ = writeln!(out, "error: {}", self.message);
-        let _ = writeln!(out, "{margin}--> {file}:{line}:{column}");
         let _ = writeln!(out, "{margin} |");
         let _ = writeln!(out, "{line} | {text}");
         let _ = writeln!(out, "{margin} | {}{carets}", " ".repeat(column - 1));
         if let Some(help) = &self.help {
             let _ = writeln!(out, "{margin} = help: {help}");
         }
-        out
     }
 }
 

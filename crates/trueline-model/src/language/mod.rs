@@ -4,7 +4,8 @@
 //! [`expressions`]), [`ast`];
 //! then, with the parameters set, [`compile`]: [`types`] resolved, operations checked ([`typing`]) and turned into graphs
 //! ([`body`], [`places`], [`functions`], [`statements`]), the graphs cut into steps ([`flow`]), and the specification
-//! ([`specification`], [`spec_run`], [`builtin`], [`snapshot_spec`]).
+//! ([`specification`], [`spec_run`], [`builtin`], [`snapshot_spec`]). A specification for histories ends before the operations:
+//! [`history_spec`].
 
 pub(crate) mod ast;
 mod body;
@@ -15,19 +16,25 @@ mod diagnostic;
 mod expressions;
 mod flow;
 mod functions;
+mod history_spec;
 mod lexer;
 mod order;
+mod parse_specification;
 mod parse_statements;
 mod parser;
 mod places;
 mod snapshot_spec;
 mod spec_run;
+mod spec_words;
 mod specification;
 mod statements;
 pub(crate) mod types;
 mod typing;
 
+use std::fmt;
+
 pub use diagnostic::{Diagnostic, Span};
+pub use history_spec::Specification;
 
 use crate::program::Program;
 
@@ -93,23 +100,7 @@ impl Model {
     /// Reads a model and compiles it once with the default values of its parameters, so that errors come early.
     pub fn parse(source: &str) -> Result<Model, Diagnostic> {
         let ast = parser::parse(source)?;
-        let mut types = types::Types::default();
-        let mut parameters: Vec<ParameterInfo> = Vec::new();
-        for parameter in &ast.parameters {
-            let name = &parameter.name;
-            if parameters.iter().any(|p| p.name == name.text) || name.text == "points" {
-                let message = format!("`{}` is declared already", name.text);
-                return Err(Diagnostic::new(name.span, message).help("choose another name"));
-            }
-            let (least, greatest) = (types.number(&parameter.low)?, types.number(&parameter.high)?);
-            let value = types.number(&parameter.default)?;
-            if !(least..=greatest).contains(&value) {
-                let message = format!("{value} is not one of {least}..{greatest}");
-                return Err(Diagnostic::new(parameter.default.span, message));
-            }
-            types.constants.push((name.text.clone(), value));
-            parameters.push(ParameterInfo { name: name.text.clone(), least, greatest, value });
-        }
+        let parameters = read_parameters(&ast.parameters)?;
         let model = Model { source: source.to_string(), ast, parameters };
         model.compile(Semantics::Default, false)?;
         Ok(model)
@@ -126,24 +117,8 @@ impl Model {
     }
 
     /// Sets a parameter. The error says what is known.
-    pub fn set(&mut self, name: &str, value: i32) -> Result<(), String> {
-        let Some(parameter) = self.parameters.iter_mut().find(|p| p.name == name) else {
-            let known: Vec<&str> = self.parameters.iter().map(|p| p.name.as_str()).collect();
-            let help =
-                diagnostic::did_you_mean(name, known.iter().copied()).unwrap_or_else(
-                    || match known.is_empty() {
-                        true => "it has none".to_string(),
-                        false => format!("it has {}", known.join(", ")),
-                    },
-                );
-            return Err(format!("{} has no parameter {name:?}: {help}", self.ast.name.text));
-        };
-        if !(parameter.least..=parameter.greatest).contains(&value) {
-            let (least, greatest) = (parameter.least, parameter.greatest);
-            return Err(format!("{name} must be {least} to {greatest}, not {value}"));
-        }
-        parameter.value = value;
-        Ok(())
+    pub fn set(&mut self, name: &str, value: i32) -> Result<(), SettingError> {
+        set_parameter(&mut self.parameters, &self.ast.name.text, name, value)
     }
 
     /// The program that the model stands for, with the parameters as they are set.
@@ -218,6 +193,64 @@ impl Model {
     fn constants(&self) -> Vec<(String, i32)> {
         self.parameters.iter().map(|p| (p.name.clone(), p.value)).collect()
     }
+}
+
+/// A parameter that cannot be set so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingError(String);
+
+impl fmt::Display for SettingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for SettingError {}
+
+/// The parameters that are declared, with their default values.
+fn read_parameters(declared: &[ast::Parameter]) -> Result<Vec<ParameterInfo>, Diagnostic> {
+    let mut types = types::Types::default();
+    let mut parameters: Vec<ParameterInfo> = Vec::new();
+    for parameter in declared {
+        let name = &parameter.name;
+        if parameters.iter().any(|p| p.name == name.text) || name.text == "points" {
+            let message = format!("`{}` is declared already", name.text);
+            return Err(Diagnostic::new(name.span, message).help("choose another name"));
+        }
+        let (least, greatest) = (types.number(&parameter.low)?, types.number(&parameter.high)?);
+        let value = types.number(&parameter.default)?;
+        if !(least..=greatest).contains(&value) {
+            let message = format!("{value} is not one of {least}..{greatest}");
+            return Err(Diagnostic::new(parameter.default.span, message));
+        }
+        types.constants.push((name.text.clone(), value));
+        parameters.push(ParameterInfo { name: name.text.clone(), least, greatest, value });
+    }
+    Ok(parameters)
+}
+
+/// Sets one of the parameters of `whose`.
+fn set_parameter(
+    parameters: &mut [ParameterInfo],
+    whose: &str,
+    name: &str,
+    value: i32,
+) -> Result<(), SettingError> {
+    let known: Vec<String> = parameters.iter().map(|p| p.name.clone()).collect();
+    let Some(parameter) = parameters.iter_mut().find(|p| p.name == name) else {
+        let help = diagnostic::did_you_mean(name, known.iter().map(String::as_str));
+        let help = help.unwrap_or_else(|| match known.is_empty() {
+            true => "it has none".to_string(),
+            false => format!("it has {}", known.join(", ")),
+        });
+        return Err(SettingError(format!("{whose} has no parameter {name:?}: {help}")));
+    };
+    if !(parameter.least..=parameter.greatest).contains(&value) {
+        let (least, greatest) = (parameter.least, parameter.greatest);
+        return Err(SettingError(format!("{name} must be {least} to {greatest}, not {value}")));
+    }
+    parameter.value = value;
+    Ok(())
 }
 
 fn expectation(line: &str) -> Option<Expectation> {

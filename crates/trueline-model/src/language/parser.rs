@@ -6,7 +6,7 @@
 
 use super::ast::{
     Ast, Client, Event, Expr, ExprKind, Field, Heap, Name, Op, Ops, Parameter, Property, Role,
-    RoleOp, SpecDecl, SpecOp, TypeDecl, VarDecl,
+    RoleOp, SpecDecl, TypeDecl, VarDecl,
 };
 use super::diagnostic::{Diagnostic, Span, did_you_mean, nearest};
 use super::lexer::{Token, TokenKind, tokens};
@@ -75,8 +75,7 @@ const DEEPEST: u32 = 100;
 pub(crate) type Parsed<T> = Result<T, Diagnostic>;
 
 pub(crate) fn parse(source: &str) -> Parsed<Ast> {
-    let mut parser = Parser { tokens: tokens(source)?, at: 0, depth: 0, records: true };
-    parser.model()
+    Parser::new(source)?.model()
 }
 
 pub(super) struct Parser {
@@ -88,6 +87,10 @@ pub(super) struct Parser {
 }
 
 impl Parser {
+    pub(super) fn new(source: &str) -> Parsed<Parser> {
+        Ok(Parser { tokens: tokens(source)?, at: 0, depth: 0, records: true })
+    }
+
     // ---- tokens
 
     pub(super) fn peek(&self) -> &Token {
@@ -202,7 +205,7 @@ impl Parser {
 
     // ---- declarations
 
-    fn model(&mut self) -> Parsed<Ast> {
+    pub(super) fn model(&mut self) -> Parsed<Ast> {
         self.expect_word("object", "at the start of a model: `object Name(parameters)`")?;
         let name = self.name("the object's name")?;
         let mut ast = Ast {
@@ -232,25 +235,8 @@ impl Parser {
         while self.peek().kind != TokenKind::End {
             let at = self.span();
             if self.take_sign(";") {
-            } else if self.take_word("type") {
-                let name = self.name("the type's name")?;
-                self.expect_sign("=", "and the type")?;
-                ast.types.push(TypeDecl::Alias { name, of: self.ty()? });
-            } else if self.take_word("enum") {
-                let name = self.name("the type's name")?;
-                self.expect_sign("{", "and the cases")?;
-                let mut cases = Vec::new();
-                while !self.take_sign("}") {
-                    cases.push(self.name("a case")?);
-                    self.separator("}")?;
-                }
-                ast.types.push(TypeDecl::Enum { name, cases });
-            } else if self.take_word("record") {
-                let (name, fields) = self.fields()?;
-                ast.types.push(TypeDecl::Record { name, fields });
-            } else if self.take_word("node") {
-                let (name, fields) = self.fields()?;
-                ast.types.push(TypeDecl::Node { name, fields });
+            } else if let Some(ty) = self.type_declaration()? {
+                ast.types.push(ty);
             } else if self.take_word("shared") {
                 self.variables(&mut ast.shared)?;
             } else if self.take_word("local") {
@@ -285,7 +271,7 @@ impl Parser {
         Ok(ast)
     }
 
-    fn parameter(&mut self) -> Parsed<Parameter> {
+    pub(super) fn parameter(&mut self) -> Parsed<Parameter> {
         let name = self.name("a parameter's name")?;
         if !self.is_sign(":") {
             let help = format!("give its range and default: `{}: 1..8 = 3`", name.text);
@@ -340,7 +326,7 @@ impl Parser {
         }
     }
 
-    fn op(&mut self, at: Span) -> Parsed<Op> {
+    pub(super) fn op(&mut self, at: Span) -> Parsed<Op> {
         let name = self.name("the operation's name")?;
         self.expect_sign("(", "and the operation's arguments")?;
         let mut args = Vec::new();
@@ -359,65 +345,30 @@ impl Parser {
         Ok(Op { name, args, result, body: self.block()?, span })
     }
 
-    fn spec(&mut self, at: Span) -> Parsed<SpecDecl> {
-        if !self.is_sign("{") {
-            // The names of built-in specifications contain hyphens: `bounded-queue`.
-            let mut name = match self.advance() {
-                Token { kind: TokenKind::Word(text), span, .. } => Name { text, span },
-                token => {
-                    let message = format!(
-                        "expected `{{` or a built-in specification's name, found {}",
-                        token.kind.shown()
-                    );
-                    return Err(Diagnostic::new(token.span, message));
-                }
-            };
-            while self.is_sign("-") && matches!(self.peek_second(), TokenKind::Word(_)) {
-                self.advance();
-                let Token { kind, span, .. } = self.advance();
-                if let TokenKind::Word(word) = kind {
-                    name.text = format!("{}-{word}", name.text);
-                    name.span = name.span.to(span);
-                }
+    /// A type that is declared here; nothing where something else stands.
+    pub(super) fn type_declaration(&mut self) -> Parsed<Option<TypeDecl>> {
+        Ok(Some(if self.take_word("type") {
+            let name = self.name("the type's name")?;
+            self.expect_sign("=", "and the type")?;
+            TypeDecl::Alias { name, of: self.ty()? }
+        } else if self.take_word("enum") {
+            let name = self.name("the type's name")?;
+            self.expect_sign("{", "and the cases")?;
+            let mut cases = Vec::new();
+            while !self.take_sign("}") {
+                cases.push(self.name("a case")?);
+                self.separator("}")?;
             }
-            let mut arguments = Vec::new();
-            if self.take_sign("(") {
-                while !self.take_sign(")") {
-                    let key = match self.is_word("init") {
-                        true => Name { text: "init".to_string(), span: self.advance().span },
-                        false => self.name("a parameter of the specification")?,
-                    };
-                    self.expect_sign(":", "and its value")?;
-                    arguments.push((key, self.expr()?));
-                    self.separator(")")?;
-                }
-            }
-            return Ok(SpecDecl::Named { name, arguments });
-        }
-        self.advance();
-        let (mut state, mut ops) = (Vec::new(), Vec::new());
-        while !self.take_sign("}") {
-            if self.take_sign(";") {
-                continue;
-            }
-            if self.take_word("state") {
-                self.variables(&mut state)?;
-                continue;
-            }
-            let name = self.name("`state` or an operation's name")?;
-            self.expect_sign("(", "and the operation's arguments")?;
-            let mut args = Vec::new();
-            while !self.take_sign(")") {
-                args.push(self.name("an argument's name")?);
-                if self.is_sign(":") {
-                    let help = "the types of arguments are those of the operation";
-                    return Err(self.unexpected("`,` or `)`").help(help));
-                }
-                self.separator(")")?;
-            }
-            ops.push(SpecOp { name, args, body: self.block()? });
-        }
-        Ok(SpecDecl::Written { state, ops, span: at })
+            TypeDecl::Enum { name, cases }
+        } else if self.take_word("record") {
+            let (name, fields) = self.fields()?;
+            TypeDecl::Record { name, fields }
+        } else if self.take_word("node") {
+            let (name, fields) = self.fields()?;
+            TypeDecl::Node { name, fields }
+        } else {
+            return Ok(None);
+        }))
     }
 
     fn client(&mut self, at: Span) -> Parsed<Client> {

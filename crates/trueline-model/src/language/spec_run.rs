@@ -1,15 +1,20 @@
 //! Runs a compiled specification: see [`super::specification`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use trueline::Value;
 
 use super::ast::BinaryOp;
+use super::spec_words::{decode, encode_all, flatten, rename, show};
 use super::types::{Ty, Types};
 use crate::program::{MOST_ROUNDS, OpId, SpecMachine};
 
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Data {
     Int(i32),
+    /// A value of a history that nothing is known of.
+    Any(Value),
     /// A sequence, an array or a record.
     List(Vec<Data>),
     Set(BTreeSet<Data>),
@@ -85,6 +90,8 @@ pub(super) struct Written {
     pub(super) results: Vec<Ty>,
     /// Set when an operation could not be run to its end.
     pub(super) trouble: OnceLock<String>,
+    /// Where a number has left its range since the last question, and so kept an operation from being executed.
+    pub(super) left: Mutex<Option<String>>,
 }
 
 /// A sequence with more items than this is as good as endless.
@@ -100,6 +107,7 @@ pub(super) fn first_value(types: &Types, ty: &Ty) -> Data {
             let fields = &types.records[*record].fields;
             Data::List(fields.iter().map(|(_, ty)| first_value(types, ty)).collect())
         }
+        Ty::Any => Data::Any(Value::Nil),
         _ => Data::Int(types.first(ty)),
     }
 }
@@ -118,6 +126,15 @@ pub(super) struct Run {
     met: Met,
     /// Why the run was given up.
     trouble: Option<String>,
+    /// The number that would have left its range.
+    left: Option<Left>,
+}
+
+/// A number that a variable, if it is one, cannot hold.
+struct Left {
+    slot: Option<usize>,
+    number: i64,
+    range: (i32, i32),
 }
 
 /// By loop and state: the run, and how many choices it had made.
@@ -143,6 +160,7 @@ impl Run {
             number: 0,
             met: Met::new(),
             trouble: None,
+            left: None,
         }
     }
 
@@ -173,6 +191,8 @@ impl Run {
                 if let (Data::Int(number), Some((lo, hi))) = (&value, place.domain)
                     && !(lo..=hi).contains(number)
                 {
+                    let number = i64::from(*number);
+                    self.left = Some(Left { slot: Some(place.slot), number, range: (lo, hi) });
                     return None;
                 }
                 let path = self.path(place)?;
@@ -245,6 +265,15 @@ impl Run {
         }
     }
 
+    /// The result of a computation; nothing where it is too large.
+    fn counted(&mut self, number: i64) -> Option<Data> {
+        let fits = i32::try_from(number).ok();
+        if fits.is_none() {
+            self.left = Some(Left { slot: None, number, range: (i32::MIN, i32::MAX) });
+        }
+        fits.map(Data::Int)
+    }
+
     fn path(&mut self, place: &Where) -> Option<Vec<Data>> {
         place.path.iter().map(|tree| self.eval(tree)).collect()
     }
@@ -307,14 +336,14 @@ impl Run {
                 Data::List(items) => items.contains(&a),
                 Data::Set(items) => items.contains(&a),
                 Data::Map(items) => items.contains_key(&a),
-                Data::Int(_) => return None,
+                Data::Int(_) | Data::Any(_) => return None,
             }),
             _ => {
                 let (Data::Int(a), Data::Int(b)) = (a, b) else { return None };
                 match op {
-                    BinaryOp::Add => a.checked_add(b).map(Data::Int),
-                    BinaryOp::Sub => a.checked_sub(b).map(Data::Int),
-                    BinaryOp::Mul => a.checked_mul(b).map(Data::Int),
+                    BinaryOp::Add => self.counted(i64::from(a) + i64::from(b)),
+                    BinaryOp::Sub => self.counted(i64::from(a) - i64::from(b)),
+                    BinaryOp::Mul => self.counted(i64::from(a) * i64::from(b)),
                     BinaryOp::Div => a.checked_div_euclid(b).map(Data::Int),
                     BinaryOp::Rem => a.checked_rem_euclid(b).map(Data::Int),
                     BinaryOp::Less => truth(a < b),
@@ -341,7 +370,7 @@ fn part<'d>(data: &'d mut Data, path: &[Data], assign: bool) -> Option<&'d mut D
             }
             part(items.get_mut(step)?, rest, assign)
         }
-        Data::Int(_) | Data::Set(_) => None,
+        Data::Int(_) | Data::Any(_) | Data::Set(_) => None,
     }
 }
 
@@ -352,7 +381,7 @@ fn call(method: Method, target: &mut Data, mut args: Vec<Data>) -> Option<Data> 
         Data::List(items) => items.len(),
         Data::Set(items) => items.len(),
         Data::Map(items) => items.len(),
-        Data::Int(_) => return None,
+        Data::Int(_) | Data::Any(_) => return None,
     };
     match method {
         Method::Len => return Some(Data::Int(len as i32)),
@@ -401,152 +430,28 @@ fn call(method: Method, target: &mut Data, mut args: Vec<Data>) -> Option<Data> 
     }
 }
 
-/// Values as words: numbers as they are, containers with their length in front.
-fn encode(data: &Data, out: &mut Vec<i32>) {
-    match data {
-        Data::Int(number) => out.push(*number),
-        Data::List(items) => {
-            out.push(items.len() as i32);
-            items.iter().for_each(|item| encode(item, out));
-        }
-        Data::Set(items) => {
-            out.push(items.len() as i32);
-            items.iter().for_each(|item| encode(item, out));
-        }
-        Data::Map(items) => {
-            out.push(items.len() as i32);
-            for (key, value) in items {
-                encode(key, out);
-                encode(value, out);
-            }
-        }
-    }
-}
-
-fn decode(types: &Types, ty: &Ty, words: &mut &[i32]) -> Data {
-    let mut take = || {
-        let first = words.first().copied().unwrap_or(0);
-        *words = words.get(1..).unwrap_or(&[]);
-        first
-    };
-    match ty {
-        Ty::Seq(of) | Ty::Array { of, .. } => {
-            let len = take();
-            Data::List((0..len).map(|_| decode(types, of, words)).collect())
-        }
-        Ty::Set(of) => {
-            let len = take();
-            Data::Set((0..len).map(|_| decode(types, of, words)).collect())
-        }
-        Ty::Map(key, value) => {
-            let len = take();
-            let pair =
-                |words: &mut &[i32]| (decode(types, key, words), decode(types, value, words));
-            Data::Map((0..len).map(|_| pair(words)).collect())
-        }
-        Ty::Record(record) => {
-            take();
-            let fields = &types.records[*record].fields;
-            Data::List(fields.iter().map(|(_, ty)| decode(types, ty, words)).collect())
-        }
-        _ => Data::Int(take()),
-    }
-}
-
-fn show(types: &Types, ty: &Ty, data: &Data) -> String {
-    let list =
-        |items: Vec<String>, open: &str, close: &str| format!("{open}{}{close}", items.join(" "));
-    match (ty, data) {
-        (Ty::Record(record), Data::List(items)) => {
-            let fields = &types.records[*record].fields;
-            let parts = fields
-                .iter()
-                .zip(items)
-                .map(|((name, ty), item)| format!("{name}: {}", show(types, ty, item)));
-            format!("{{{}}}", parts.collect::<Vec<_>>().join(", "))
-        }
-        (Ty::Seq(of) | Ty::Array { of, .. }, Data::List(items)) => {
-            list(items.iter().map(|item| show(types, of, item)).collect(), "[", "]")
-        }
-        (Ty::Set(of), Data::Set(items)) => {
-            list(items.iter().map(|item| show(types, of, item)).collect(), "{", "}")
-        }
-        (Ty::Map(key, value), Data::Map(items)) => {
-            let pairs = items
-                .iter()
-                .map(|(k, v)| format!("{}: {}", show(types, key, k), show(types, value, v)));
-            list(pairs.collect(), "{", "}")
-        }
-        (_, Data::Int(number)) => types.scalar_shown(ty, *number),
-        _ => String::new(),
-    }
-}
-
-fn rename(types: &Types, ty: &Ty, data: Data, to: &[u8]) -> Data {
-    match (ty, data) {
-        (Ty::Pid, Data::Int(process)) => {
-            let renamed = usize::try_from(process).ok().and_then(|p| to.get(p));
-            Data::Int(renamed.map_or(process, |p| i32::from(*p)))
-        }
-        (Ty::Array { of, by_process: true, .. }, Data::List(items)) => {
-            let mut out = items.clone();
-            for (process, item) in items.into_iter().enumerate() {
-                out[usize::from(to[process])] = rename(types, of, item, to);
-            }
-            Data::List(out)
-        }
-        (Ty::Seq(of) | Ty::Array { of, .. }, Data::List(items)) => {
-            Data::List(items.into_iter().map(|item| rename(types, of, item, to)).collect())
-        }
-        (Ty::Record(record), Data::List(items)) => {
-            let fields = &types.records[*record].fields;
-            let parts = fields.iter().zip(items);
-            Data::List(parts.map(|((_, ty), item)| rename(types, ty, item, to)).collect())
-        }
-        (Ty::Set(of), Data::Set(items)) => {
-            Data::Set(items.into_iter().map(|item| rename(types, of, item, to)).collect())
-        }
-        (Ty::Map(key, value), Data::Map(items)) => Data::Map(
-            (items.into_iter())
-                .map(|(k, v)| (rename(types, key, k, to), rename(types, value, v, to)))
-                .collect(),
-        ),
-        (_, data) => data,
-    }
-}
+/// The result of an operation, where it has one, and the state that follows.
+pub(super) type Ended = (Option<Data>, Vec<Data>);
 
 impl Written {
-    fn decode(&self, state: &[i32]) -> Vec<Data> {
-        let mut words = state;
-        self.state.iter().map(|(_, ty, _)| decode(&self.types, ty, &mut words)).collect()
-    }
-}
-
-fn encode_all(data: &[Data]) -> Box<[i32]> {
-    let mut out = Vec::new();
-    data.iter().for_each(|d| encode(d, &mut out));
-    out.into()
-}
-
-impl SpecMachine for Written {
-    fn initial(&self) -> Vec<Box<[i32]>> {
-        let first: Vec<Data> = self.state.iter().map(|(_, _, data)| data.clone()).collect();
-        vec![encode_all(&first)]
+    pub(super) fn first(&self) -> Vec<Data> {
+        self.state.iter().map(|(_, _, data)| data.clone()).collect()
     }
 
-    fn step(
+    /// Every way in which the operation can be executed, each once.
+    pub(super) fn outcomes(
         &self,
-        state: &[i32],
+        state: &[Data],
         process: usize,
         operation: OpId,
-        args: &[i32],
-        out: &mut Vec<(Box<[i32]>, Box<[i32]>)>,
-    ) {
+        args: impl Iterator<Item = Data> + Clone,
+    ) -> Vec<Ended> {
         let op = &self.ops[operation];
+        let mut out: Vec<Ended> = Vec::new();
         let (mut script, mut met, mut number) = (Vec::new(), Met::new(), 0);
         while self.trouble.get().is_none() {
-            let mut slots = self.decode(state);
-            slots.extend(args.iter().map(|arg| Data::Int(*arg)));
+            let mut slots = state.to_vec();
+            slots.extend(args.clone());
             slots.resize(op.frame.max(slots.len()), Data::Int(0));
             let given = script.len();
             number += 1;
@@ -555,18 +460,19 @@ impl SpecMachine for Written {
             if let Some(why) = run.trouble {
                 let told = format!("the specification of `{}` does not end: {why}", op.name);
                 let _ = self.trouble.set(told);
-                return;
+                return out;
+            }
+            if let Some(left) = run.left {
+                self.note(op, &left);
             }
             let result = match ended {
-                End::Falls | End::Return(None) => Some(Vec::new()),
-                End::Return(Some(data)) => {
-                    Some(flatten(&self.types, &self.results[operation], &data))
-                }
+                End::Falls | End::Return(None) => Some(None),
+                End::Return(result) => Some(result),
                 End::Blocked | End::Break | End::Continue => None,
             };
             if let Some(result) = result {
-                let next = encode_all(&run.slots[..self.state.len()]);
-                let outcome = (result.into(), next);
+                run.slots.truncate(self.state.len());
+                let outcome = (result, run.slots);
                 if !out.contains(&outcome) {
                     out.push(outcome);
                 }
@@ -582,7 +488,70 @@ impl SpecMachine for Written {
                 }
             }
             if script.is_empty() {
-                return;
+                break;
+            }
+        }
+        out
+    }
+
+    /// Keeps the first number that left its range.
+    fn note(&self, op: &CompiledOp, left: &Left) {
+        let mut noted = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        noted.get_or_insert_with(|| {
+            let Left { slot, number, range: (lo, hi) } = left;
+            let variable = slot.and_then(|slot| self.state.get(slot));
+            let what = variable.map_or("a number".into(), |(name, ..)| format!("`{name}`"));
+            format!(
+                "the specification of `{}` leaves its range: {what} would be {number}, which is not one of {lo}..{hi}",
+                op.name
+            )
+        });
+    }
+
+    /// Why what was not explained may be due to the specification.
+    pub(super) fn take_doubt(&self) -> Option<String> {
+        let left = self.left.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.trouble.get().cloned().or(left)
+    }
+
+    pub(super) fn shown(&self, data: &[Data]) -> String {
+        let shown = self.state.iter().zip(data);
+        let all: Vec<String> = match self.state.len() {
+            1 => shown.map(|((_, ty, _), data)| show(&self.types, ty, data)).collect(),
+            _ => shown
+                .map(|((name, ty, _), data)| format!("{name} = {}", show(&self.types, ty, data)))
+                .collect(),
+        };
+        all.join(", ")
+    }
+
+    fn decode(&self, state: &[i32]) -> Vec<Data> {
+        let mut words = state;
+        self.state.iter().map(|(_, ty, _)| decode(&self.types, ty, &mut words)).collect()
+    }
+}
+
+impl SpecMachine for Written {
+    fn initial(&self) -> Vec<Box<[i32]>> {
+        vec![encode_all(&self.first())]
+    }
+
+    fn step(
+        &self,
+        state: &[i32],
+        process: usize,
+        operation: OpId,
+        args: &[i32],
+        out: &mut Vec<(Box<[i32]>, Box<[i32]>)>,
+    ) {
+        let args = args.iter().map(|arg| Data::Int(*arg));
+        for (result, next) in self.outcomes(&self.decode(state), process, operation, args) {
+            let result = result
+                .map(|data| flatten(&self.types, &self.results[operation], &data))
+                .unwrap_or_default();
+            let outcome = (result.into(), encode_all(&next));
+            if !out.contains(&outcome) {
+                out.push(outcome);
             }
         }
     }
@@ -599,26 +568,6 @@ impl SpecMachine for Written {
     }
 
     fn show(&self, state: &[i32]) -> String {
-        let data = self.decode(state);
-        let shown = self.state.iter().zip(&data);
-        let all: Vec<String> = match self.state.len() {
-            1 => shown.map(|((_, ty, _), data)| show(&self.types, ty, data)).collect(),
-            _ => shown
-                .map(|((name, ty, _), data)| format!("{name} = {}", show(&self.types, ty, data)))
-                .collect(),
-        };
-        all.join(", ")
-    }
-}
-
-/// A result as the program sees it: one word for each scalar.
-fn flatten(types: &Types, ty: &Ty, data: &Data) -> Vec<i32> {
-    match (ty, data) {
-        (Ty::Record(record), Data::List(items)) => {
-            let fields = &types.records[*record].fields;
-            fields.iter().zip(items).flat_map(|((_, ty), item)| flatten(types, ty, item)).collect()
-        }
-        (_, Data::Int(number)) => vec![*number],
-        _ => Vec::new(),
+        self.shown(&self.decode(state))
     }
 }

@@ -5,7 +5,9 @@
 //! each sequence of choices. An operation that awaits in vain, leaves a domain or removes from an empty container
 //! has no outcome: it blocks.
 
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
+
+use trueline::Value;
 
 use super::ast::{BinaryOp, Block, Expr, ExprKind, Name, SpecOp, Stmt, StmtKind, VarDecl};
 use super::diagnostic::{Diagnostic, Span, did_you_mean};
@@ -46,6 +48,7 @@ pub(super) fn compile(
             let message = "a specification has no heap and no locks";
             return Err(Diagnostic::new(variable.of.span, message).help("use a sequence or a map"));
         }
+        compiler.ensure_recorded(&ty, variable.of.span)?;
         let first = match &variable.init {
             None => first_value(types, &ty),
             Some(init) => {
@@ -113,7 +116,33 @@ pub(super) fn compile(
         ops: all,
         results,
         trouble: OnceLock::new(),
+        left: Mutex::default(),
     })
+}
+
+/// What a specification for histories cannot speak of.
+pub(super) fn of_a_run(span: Span) -> Diagnostic {
+    Diagnostic::new(span, "a specification for histories cannot speak of processes or nodes")
+        .help("pass what matters as an argument")
+}
+
+/// A literal where any value is expected.
+fn any_literal(types: &Types, tree: &Tree, ty: &Ty) -> Option<Value> {
+    let number = match tree {
+        Tree::Const(Data::Int(number)) => *number,
+        Tree::Negate(of) => match **of {
+            Tree::Const(Data::Int(number)) => number.checked_neg()?,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    match ty {
+        Ty::Int { .. } => Some(Value::Int(number.into())),
+        Ty::Bool => Some(Value::Bool(number != 0)),
+        Ty::Enum(_) => Some(Value::text(types.scalar_shown(ty, number))),
+        Ty::Nothing => Some(Value::Nil),
+        _ => None,
+    }
 }
 
 /// How many trees a list of lists has.
@@ -129,6 +158,14 @@ fn constant(value: i32) -> Tree {
 }
 
 impl Compiler<'_> {
+    /// A history does not say of which processes there are how many.
+    fn ensure_recorded(&self, ty: &Ty, span: Span) -> Parsed<()> {
+        match self.types.histories && self.types.is_of_a_run(ty) {
+            true => Err(of_a_run(span)),
+            false => Ok(()),
+        }
+    }
+
     fn declare(&mut self, name: &Name, ty: Ty) -> Parsed<()> {
         if self.scope.iter().any(|(other, _)| *other == name.text)
             || self.types.constants.iter().any(|(other, _)| *other == name.text)
@@ -160,6 +197,7 @@ impl Compiler<'_> {
             StmtKind::Local(variables) => {
                 for variable in variables {
                     let ty = self.types.resolve(&variable.of)?;
+                    self.ensure_recorded(&ty, variable.of.span)?;
                     let tree = match &variable.init {
                         Some(init) => self.typed(init, &ty)?.0,
                         None => Tree::Const(first_value(self.types, &ty)),
@@ -322,6 +360,16 @@ impl Compiler<'_> {
     }
 
     fn expr(&mut self, expr: &Expr, expected: Option<&Ty>) -> Parsed<(Tree, Ty)> {
+        let (tree, ty) = self.plain(expr, expected)?;
+        if expected == Some(&Ty::Any)
+            && let Some(value) = any_literal(self.types, &tree, &ty)
+        {
+            return Ok((Tree::Const(Data::Any(value)), Ty::Any));
+        }
+        Ok((tree, ty))
+    }
+
+    fn plain(&mut self, expr: &Expr, expected: Option<&Ty>) -> Parsed<(Tree, Ty)> {
         Ok(match &expr.kind {
             ExprKind::Int(number) => {
                 let number = *number as i32;
@@ -334,6 +382,7 @@ impl Compiler<'_> {
                     None => (constant(0), Ty::Nothing),
                 }
             }
+            ExprKind::Me if self.types.histories => return Err(of_a_run(expr.span)),
             ExprKind::Me => (Tree::Me, Ty::Pid),
             ExprKind::Name(name) if !self.scope.iter().any(|(n, _)| n == name) => {
                 if let Some((_, value)) = self.types.constants.iter().find(|(c, _)| c == name) {
@@ -415,6 +464,9 @@ impl Compiler<'_> {
                     let (x, left) = self.expr(a, None)?;
                     let (y, right) = self.expr(b, None)?;
                     let ty = common(self.types, &left, &right, expr.span)?;
+                    if ty == Ty::Any {
+                        return Err(mismatch(self.types, &ty, &Ty::Int { lo: 0, hi: 1 }, a.span));
+                    }
                     let (x, y) = (Box::new(x), Box::new(y));
                     (if name.text == "min" { Tree::Min(x, y) } else { Tree::Max(x, y) }, ty)
                 }
@@ -491,7 +543,14 @@ impl Compiler<'_> {
             BinaryOp::Equal | BinaryOp::Different => {
                 // A literal takes the type of the other side.
                 let literal = |e: &Expr| {
-                    matches!(e.kind, ExprKind::None | ExprKind::Null | ExprKind::List(_))
+                    matches!(
+                        e.kind,
+                        ExprKind::None
+                            | ExprKind::Null
+                            | ExprKind::List(_)
+                            | ExprKind::Int(_)
+                            | ExprKind::Bool(_)
+                    )
                 };
                 let ((a, x), (b, y)) = if literal(left) {
                     let (b, y) = self.expr(right, None)?;

@@ -34,6 +34,8 @@ pub(crate) enum Ty {
     Seq(Box<Ty>),
     Set(Box<Ty>),
     Map(Box<Ty>, Box<Ty>),
+    /// Any value of a history, of specifications for histories alone: it can be kept and compared.
+    Any,
 }
 
 /// A record's or a node's fields.
@@ -60,6 +62,8 @@ pub(crate) struct Types {
     /// Parameters and their values, in the order of declaration; `points` is the last.
     pub(crate) constants: Vec<(String, i32)>,
     pub(crate) points: bool,
+    /// A specification for histories: its operations take what was recorded, and domains are never enumerated.
+    pub(crate) histories: bool,
     pub(crate) processes: usize,
     pub(crate) heap: usize,
     pub(crate) records: Vec<Struct>,
@@ -178,8 +182,12 @@ impl Types {
                     return Err(Diagnostic::new(ty.span, message).help(help));
                 }
                 let far = |n: i32| !(-1_000_000_000..=1_000_000_000).contains(&n);
-                if i64::from(hi) - i64::from(lo) >= LARGEST || far(lo) || far(hi) {
-                    let message = "this domain has more than a million values";
+                let is_large = i64::from(hi) - i64::from(lo) >= LARGEST && !self.histories;
+                if is_large || far(lo) || far(hi) {
+                    let message = match self.histories {
+                        true => "a range is within -1000000000..1000000000",
+                        false => "this domain has more than a million values",
+                    };
                     return Err(Diagnostic::new(ty.span, message).help("a small range will do"));
                 }
                 Ty::Int { lo, hi }
@@ -187,7 +195,7 @@ impl Types {
             TypeKind::Named(name) => self.named(name, ty.span)?,
             TypeKind::Optional(of) => match self.resolve(of)? {
                 of @ (Ty::Int { .. } | Ty::Bool | Ty::Enum(_)) => Ty::Optional(Box::new(of)),
-                of @ (Ty::Pid | Ty::Node(_) | Ty::Optional(_)) => of,
+                of @ (Ty::Pid | Ty::Node(_) | Ty::Optional(_) | Ty::Any) => of,
                 _ => {
                     let message = "only numbers, truth values and enumerations can be optional";
                     return Err(Diagnostic::new(of.span, message));
@@ -230,13 +238,19 @@ impl Types {
         if let Some(enumeration) = self.enums.iter().position(|(e, _)| e == name) {
             return Ok(Ty::Enum(enumeration));
         }
+        if name == "any" && self.histories {
+            return Ok(Ty::Any);
+        }
         let known = (self.aliases.iter().map(|(name, _)| name.as_str()))
             .chain(self.nodes.iter().chain(&self.records).map(|s| s.name.as_str()))
             .chain(self.enums.iter().map(|(name, _)| name.as_str()))
             .chain(["bool", "pid", "lock", "seq", "set", "map"]);
         let mut error = Diagnostic::new(span, format!("no type is called `{name}`"))
             .maybe_help(did_you_mean(name, known));
-        if self.constants.iter().any(|(constant, _)| constant == name) {
+        if name == "any" {
+            error = error
+                .help("only a specification for histories has it: a model needs a range, `0..3`");
+        } else if self.constants.iter().any(|(constant, _)| constant == name) {
             error = error.help(format!("a range has two ends: `0..{name}`"));
         }
         Err(error)
@@ -265,6 +279,21 @@ impl Types {
             }
             Ty::Unit => Vec::new(),
             _ => vec![Leaf { path: String::new(), ty: ty.clone(), dims: Vec::new() }],
+        }
+    }
+
+    /// Whether a value of this type names a process, or is of the heap.
+    pub(crate) fn is_of_a_run(&self, ty: &Ty) -> bool {
+        match ty {
+            Ty::Pid | Ty::Node(_) | Ty::Lock | Ty::Array { by_process: true, .. } => true,
+            Ty::Optional(of) | Ty::Array { of, .. } | Ty::Seq(of) | Ty::Set(of) => {
+                self.is_of_a_run(of)
+            }
+            Ty::Map(key, value) => self.is_of_a_run(key) || self.is_of_a_run(value),
+            Ty::Record(record) => {
+                self.records[*record].fields.iter().any(|(_, ty)| self.is_of_a_run(ty))
+            }
+            _ => false,
         }
     }
 
@@ -345,6 +374,7 @@ impl Types {
             Ty::Array { of, len, .. } => format!("[{}; {len}]", self.show(of)),
             Ty::Unit => "nothing".into(),
             Ty::Nothing => "none".into(),
+            Ty::Any => "any".into(),
             Ty::Seq(of) => format!("seq<{}>", self.show(of)),
             Ty::Set(of) => format!("set<{}>", self.show(of)),
             Ty::Map(key, value) => format!("map<{}, {}>", self.show(key), self.show(value)),
@@ -365,7 +395,7 @@ impl Types {
                 self.fits(of, target)
                     && self.nothing(value).is_some_and(|n| !self.scalar(target).contains(n))
             }
-            (Ty::Nothing, target) => matches!(target, Ty::Pid | Ty::Node(_) | Ty::Lock),
+            (Ty::Nothing, target) => matches!(target, Ty::Pid | Ty::Node(_) | Ty::Lock | Ty::Any),
             (
                 Ty::Array { of: a, len: m, by_process: p },
                 Ty::Array { of: b, len: n, by_process: q },

@@ -33,8 +33,8 @@ fn fault(statements: &str) -> String {
             let report = verify(&program, &options, &Budget::unlimited());
             let Verdict::Violation(found) = report.verdict else { panic!("{:?}", report.verdict) };
             interpret::replay(&model, semantics, &program, &found).unwrap();
-            let Reason::Fault(message) = found.reason else { panic!("{:?}", found.reason) };
-            messages.push(message);
+            let Reason::Fault(fault) = found.reason else { panic!("{:?}", found.reason) };
+            messages.push(fault.message);
         }
     }
     messages.dedup();
@@ -158,4 +158,31 @@ fn a_long_local_loop_costs_no_square_and_ends_at_a_limit() {
     assert!((10..20).contains(&report.states), "{}", report.states);
     let report = verify(&program(2_000_000), &Options::default(), &Budget::unlimited().steps(20));
     assert!(matches!(report.verdict, Verdict::Unknown(_)), "{:?}", report.verdict);
+}
+
+/// A value outside of the range that its variable declares says nothing about the algorithm: it is an error of the model, not a
+/// violation, while an assertion that fails is one.
+#[test]
+fn a_range_that_is_left_is_an_error_of_the_model() {
+    let source = |statement: &str| {
+        format!(
+            "object Cell()
+             shared X: 0..2
+             op put() {{ local x: 0..9 = X
+               {statement} }}
+             spec {{ state n: 0..9  put() {{ skip }} }}
+             client {{ procs 2; ops 2 }}"
+        )
+    };
+    let verified = |statement: &str| {
+        let source = source(statement);
+        let model = Model::parse(&source).unwrap_or_else(|e| panic!("{}", e.render("m", &source)));
+        model.verify(&Budget::unlimited())
+    };
+    let error = verified("X = x + 1").unwrap_err().to_string();
+    let expected = "the model leaves a range after 7 steps: 3 is outside of the range of X (line 4: X = x + 1 }); \
+                    widen the range, or write `await` where the process should wait";
+    assert_eq!(error, expected);
+    let findings = verified("assert x == 1").unwrap();
+    assert!(matches!(findings.report.verdict, Verdict::Violation(_)));
 }

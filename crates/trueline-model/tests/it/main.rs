@@ -5,6 +5,7 @@ mod counts;
 mod documents;
 mod errors;
 mod faults;
+mod history_specs;
 mod language;
 mod models;
 mod naive_progress;

@@ -52,7 +52,7 @@ fn expect(source: &str, reason: Option<&str>) {
             };
             let told = match &counterexample.reason {
                 Reason::NotLinearizable => "not linearizable",
-                Reason::Fault(message) => message,
+                Reason::Fault(fault) => &fault.message,
                 Reason::Deadlock => "deadlock",
             };
             assert!(reason.is_some_and(|r| told.starts_with(r)), "{semantics:?}: {told}: {source}");

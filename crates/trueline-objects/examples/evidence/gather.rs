@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use trueline::Budget;
+use trueline::{Budget, spec};
 use trueline_model::engine::{self, Options, Simple};
 use trueline_model::{Model, Semantics, library};
 use trueline_objects::simulate::{
@@ -269,9 +269,10 @@ fn shortest(entry: &'static Entry, spec: String) -> Strict {
     let exempt = entry.name == "quasi-stack";
     let most = if exempt { 4 } else { 6 };
     let preemptions = plan::preemptions(entry.name);
+    let named = Arc::new(spec::named(&spec).expect("a specification that an entry names"));
     let program = (1..=most).find_map(|operations| {
         let cases = entry.programs_of(operations);
-        let spec = Some(spec.clone());
+        let spec = Some(named.clone());
         let simulated = run(entry, &Request { cases, preemptions, spec, ..Request::default() });
         match simulated.verdict {
             Verdict::Violation(found) => Some(found.case),

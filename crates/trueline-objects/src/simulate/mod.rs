@@ -26,5 +26,6 @@ pub use entries::{Entry, Standing, all, find};
 pub use generated::Generated;
 pub use notation::wing_gong;
 pub use program::{Case, Program};
-pub use run::{Found, MOST_PROCESSES, Mode, Request, Simulated, Verdict, Watch};
+pub use run::{Found, MOST_PROCESSES, Mode, Request, Simulated, Watch};
 pub use trueline_explore::harness::{Kind, Minimised};
+pub use trueline_report::Verdict;

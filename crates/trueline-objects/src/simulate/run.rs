@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use trueline::spec::{self, Dynamic, Invocation};
+use trueline::spec::{self, Dynamic, Invocation, Named};
 use trueline::{Budget, History, Value};
 use trueline_explore::harness::{self, Act, Counts, Harness, Kind, Minimised, TwoPhase};
-use trueline_report::{Answer, Report, Section, Undecided, limit_code};
+use trueline_report::{Answer, Report, Section, Undecided, Verdict, limit_code};
 
 use super::domain;
 use super::generated::Generated;
@@ -38,7 +38,7 @@ pub struct Request {
     /// The failure to run again, as [`Found::replay`] says it.
     pub replay: Option<String>,
     /// The specification to judge by, in place of the object's own; one with the same methods.
-    pub spec: Option<String>,
+    pub spec: Option<Arc<Named>>,
     /// Quasi linearizability by the enumeration of Round-Up, in place of linearizability; the specification to judge by is then the
     /// strict one, and programs remove as many values as they add.
     pub two_phase: Option<TwoPhase>,
@@ -68,22 +68,11 @@ pub enum Mode {
 #[derive(Clone, Debug)]
 pub struct Simulated {
     /// The answer.
-    pub verdict: Verdict,
+    pub verdict: Verdict<Box<Found>>,
     /// How much was done for it.
     pub counts: Counts,
     /// What has been seen, in words.
     pub scope: String,
-}
-
-/// The answer to 'does the object do what its specification says?'.
-#[derive(Clone, Debug)]
-pub enum Verdict {
-    /// In all that was run.
-    Holds,
-    /// It does not.
-    Violation(Box<Found>),
-    /// Not decided; why.
-    Undecided(Undecided),
 }
 
 /// Something that is wrong.
@@ -138,8 +127,13 @@ impl Entry {
         if request.cases.is_empty() && request.generated.is_none() {
             return Err(wrong("found no program to run"));
         }
-        if let Some(text) = &request.spec {
-            spec::named(text).map_err(|message| wrong(&message))?;
+        if let Some(spec) = &request.spec {
+            let judge = spec.dynamic();
+            for call in self.distinct_calls() {
+                let call = self.decode_call(&self.specification(), &self.methods(), &call)?;
+                let accepted = judge.accepts(&call);
+                accepted.map_err(|why| wrong(&format!("{}: {why}", spec.text())))?;
+            }
         }
         for case in &request.cases {
             self.check(case)?;
@@ -159,6 +153,8 @@ impl Entry {
                 break;
             }
             let decoded = self.decode(&case)?;
+            // What another case raised says nothing about this one.
+            request.spec.iter().for_each(|spec| drop(spec.take_doubt()));
             let (outcome, done, waits) = match request.mode {
                 Mode::Explore => {
                     let outcome = self.explore(request, decoded, &budget);
@@ -170,7 +166,7 @@ impl Entry {
             counts.add(&done);
             if request.replay.is_some() && request.mode == Mode::Explore {
                 // What a schedule of this program shows is one execution, which is never all of them.
-                if done.executions > 1 || matches!(outcome.verdict, harness::Verdict::Holds) {
+                if done.executions > 1 || outcome.holds() {
                     return Err(wrong("the schedule is one of another object or program"));
                 }
             }
@@ -180,29 +176,34 @@ impl Entry {
                     PATIENCE.as_secs()
                 ));
             }
+            if let Some(message) = outcome.error() {
+                return Err(wrong(message));
+            }
             match outcome.verdict {
-                harness::Verdict::Holds => {}
-                harness::Verdict::NothingFound => {
+                Verdict::Holds => {}
+                Verdict::Undecided(why) if why.code == Undecided::SAMPLE => {
                     let nothing = match request.mode {
                         Mode::Explore => NOTHING_REPLAYED,
                         Mode::Stress => NOTHING_FOUND,
                     };
-                    undecided = Some(Undecided::new("sample", nothing));
+                    undecided = Some(Undecided::new(Undecided::SAMPLE, nothing));
                 }
-                harness::Verdict::Undecided(why) => {
+                Verdict::Undecided(why) => {
                     // The budget is the same for all programs: where it is spent, it says what stopped this one.
                     let code = budget.spend(0).err().map_or("incomplete", |why| limit_code(&why));
-                    undecided = Some(Undecided::new(code, why));
+                    undecided = Some(Undecided::new(code, why.message));
                 }
-                harness::Verdict::Error(message) => {
-                    return Err(wrong(&message));
-                }
-                harness::Verdict::Fails(failure)
+                Verdict::Violation(failure)
                     if request.replay.is_some() && failure.kind == Kind::Nondeterminism =>
                 {
                     return Err(wrong("the schedule is one of another object or program"));
                 }
-                harness::Verdict::Fails(failure) => {
+                Verdict::Violation(failure) => {
+                    let doubt = request.spec.as_ref().and_then(|spec| spec.take_doubt());
+                    if let (Some(why), Kind::NotLinearizable | Kind::Stuck) = (doubt, failure.kind)
+                    {
+                        return Err(wrong(&why));
+                    }
                     let found = Found {
                         kind: failure.kind,
                         sentence: failure.sentence,
@@ -351,7 +352,7 @@ impl Entry {
         };
         let args = call.args.iter().map(number).collect::<Result<Vec<_>, _>>()?;
         let invocation = Invocation::new(&call.method, args);
-        spec.accepts(&invocation).map_err(wrong)?;
+        spec.accepts(&invocation).map_err(|error| wrong(error.to_string()))?;
         if !domain::has(self.domain, call) {
             let expected = domain::pattern(self.domain, call);
             let message = format!("{} takes no {call}: expected {expected}", self.name);
@@ -361,8 +362,8 @@ impl Entry {
     }
 
     fn judged_by(&self, request: &Request) -> Dynamic {
-        let asked = request.spec.as_ref().and_then(|text| spec::named(text).ok());
-        let spec = asked.map_or_else(|| self.specification(), |named| named.dynamic());
+        let asked = request.spec.as_ref().map(|spec| spec.dynamic());
+        let spec = asked.unwrap_or_else(|| self.specification());
         spec.waiting(self.waiting)
     }
 
@@ -432,7 +433,7 @@ impl Entry {
             let outcome = self.stress_once(request, case, rounds, budget);
             counts.add(&outcome.counts);
             counts.scenarios = 1;
-            let nothing = matches!(outcome.verdict, harness::Verdict::NothingFound);
+            let nothing = outcome.passes() && !outcome.holds();
             let waits = outcome.counts.blocked > 0;
             if left == 0 || waits || !nothing {
                 return (outcome, counts, waits);

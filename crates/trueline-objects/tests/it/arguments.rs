@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use trueline::Budget;
 use trueline::budget::Meter;
-use trueline_objects::simulate::{self, Entry, Request, Standing, Verdict, program};
+use trueline_objects::simulate::{self, Entry, Found, Request, Standing, Verdict, program};
 
 /// Numbers that some object keeps for itself or has no room for, and their neighbours.
 const NUMBERS: [i64; 12] =
     [i64::MIN, i64::MIN + 1, -2, -1, 0, 1, 15, 16, 1 << 16, (1 << 32) - 1, 1 << 32, i64::MAX];
 
-fn run(entry: &Entry, text: &str) -> Result<Verdict, String> {
+fn run(entry: &Entry, text: &str) -> Result<Verdict<Box<Found>>, String> {
     let cases = vec![program::case(text).unwrap()];
     let request = Request { cases, limit: Some(1000), ..Request::default() };
     entry.run(&request).map(|simulated| simulated.verdict).map_err(|error| error.to_string())

@@ -3,10 +3,16 @@
 use std::sync::{Arc, Mutex};
 
 use trueline::quasi::{Factor, Factors, Quasi};
-use trueline::{Budget, History, spec};
+use trueline::spec::{self, Named};
+use trueline::{Budget, History};
 use trueline_explore::harness::TwoPhase;
 use trueline_objects::simulate::{self, Found, Request, Simulated, Verdict, program};
 use trueline_report::Look;
+
+/// The specification that an entry names.
+fn named(text: Option<String>) -> Option<Arc<Named>> {
+    text.map(|text| Arc::new(spec::named(&text).unwrap()))
+}
 
 #[track_caller]
 fn run(name: &str, case: &str) -> (Simulated, Vec<History>) {
@@ -165,14 +171,14 @@ fn a_smaller_value_that_comes_late_displaces_those_that_left_early() {
     holds("quasi-priority-queue", case);
     let entry = simulate::find("quasi-priority-queue").unwrap();
     let cases = vec![program::case(case).unwrap()];
-    let request = Request { cases, spec: entry.displaced_by(2), ..Request::default() };
+    let request = Request { cases, spec: named(entry.displaced_by(2)), ..Request::default() };
     let Verdict::Violation(found) = entry.run(&request).unwrap().verdict else {
         panic!("the displacement is bounded")
     };
     assert_eq!(program::case(&found.case).unwrap().to_string().matches('(').count(), 5);
     let filled = "insert(4) insert(1) | insert(3) insert(2); after poll() poll() poll() poll()";
     let cases = vec![program::case(filled).unwrap()];
-    let request = Request { cases, spec: entry.displaced_by(2), ..Request::default() };
+    let request = Request { cases, spec: named(entry.displaced_by(2)), ..Request::default() };
     let simulated = entry.run(&request).unwrap();
     assert!(matches!(simulated.verdict, Verdict::Holds), "{simulated:?}");
 }
@@ -233,11 +239,11 @@ fn two_phases_agree_with_the_search() {
                     Verdict::Violation(_) => true,
                     Verdict::Undecided(_) => panic!("{name}: {found:?}"),
                 };
-                let searched = ask(entry.displaced_by(factor), None);
+                let searched = ask(named(entry.displaced_by(factor)), None);
                 let how = TwoPhase::new(factor);
-                let skipping = ask(entry.strict(), Some(how));
+                let skipping = ask(named(entry.strict()), Some(how));
                 let plain = TwoPhase { skips: false, exhaustive: true, ..how };
-                let plain = ask(entry.strict(), Some(plain));
+                let plain = ask(named(entry.strict()), Some(plain));
                 let context = || format!("{name}, factor {factor}: {text}");
                 assert_eq!(violates(&skipping), violates(&searched), "{}", context());
                 assert_eq!(violates(&plain), violates(&searched), "{}", context());
@@ -256,7 +262,7 @@ fn two_phase_checking_counts_what_it_skips() {
     let case = "enq(1) enq(2) | enq(3) enq(4); after deq() deq() deq() deq()";
     let request = Request {
         cases: vec![program::case(case).unwrap()],
-        spec: entry.strict(),
+        spec: named(entry.strict()),
         two_phase: Some(TwoPhase { exhaustive: true, ..TwoPhase::new(2) }),
         ..Request::default()
     };

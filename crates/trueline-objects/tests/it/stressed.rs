@@ -1,9 +1,11 @@
 //! The objects as they ship, and the mutants whose fault is no undefined behaviour, on real threads.
 
 use trueline::{Algorithm, Budget, spec};
-use trueline_objects::simulate::{self, Case, Entry, Mode, Request, Standing, Verdict, program};
+use trueline_objects::simulate::{
+    self, Case, Entry, Found, Mode, Request, Standing, Verdict, program,
+};
 
-fn stress(entry: &Entry, cases: Vec<Case>, rounds: u64) -> Verdict {
+fn stress(entry: &Entry, cases: Vec<Case>, rounds: u64) -> Verdict<Box<Found>> {
     let request = Request { mode: Mode::Stress, cases, limit: Some(rounds), ..Request::default() };
     entry.run(&request).unwrap_or_else(|error| panic!("{}: {error}", entry.name)).verdict
 }

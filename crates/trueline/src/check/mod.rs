@@ -34,6 +34,7 @@ use std::mem::discriminant;
 use std::str::FromStr;
 
 use crate::budget::Budget;
+use crate::error::ParseError;
 use crate::history::History;
 #[cfg(feature = "papers")]
 use crate::papers;
@@ -148,12 +149,12 @@ impl fmt::Display for Algorithm {
 }
 
 impl FromStr for Algorithm {
-    type Err = String;
+    type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<Algorithm, String> {
+    fn from_str(text: &str) -> Result<Algorithm, ParseError> {
         Self::ALL.iter().find(|a| a.1 == text).map(|a| a.0).ok_or_else(|| {
             let names: Vec<&str> = Self::ALL.iter().map(|a| a.1).collect();
-            format!("no algorithm is called {text}: expected one of {}", names.join(", "))
+            format!("no algorithm is called {text}: expected one of {}", names.join(", ")).into()
         })
     }
 }

@@ -10,6 +10,7 @@ mod tests;
 
 use std::collections::VecDeque;
 
+use crate::error::PlanError;
 use crate::history::{Builder, Call, Error, History, Position};
 use crate::rng::Rng;
 use crate::spec::{Action, Builtin, Canonical};
@@ -60,17 +61,21 @@ impl Default for Plan {
 
 /// Makes a history of this specification, which the history then names if there is a name. The error says why
 /// there is none.
-pub fn generate<B: Builtin>(spec: &B, plan: &Plan, name: Option<&str>) -> Result<History, String> {
+pub fn generate<B: Builtin>(
+    spec: &B,
+    plan: &Plan,
+    name: Option<&str>,
+) -> Result<History, PlanError> {
     plan.validate()?;
     let run = match plan.violation {
         None => Run::simulate(spec, plan, Forgery::None)?,
         Some(depth) => plant::violation(spec, plan, depth)?,
     };
-    run.history(spec, name).map_err(|e| e.message().to_string())
+    run.history(spec, name).map_err(|e| PlanError::from(e.message()))
 }
 
 /// What a process does, as [`stream`] tells it: a call is a method and its arguments.
-pub type Generated<'a> = crate::history::Event<(&'static str, Vec<Value>), &'a Value>;
+pub type Generated<'a> = crate::history::Event<(&'a str, Vec<Value>), &'a Value>;
 
 /// Makes the history of [`generate`] event by event, in order, and holds only what is open. A process is a number. Ends
 /// early where `tell` says false. The error says why there is no such history; a planted violation needs the whole.
@@ -78,7 +83,7 @@ pub fn stream<B: Builtin>(
     spec: &B,
     plan: &Plan,
     tell: &mut dyn FnMut(u32, Generated<'_>) -> bool,
-) -> Result<(), String> {
+) -> Result<(), PlanError> {
     plan.validate()?;
     if plan.violation.is_some() {
         return Err("a violation is planted into a whole history, not into a stream".into());

@@ -69,7 +69,7 @@ fn check<B: Builtin>(spec: B) {
                 let plan = Plan { violation: Some(depth), ..plan };
                 match generate(&spec, &plan, None) {
                     Ok(history) => assert!(!is_linearizable(&spec, &history), "{plan:?}"),
-                    Err(e) => assert_eq!(e, "no result is always wrong"),
+                    Err(e) => assert_eq!(e, "no result is always wrong".into()),
                 }
             }
         }
@@ -174,15 +174,15 @@ fn a_plan_that_cannot_be_is_an_error() {
     let wrong = |plan: Plan| generate(&queue(), &plan, None).unwrap_err();
     assert_eq!(
         wrong(Plan { pending: 1.5, ..Plan::default() }),
-        "pending: expected a number from 0 to 1, found 1.5"
+        "pending: expected a number from 0 to 1, found 1.5".into()
     );
     assert_eq!(
         wrong(Plan { processes: 0, ..Plan::default() }),
-        "processes: expected a number from 1 to 1048576, found 0"
+        "processes: expected a number from 1 to 1048576, found 0".into()
     );
     assert_eq!(
         wrong(Plan { operations: 0, violation: Some(0.0), ..Plan::default() }),
-        "a violation needs an operation"
+        "a violation needs an operation".into()
     );
     assert!(
         generate(&queue(), &Plan { operations: 0, ..Plan::default() }, None).unwrap().is_empty()
@@ -225,10 +225,10 @@ fn an_occupancy_is_kept() {
         let unique = name != "set";
         let plan = Plan { operations: 3000, occupancy: 100, unique, ..Plan::default() };
         let (mut inside, mut most) = (0i64, 0i64);
-        let mut open: Vec<&str> = vec![""; plan.processes];
+        let mut open = vec![String::new(); plan.processes];
         let mut tell = |process: u32, told: Generated<'_>| {
-            match (told, open[process as usize]) {
-                (Generated::Call(_, (method, _)), _) => open[process as usize] = method,
+            match (told, &*open[process as usize]) {
+                (Generated::Call(_, (method, _)), _) => open[process as usize] = method.to_string(),
                 (Generated::Return(ret), "add" | "remove") if *ret == Value::Bool(false) => {}
                 (Generated::Return(_), "enq" | "push" | "insert" | "add") => inside += 1,
                 (Generated::Return(_), "deq" | "pop" | "poll" | "remove") => inside -= 1,

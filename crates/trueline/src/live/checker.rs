@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use super::{EVENT, Gap, Lost, OnViolation, Outcome, Recorded, Report, Shared, lock};
+use super::{EVENT, Gap, Lost, OnViolation, Recorded, Report, Shared, lock};
 use crate::history::{Event, Position};
 use crate::spec::Spec;
 use crate::stream::{Monitor, Stopped};
@@ -36,7 +36,8 @@ pub(super) struct Checker<S: Spec> {
     free: Vec<u32>,
     /// Those of which events may be on their way, all of them below a number.
     over: Vec<(u64, u32)>,
-    outcome: Option<Outcome<S>>,
+    /// Why nothing more is checked.
+    stopped: Option<Stopped<S::Op, S::Ret>>,
     gaps: Vec<Gap>,
     unjudged: u64,
     windows: u64,
@@ -68,7 +69,7 @@ impl<S: Spec> Checker<S> {
             processes: 0,
             free: Vec::new(),
             over: Vec::new(),
-            outcome: None,
+            stopped: None,
             gaps: Vec::new(),
             unjudged: 0,
             windows: 0,
@@ -91,10 +92,10 @@ impl<S: Spec> Checker<S> {
                 return self.finish();
             }
             if is_idle {
-                if self.outcome.is_none()
+                if self.stopped.is_none()
                     && let Err(stopped) = self.monitor.decide_deferred()
                 {
-                    self.stopped(stopped);
+                    self.stop(stopped);
                 }
                 thread::park_timeout(nap);
                 nap = longest.min(2 * nap);
@@ -151,9 +152,9 @@ impl<S: Spec> Checker<S> {
                 self.over.push((above, process));
             }
         }
-        if self.shared.has_too_many.load(Ordering::SeqCst) && self.outcome.is_none() {
-            let why = "more operations ran at a time than can be counted".to_string();
-            self.stopped(Stopped::Unknown(why));
+        if self.shared.has_too_many.load(Ordering::SeqCst) && self.stopped.is_none() {
+            let why = "more operations ran at a time than can be counted";
+            self.stop(Stopped::Unknown(why.into()));
         }
     }
 
@@ -168,7 +169,7 @@ impl<S: Spec> Checker<S> {
             if self.starts.first().is_some_and(|&start| start <= number) {
                 self.begin_window();
             }
-            if self.outcome.is_none() {
+            if self.stopped.is_none() {
                 self.event(number, process, recorded);
             }
         }
@@ -191,7 +192,7 @@ impl<S: Spec> Checker<S> {
                 return self.skip(process, recorded);
             }
             self.end_gap(number);
-            if self.outcome.is_some() {
+            if self.stopped.is_some() {
                 return;
             }
         }
@@ -205,7 +206,7 @@ impl<S: Spec> Checker<S> {
             self.abandon(op);
         }
         if let Err(stopped) = self.monitor.event(process, event, Position::default()) {
-            self.stopped(stopped);
+            self.stop(stopped);
         }
     }
 
@@ -259,11 +260,11 @@ impl<S: Spec> Checker<S> {
     fn end_gap(&mut self, number: u64) {
         self.leave_gap(number);
         if self.abandoned.len() > MOST_ABANDONED {
-            let why = "events were lost, and too many operations before that never returned".into();
-            return self.stopped(Stopped::Unknown(why));
+            let why = "events were lost, and too many operations before that never returned";
+            return self.stop(Stopped::Unknown(why.into()));
         }
         let restarted = self.monitor.restart_behind(self.ghost, &self.abandoned);
-        restarted.unwrap_or_else(|stopped| self.stopped(stopped));
+        restarted.unwrap_or_else(|stopped| self.stop(stopped));
     }
 
     fn leave_gap(&mut self, number: u64) {
@@ -282,43 +283,39 @@ impl<S: Spec> Checker<S> {
             self.leave_gap(start);
         } else {
             self.windows += 1;
-            if self.outcome.is_none()
+            if self.stopped.is_none()
                 && let Err(stopped) = self.monitor.finish()
             {
-                return self.stopped(stopped);
+                return self.stop(stopped);
             }
             self.unjudged += self.monitor.unjudged();
         }
         if let Err(why) = self.monitor.restart(true) {
-            self.stopped(Stopped::Unknown(why));
+            self.stop(Stopped::Unknown(why.to_string()));
         }
     }
 
-    fn stopped(&mut self, stopped: Stopped<S::Op, S::Ret>) {
+    fn stop(&mut self, stopped: Stopped<S::Op, S::Ret>) {
         self.shared.has_stopped.store(true, Ordering::SeqCst);
-        self.outcome = Some(match stopped {
-            Stopped::Violation(violation) => {
-                if let Some(call) = self.on_violation.take() {
-                    // The report tells of the violation, whatever the callback does.
-                    let _ = panic::catch_unwind(AssertUnwindSafe(|| call(&violation)));
-                }
-                Outcome::Violation(violation)
-            }
-            Stopped::Unknown(why) => Outcome::Unknown(why),
-            Stopped::Input(error) => Outcome::Unknown(error.message().to_string()),
-        });
+        if let Stopped::Violation(violation) = &stopped
+            && let Some(call) = self.on_violation.take()
+        {
+            // The report tells of the violation, whatever the callback does.
+            let _ = panic::catch_unwind(AssertUnwindSafe(|| call(violation)));
+        }
+        self.stopped = Some(stopped);
     }
 
     pub(super) fn finish(mut self) -> Report<S> {
         let tally = self.monitor.tally();
-        if self.outcome.is_none() && self.skip_until.is_none() {
+        if self.stopped.is_none() && self.skip_until.is_none() {
             match self.monitor.finish() {
                 Ok(()) => self.windows += u64::from(self.shared.window.is_some()),
-                Err(stopped) => self.stopped(stopped),
+                Err(stopped) => self.stop(stopped),
             }
         }
         let unjudged = self.unjudged + self.monitor.unjudged();
-        let outcome = self.outcome.unwrap_or(Outcome::Fine);
+        let outcome = self.stopped.map_or(Ok(()), Err);
         Report { outcome, gaps: self.gaps, unjudged, windows: self.windows, tally }
     }
 }

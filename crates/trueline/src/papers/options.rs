@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use super::Algorithm as Paper;
 use crate::check::Algorithm;
+use crate::error::ParseError;
 
 /// The flags of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -27,9 +28,9 @@ impl Options {
 }
 
 impl FromStr for Options {
-    type Err = String;
+    type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<Options, String> {
+    fn from_str(text: &str) -> Result<Options, ParseError> {
         let mut options = Options::default();
         for letter in text.split(',').map(str::trim).filter(|letter| !letter.is_empty()) {
             match letter {
@@ -40,7 +41,8 @@ impl FromStr for Options {
                     return Err(format!(
                         "no option is called {other}: expected c (try completions one by one), i (keep one solver), \
                          r (forget matches), separated by commas"
-                    ));
+                    )
+                    .into());
                 }
             }
         }
@@ -54,7 +56,7 @@ pub(crate) const PLAIN: Options =
 
 impl Algorithm {
     /// The same algorithm with these options. The error says which it does not take.
-    pub fn with_options(self, options: Options) -> Result<Algorithm, String> {
+    pub fn with_options(self, options: Options) -> Result<Algorithm, ParseError> {
         let (with, takes) = match self {
             Algorithm::Saturate { .. } => (
                 Algorithm::Saturate { forgetting: options.removal },
@@ -82,6 +84,6 @@ impl Algorithm {
             letters if letters.is_empty() => "takes no options".to_string(),
             letters => format!("takes the options {letters}"),
         };
-        Err(format!("the algorithm {self} {takes}, not {}", too_much.letters()))
+        Err(format!("the algorithm {self} {takes}, not {}", too_much.letters()).into())
     }
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::error::ParseError;
+
 /// A bound, or the question what it must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Factor {
@@ -38,16 +40,17 @@ impl Factors {
 }
 
 impl FromStr for Factors {
-    type Err = String;
+    type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<Factors, String> {
+    fn from_str(text: &str) -> Result<Factors, ParseError> {
         let mut factors: Vec<(String, Factor)> = Vec::new();
         for part in text.split(',') {
             let expected = || {
-                format!(
-                    "expected a method, = and a number or ?: deq=2, deq=?; found {:?}",
-                    part.trim()
-                )
+                let found = part.trim();
+                let message = format!(
+                    "expected a method, = and a number or ?: deq=2, deq=?; found {found:?}"
+                );
+                ParseError::from(message)
             };
             let (method, factor) = part.split_once('=').ok_or_else(expected)?;
             let (method, factor) = (method.trim(), factor.trim());
@@ -59,7 +62,7 @@ impl FromStr for Factors {
                 return Err(expected());
             }
             if factors.iter().any(|(known, _)| known == method) {
-                return Err(format!("the factor of {method} is given twice"));
+                return Err(format!("the factor of {method} is given twice").into());
             }
             factors.push((method.to_string(), factor));
         }
@@ -95,7 +98,7 @@ mod tests {
             ("deq=1,deq=2", "the factor of deq is given twice"),
             ("deq=?,enq=?", "the least factor can be asked for one method only"),
         ] {
-            assert_eq!(text.parse::<Factors>().unwrap_err(), expect);
+            assert_eq!(text.parse::<Factors>().unwrap_err(), expect.into());
         }
     }
 }

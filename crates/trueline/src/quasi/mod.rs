@@ -34,6 +34,7 @@ pub(crate) use {
 };
 
 use crate::check::Outcome;
+use crate::error::ParseError;
 use crate::verdict::Explanation;
 
 /// What the place of an operation is.
@@ -94,11 +95,11 @@ impl fmt::Display for Reading {
 }
 
 impl FromStr for Reading {
-    type Err = String;
+    type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<Reading, String> {
+    fn from_str(text: &str) -> Result<Reading, ParseError> {
         Self::ALL.iter().find(|r| r.1 == text).map(|r| r.0).ok_or_else(|| {
-            format!("no reading is called {text}: expected slots, uniform or literal")
+            format!("no reading is called {text}: expected slots, uniform or literal").into()
         })
     }
 }

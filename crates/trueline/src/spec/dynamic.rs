@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{Builtin, Opaque, OpaqueOp, OpaqueState, Spec, Touches, Vocabulary};
+use crate::error::SpecError;
 use crate::history::Args;
 use crate::value::Value;
 
@@ -70,8 +71,9 @@ impl Dynamic {
     }
 
     /// Whether the call is one of this specification's; the error says what was expected.
-    pub fn accepts(&self, call: &Invocation) -> Result<(), String> {
-        self.spec.decode(&call.method, call.args.as_slice(), None).map(drop)
+    pub fn accepts(&self, call: &Invocation) -> Result<(), SpecError> {
+        let read = self.spec.decode(&call.method, call.args.as_slice(), None);
+        read.map(drop).map_err(SpecError::from)
     }
 
     /// The call as the specification reads it, and its result.

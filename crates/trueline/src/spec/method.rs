@@ -81,18 +81,7 @@ pub(super) fn decode<Op>(
         let expected: Vec<&str> = methods.iter().map(|m| m.signature).collect();
         return Err(format!("unknown method {method}: expected {}", expected.join(", ")));
     };
-    let args: &[Value] = match args {
-        // Formats write several arguments as one list: cas [old new].
-        [Value::List(items)] if known.arity > 1 && items.len() == known.arity => items,
-        // Formats write no argument as nil, and some pre-fill a read with its result.
-        [Value::Nil] if known.arity == 0 => &[],
-        [_] if known.arity == 0 && same(method, "read") => &[],
-        args => args,
-    };
-    if args.len() != known.arity {
-        let (n, s) = (known.arity, if known.arity == 1 { "" } else { "s" });
-        return Err(format!("{method} takes {n} argument{s}, found {}", args.len()));
-    }
+    let args = arguments(method, args, known.arity)?;
     // One move from where a value is made to where it is wanted: adapters such as `transpose` copy it piece by piece, each time, and this is
     // done for every operation of a history.
     let op = match (known.make)(args) {
@@ -108,6 +97,23 @@ pub(super) fn decode<Op>(
     }
 }
 
+/// The arguments of a call as formats write them, of a method that takes so many.
+pub fn arguments<'a>(method: &str, args: &'a [Value], arity: usize) -> Result<&'a [Value], String> {
+    let args: &[Value] = match args {
+        // Formats write several arguments as one list: cas [old new].
+        [Value::List(items)] if arity > 1 && items.len() == arity => items,
+        // Formats write no argument as nil, and some pre-fill a read with its result.
+        [Value::Nil] if arity == 0 => &[],
+        [_] if arity == 0 && same(method, "read") => &[],
+        args => args,
+    };
+    if args.len() != arity {
+        let s = if arity == 1 { "" } else { "s" };
+        return Err(format!("{method} takes {arity} argument{s}, found {}", args.len()));
+    }
+    Ok(args)
+}
+
 #[cold]
 fn in_method(method: &str, error: &str) -> String {
     format!("{method}: {error}")
@@ -116,7 +122,7 @@ fn in_method(method: &str, error: &str) -> String {
 /// The operation as people read it, with the specification's own names.
 pub(super) fn show<Op>(
     methods: &[Method<Op>],
-    (method, args): (&'static str, Vec<Value>),
+    (method, args): (&str, Vec<Value>),
     ret: Option<&Value>,
 ) -> String {
     let yields = methods.iter().any(|m| m.name == method && m.yields);
@@ -146,7 +152,7 @@ pub(super) fn number(value: &Value) -> Result<i64, String> {
 }
 
 /// The result of a method that tells nothing: what a format writes there is an echo, unless it says that nothing happened.
-pub(super) fn nothing(value: &Value) -> Result<Value, String> {
+pub fn nothing(value: &Value) -> Result<Value, String> {
     match value {
         Value::Bool(false) => {
             Err("expected no result, found false: what was refused is recorded as \
@@ -169,7 +175,7 @@ pub(super) fn truth(value: &Value, nil: impl Into<Value>) -> Result<Value, Strin
 }
 
 /// What was found, for an error: `the text abc`.
-pub(super) fn found(value: &Value) -> String {
+pub fn found(value: &Value) -> String {
     match value {
         Value::Nil => "nil".into(),
         value => format!("{}: {value}", value.kind()),
@@ -177,7 +183,7 @@ pub(super) fn found(value: &Value) -> String {
 }
 
 /// Names are equal up to case, `-` and `_`.
-pub(super) fn same(a: &str, b: &str) -> bool {
+pub fn same(a: &str, b: &str) -> bool {
     let clean = |b: &u8| !matches!(b, b'-' | b'_');
     let mut left = a.bytes().filter(clean).map(|b| b.to_ascii_lowercase());
     let mut right = b.bytes().filter(clean).map(|b| b.to_ascii_lowercase());

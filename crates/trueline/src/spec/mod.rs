@@ -51,6 +51,8 @@ pub use kv::{Kv, KvOp, KvState, kv};
 pub use lock::{Mutex, MutexOp, Semaphore, SemaphoreOp, mutex, semaphore};
 pub use log::{Log, LogOp, log};
 pub use map::{Map, MapOp, MapState, map};
+#[doc(hidden)]
+pub use method::{arguments, found, nothing, same};
 pub use named::{Builtin, Info, Named, all, named};
 pub use opaque::{Opaque, OpaqueState};
 pub use opaque_op::OpaqueOp;

@@ -16,6 +16,7 @@ use super::{
 };
 use crate::Budget;
 use crate::check::{self, Algorithm, Outcome, decide_directly};
+use crate::error::{PlanError, SpecError, WatchError};
 use crate::generate::{self, Generated, Plan};
 use crate::history::{Error, History, Position};
 use crate::quasi::{self, Finding, Quasi};
@@ -78,7 +79,13 @@ pub trait Builtin: Spec<Ret = Value> + Clone + 'static {
     }
 
     /// Writes a call as the formats spell it: the inverse of [`Builtin::decode`].
-    fn encode(&self, op: &Self::Op) -> (&'static str, Vec<Value>);
+    fn encode(&self, op: &Self::Op) -> (&str, Vec<Value>);
+
+    /// Why a violation that was found since the last question cannot be relied on, if there is a reason: the
+    /// specification itself could not say what an operation does.
+    fn take_doubt(&self) -> Option<String> {
+        None
+    }
 
     /// The results that the operation may have in this state; empty where it blocks.
     fn results(&self, state: &Self::State, op: &Self::Op) -> Vec<Value>;
@@ -145,12 +152,20 @@ pub trait Builtin: Spec<Ret = Value> + Clone + 'static {
 pub struct Named {
     text: String,
     spec: Opaque,
+    /// Streams are watched by the general search.
+    is_searched: bool,
 }
 
 impl Named {
     /// Hides the type of a specification.
     pub fn new(text: impl Into<String>, spec: impl Builtin) -> Named {
-        Named { text: text.into(), spec: Opaque::new(spec) }
+        Named { text: text.into(), spec: Opaque::new(spec), is_searched: false }
+    }
+
+    /// The same specification, whose streams are watched by the general search: of what a user wrote no exact monitor
+    /// is known.
+    pub fn searched(self) -> Named {
+        Named { is_searched: true, ..self }
     }
 
     /// As it was named: `queue:init=[1 2]`.
@@ -163,6 +178,12 @@ impl Named {
         Dynamic::new(self.spec.clone())
     }
 
+    /// Why a violation of the [dynamic](Named::dynamic) specification cannot be relied on, if there is a reason: see
+    /// [`Builtin::take_doubt`].
+    pub fn take_doubt(&self) -> Option<String> {
+        self.spec.take_doubt()
+    }
+
     /// Decides a history. An error means that the history does not fit the specification.
     pub fn check(
         &self,
@@ -172,7 +193,14 @@ impl Named {
     ) -> Result<Outcome, Error> {
         self.ensure_nil_is_told(history)?;
         let history = &self.with_owners(history);
-        self.check_all(history, algorithm, budget).map_err(|e| self.in_context(e))
+        // What another history raised says nothing about this one.
+        self.spec.take_doubt();
+        let outcome = self.check_all(history, algorithm, budget);
+        let outcome = outcome.map_err(|e| self.in_context(e))?;
+        match self.spec.take_doubt().filter(|_| outcome.verdict.is_violation()) {
+            Some(doubt) => Err(Error::whole(doubt)),
+            None => Ok(outcome),
+        }
     }
 
     /// Decides a history for each of its meanings.
@@ -269,9 +297,9 @@ impl Named {
     }
 
     /// Makes a history of this specification, which the history then names. The error says why there is none.
-    pub fn generate(&self, plan: &Plan) -> Result<History, String> {
+    pub fn generate(&self, plan: &Plan) -> Result<History, PlanError> {
         generate::generate(&self.spec, plan, Some(&self.text))
-            .map_err(|e| format!("{}: {e}", self.text))
+            .map_err(|e| format!("{}: {e}", self.text).into())
     }
 
     /// Makes the history of [`Named::generate`] event by event, holding only what is open: see [`generate::stream`].
@@ -279,13 +307,16 @@ impl Named {
         &self,
         plan: &Plan,
         tell: &mut dyn FnMut(u32, Generated<'_>) -> bool,
-    ) -> Result<(), String> {
-        generate::stream(&self.spec, plan, tell).map_err(|e| format!("{}: {e}", self.text))
+    ) -> Result<(), PlanError> {
+        generate::stream(&self.spec, plan, tell).map_err(|e| format!("{}: {e}", self.text).into())
     }
 
     /// A monitor for streams of this specification; the error says why there is none.
-    pub fn watch(&self, algorithm: stream::Algorithm) -> Result<Watch, String> {
-        Watch::new(self.spec.clone(), algorithm).map_err(|e| format!("{}: {e}", self.text))
+    pub fn watch(&self, algorithm: stream::Algorithm) -> Result<Watch, WatchError> {
+        if self.is_searched && algorithm == stream::Algorithm::Exact {
+            return Ok(Watch::searched(self.spec.clone()));
+        }
+        Watch::new(self.spec.clone(), algorithm).map_err(|e| format!("{}: {e}", self.text).into())
     }
 
     /// The history with owners as arguments, where it matters who calls.
@@ -420,18 +451,18 @@ pub fn all() -> &'static [Info] {
 }
 
 /// The specification that a text names: `queue:init=[1 2]`. The error says what is wrong and what is known.
-pub fn named(text: &str) -> Result<Named, String> {
+pub fn named(text: &str) -> Result<Named, SpecError> {
     let text = text.trim();
     let (name, parameters) = text.split_once(':').unwrap_or((text, ""));
     let is =
         |info: &Info| same(info.name, name) || info.aliases.iter().any(|alias| same(alias, name));
     let Some((info, make)) = BUILTIN.iter().find(|(info, _)| is(info)) else {
-        return Err(format!("no specification is called {name:?}: {}", nearest(name)));
+        return Err(format!("no specification is called {name:?}: {}", nearest(name)).into());
     };
     let mut params = Params::parse(info, parameters)?;
     let spec = make(&mut params)?;
     params.finish()?;
-    Ok(Named { text: text.to_string(), spec })
+    Ok(Named { text: text.to_string(), spec, is_searched: false })
 }
 
 /// The known names that look most like `name`.
@@ -499,7 +530,7 @@ mod tests {
 
     #[track_caller]
     fn wrong(text: &str, expect: &str) {
-        assert_eq!(named(text).unwrap_err(), expect);
+        assert_eq!(named(text).unwrap_err().to_string(), expect);
     }
 
     #[test]

@@ -170,7 +170,8 @@ trait Object: Send + Sync {
     fn takes_keys(&self) -> bool;
     fn owned(&self) -> bool;
     fn readings(&self, history: &History) -> Vec<(Opaque, &'static str)>;
-    fn encode(&self, op: &OpaqueOp) -> (&'static str, Vec<Value>);
+    fn encode(&self, op: &OpaqueOp) -> (&str, Vec<Value>);
+    fn take_doubt(&self) -> Option<String>;
     fn results(&self, state: &OpaqueState, op: &OpaqueOp) -> Vec<Value>;
     fn sample(&self, state: &OpaqueState, pick: Pick<'_>, fresh: i64) -> OpaqueOp;
     fn sample_by(
@@ -313,8 +314,12 @@ impl<B: Builtin> Object for Concrete<B> {
         readings.map(|(spec, name)| (Opaque::new(spec), name)).collect()
     }
 
-    fn encode(&self, op: &OpaqueOp) -> (&'static str, Vec<Value>) {
+    fn encode(&self, op: &OpaqueOp) -> (&str, Vec<Value>) {
         self.spec.encode(op.get())
+    }
+
+    fn take_doubt(&self) -> Option<String> {
+        self.spec.take_doubt()
     }
 
     fn results(&self, state: &OpaqueState, op: &OpaqueOp) -> Vec<Value> {
@@ -503,8 +508,12 @@ impl Builtin for Opaque {
         self.0.readings(history)
     }
 
-    fn encode(&self, op: &OpaqueOp) -> (&'static str, Vec<Value>) {
+    fn encode(&self, op: &OpaqueOp) -> (&str, Vec<Value>) {
         self.0.encode(op)
+    }
+
+    fn take_doubt(&self) -> Option<String> {
+        self.0.take_doubt()
     }
 
     fn results(&self, state: &OpaqueState, op: &OpaqueOp) -> Vec<Value> {

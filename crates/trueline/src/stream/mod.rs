@@ -27,6 +27,8 @@
 //! removal has returned, because whoever returns it from then on took the new one. A second insert before that is
 //! ambiguous, and `Stop::Unfit`; so is an operation that the kind has no word for.
 //!
+//! A specification that has no exact monitor is watched by the general search (`searched`).
+//!
 //! Times are positions in the stream (64 bit); operations are known by numbers of the caller's.
 
 mod actions;
@@ -39,6 +41,7 @@ mod recent;
 mod records;
 mod register;
 mod saturated;
+mod searched;
 mod set;
 mod snapshot;
 mod stack;

@@ -11,6 +11,7 @@ use super::idle::Idle;
 use super::records::{Record, Records};
 use super::{Algorithm, Engine, Forgotten, Id, NEVER, NONE, Stop, Time, engine, forgiving_engine};
 use crate::check::{Outcome, monitor_name, trust};
+use crate::error::WatchError;
 use crate::history::{Error, Event, History, Part, Position};
 use crate::spec::subject::{Claim, Subject};
 use crate::spec::{Action, Canonical, Kind, Spec};
@@ -83,7 +84,7 @@ pub struct Monitor<S: Spec> {
 
 impl<S: Spec> Monitor<S> {
     /// A monitor; the error says why there is no exact one for this specification.
-    pub fn new(spec: S) -> Result<Monitor<S>, String> {
+    pub fn new(spec: S) -> Result<Monitor<S>, WatchError> {
         let canonical = spec.canonical().ok_or(
             "no exact monitor is known for this specification: expected a register, queue, stack, priority queue, set, \
              mutex or snapshot",
@@ -123,7 +124,7 @@ impl<S: Spec> Monitor<S> {
     }
 
     /// The number of a new object.
-    pub fn object(&mut self, part: Part) -> Result<u32, String> {
+    pub fn object(&mut self, part: Part) -> Result<u32, WatchError> {
         // What cannot be watched at all is said at once.
         self.fresh_engine()?;
         self.parts.push(part);
@@ -299,7 +300,7 @@ impl<S: Spec> Monitor<S> {
 
     /// Forgets everything and starts again while nothing runs: from the initial state, or from one that is not known,
     /// where operations on values that were inside are ignored. The error says why that is not possible.
-    pub fn restart(&mut self, state_is_known: bool) -> Result<(), String> {
+    pub fn restart(&mut self, state_is_known: bool) -> Result<(), WatchError> {
         self.open.fill(NONE);
         self.records = Records::new();
         self.trial = self.trial.take().map(|_| Vec::new());
@@ -308,7 +309,10 @@ impl<S: Spec> Monitor<S> {
         self.engine_of.clear();
         self.idle = Idle::default();
         self.are_split.fill(None);
-        if self.parts.is_empty() { Ok(()) } else { self.fresh_engine().map(drop) }
+        if !self.parts.is_empty() {
+            self.fresh_engine()?;
+        }
+        Ok(())
     }
 
     /// True where an operation only looks, whatever it finds.
@@ -334,7 +338,7 @@ impl<S: Spec> Monitor<S> {
         };
         let (removals, others): (Vec<&S::Op>, Vec<&S::Op>) = abandoned.iter().partition(is_removal);
         self.forgives_for_ever = others.iter().any(|op| !self.observes(op));
-        self.restart(false).map_err(Stopped::Unknown)?;
+        self.restart(false).map_err(|why| Stopped::Unknown(why.to_string()))?;
         for op in removals {
             self.event(process, Event::Call(0, op.clone()), Position::default())?;
             self.event(process, Event::Unknown, Position::default())?;
@@ -352,11 +356,7 @@ impl<S: Spec> Monitor<S> {
         let now = self.at;
         if self.open[process as usize] != NONE {
             let (name, shown) = (&self.processes[process as usize], self.spec.show(&op, None));
-            let shown = shown.trim_end_matches(" -> ?");
-            let message = format!(
-                "process {name} calls {shown} while its previous call is pending: expected a return first"
-            );
-            return Err(Stopped::Input(Error::at(position, message)));
+            return Err(Stopped::Input(call_within_call(name, &shown, position)));
         }
         let Position { line, column } = position;
         let may = may(&self.spec, &self.canonical, &op);
@@ -384,9 +384,7 @@ impl<S: Spec> Monitor<S> {
         match std::mem::replace(&mut self.open[process as usize], NONE) {
             NONE => {
                 let name = &self.processes[process as usize];
-                let message =
-                    format!("process {name} {what} without an open call: expected a call first");
-                Err(Stopped::Input(Error::at(at, message)))
+                Err(Stopped::Input(event_without_call(name, what, at)))
             }
             id => Ok(id),
         }
@@ -462,6 +460,21 @@ impl<S: Spec> Monitor<S> {
         let claim = Claim { kind: *kind, initial: initial.clone() };
         trust(&subject, &claim, &all).map_err(Stopped::Unknown)
     }
+}
+
+/// A process calls before its last call has returned.
+pub(super) fn call_within_call(process: &Value, shown: &str, at: Position) -> Error {
+    let shown = shown.trim_end_matches(" -> ?");
+    let message = format!(
+        "process {process} calls {shown} while its previous call is pending: expected a return first"
+    );
+    Error::at(at, message)
+}
+
+/// A process ends a call, in the way that `what` says, and has none.
+pub(super) fn event_without_call(process: &Value, what: &str, at: Position) -> Error {
+    let message = format!("process {process} {what} without an open call: expected a call first");
+    Error::at(at, message)
 }
 
 /// What an operation is while its outcome is unknown; nothing where it only observes.

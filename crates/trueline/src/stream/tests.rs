@@ -4,6 +4,7 @@
 //! returns are lost. They are small, so the thresholds of forgetting are, too, in tests.
 
 mod objects;
+mod searched;
 
 use super::monitor::{Monitor, Stopped};
 use crate::check::{Algorithm, Check};

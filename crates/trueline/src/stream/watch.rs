@@ -2,6 +2,8 @@
 
 use super::Algorithm;
 use super::monitor::{Monitor, Stopped, Tally, Violation};
+use super::searched::Searched;
+use crate::error::WatchError;
 use crate::history::{Args, Call, Error, Event, History, Operation, Part, Position};
 use crate::spec::{Builtin, Opaque, OpaqueOp};
 use crate::value::Value;
@@ -13,27 +15,106 @@ pub type Ended = Stopped<Call, Value>;
 /// Processes, methods and objects are numbers that it gives out.
 pub struct Watch {
     spec: Opaque,
-    monitor: Monitor<Opaque>,
+    judge: Box<dyn Judge>,
     methods: Vec<String>,
     /// The last call of each process, as the file spells it.
     called: Vec<Call>,
 }
 
+/// Why what decides does not go on.
+pub(super) type Ends = Stopped<OpaqueOp, Value>;
+
+/// What decides a stream: the exact monitor, or the general search where there is none. See [`Monitor`].
+pub(super) trait Judge: Send {
+    fn process(&mut self, name: Value) -> u32;
+    fn object(&mut self, part: Part) -> Result<u32, WatchError>;
+    fn is_open(&self, process: u32) -> bool;
+    fn open_operation(&mut self, process: u32) -> Option<&OpaqueOp>;
+    fn correct(&mut self, process: u32, op: OpaqueOp) -> Result<(), Ends>;
+    fn event(
+        &mut self,
+        process: u32,
+        event: Event<OpaqueOp, Value>,
+        at: Position,
+    ) -> Result<(), Ends>;
+    fn decide_deferred(&mut self) -> Result<(), Ends>;
+    fn finish(&mut self) -> Result<(), Ends>;
+    fn tally(&self) -> Tally;
+    fn algorithm(&self) -> &'static str;
+}
+
+impl Judge for Monitor<Opaque> {
+    fn process(&mut self, name: Value) -> u32 {
+        self.process(name)
+    }
+
+    fn object(&mut self, part: Part) -> Result<u32, WatchError> {
+        self.object(part)
+    }
+
+    fn is_open(&self, process: u32) -> bool {
+        self.is_open(process)
+    }
+
+    fn open_operation(&mut self, process: u32) -> Option<&OpaqueOp> {
+        self.open_operation(process)
+    }
+
+    fn correct(&mut self, process: u32, op: OpaqueOp) -> Result<(), Ends> {
+        self.correct(process, op)
+    }
+
+    fn event(
+        &mut self,
+        process: u32,
+        event: Event<OpaqueOp, Value>,
+        at: Position,
+    ) -> Result<(), Ends> {
+        self.event(process, event, at)
+    }
+
+    fn decide_deferred(&mut self) -> Result<(), Ends> {
+        self.decide_deferred()
+    }
+
+    fn finish(&mut self) -> Result<(), Ends> {
+        self.finish()
+    }
+
+    fn tally(&self) -> Tally {
+        self.tally()
+    }
+
+    fn algorithm(&self) -> &'static str {
+        self.algorithm()
+    }
+}
+
 impl Watch {
-    pub(crate) fn new(spec: Opaque, algorithm: Algorithm) -> Result<Watch, String> {
+    pub(crate) fn new(spec: Opaque, algorithm: Algorithm) -> Result<Watch, WatchError> {
         let monitor = Monitor::new(spec.clone())?.decided_by(algorithm);
-        Ok(Watch { spec, monitor, methods: Vec::new(), called: Vec::new() })
+        Ok(Watch::judged(spec, Box::new(monitor)))
+    }
+
+    /// By the general search.
+    pub(crate) fn searched(spec: Opaque) -> Watch {
+        let searched = Searched::new(spec.clone());
+        Watch::judged(spec, Box::new(searched))
+    }
+
+    fn judged(spec: Opaque, judge: Box<dyn Judge>) -> Watch {
+        Watch { spec, judge, methods: Vec::new(), called: Vec::new() }
     }
 
     /// The number of a new process.
     pub fn process(&mut self, name: Value) -> u32 {
         self.called.push(Call { method: 0, args: Args::None });
-        self.monitor.process(name)
+        self.judge.process(name)
     }
 
     /// The number of a new object.
-    pub fn object(&mut self, part: Part) -> Result<u32, String> {
-        self.monitor.object(part)
+    pub fn object(&mut self, part: Part) -> Result<u32, WatchError> {
+        self.judge.object(part)
     }
 
     /// The number of a method.
@@ -59,7 +140,7 @@ impl Watch {
             Event::Fail => Event::Fail,
             Event::Unknown => Event::Unknown,
         };
-        let told = self.monitor.event(process, decoded, at);
+        let told = self.judge.event(process, decoded, at);
         told.map_err(|stopped| self.ended(stopped))
     }
 
@@ -67,7 +148,7 @@ impl Watch {
         let method = &self.methods[call.method as usize];
         let decoded = self.spec.decode(method, call.args.as_slice(), None);
         let (op, _) = decoded.map_err(|why| Stopped::Input(Error::at(at, why)))?;
-        if !self.monitor.is_open(process) {
+        if !self.judge.is_open(process) {
             self.called[process as usize] = call;
         }
         Ok(op)
@@ -75,7 +156,7 @@ impl Watch {
 
     fn decode_result(&mut self, process: u32, result: Value, at: Position) -> Result<Value, Ended> {
         // The monitor says what is wrong where there is no call.
-        let Some(called) = self.monitor.open_operation(process) else { return Ok(result) };
+        let Some(called) = self.judge.open_operation(process) else { return Ok(result) };
         let Call { method, args } = &self.called[process as usize];
         let method = &self.methods[*method as usize];
         let decoded = self.spec.decode_result(called, method, args.as_slice(), &result);
@@ -83,32 +164,32 @@ impl Watch {
         // An acquire that returns false is a try_acquire: only the result says what was called, as
         // in a file that is read to its end.
         if let Some(other) = other {
-            self.monitor.correct(process, other).map_err(|stopped| self.ended(stopped))?;
+            self.judge.correct(process, other).map_err(|stopped| self.ended(stopped))?;
         }
         Ok(result)
     }
 
     /// Nothing has come for a while: decides what was put off, as far as that is possible.
     pub fn decide_deferred(&mut self) -> Result<(), Ended> {
-        self.monitor.decide_deferred().map_err(|stopped| self.ended(stopped))
+        self.judge.decide_deferred().map_err(|stopped| self.ended(stopped))
     }
 
     /// The stream is over.
     pub fn finish(&mut self) -> Result<(), Ended> {
-        self.monitor.finish().map_err(|stopped| self.ended(stopped))
+        self.judge.finish().map_err(|stopped| self.ended(stopped))
     }
 
     /// What was seen so far.
     pub fn tally(&self) -> Tally {
-        self.monitor.tally()
+        self.judge.tally()
     }
 
     /// The name of the algorithm.
     pub fn algorithm(&self) -> &'static str {
-        self.monitor.algorithm()
+        self.judge.algorithm()
     }
 
-    fn ended(&self, stopped: Stopped<OpaqueOp, Value>) -> Ended {
+    fn ended(&self, stopped: Ends) -> Ended {
         match stopped {
             Stopped::Input(error) => Stopped::Input(error),
             Stopped::Unknown(why) => Stopped::Unknown(why),

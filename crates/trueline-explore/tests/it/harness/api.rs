@@ -130,5 +130,5 @@ fn operations_may_be_made_at_run_time() {
     };
     assert!(queue("queue").holds());
     let outcome = queue("stack");
-    assert!(matches!(outcome.verdict, Verdict::Fails(_)), "{outcome}");
+    assert!(matches!(outcome.verdict, Verdict::Violation(_)), "{outcome}");
 }

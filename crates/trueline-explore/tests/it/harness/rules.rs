@@ -1,6 +1,6 @@
 //! Rules that callers keep to, in all scenarios and while a failure is made smaller.
 
-use trueline_explore::harness::{Kind, Verdict};
+use trueline_explore::harness::Kind;
 use trueline_explore::std::sync::atomic::{AtomicI32, Ordering::SeqCst};
 use trueline_explore::{explore, operations};
 
@@ -109,9 +109,9 @@ fn only_scenarios_within_the_rule_are_run_and_the_scope_says_so() {
 fn a_program_that_breaks_the_rule_is_an_error() {
     let room = || explore(Room::default).spec(Count::default()).rule(leaves_after_entering);
     let outcome = room().program([[Op::leave()]]).run();
-    let Verdict::Error(message) = &outcome.verdict else { panic!("{outcome}") };
+    let Some(message) = outcome.error() else { panic!("{outcome}") };
     assert_eq!(message, "the program leave() does not keep to .rule(..)");
     let outcome = room().operations([Op::leave()]).run();
-    let Verdict::Error(message) = &outcome.verdict else { panic!("{outcome}") };
+    let Some(message) = outcome.error() else { panic!("{outcome}") };
     assert_eq!(message, "there is nothing to run: .rule(..) allows no scenario");
 }

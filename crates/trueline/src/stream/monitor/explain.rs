@@ -10,7 +10,7 @@ use crate::monitor::Blame;
 use crate::spec::subject::Subject;
 use crate::spec::{Kind, Spec};
 use crate::stream::{Clash, Id, Stop};
-use crate::verdict::{Explanation, Reason, Start, Verdict};
+use crate::verdict::{Explanation, Start, Verdict};
 
 /// Operations that are shown where others that mattered are forgotten.
 const RECENT: usize = 12;
@@ -40,13 +40,7 @@ impl<S: Spec> Monitor<S> {
         let reason = clash.reason.as_ref().and_then(|blame| blame.renamed(place));
         let verdict = self.explain(&clash, &history, reason);
         if let Verdict::Unknown(unknown) = verdict {
-            return Stopped::Unknown(match unknown.reason {
-                Reason::Exhausted(why) => why.to_string(),
-                Reason::NotApplicable(why) => why,
-                Reason::Disagreement(what) => format!(
-                    "an answer failed its second check, a bug in trueline or in the specification: {what}"
-                ),
-            });
+            return Stopped::Unknown(unknown.reason.to_string());
         }
         let outcome = Outcome {
             verdict,

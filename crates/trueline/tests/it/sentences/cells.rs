@@ -7,8 +7,8 @@ use super::scene::{Op, Scene, fit, operations};
 
 impl Scene<'_> {
     /// Whether the operation may have done this, where `r` is who suffers from it.
-    fn may(&self, r: usize, done: &str, op: &Op) -> Result<bool, String> {
-        let left = |op: &Op| match (op.method, op.args.as_slice()) {
+    fn may(&self, r: usize, done: &str, op: &Op<'_>) -> Result<bool, String> {
+        let left = |op: &Op<'_>| match (op.method, op.args.as_slice()) {
             ("write", [v]) | ("put" | "swap", [_, v]) | ("rmw", [_, v]) => Some(v.clone()),
             ("cas", [_, v]) if !is_false(op) => Some(v.clone()),
             ("remove", [_]) if self.spec == "map" && !is_false(op) => Some(Value::Nil),
@@ -16,7 +16,7 @@ impl Scene<'_> {
         };
         // What an operation of unknown outcome alone can have done.
         let done = done.strip_prefix("can have ").unwrap_or(done);
-        let key = |op: &Op, k: &str| op.args.first().is_some_and(|v| said(v) == k);
+        let key = |op: &Op<'_>, k: &str| op.args.first().is_some_and(|v| said(v) == k);
         // Of a map or a store, only operations of one key are looked at.
         let of_key = done.starts_with("written ") || done.starts_with("wrote ");
         let done = done.strip_suffix(" under the key").filter(|_| of_key).unwrap_or(done);

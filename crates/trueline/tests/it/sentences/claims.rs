@@ -36,7 +36,7 @@ pub(crate) fn said(value: &Value) -> String {
     }
 }
 
-pub(crate) fn is_false(op: &Op) -> bool {
+pub(crate) fn is_false(op: &Op<'_>) -> bool {
     op.result == Some(Value::Bool(false))
 }
 
@@ -63,7 +63,7 @@ impl Scene<'_> {
     }
 
     pub(crate) fn removes(&self, value: &str) -> Vec<usize> {
-        let is_it = |op: &Op| op.result.as_ref().is_some_and(|v| said(v) == value);
+        let is_it = |op: &Op<'_>| op.result.as_ref().is_some_and(|v| said(v) == value);
         self.places(|op| REMOVES.contains(&op.method) && is_it(op))
     }
 

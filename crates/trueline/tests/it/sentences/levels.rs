@@ -11,7 +11,7 @@ impl Scene<'_> {
         self.parameters.strip_prefix("init=").and_then(|n| n.parse().ok()).unwrap_or(0)
     }
 
-    fn change(&self, op: &Op) -> i64 {
+    fn change(&self, op: &Op<'_>) -> i64 {
         let number = op.args.first().and_then(Value::as_int);
         match (self.spec, op.method) {
             ("counter", "add" | "fetch_add") => number.unwrap_or(0),

@@ -46,7 +46,7 @@ impl Scene<'_> {
         let mut groups: Vec<Vec<usize>> =
             self.told.iter().filter(|&&i| looks(i)).map(|&i| vec![i]).collect();
         if CONTAINERS.contains(&self.spec) {
-            let value = |op: &Op| op.args.first().or(op.result.as_ref()).cloned();
+            let value = |op: &Op<'_>| op.args.first().or(op.result.as_ref()).cloned();
             let all = self.told.iter().map(|&i| value(self.op(i)));
             let mut values: Vec<Value> = all.flatten().filter(|v| !v.is_nil()).collect();
             // What is inside at first stays inside.
@@ -63,7 +63,7 @@ impl Scene<'_> {
         // A cas that fails needs another value than the one it names.
         let fails = |i: &usize| self.op(*i).result == Some(Value::Bool(false));
         if REGISTERS.contains(&self.spec) && !self.told.iter().any(fails) {
-            let reads = |op: &Op, value: &Value| match op.method {
+            let reads = |op: &Op<'_>, value: &Value| match op.method {
                 "read" => op.result.as_ref() == Some(value),
                 "write" => false,
                 _ => op.args[0] == *value,
@@ -91,7 +91,7 @@ impl Scene<'_> {
         };
         // Where a value is shown that nothing brings which is shown, the rest is a violation for another reason.
         let brings = |value: &Value| {
-            let own = |(_, op): (usize, &Op)| op.args.first() == Some(value);
+            let own = |(_, op): (usize, &Op<'_>)| op.args.first() == Some(value);
             self.initial.contains(value) || told().any(own)
         };
         let is_whole = |result: &&Value| match result {
@@ -107,14 +107,14 @@ impl Scene<'_> {
             match (self.spec, op.method) {
                 // All that is done to one value.
                 ("set", "add" | "remove" | "contains") if !self.initial.contains(&op.args[0]) => {
-                    let own = |other: &Op| other.args.first() == Some(&op.args[0]);
+                    let own = |other: &Op<'_>| other.args.first() == Some(&op.args[0]);
                     if !is_seen(&op.args[0]) {
                         groups.push(told().filter(|(_, other)| own(other)).map(|o| o.0).collect());
                     }
                 }
                 ("log", "append") => {
                     let index =
-                        |(_, other): (usize, &Op)| matches!(other.result, Some(Value::Int(_)));
+                        |(_, other): (usize, &Op<'_>)| matches!(other.result, Some(Value::Int(_)));
                     if !is_seen(&op.args[0]) && !told().any(index) {
                         groups.push(vec![i]);
                     }

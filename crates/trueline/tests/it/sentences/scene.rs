@@ -8,10 +8,10 @@ use trueline::{History, Value};
 
 use crate::oracle::is_linearizable;
 
-pub(crate) struct Op {
+pub(crate) struct Op<'a> {
     pub(crate) call: u32,
     pub(crate) returned: u32,
-    pub(crate) method: &'static str,
+    pub(crate) method: &'a str,
     pub(crate) args: Vec<Value>,
     /// `None` where it is not known.
     pub(crate) result: Option<Value>,
@@ -28,7 +28,7 @@ pub(crate) struct Scene<'a> {
     pub(crate) spec: &'a str,
     pub(crate) parameters: &'a str,
     /// The operations of the same object and key, by their index in the history; others are `None`.
-    pub(crate) ops: Vec<Option<Op>>,
+    pub(crate) ops: Vec<Option<Op<'a>>>,
     pub(crate) told: Vec<usize>,
     pub(crate) initial: Vec<Value>,
     /// Whether the operations at these indices, in any order, can be legal; and in an order that respects time.
@@ -114,11 +114,11 @@ impl<'a> Scene<'a> {
         Scene { remembered: true, ..self }
     }
 
-    pub(crate) fn op(&self, place: usize) -> &Op {
+    pub(crate) fn op(&self, place: usize) -> &Op<'_> {
         self.ops[place].as_ref().expect("an operation of the same object")
     }
 
-    pub(crate) fn all(&self) -> impl Iterator<Item = (usize, &Op)> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = (usize, &Op<'_>)> {
         self.ops.iter().enumerate().filter_map(|(n, op)| Some((n, op.as_ref()?)))
     }
 
@@ -127,7 +127,7 @@ impl<'a> Scene<'a> {
     }
 
     /// The places of operations for which this holds.
-    pub(crate) fn places(&self, fits: impl Fn(&Op) -> bool) -> Vec<usize> {
+    pub(crate) fn places(&self, fits: impl Fn(&Op<'_>) -> bool) -> Vec<usize> {
         self.all().filter(|(_, op)| fits(op)).map(|(n, _)| n).collect()
     }
 
