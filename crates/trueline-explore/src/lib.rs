@@ -2,7 +2,7 @@
 //!
 //! [`operations!`] says what can be called, [`explore`] runs it under every schedule of all small scenarios and checks
 //! every history; [`stress`] does the same on real threads, as far as that goes. The code under test takes what threads share
-//! from [`std`](crate::std), and the test binary has [`Alloc`] as its allocator:
+//! from [`std`], and the test binary has [`Alloc`] as its allocator:
 //!
 //! ```
 //! use trueline_explore::std::sync::Mutex;
