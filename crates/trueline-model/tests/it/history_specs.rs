@@ -63,6 +63,7 @@ const PAIRS: [(&str, &str); 7] = [
 enum Happens {
     Call(String, Vec<Value>),
     Return(Value),
+    Unknown,
 }
 
 /// Events of a random history, some of whose results may be wrong.
@@ -83,8 +84,8 @@ fn random(spec: &Named, rng: &mut Rng) -> Vec<(u32, Happens)> {
                 events.push((process, Happens::Call(method.to_string(), args)));
             }
             Generated::Return(result) => events.push((process, Happens::Return(result.clone()))),
-            // Its call stays open: nothing more comes of this process.
-            Generated::Unknown | Generated::Fail => {}
+            Generated::Unknown => events.push((process, Happens::Unknown)),
+            Generated::Fail => unreachable!("no generated call is known not to have happened"),
         }
         true
     });
@@ -94,7 +95,7 @@ fn random(spec: &Named, rng: &mut Rng) -> Vec<(u32, Happens)> {
         let other = rng.index(events.len());
         let told = match &events[other].1 {
             Happens::Return(result) => result.clone(),
-            Happens::Call(..) => continue,
+            Happens::Call(..) | Happens::Unknown => continue,
         };
         if let Happens::Return(result) = &mut events[at].1
             && std::mem::discriminant(result) == std::mem::discriminant(&told)
@@ -121,6 +122,7 @@ fn text(events: &[(u32, Happens)]) -> String {
             Happens::Return(result) => {
                 writeln!(text, r#"{{"process":{process},"return":{}}}"#, json(result))
             }
+            Happens::Unknown => writeln!(text, r#"{{"process":{process},"unknown":true}}"#),
         };
     }
     text
@@ -145,6 +147,7 @@ fn watched(spec: &Named, events: &[(u32, Happens)]) -> &'static str {
                 Event::Call(object, Call { method, args })
             }
             Happens::Return(result) => Event::Return(result.clone()),
+            Happens::Unknown => Event::Unknown,
         };
         match watch.event(*process, event, Position::default()) {
             Ok(()) => {}
@@ -245,7 +248,7 @@ fn models_give_their_specifications() {
 
 #[track_caller]
 fn wrong(source: &str, expect: &str) {
-    let error = Specification::parse(source).map(drop).unwrap_err();
+    let error = Specification::parse(source).map(drop).expect_err(source);
     let (line, column) = error.span().line_column(source);
     assert_eq!(format!("{line}:{column}: {}", error.message()), expect);
 }
