@@ -13,6 +13,7 @@ use std::sync::Arc;
 use trueline::Value;
 use trueline::spec::{self, Builtin, Named, Spec};
 
+use super::Model;
 use super::ast::{SpecDecl, SpecFile};
 use super::diagnostic::Diagnostic;
 use super::parse_specification::{self, Specified};
@@ -55,6 +56,10 @@ impl Specification {
         let parameters = read_parameters(declared)?;
         let read = Specification { source: source.to_string(), specified, parameters };
         read.compile()?;
+        // What is wrong elsewhere in a model is told, too.
+        if let Specified::Model(_) = &read.specified {
+            Model::parse(source)?;
+        }
         Ok(read)
     }
 

@@ -180,7 +180,7 @@ fn a_range_that_is_left_is_an_error_of_the_model() {
         model.verify(&Budget::unlimited())
     };
     let error = verified("X = x + 1").unwrap_err().to_string();
-    let expected = "the model leaves a range after 7 steps: 3 is outside of the range of X (line 4: X = x + 1 }); \
+    let expected = "the model leaves a range after 6 steps: 3 is outside of the range of X (line 4: X = x + 1); \
                     widen the range, or write `await` where the process should wait";
     assert_eq!(error, expected);
     let findings = verified("assert x == 1").unwrap();

@@ -1,6 +1,7 @@
 //! Specifications for histories that are written in the modelling language: random histories, damaged at random, are decided as
 //! the built-in specifications decide them, as whole files and as streams.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
 use trueline::formats;
@@ -28,8 +29,8 @@ const PAIRS: [(&str, &str); 7] = [
     (
         "cas-register:init=0",
         "spec { state x: 0..1000000000 = 0  write(v: 0..1000000000) { x = v }  read() -> 0..1000000000 { return x }
-         cas(old: 0..1000000000, new: 0..1000000000) -> bool {
-           if x == old { x = new; return true } return false } }",
+         cas(old: 0..1000000000, next: 0..1000000000) -> bool {
+           if x == old { x = next; return true } return false } }",
     ),
     (
         "counter",
@@ -60,9 +61,11 @@ const PAIRS: [(&str, &str); 7] = [
 ];
 
 /// What a process does.
+#[derive(Clone)]
 enum Happens {
     Call(String, Vec<Value>),
     Return(Value),
+    Unknown,
 }
 
 /// Events of a random history, some of whose results may be wrong.
@@ -83,26 +86,39 @@ fn random(spec: &Named, rng: &mut Rng) -> Vec<(u32, Happens)> {
                 events.push((process, Happens::Call(method.to_string(), args)));
             }
             Generated::Return(result) => events.push((process, Happens::Return(result.clone()))),
-            // Its call stays open: nothing more comes of this process.
-            Generated::Unknown | Generated::Fail => {}
+            Generated::Unknown => events.push((process, Happens::Unknown)),
+            Generated::Fail => unreachable!("no generated call is known not to have happened"),
         }
         true
     });
     told.unwrap();
-    for _ in 0..rng.below(3) {
-        let at = rng.index(events.len());
-        let other = rng.index(events.len());
-        let told = match &events[other].1 {
-            Happens::Return(result) => result.clone(),
-            Happens::Call(..) => continue,
-        };
-        if let Happens::Return(result) = &mut events[at].1
-            && std::mem::discriminant(result) == std::mem::discriminant(&told)
-        {
-            *result = told;
+    for _ in 0..rng.below(4) {
+        let returns = returns(&events);
+        if returns.is_empty() {
+            break;
         }
+        let (at, method) = &returns[rng.index(returns.len())];
+        let alike: Vec<usize> =
+            returns.iter().filter(|(_, other)| other == method).map(|(at, _)| *at).collect();
+        let (at, other) = (*at, alike[rng.index(alike.len())]);
+        let told = events[other].1.clone();
+        events[other].1 = std::mem::replace(&mut events[at].1, told);
     }
     events
+}
+
+/// Where calls return, and of which methods they are.
+fn returns(events: &[(u32, Happens)]) -> Vec<(usize, String)> {
+    let mut called = HashMap::new();
+    let mut returns = Vec::new();
+    for (at, (process, event)) in events.iter().enumerate() {
+        match event {
+            Happens::Call(method, _) => drop(called.insert(process, method.clone())),
+            Happens::Return(_) => returns.push((at, called[process].clone())),
+            Happens::Unknown => {}
+        }
+    }
+    returns
 }
 
 fn json(value: &Value) -> String {
@@ -121,6 +137,7 @@ fn text(events: &[(u32, Happens)]) -> String {
             Happens::Return(result) => {
                 writeln!(text, r#"{{"process":{process},"return":{}}}"#, json(result))
             }
+            Happens::Unknown => writeln!(text, r#"{{"process":{process},"unknown":true}}"#),
         };
     }
     text
@@ -145,6 +162,7 @@ fn watched(spec: &Named, events: &[(u32, Happens)]) -> &'static str {
                 Event::Call(object, Call { method, args })
             }
             Happens::Return(result) => Event::Return(result.clone()),
+            Happens::Unknown => Event::Unknown,
         };
         match watch.event(*process, event, Position::default()) {
             Ok(()) => {}
@@ -245,7 +263,7 @@ fn models_give_their_specifications() {
 
 #[track_caller]
 fn wrong(source: &str, expect: &str) {
-    let error = Specification::parse(source).map(drop).unwrap_err();
+    let error = Specification::parse(source).map(drop).expect_err(source);
     let (line, column) = error.span().line_column(source);
     assert_eq!(format!("{line}:{column}: {}", error.message()), expect);
 }
