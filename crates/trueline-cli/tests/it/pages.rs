@@ -25,7 +25,7 @@ fn the_pages_show_what_the_binary_prints() {
         if !text.contains(BLOCK) {
             continue;
         }
-        let folder = folder_with(&root, &["examples", "models"]);
+        let folder = folder_with(&root, &["examples", "examples/specifications", "models"]);
         let mut written = String::new();
         for (i, part) in text.split(BLOCK).enumerate() {
             if i == 0 {
