@@ -51,7 +51,8 @@ fn parameters_stand_behind_the_file() {
 
 #[test]
 fn an_error_of_the_file_names_line_and_column() {
-    let folder = Folder::new().with("q.tl", "spec {\n  state items: seq<Value>\n}\n");
+    let source = "spec {\n  state items: seq<Value>\n  len() -> any { return 0 }\n}\n";
+    let folder = Folder::new().with("q.tl", source);
     let run = folder.run("check --spec q.tl h.jsonl");
     assert_eq!(run.code, 2);
     expect![[r#"
