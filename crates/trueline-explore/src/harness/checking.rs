@@ -68,7 +68,7 @@ type Key = (Box<[Made]>, Box<[u128]>, bool);
 struct Seen {
     histories: u64,
     checks: u64,
-    /// Those in which nothing is wrong, and those that are being checked.
+    /// Those in which nothing is wrong.
     known: HashSet<Key, FixedState>,
 }
 
@@ -100,18 +100,16 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
         {
             let mut seen = lock(&self.seen);
             seen.histories += 1;
-            let is_new = seen.known.insert(key.clone());
-            seen.checks += u64::from(is_new);
-            if !is_new && self.skips_identical {
+            if self.skips_identical && seen.known.contains(&key) {
                 return None;
             }
         }
         let waiting = waiting.map_or(outside, |waiting| waiting());
         let found = self.judge(self.drawn(made, before, result), made, waiting);
-        if found.is_some() {
-            // Whoever meets it again must find the same.
-            lock(&self.seen).known.remove(&key);
-        }
+        // A history is known only once nothing was found wrong with it: whoever meets one that is
+        // being judged judges it too, so that of several workers each finds what it meets.
+        let mut seen = lock(&self.seen);
+        seen.checks += u64::from(found.is_some() || seen.known.insert(key));
         found
     }
 
