@@ -1,9 +1,9 @@
 //! `cargo xtask ci`: all that must pass.
 //!
-//! The tests take longest, most of it to build. The lints, the documentation and the sanitizer share
-//! nothing with that build but the sources, so they run beside it, in a target directory of their own:
-//! cargo locks a target directory while it builds. Steps of a lane run in order, and the first that
-//! fails ends its lane.
+//! The tests take longest, most of it to build. The lints, the documentation and the sanitizer
+//! share nothing with that build but the sources, so they run beside it, in a target directory of
+//! their own: cargo locks a target directory while it builds. Steps of a lane run in order, and the
+//! first that fails ends its lane.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -86,8 +86,8 @@ fn lints_and_documentation() -> [Step; 5] {
         clippy(&["--workspace", "--all-targets", "--features", FEATURES]),
         // The libraries as their users compile them, without the algorithms of papers.
         clippy(&["-p", "trueline", "-p", "trueline-explore", "-p", "trueline-model", "--lib"]),
-        // The objects as they ship, without the feature that others need: nothing of the explorer is
-        // compiled then.
+        // The objects as they ship, without the feature that others need: nothing of the explorer
+        // is compiled then.
         clippy(&["-p", "trueline-objects", "--all-targets"]),
         // Those of them that need no std.
         clippy(&["-p", "trueline-objects", "--lib", "--no-default-features"]),
@@ -113,8 +113,8 @@ fn run(step: &Step, target: Option<&Path>) -> bool {
     report(&format!("cargo {}", step.arguments.join(" ")), command, step.shown)
 }
 
-/// Runs a command and says how long it took. Unless it is shown as it comes, its output is printed if it
-/// fails. Whether it succeeded.
+/// Runs a command and says how long it took. Unless it is shown as it comes, its output is printed
+/// if it fails. Whether it succeeded.
 pub(crate) fn report(name: &str, mut command: Command, shown: bool) -> bool {
     println!("> {name}");
     let started = Instant::now();

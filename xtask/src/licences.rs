@@ -1,4 +1,5 @@
-//! Whether everything that is linked may be: each dependency has a licence that asks for no more than to be named.
+//! Whether everything that is linked may be: each dependency has a licence that asks for no more
+//! than to be named.
 //!
 //! Read from `cargo tree`, which knows all of them, those of other platforms and of tests included.
 

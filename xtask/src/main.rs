@@ -1,4 +1,5 @@
-//! Chores of the repository: `cargo xtask ci`, `cargo xtask evidence`, `cargo xtask sanitize`, `cargo xtask soak`.
+//! Chores of the repository: `cargo xtask ci`, `cargo xtask evidence`, `cargo xtask sanitize`,
+//! `cargo xtask soak`.
 #![forbid(unsafe_code)]
 
 mod ci;

@@ -1,7 +1,8 @@
 //! `cargo xtask sanitize`: the objects as they ship, under the address sanitizer.
 //!
-//! The sanitizer is part of the stable compiler, but for the flag, which `RUSTC_BOOTSTRAP` allows. It needs `--target`, so that build scripts
-//! are not built with it, and sees every access of the crate's own code and of what is generic in std.
+//! The sanitizer is part of the stable compiler, but for the flag, which `RUSTC_BOOTSTRAP` allows.
+//! It needs `--target`, so that build scripts are not built with it, and sees every access of the
+//! crate's own code and of what is generic in std.
 
 use std::path::Path;
 use std::process::Command;

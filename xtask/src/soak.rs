@@ -1,9 +1,11 @@
-//! `cargo xtask soak`: the randomised tests, with seeds that nobody has tried, until the time is over or one fails.
+//! `cargo xtask soak`: the randomised tests, with seeds that nobody has tried, until the time is
+//! over or one fails.
 //!
-//! Every test that takes its cases from `trueline::rng::seeds` can be soaked: `TRUELINE_FROM` gives the first seed, `TRUELINE_CASES` how
-//! many, and the test prints how many cases it made. They run as processes of their own, as many at a time as there are
-//! processors, so that a crash, an endless loop or an abort is a finding like any other. The kinds take turns, each for about the same time: how many cases
-//! a turn has is adapted to how long the last one took.
+//! Every test that takes its cases from `trueline::rng::seeds` can be soaked: `TRUELINE_FROM` gives
+//! the first seed, `TRUELINE_CASES` how many, and the test prints how many cases it made. They run
+//! as processes of their own, as many at a time as there are processors, so that a crash, an
+//! endless loop or an abort is a finding like any other. The kinds take turns, each for about the
+//! same time: how many cases a turn has is adapted to how long the last one took.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -199,7 +201,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// The kind that has had the least time and is not running: its index, first seed and number of seeds.
+/// The kind that has had the least time and is not running: its index, first seed and number of
+/// seeds.
 fn claim(tallies: &mut [Tally]) -> Option<(usize, u64, u64)> {
     let waiting = tallies.iter().enumerate().filter(|(_, tally)| !tally.running);
     let (index, _) = waiting.min_by(|(_, a), (_, b)| a.seconds.total_cmp(&b.seconds))?;

@@ -1,5 +1,5 @@
-//! `check`: the corpus by group and generated histories, with what a verdict costs; and how our general search
-//! compares with `wgl`, the method of the popular checkers, in the same run.
+//! `check`: the corpus by group and generated histories, with what a verdict costs; and how our
+//! general search compares with `wgl`, the method of the popular checkers, in the same run.
 
 mod manifest;
 

@@ -1,7 +1,8 @@
 //! `crowds`: many operations at once that commute, are equal, or that nobody looks at.
 //!
-//! Jepsen's set workload (additions by ten workers, some of unknown outcome, then one read of everything), and up to 200
-//! additions at once followed by one read: right ones and ones with one mistake. All used to be undecided.
+//! Jepsen's set workload (additions by ten workers, some of unknown outcome, then one read of
+//! everything), and up to 200 additions at once followed by one read: right ones and ones with one
+//! mistake. All used to be undecided.
 
 use std::time::Duration;
 
@@ -203,8 +204,8 @@ fn crowd_of(
     Ok(builder.builder.finish())
 }
 
-/// Jepsen's set workload: workers add numbers, one in twenty has an unknown outcome (of which half took effect), and at
-/// last one reads everything.
+/// Jepsen's set workload: workers add numbers, one in twenty has an unknown outcome (of which half
+/// took effect), and at last one reads everything.
 fn set_workload(additions: usize, workers: usize, lost: bool) -> anyhow::Result<History> {
     let mut random = Rng::new(1);
     let mut crowd = Crowd::new();

@@ -1,6 +1,6 @@
-//! `differential`: every algorithm against the brute-force oracle, on random small histories of every
-//! specification; with `--long`, the exact monitors against the general search on longer ones. Stops at the first
-//! mismatch and names the seed.
+//! `differential`: every algorithm against the brute-force oracle, on random small histories of
+//! every specification; with `--long`, the exact monitors against the general search on longer
+//! ones. Stops at the first mismatch and names the seed.
 
 mod long;
 
@@ -25,7 +25,8 @@ pub(crate) struct Arguments {
     /// The most operations of a small history, from 2 on.
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u64).range(2..=16))]
     operations: u64,
-    /// Histories of 200 to 2,000 operations: the exact monitors against the general search, where that finishes.
+    /// Histories of 200 to 2,000 operations: the exact monitors against the general search, where
+    /// that finishes.
     #[arg(long)]
     long: bool,
     /// The first seed; a history is named by specification and seed.

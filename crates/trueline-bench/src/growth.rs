@@ -1,7 +1,8 @@
-//! `growth`: how the time of the general search grows with the length of a register history, `wgl` beside it.
+//! `growth`: how the time of the general search grows with the length of a register history, `wgl`
+//! beside it.
 //!
-//! Linear is a factor of 2. `wgl` hashes a set of all operations at every step, so a step costs more the longer the
-//! history is.
+//! Linear is a factor of 2. `wgl` hashes a set of all operations at every step, so a step costs
+//! more the longer the history is.
 
 use std::time::Duration;
 
@@ -96,7 +97,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Median over the seeds. The first history that is not decided in time ends it, with a lower bound.
+/// Median over the seeds. The first history that is not decided in time ends it, with a lower
+/// bound.
 fn time(plan: &Plan, algorithm: Algorithm, timeout: Duration) -> anyhow::Result<Time> {
     let spec = spec::named(SPEC).map_err(|e| anyhow!(e))?;
     let runs = if algorithm == Algorithm::Wgl { 1 } else { 5 };

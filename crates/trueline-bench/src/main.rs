@@ -1,5 +1,5 @@
-//! Benchmarks of trueline and its large differential runs. Speed is measured here and never in tests, as a ratio
-//! against a reference or a peer in the same run, because machines are noisy.
+//! Benchmarks of trueline and its large differential runs. Speed is measured here and never in
+//! tests, as a ratio against a reference or a peer in the same run, because machines are noisy.
 #![deny(unsafe_code)]
 
 mod check;
@@ -35,16 +35,20 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// The corpus by group and generated histories: time, memory, and our general search against wgl.
+    /// The corpus by group and generated histories: time, memory, and our general search against
+    /// wgl.
     Check(check::Arguments),
     /// Many operations at once that commute or are equal, right and with one mistake.
     Crowds(crowds::Arguments),
-    /// Random small histories of every specification: each algorithm against the brute-force oracle.
+    /// Random small histories of every specification: each algorithm against the brute-force
+    /// oracle.
     Differential(differential::Arguments),
-    /// Small programs under trueline, loom and shuttle: executions, their rate, and the outcomes seen.
+    /// Small programs under trueline, loom and shuttle: executions, their rate, and the outcomes
+    /// seen.
     #[cfg(feature = "peers")]
     Explore(explore::Arguments),
-    /// How the time of the general search grows with the length of register histories, wgl beside it.
+    /// How the time of the general search grows with the length of register histories, wgl beside
+    /// it.
     Growth(growth::Arguments),
     /// The experiments of the paper on symbolic monitoring: Figure 12, Tables 1 and 2.
     Monitoring(monitoring::Arguments),
@@ -56,7 +60,8 @@ enum Command {
     Objects(objects::Arguments),
     /// How fast a long history is read, and with how much memory.
     Read(read::Arguments),
-    /// The experiments of the paper on quasi linearizability: Tables II, III and V beside ours, and its Figures 8 and 9.
+    /// The experiments of the paper on quasi linearizability: Tables II, III and V beside ours, and
+    /// its Figures 8 and 9.
     Roundup(roundup::Arguments),
     /// Wing and Gong's simulator: their figures beside ours.
     Simulate(simulate::Arguments),

@@ -1,7 +1,8 @@
-//! What the benchmarks share: times as medians, peaks of memory, temporary files, and how numbers are shown.
+//! What the benchmarks share: times as medians, peaks of memory, temporary files, and how numbers
+//! are shown.
 //!
-//! **Invariant.** Results are dropped outside of what is timed, and a decision that its budget stopped is never
-//! shown as a time: it is shown as 'more than'.
+//! **Invariant.** Results are dropped outside of what is timed, and a decision that its budget
+//! stopped is never shown as a time: it is shown as 'more than'.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -16,7 +17,8 @@ use trueline::{Algorithm, Budget, History, Verdict};
 
 use crate::memory;
 
-/// No decision may hold more: a reference search without bounds would take the machine down with it.
+/// No decision may hold more: a reference search without bounds would take the machine down with
+/// it.
 const MEMORY: u64 = 4_000_000_000;
 
 /// A decision, measured.
@@ -45,7 +47,8 @@ impl Decision {
     }
 }
 
-/// Decides up to `runs` times, fewer once that took `enough`. A decision that the budget stopped is not repeated.
+/// Decides up to `runs` times, fewer once that took `enough`. A decision that the budget stopped is
+/// not repeated.
 pub(crate) fn decide(
     spec: &Named,
     history: &History,
@@ -181,7 +184,8 @@ pub(crate) fn large(number: f64) -> String {
     }
 }
 
-/// How often the second goes into the first: `12`, `1.2`, `0.34`; nothing where there is nothing to divide by.
+/// How often the second goes into the first: `12`, `1.2`, `0.34`; nothing where there is nothing to
+/// divide by.
 pub(crate) fn ratio(above: f64, below: f64) -> String {
     match above / below {
         r if !r.is_finite() => "-".to_string(),

@@ -1,10 +1,10 @@
-//! Counts the bytes that the program holds: the explorer's allocator, which outside of explorations is the system's, and two
-//! counters beside it.
+//! Counts the bytes that the program holds: the explorer's allocator, which outside of explorations
+//! is the system's, and two counters beside it.
 //!
-//! Exact, where the resident size of the process is rounded to pages and never shrinks back. A block that grows
-//! counts with its new size only: large ones are remapped by the system, not copied. Counting costs a few
-//! nanoseconds an allocation, so times measured in this binary are a little pessimistic. This is the only file
-//! of the crate with unsafe code.
+//! Exact, where the resident size of the process is rounded to pages and never shrinks back. A
+//! block that grows counts with its new size only: large ones are remapped by the system, not
+//! copied. Counting costs a few nanoseconds an allocation, so times measured in this binary are a
+//! little pessimistic. This is the only file of the crate with unsafe code.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout};
@@ -32,7 +32,8 @@ pub(crate) fn reset_peak() {
     PEAK.store(held(), Relaxed);
 }
 
-/// Ends counting for good. Threads that allocate at the same time contend for the counters, which no program of a user's has: who measures threads stops it.
+/// Ends counting for good. Threads that allocate at the same time contend for the counters, which
+/// no program of a user's has: who measures threads stops it.
 pub(crate) fn stop_counting() {
     COUNTS.store(false, Relaxed);
 }
@@ -57,8 +58,9 @@ fn shrunk(bytes: usize) {
     }
 }
 
-// SAFETY: every call goes to `Alloc` with the arguments it came with, and its result is returned as it is, so
-// this keeps the contract of `GlobalAlloc` as far as `Alloc` does. Counting allocates nothing and cannot panic.
+// SAFETY: every call goes to `Alloc` with the arguments it came with, and its result is returned as
+// it is, so this keeps the contract of `GlobalAlloc` as far as `Alloc` does. Counting allocates
+// nothing and cannot panic.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller keeps the contract of `alloc`.
@@ -79,13 +81,15 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the contract of `dealloc`: `block` came from this allocator, hence from `Alloc`.
+        // SAFETY: the caller keeps the contract of `dealloc`: `block` came from this allocator,
+        // hence from `Alloc`.
         unsafe { Alloc.dealloc(block, layout) };
         shrunk(layout.size());
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: the caller keeps the contract of `realloc`: `block` came from this allocator, hence from `Alloc`.
+        // SAFETY: the caller keeps the contract of `realloc`: `block` came from this allocator,
+        // hence from `Alloc`.
         let moved = unsafe { Alloc.realloc(block, layout, size) };
         if !moved.is_null() {
             match size.checked_sub(layout.size()) {

@@ -1,10 +1,10 @@
 //! `monitoring`: the experiments of Emmi, Enea and Hamza (PLDI 2015) with our algorithms.
 //!
-//! Figure 12: how many steps of histories of an atomic stack each algorithm processes within a time limit, on histories
-//! that we generate, as theirs are not public. Tables 1 and 2: how far each comes, and which violations it sees, on very
-//! concurrent and on nearly sequential histories of queues, on the part of their files that the corpus has. A step is a
-//! call or a return. Limits are shorter than theirs by default: machines are faster, and the slow algorithms are
-//! exponential.
+//! Figure 12: how many steps of histories of an atomic stack each algorithm processes within a time
+//! limit, on histories that we generate, as theirs are not public. Tables 1 and 2: how far each
+//! comes, and which violations it sees, on very concurrent and on nearly sequential histories of
+//! queues, on the part of their files that the corpus has. A step is a call or a return. Limits are
+//! shorter than theirs by default: machines are faster, and the slow algorithms are exponential.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -77,7 +77,8 @@ const TABLE_1: [Option<(f64, &str)>; 11] = [
     Some((100.0, "4/4")),
 ];
 
-/// What the paper's Table 2 says: violations in per cent, average step. In the order of [`ALGORITHMS`].
+/// What the paper's Table 2 says: violations in per cent, average step. In the order of
+/// [`ALGORITHMS`].
 const TABLE_2: [Option<(&str, f64)>; 11] = [
     Some(("55%", 23.8)),
     Some(("88%", 23.8)),

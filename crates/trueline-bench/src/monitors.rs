@@ -1,7 +1,8 @@
 //! `monitors`: long histories of the types that have exact monitors, decided as `auto` chooses.
 //!
-//! The yardstick is the time to read the same file: deciding, witness and explanation included, should not take
-//! longer. A history with a violation near its end shows that nothing depends on stopping early.
+//! The yardstick is the time to read the same file: deciding, witness and explanation included,
+//! should not take longer. A history with a violation near its end shows that nothing depends on
+//! stopping early.
 
 mod own_queue;
 
@@ -25,10 +26,11 @@ const DEPTH: f64 = 0.999;
 const SPEED: f64 = 150.0;
 /// Deciding over reading, at most.
 const SHARE: f64 = 1.0;
-/// Growth of deciding when the length doubles, less than. Of histories without a violation: how much of one with has to be looked at
-/// depends on where it is.
+/// Growth of deciding when the length doubles, less than. Of histories without a violation: how
+/// much of one with has to be looked at depends on where it is.
 const GROWTH: f64 = 2.4;
-/// Deciding a history with a violation near its end over deciding one of the same length without, at most.
+/// Deciding a history with a violation near its end over deciding one of the same length without,
+/// at most.
 const PLANTED: f64 = 1.1;
 /// Bytes an operation at the peak, less than.
 const BYTES: f64 = 150.0;

@@ -1,11 +1,17 @@
-//! Throughput of the objects of trueline-objects beside what one would take instead: crossbeam-queue, crossbeam-skiplist, concurrent-queue,
-//! and collections of std behind a lock of parking_lot.
+//! Throughput of the objects of trueline-objects beside what one would take instead:
+//! crossbeam-queue, crossbeam-skiplist, concurrent-queue, and collections of std behind a lock of
+//! parking_lot.
 //!
-//! Each thread inserts and removes in turn until the round is over. A round has a fixed length, so that the threads work at the same time.
+//! Each thread inserts and removes in turn until the round is over. A round has a fixed length, so
+//! that the threads work at the same time.
 //!
-//! What is compared is measured in pairs of short rounds, one of a contender and one of the reference right before or after it, in turn. Other load on the machine, which
-//! comes and goes more slowly than that, hits both, and so does the speed of the cores. The ratio of a contender is the median of the ratios of its pairs; the quartiles
-//! beside it say how much pairs differ. Where a round got less than its share of the processors, its pair is not counted: threads that take turns on one processor do not contend. A round begins with a new object, filled if the family asks for it, and with some time that is not counted.
+//! What is compared is measured in pairs of short rounds, one of a contender and one of the
+//! reference right before or after it, in turn. Other load on the machine, which comes and goes
+//! more slowly than that, hits both, and so does the speed of the cores. The ratio of a contender
+//! is the median of the ratios of its pairs; the quartiles beside it say how much pairs differ.
+//! Where a round got less than its share of the processors, its pair is not counted: threads that
+//! take turns on one processor do not contend. A round begins with a new object, filled if the
+//! family asks for it, and with some time that is not counted.
 
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,7 +26,8 @@ pub(crate) struct Arguments {
     /// Pairs of rounds for each contender.
     #[arg(long, default_value_t = 51)]
     pairs: usize,
-    /// Length of a round in milliseconds, without the fifth of it that comes before and is not counted.
+    /// Length of a round in milliseconds, without the fifth of it that comes before and is not
+    /// counted.
     #[arg(long, default_value_t = 25)]
     millis: u64,
     /// Numbers of threads.
@@ -44,7 +51,8 @@ struct Contender {
     run: Run,
 }
 
-/// Objects that can be used in each other's place; the first is ours, the second the one to be measured by. Further ones may be ours, too.
+/// Objects that can be used in each other's place; the first is ours, the second the one to be
+/// measured by. Further ones may be ours, too.
 struct Family {
     name: &'static str,
     contenders: Vec<Contender>,
@@ -61,7 +69,8 @@ struct Round {
     disturbed: bool,
 }
 
-/// Pairs of which a round was disturbed are measured again, so that all together are so many times what was asked for at most.
+/// Pairs of which a round was disturbed are measured again, so that all together are so many times
+/// what was asked for at most.
 const MOST_TRIES: usize = 4;
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
@@ -165,7 +174,8 @@ struct Times {
 }
 
 impl Times {
-    /// Nothing where the system does not say it as Linux does. It says it as of its last tick, so that short rounds are judged roughly.
+    /// Nothing where the system does not say it as Linux does. It says it as of its last tick, so
+    /// that short rounds are judged roughly.
     fn now() -> Times {
         let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
         let of_each = threads.filter_map(|thread| {
@@ -179,7 +189,8 @@ impl Times {
         })
     }
 
-    /// Whether the threads ran for much less time than they would have on processors of their own, those that wait for each other aside.
+    /// Whether the threads ran for much less time than they would have on processors of their own,
+    /// those that wait for each other aside.
     fn were_disturbed_since(self, before: Times, length: Duration) -> bool {
         const ENOUGH: f64 = 0.75;
         let ran = self.ran.saturating_sub(before.ran) as f64;
@@ -207,7 +218,8 @@ impl Load {
             stat.lines().next()?.split_whitespace().skip(1).map_while(|n| n.parse().ok()).collect();
         let [user, nice, system, idle, waiting, irq, soft, stolen] = *ticks.first_chunk()?;
         let own = std::fs::read_to_string("/proc/self/stat").ok()?;
-        // After the name of the program, which may contain blanks: state, ten numbers, and the time of the program and of the system for it.
+        // After the name of the program, which may contain blanks: state, ten numbers, and the time
+        // of the program and of the system for it.
         let own = own.rsplit(')').next()?.split_whitespace().skip(11).take(2);
         let busy = user + nice + system + irq + soft;
         let own = own.map_while(|n| n.parse::<u64>().ok()).sum();
@@ -415,10 +427,12 @@ fn sets() -> Family {
 
 const KEYS: u64 = 1 << 16;
 
-/// After so many insertions of random keys more than half of all keys are there, and as many insertions as removals keep it at half.
+/// After so many insertions of random keys more than half of all keys are there, and as many
+/// insertions as removals keep it at half.
 const FILL: u64 = KEYS * 7 / 10;
 
-/// Half of the operations insert a random key, half remove one; every second one of each finds the key.
+/// Half of the operations insert a random key, half remove one; every second one of each finds the
+/// key.
 fn maps() -> Family {
     let contenders = vec![
         filled(
@@ -446,7 +460,8 @@ fn maps() -> Family {
     Family { name: "map of 32,768 of 65,536 keys, changes alone", contenders }
 }
 
-/// Of ten operations eight look up a random key, one inserts one and one removes one: those of a number that five divides. Of the numbers that fill the map, too, only those insert.
+/// Of ten operations eight look up a random key, one inserts one and one removes one: those of a
+/// number that five divides. Of the numbers that fill the map, too, only those insert.
 fn maps_mostly_read() -> Family {
     let contenders = vec![
         filled(
@@ -504,7 +519,8 @@ fn scrambled(number: u64, below: u64) -> u64 {
     (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb) % below
 }
 
-/// Threads that live as long as the column that they measure, as those of a program would: the system has found them processors by then.
+/// Threads that live as long as the column that they measure, as those of a program would: the
+/// system has found them processors by then.
 struct Crew {
     jobs: Vec<mpsc::Sender<Job>>,
     done: mpsc::Receiver<()>,
@@ -552,8 +568,8 @@ fn contender<O: Send + Sync + 'static, R>(
     filled(name, 0, make, insert, remove)
 }
 
-/// Makes an object into which so many numbers are inserted before the threads begin. The numbers that are inserted and removed are all different; keys and priorities
-/// are made from them.
+/// Makes an object into which so many numbers are inserted before the threads begin. The numbers
+/// that are inserted and removed are all different; keys and priorities are made from them.
 fn filled<O: Send + Sync + 'static, R>(
     name: &'static str,
     fill: u64,

@@ -1,4 +1,5 @@
-//! Charts as SVG: lines or marks over two axes, several charts side by side. The figures of the papers are drawn so.
+//! Charts as SVG: lines or marks over two axes, several charts side by side. The figures of the
+//! papers are drawn so.
 
 use std::fmt::Write;
 

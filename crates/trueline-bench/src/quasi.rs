@@ -1,7 +1,8 @@
 //! `quasi`: how long recorded histories of relaxed queues take to decide.
 //!
-//! Histories are generated, with several processes at a time. Half of the rows ask whether the factor 2 explains a history, half for the
-//! least factor. Times are medians of several runs, deciding with the check of the certificate, without reading.
+//! Histories are generated, with several processes at a time. Half of the rows ask whether the
+//! factor 2 explains a history, half for the least factor. Times are medians of several runs,
+//! deciding with the check of the certificate, without reading.
 
 use std::time::Instant;
 

@@ -1,4 +1,5 @@
-//! `read`: how fast a long history is read and validated, and how much memory that takes beside the history.
+//! `read`: how fast a long history is read and validated, and how much memory that takes beside the
+//! history.
 
 use anyhow::anyhow;
 use trueline::formats::{Format, ReadOptions};

@@ -1,17 +1,21 @@
-//! `roundup`: Tables II, III and V of the paper on Round-Up beside ours, and its Figures 8 and 9 as SVG.
+//! `roundup`: Tables II, III and V of the paper on Round-Up beside ours, and its Figures 8 and 9 as
+//! SVG.
 //!
-//! Table II asks for linearizability, Tables III and V for quasi linearizability with the factor 2, or 3 where the row says so. A row is
-//! timed as it is decided: the whole search, or up to the first violation, found but not made smaller; the least of several runs, as other
-//! programs use the machine.
+//! Table II asks for linearizability, Tables III and V for quasi linearizability with the factor 2,
+//! or 3 where the row says so. A row is timed as it is decided: the whole search, or up to the
+//! first violation, found but not made smaller; the least of several runs, as other programs use
+//! the machine.
 //!
-//! **Histories.** A second, untimed search goes on after violations and counts: histories that are one, and all. They differ
-//! from the paper's, for three reasons. Our objects are written anew and have other steps, so that other results are possible. One of our
-//! histories stands for all executions with these results and this order in real time, and of the orders that schedules of the same steps
-//! show only those are taken that demand most; the paper has one for each order of calls and returns. And its tool
-//! bounds context switches, as section V-D says, which we do not.
+//! **Histories.** A second, untimed search goes on after violations and counts: histories that are
+//! one, and all. They differ from the paper's, for three reasons. Our objects are written anew and
+//! have other steps, so that other results are possible. One of our histories stands for all
+//! executions with these results and this order in real time, and of the orders that schedules of
+//! the same steps show only those are taken that demand most; the paper has one for each order of
+//! calls and returns. And its tool bounds context switches, as section V-D says, which we do not.
 //!
-//! **Figures.** Two-phase checking (all sequentializations, all quasi permutations of each) of the rows of Table V, with what was seen before
-//! skipped and without: how many permutations, and how long.
+//! **Figures.** Two-phase checking (all sequentializations, all quasi permutations of each) of the
+//! rows of Table V, with what was seen before skipped and without: how many permutations, and how
+//! long.
 
 mod rows;
 

@@ -1,8 +1,10 @@
-//! The figures of Wing and Gong's simulator ('Testing and verifying concurrent objects', section 4.3) beside ours: how long histories of a
-//! queue take to be made and decided, and how many it takes to find their wrong `Deq`.
+//! The figures of Wing and Gong's simulator ('Testing and verifying concurrent objects', section
+//! 4.3) beside ours: how long histories of a queue take to be made and decided, and how many it
+//! takes to find their wrong `Deq`.
 //!
-//! The queue is theirs: slots that are reserved and then filled. Schedules are drawn at random by the explorer, step by step, so that
-//! operations overlap on any machine; all the real-time orders of an execution are decided.
+//! The queue is theirs: slots that are reserved and then filled. Schedules are drawn at random by
+//! the explorer, step by step, so that operations overlap on any machine; all the real-time orders
+//! of an execution are decided.
 
 #[path = "../../trueline-explore/tests/it/harness/wing_gong.rs"]
 mod wing_gong;

@@ -1,10 +1,14 @@
-//! `snapshot`: Tables 1 to 4 of *Polynomial-Time Verification and Testing of Implementations of the Snapshot Data Structure* (Amram,
-//! Hayoun, Mizrahi, Weiss, DISC 2022) beside ours, and how fast a long simple history is tested.
+//! `snapshot`: Tables 1 to 4 of *Polynomial-Time Verification and Testing of Implementations of the
+//! Snapshot Data Structure* (Amram, Hayoun, Mizrahi, Weiss, DISC 2022) beside ours, and how fast a
+//! long simple history is tested.
 //!
-//! Tables 1 and 2: models with the authors' bugs, and correct ones, in the paper's three modes. The paper gives the largest bound on operations a
-//! process under which PAT ended within ten minutes (an hour, for correct ones); ours is the bound that the row names, with no bound where it
-//! says ∞, within `--timeout`. As in the paper only pair (0, 1) changes its segments in simple executions, unless `--all-pairs` is given.
-//! Tables 3 and 4: the authors' histories, from the corpus, with their measurements. Table 6: Bowman's algorithm unreduced, whose kept states are known.
+//! Tables 1 and 2: models with the authors' bugs, and correct ones, in the paper's three modes. The
+//! paper gives the largest bound on operations a process under which PAT ended within ten minutes
+//! (an hour, for correct ones); ours is the bound that the row names, with no bound where it says
+//! ∞, within `--timeout`. As in the paper only pair (0, 1) changes its segments in simple
+//! executions, unless `--all-pairs` is given. Tables 3 and 4: the authors' histories, from the
+//! corpus, with their measurements. Table 6: Bowman's algorithm unreduced, whose kept states are
+//! known.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -57,7 +61,8 @@ pub(crate) struct Arguments {
 /// The paper's cell: bound (0 for none), seconds, gigabytes; nothing where it did not end.
 type Paper = Option<(u32, f64, f64)>;
 
-/// A row of Table 1 or 2: algorithm, model, processes, our bound (0 for none), the paper's three cells.
+/// A row of Table 1 or 2: algorithm, model, processes, our bound (0 for none), the paper's three
+/// cells.
 struct Row(&'static str, &'static str, i32, i32, [Paper; 3]);
 
 const NO: Paper = None;
@@ -124,7 +129,8 @@ const TABLE_1: [Row; 30] = [
     Row("Riany", "riany", 10, 2, [NO, NO, p(18, 586.0, 3.0)]),
 ];
 
-/// The cells of Afek and Bowman with five and six processes are read from the authors' raw results, as the printed table is ragged.
+/// The cells of Afek and Bowman with five and six processes are read from the authors' raw results,
+/// as the printed table is ragged.
 const TABLE_2: [Row; 13] = [
     Row("Bowman", "bowman", 3, 0, [p(2, 47.0, 0.7), p(0, 3.0, 0.1), p(0, 11.0, 0.1)]),
     Row("Jayanti", "jayanti", 3, 1, [NO, NO, NO]),
@@ -371,7 +377,8 @@ fn testing(kind: &str, arguments: &Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A simple history of so many actions of 20 processes, as text: an atomic object, each operation taking effect at once.
+/// A simple history of so many actions of 20 processes, as text: an atomic object, each operation
+/// taking effect at once.
 fn simple_history(actions: usize) -> Vec<u8> {
     const PROCESSES: usize = 20;
     let mut text = Vec::with_capacity(actions * 24);
@@ -438,8 +445,8 @@ fn long(arguments: &Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Bowman's algorithm with PAT's steps and antichains alone, in all histories and in simple ones: processes, operations each (0: no bound), and
-/// the states that such a search is known to keep.
+/// Bowman's algorithm with PAT's steps and antichains alone, in all histories and in simple ones:
+/// processes, operations each (0: no bound), and the states that such a search is known to keep.
 fn kept_states(arguments: &Arguments) -> anyhow::Result<u32> {
     println!("\nBowman's snapshot without reductions: kept states.\n");
     let mut wrong = 0;

@@ -1,9 +1,11 @@
-//! `table1`: the paper's Table 1 beside ours, and its Figures 4 to 6 (time and memory against processes) as SVG.
+//! `table1`: the paper's Table 1 beside ours, and its Figures 4 to 6 (time and memory against
+//! processes) as SVG.
 //!
-//! Rows of register and counter run under PAT's cost of steps, where counts without reduction equal the paper's to the unit;
-//! queue, buggy queue and SNZI are models of our own under the default semantics, as the paper's encodings are not known, so that their
-//! counts are not comparable. Each cell has limits of its own; one that reaches them shows why. The last column has all
-//! reductions on and must be decided.
+//! Rows of register and counter run under PAT's cost of steps, where counts without reduction equal
+//! the paper's to the unit; queue, buggy queue and SNZI are models of our own under the default
+//! semantics, as the paper's encodings are not known, so that their counts are not comparable. Each
+//! cell has limits of its own; one that reaches them shows why. The last column has all reductions
+//! on and must be decided.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -42,14 +44,16 @@ pub(crate) struct Arguments {
     figures: Option<PathBuf>,
 }
 
-/// A row: what the paper calls it, our model, its settings, and the paper's states and seconds for each column.
+/// A row: what the paper calls it, our model, its settings, and the paper's states and seconds for
+/// each column.
 struct Row {
     name: &'static str,
     model: &'static str,
     processes: i32,
     settings: &'static [(&'static str, i32)],
     points: bool,
-    /// None, symmetry, partial order, both: states and seconds; 0 where the paper ran out of memory.
+    /// None, symmetry, partial order, both: states and seconds; 0 where the paper ran out of
+    /// memory.
     paper: [(u64, f64); 4],
     violation: bool,
 }

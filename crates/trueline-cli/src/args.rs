@@ -1,4 +1,5 @@
-//! The command line. This one definition makes the parser, the help, the man pages and the shell completions.
+//! The command line. This one definition makes the parser, the help, the man pages and the shell
+//! completions.
 
 mod simulate;
 mod verify;
@@ -56,7 +57,8 @@ pub(crate) enum Command {
     /// Explore a model of an algorithm in every interleaving
     #[command(after_help = verify::HELP)]
     Verify(VerifyArgs),
-    /// Run a concurrent object of this project under every schedule that matters, or on real threads
+    /// Run a concurrent object of this project under every schedule that matters, or on real
+    /// threads
     #[command(after_help = simulate::HELP)]
     Simulate(SimulateArgs),
     /// List the specifications, or show one in detail
@@ -139,9 +141,10 @@ pub(crate) struct CheckArgs {
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Specification to check against: NAME or NAME:key=value,... such as queue or register:init=0, or a file of your own,
-    /// such as my-queue.tl or my-queue.tl:capacity=4. Default: the one that the file names. 'trueline specs' lists those that
-    /// are built in; docs/model-language.md shows how to write one
+    /// Specification to check against: NAME or NAME:key=value,... such as queue or register:init=0,
+    /// or a file of your own, such as my-queue.tl or my-queue.tl:capacity=4. Default: the one that
+    /// the file names. 'trueline specs' lists those that are built in; docs/model-language.md shows
+    /// how to write one
     #[arg(long, value_parser = parse_spec)]
     pub(crate) spec: Option<Arc<Named>>,
 
@@ -175,8 +178,9 @@ pub(crate) struct MonitorArgs {
     #[arg(value_name = "FILE", default_value = "-")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Specification to check against: register, queue, stack, priority-queue, set, mutex, map or kv, with parameters as in
-    /// register:init=0, or a file of your own, such as my-queue.tl. Default: the one that the stream names
+    /// Specification to check against: register, queue, stack, priority-queue, set, mutex, map or
+    /// kv, with parameters as in register:init=0, or a file of your own, such as my-queue.tl.
+    /// Default: the one that the stream names
     #[arg(long, value_parser = parse_spec)]
     pub(crate) spec: Option<Arc<Named>>,
 
@@ -184,7 +188,8 @@ pub(crate) struct MonitorArgs {
     #[arg(long, default_value = "exact")]
     pub(crate) algorithm: Online,
 
-    /// The format of the stream: json-lines, or snapshot-actions for a simple history of a snapshot object
+    /// The format of the stream: json-lines, or snapshot-actions for a simple history of a snapshot
+    /// object
     #[arg(long, default_value = "json-lines", value_parser = stream_format)]
     pub(crate) format: Format,
 
@@ -200,11 +205,13 @@ pub(crate) struct MonitorArgs {
     #[arg(long, value_name = "A=B,...", value_delimiter = ',', value_parser = parse_rename)]
     pub(crate) rename: Vec<Rename>,
 
-    /// Stop with 'unknown from here on' after this time, waiting for events included: 500ms, 10s, 2m, 1h
+    /// Stop with 'unknown from here on' after this time, waiting for events included: 500ms, 10s,
+    /// 2m, 1h
     #[arg(long, value_name = "TIME", value_parser = limits::parse_time)]
     pub(crate) timeout: Option<Duration>,
 
-    /// Stop with 'unknown from here on' when the process holds more than this: 200M, 4G (powers of 1000), 4Gi (powers of
+    /// Stop with 'unknown from here on' when the process holds more than this: 200M, 4G (powers of
+    /// 1000), 4Gi (powers of
     /// 1024) [default: three quarters of what the machine has free]
     #[arg(long, value_name = "SIZE", value_parser = limits::parse_memory)]
     pub(crate) memory: Option<u64>,
@@ -252,8 +259,8 @@ pub(crate) struct DecidingArgs {
     #[arg(long, default_value = "auto", value_parser = algorithm_parser(), hide_possible_values = true)]
     algorithm: Algorithm,
 
-    /// Options of the algorithms saturate (r), symbolic (c, i, r) and enumerate (c): c tries completions of pending
-    /// operations one by one, i reuses one solver, r drops matched pairs
+    /// Options of the algorithms saturate (r), symbolic (c, i, r) and enumerate (c): c tries
+    /// completions of pending operations one by one, i reuses one solver, r drops matched pairs
     #[arg(long, value_name = "c,i,r", default_value = "", hide_default_value = true)]
     options: Options,
 }
@@ -288,7 +295,8 @@ pub(crate) struct OutputArgs {
     #[arg(long)]
     pub(crate) ascii: bool,
 
-    /// Write the report as a page to this file as well; of several reports, to a folder with an index
+    /// Write the report as a page to this file as well; of several reports, to a folder with an
+    /// index
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 
@@ -305,7 +313,8 @@ pub(crate) struct QuasiArgs {
     #[arg(long, value_name = "METHOD=K,...")]
     quasi: Option<Factors>,
 
-    /// How places are counted: slots, among the removals; uniform, among all operations; literal, as in the published definition
+    /// How places are counted: slots, among the removals; uniform, among all operations; literal,
+    /// as in the published definition
     #[arg(long, requires = "quasi", default_value = "slots", value_parser = reading_parser(), hide_possible_values = true)]
     reading: Reading,
 
@@ -359,7 +368,8 @@ fn reading_parser() -> impl TypedValueParser<Value = Reading> {
 /// How to read a file.
 #[derive(Debug, Args)]
 pub(crate) struct ReadingArgs {
-    /// The format of the file; left out: recognised from the content. 'trueline formats' explains them
+    /// The format of the file; left out: recognised from the content. 'trueline formats' explains
+    /// them
     #[arg(long, value_parser = format_parser(false), hide_possible_values = true)]
     pub(crate) format: Option<Format>,
 
@@ -406,8 +416,8 @@ pub(crate) struct CorpusArgs {
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = limits::parse_time)]
     pub(crate) timeout: Duration,
 
-    /// Give up on a row when the process holds more than this: 200M, 4G (powers of 1000), 4Gi (powers of 1024)
-    /// [default: three quarters of what the machine has free]
+    /// Give up on a row when the process holds more than this: 200M, 4G (powers of 1000), 4Gi
+    /// (powers of 1024) [default: three quarters of what the machine has free]
     #[arg(long, value_name = "SIZE", value_parser = limits::parse_memory)]
     pub(crate) memory: Option<u64>,
 
@@ -438,7 +448,8 @@ pub(crate) struct GenerateArgs {
     #[arg(long, value_name = "X", default_value_t = 0)]
     pub(crate) seed: u64,
 
-    /// Plant one violation, DEPTH of the way into the history: 0 near its start, 1 near its end [default depth: 0.5]
+    /// Plant one violation, DEPTH of the way into the history: 0 near its start, 1 near its end
+    /// [default depth: 0.5]
     #[arg(long, value_name = "DEPTH", num_args = 0..=1, default_missing_value = "0.5", require_equals = true)]
     pub(crate) violation: Option<f64>,
 
@@ -454,8 +465,8 @@ pub(crate) struct GenerateArgs {
     #[arg(long, value_name = "SHARE", default_value_t = 0.5)]
     pub(crate) overlap: f64,
 
-    /// For a snapshot object: the first two processes change their segment once, the others never; needs a number of
-    /// segments, 'snapshot:segments=20'
+    /// For a snapshot object: the first two processes change their segment once, the others never;
+    /// needs a number of segments, 'snapshot:segments=20'
     #[arg(long)]
     pub(crate) simple: bool,
 
@@ -477,7 +488,8 @@ pub(crate) struct ConvertArgs {
     #[arg(long, value_name = "FORMAT", value_parser = format_parser(true))]
     pub(crate) to: Format,
 
-    /// The specification, if it affects how a Jepsen history is read: for map and kv, get takes a key
+    /// The specification, if it affects how a Jepsen history is read: for map and kv, get takes a
+    /// key
     #[arg(long, value_parser = parse_spec)]
     pub(crate) spec: Option<Arc<Named>>,
 

@@ -91,8 +91,9 @@ struct Checked {
 }
 
 impl Question {
-    /// Answers for all histories of the file, as far as the limits reach, which cover the whole file. What was
-    /// checked comes along, so that the caller decides when its memory is given back.
+    /// Answers for all histories of the file, as far as the limits reach, which cover the whole
+    /// file. What was checked comes along, so that the caller decides when its memory is given
+    /// back.
     fn answer_within_limits(self) -> (Vec<Answer>, Option<Vec<Checked>>) {
         let start = Instant::now();
         let budget = Arc::new(self.args.limits.limits().budget());
@@ -300,7 +301,8 @@ impl Checked {
             Some(spec) => spec.show(&self.history, i, with_result),
             None => self.history.show(i),
         };
-        // People see which history it is in the place of the file; programs have a field of its own.
+        // People see which history it is in the place of the file; programs have a field of its
+        // own.
         let titled = index.map(|n| format!("{name}, history {n}"));
         let title = titled.as_deref().filter(|_| !args.json).unwrap_or(name);
         let case = Case {

@@ -1,7 +1,8 @@
-//! `trueline corpus`: checks every history of a manifest and compares the verdicts with the stated ones.
+//! `trueline corpus`: checks every history of a manifest and compares the verdicts with the stated
+//! ones.
 //!
-//! Rows are decided on as many threads as there are cores and told in the order of the manifest, so that the
-//! output is always the same.
+//! Rows are decided on as many threads as there are cores and told in the order of the manifest, so
+//! that the output is always the same.
 
 mod manifest;
 mod tally;
@@ -146,8 +147,8 @@ fn index_row(row: &Row, done: &mut Done) -> IndexRow {
     }
 }
 
-/// Does `work` for every number below `n` on all cores and gives the results to `take` in order. An error of
-/// `take` ends it.
+/// Does `work` for every number below `n` on all cores and gives the results to `take` in order. An
+/// error of `take` ends it.
 fn in_order<T: Send>(
     n: usize,
     work: impl Fn(usize) -> T + Sync,

@@ -1,12 +1,13 @@
 //! Keeps limits that the work itself overruns, and ends it on signals.
 //!
-//! Work draws on a [`Budget`] and stops by itself soon after that is spent, with all that it has found. It does
-//! not look at the budget everywhere: not within a call of the SAT solver or of a specification, and not while
-//! it gives back gigabytes of tables. So it runs on a thread of its own, and whoever waits for it stops waiting
-//! after a short grace. The thread goes on, unheeded, until the process ends.
+//! Work draws on a [`Budget`] and stops by itself soon after that is spent, with all that it has
+//! found. It does not look at the budget everywhere: not within a call of the SAT solver or of a
+//! specification, and not while it gives back gigabytes of tables. So it runs on a thread of its
+//! own, and whoever waits for it stops waiting after a short grace. The thread goes on, unheeded,
+//! until the process ends.
 //!
-//! **Invariant:** after the time limit [`within`] returns within [`GRACE`] and [`PERIOD`], unless `busy` says
-//! that something must not be cut short.
+//! **Invariant:** after the time limit [`within`] returns within [`GRACE`] and [`PERIOD`], unless
+//! `busy` says that something must not be cut short.
 
 use std::panic;
 use std::process;
@@ -30,7 +31,8 @@ const GRACE_OF_MEMORY: Duration = Duration::from_millis(25);
 const MOST_MEMORY: f64 = 1.1;
 /// The same after a signal: a checkpoint is written then.
 const GRACE_AFTER_SIGNAL: Duration = Duration::from_secs(2);
-/// How long the next work waits for what was given up before it, whose memory would count as its own.
+/// How long the next work waits for what was given up before it, whose memory would count as its
+/// own.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Time between two looks: at the speed of memory some ten megabytes.
 pub(crate) const PERIOD: Duration = Duration::from_millis(2);
@@ -44,8 +46,8 @@ static AT_WORK: Mutex<Option<Arc<Budget>>> = Mutex::new(None);
 /// Work that goes on, unheeded.
 static GIVEN_UP: Mutex<Vec<JoinHandle<()>>> = Mutex::new(Vec::new());
 
-/// From now on the first Ctrl-C or SIGTERM cancels the budget of the work under way, so that it says how far it
-/// got; the second one ends the process.
+/// From now on the first Ctrl-C or SIGTERM cancels the budget of the work under way, so that it
+/// says how far it got; the second one ends the process.
 pub(crate) fn catch_signals() -> anyhow::Result<()> {
     ctrlc::set_handler(|| {
         if INTERRUPTED.swap(true, Ordering::SeqCst) {
@@ -58,8 +60,9 @@ pub(crate) fn catch_signals() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Does the work. The error says which limit was reached while the work did not stop by itself; what it would
-/// have found is lost. While `busy` says so, the work is waited for whatever the limits are.
+/// Does the work. The error says which limit was reached while the work did not stop by itself;
+/// what it would have found is lost. While `busy` says so, the work is waited for whatever the
+/// limits are.
 pub(crate) fn within<T: Send + 'static>(
     budget: &Arc<Budget>,
     busy: impl Fn() -> bool,
@@ -97,8 +100,8 @@ pub(crate) fn within<T: Send + 'static>(
     }
 }
 
-/// Waits, but not for long, until work that was given up has noticed it and returned its memory. For whoever does
-/// more work in the same process, before its clock starts.
+/// Waits, but not for long, until work that was given up has noticed it and returned its memory.
+/// For whoever does more work in the same process, before its clock starts.
 pub(crate) fn await_given_up() {
     let start = Instant::now();
     let mut given_up = GIVEN_UP.lock().unwrap_or_else(PoisonError::into_inner);

@@ -59,7 +59,8 @@ pub(crate) struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    /// As the arguments say, for a history of this specification, if it is known before the file is read.
+    /// As the arguments say, for a history of this specification, if it is known before the file is
+    /// read.
     pub(crate) fn new(args: &'a ReadingArgs, spec: Option<&Named>) -> Reading<'a> {
         let options = ReadOptions { format: args.format, keys: keys(args.keys, spec) };
         Reading { options, rename: &args.rename }
@@ -74,7 +75,8 @@ pub(crate) fn keys(given: args::Keys, spec: Option<&Named>) -> Keys {
     }
 }
 
-/// Reads a history; `-` is standard input. `progress` counts bytes as they are unpacked. A file of several histories is refused.
+/// Reads a history; `-` is standard input. `progress` counts bytes as they are unpacked. A file of
+/// several histories is refused.
 pub(crate) fn read(
     file: &Path,
     reading: &Reading,

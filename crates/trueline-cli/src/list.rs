@@ -1,4 +1,5 @@
-//! `trueline specs`, `models`, `objects`, `formats` and `algorithms`: what is built in, one line each, or one in detail.
+//! `trueline specs`, `models`, `objects`, `formats` and `algorithms`: what is built in, one line
+//! each, or one in detail.
 
 use std::fmt::Write;
 

@@ -1,5 +1,5 @@
-//! The `trueline` command. Parses flags into real objects, dispatches once, and keeps the contract of exit
-//! codes: 0 holds, 1 violation, 2 usage or input error, 3 undecided.
+//! The `trueline` command. Parses flags into real objects, dispatches once, and keeps the contract
+//! of exit codes: 0 holds, 1 violation, 2 usage or input error, 3 undecided.
 #![forbid(unsafe_code)]
 
 mod again;
@@ -29,7 +29,8 @@ use args::{Cli, Command};
 use clap::Parser;
 use exit::Exit;
 
-/// The memory of simulated objects comes from an arena, with the same addresses in each execution. All else is the system's.
+/// The memory of simulated objects comes from an arena, with the same addresses in each execution.
+/// All else is the system's.
 #[global_allocator]
 static ALLOC: trueline_explore::Alloc = trueline_explore::Alloc;
 

@@ -33,10 +33,11 @@ const LONG: u64 = 1 << 22;
 const FEW: usize = 4;
 /// The reason where lines were left out.
 const SKIPPED: &str = "skipped-lines";
-/// What is said at the end where something may have been missed: by saturation, or in lines that were left out.
+/// What is said at the end where something may have been missed: by saturation, or in lines that
+/// were left out.
 const NOTHING_FOUND: &str = "no violation found";
-/// Where the next event has to be waited for, what was put off is decided, unless that took more than one in so many parts
-/// of the time.
+/// Where the next event has to be waited for, what was put off is decided, unless that took more
+/// than one in so many parts of the time.
 const SHARE: u32 = 10;
 
 pub(crate) fn run(args: &MonitorArgs) -> anyhow::Result<Exit> {
@@ -82,7 +83,8 @@ pub(crate) fn run(args: &MonitorArgs) -> anyhow::Result<Exit> {
     let text = match ended {
         Err(End::Violation(violation)) => watcher.report(&name, &violation, seconds),
         Err(End::Unknown(why)) => watcher.summary(&name, Answer::Unknown(why), seconds, tally),
-        // That saturation finds nothing does not mean that there is nothing, and a line that was skipped may be wrong.
+        // That saturation finds nothing does not mean that there is nothing, and a line that was
+        // skipped may be wrong.
         _ if args.algorithm == Online::Saturate || watcher.skipped > 0 => {
             let code = if watcher.skipped > 0 { SKIPPED } else { "incomplete" };
             let nothing = Undecided { words: NOTHING_FOUND, ..Undecided::new(code, NOTHING_FOUND) };

@@ -25,7 +25,8 @@ impl Output {
         })
     }
 
-    /// Says why an input cannot be used: to people on standard error, and to programs that read JSON as an object.
+    /// Says why an input cannot be used: to people on standard error, and to programs that read
+    /// JSON as an object.
     pub(crate) fn refuse(
         &mut self,
         input: &str,
@@ -78,7 +79,8 @@ fn wants_color(color: Color) -> bool {
     }
 }
 
-/// Whether drawings keep to ASCII: as told, or where a terminal's locale says that it shows nothing else.
+/// Whether drawings keep to ASCII: as told, or where a terminal's locale says that it shows nothing
+/// else.
 fn wants_ascii(ascii: bool) -> bool {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
         .iter()

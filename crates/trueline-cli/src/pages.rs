@@ -23,12 +23,14 @@ impl Pages {
         self.target.is_some()
     }
 
-    /// From now on there are several reports: a page that was written before stays the first of the folder.
+    /// From now on there are several reports: a page that was written before stays the first of the
+    /// folder.
     pub(crate) fn expect_several(&mut self) {
         self.several = true;
     }
 
-    /// Writes the page of a report, which then names it. The error says why it could not be written.
+    /// Writes the page of a report, which then names it. The error says why it could not be
+    /// written.
     pub(crate) fn add(&mut self, report: &mut Report) -> Result<(), String> {
         let Some(target) = &self.target else { return Ok(()) };
         let path = if self.several {

@@ -142,7 +142,8 @@ fn simulate(
     Ok((text, exit))
 }
 
-/// The report behind histories, as a comment of their notation, so that `check` reads all that is printed.
+/// The report behind histories, as a comment of their notation, so that `check` reads all that is
+/// printed.
 fn commented(report: &str) -> String {
     format!("/*\n{}*/\n", report.replace("*/", "* /"))
 }
@@ -211,7 +212,8 @@ struct Measured {
     budget: Arc<Budget>,
     /// `None` once a history has none.
     least: Mutex<Option<u32>>,
-    /// Set once a limit was reached before the factor of a history was known: then `least` says nothing.
+    /// Set once a limit was reached before the factor of a history was known: then `least` says
+    /// nothing.
     undecided: AtomicBool,
 }
 
@@ -246,7 +248,8 @@ fn place(args: &SimulateArgs) -> String {
     }
 }
 
-/// The programs that are asked for: those that were written, and those that are made while they are run.
+/// The programs that are asked for: those that were written, and those that are made while they are
+/// run.
 fn programs(entry: &Entry, args: &SimulateArgs) -> anyhow::Result<(Vec<Case>, Option<Generated>)> {
     if let Some(file) = &args.cases {
         let name = file.display();

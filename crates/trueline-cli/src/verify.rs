@@ -1,7 +1,8 @@
 //! `trueline verify`: models in, verdicts out.
 //!
-//! The work is done by a thread of its own ([`guard`]). Should it not come to an end where a limit is reached, it is left alone, and the
-//! process ends without it: so a limit holds for everything, and memory is left to the system rather than freed.
+//! The work is done by a thread of its own ([`guard`]). Should it not come to an end where a limit
+//! is reached, it is left alone, and the process ends without it: so a limit holds for everything,
+//! and memory is left to the system rather than freed.
 
 use std::path::Path;
 use std::sync::Arc;

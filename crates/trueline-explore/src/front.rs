@@ -1,7 +1,9 @@
-//! What all shadow types share: the state of an execution on the front end's side, and the one way to make an event.
+//! What all shadow types share: the state of an execution on the front end's side, and the one way
+//! to make an event.
 //!
-//! An event first records the thread's accesses through raw pointers since its last event, waits for its turn, checks the address against
-//! freed blocks, does the access, tells the race detector and records the effect.
+//! An event first records the thread's accesses through raw pointers since its last event, waits
+//! for its turn, checks the address against freed blocks, does the access, tells the race detector
+//! and records the effect.
 
 use crate::engine::interface::{self, Access, Effect, Failure, MemorySum, PerExecution, ThreadId};
 use crate::engine::sum_of_bytes;
@@ -26,10 +28,11 @@ pub(crate) struct Front {
     pub(crate) threads: Vec<Thread>,
     /// The waiters of each condition variable, as the locations that they wait at.
     pub(crate) condvars: HashMap<usize, Waiters, foldhash::fast::FixedState>,
-    /// The `Arc`s of which there has been a `Weak`, by the location of their counts, with the number of handles once no owner is left.
+    /// The `Arc`s of which there has been a `Weak`, by the location of their counts, with the
+    /// number of handles once no owner is left.
     pub(crate) weaks: HashMap<usize, usize, foldhash::fast::FixedState>,
-    /// The values of locked locks that are neither on the heap nor on a stack: statics. Whoever holds the lock may change
-    /// them without an event.
+    /// The values of locked locks that are neither on the heap nor on a stack: statics. Whoever
+    /// holds the lock may change them without an event.
     held: Vec<(usize, usize)>,
     /// How often a cell was written that is neither on the heap nor on a stack.
     static_writes: u64,
@@ -98,7 +101,8 @@ pub(crate) struct Local {
 }
 
 std::thread_local! {
-    /// How many pointers from `UnsafeCell::get` the running thread has outstanding: zero in nearly all events.
+    /// How many pointers from `UnsafeCell::get` the running thread has outstanding: zero in nearly
+    /// all events.
     static WATCHED: Cell<u32> = const { Cell::new(0) };
     /// The stamp of the execution, once its state was asked for.
     static STAMP: Cell<u64> = const { Cell::new(0) };
@@ -163,9 +167,11 @@ impl PerExecution for Front {
 
     fn memory(&self) -> MemorySum {
         let locals = self.threads.iter().flat_map(|thread| &thread.locals);
-        // SAFETY: the values of thread locals are boxes of this size, and no other thread of the OS knows of them.
+        // SAFETY: the values of thread locals are boxes of this size, and no other thread of the OS
+        // knows of them.
         let sums = locals.map(|local| unsafe { sum_of_bytes(local.value.cast(), local.size) });
-        // SAFETY: the values of locks stay where they are while the lock is held, and who holds it is a thread of this execution.
+        // SAFETY: the values of locks stay where they are while the lock is held, and who holds it
+        // is a thread of this execution.
         let held = self.held.iter().map(|&(start, size)| unsafe {
             sum_of_bytes(std::ptr::with_exposed_provenance(start), size)
         });
@@ -207,7 +213,8 @@ impl Front {
 
     /// The drop of a cell: a write, of what must not have been freed.
     ///
-    /// It does not make the free of its block an event: whoever uses the block after the drop meets a race, or a freed block.
+    /// It does not make the free of its block an event: whoever uses the block after the drop meets
+    /// a race, or a freed block.
     fn drop_cell(
         &mut self,
         address: usize,
@@ -281,8 +288,8 @@ pub(crate) fn report(failure: Failure) {
     }
 }
 
-/// Whether the environment ends the wait that begins here for no reason: at most once at each line of a thread. Only between [`arrive`] and
-/// [`perform`].
+/// Whether the environment ends the wait that begins here for no reason: at most once at each line
+/// of a thread. Only between [`arrive`] and [`perform`].
 pub(crate) fn wakes_spuriously(caller: Caller) -> bool {
     let before = interface::with_own_state(|front: &mut Front, thread| {
         front.thread(thread).woken.contains(&caller)
@@ -294,7 +301,8 @@ pub(crate) fn wakes_spuriously(caller: Caller) -> bool {
     true
 }
 
-/// The thread holds a lock, and may change its value without an event. Where that is not seen otherwise, it is kept in mind.
+/// The thread holds a lock, and may change its value without an event. Where that is not seen
+/// otherwise, it is kept in mind.
 pub(crate) fn hold<T: ?Sized>(value: *const T, size: usize) {
     let start = value.cast::<u8>().expose_provenance();
     if size == 0 || canonical(start) != start || interface::is_on_a_stack(start) {
@@ -320,8 +328,8 @@ pub(crate) fn let_go<T: ?Sized>(value: *const T) {
     }
 }
 
-/// Runs a function in which allocations come from the system: for what belongs to the shadow std rather than to the code
-/// under test.
+/// Runs a function in which allocations come from the system: for what belongs to the shadow std
+/// rather than to the code under test.
 pub(crate) fn outside<R>(function: impl FnOnce() -> R) -> R {
     interface::with_state(|_: &mut Front| function())
 }
@@ -363,8 +371,8 @@ pub(crate) fn arrive(mut access: Access) -> Arrived {
 
 /// The second half of [`event`], for those who ask the engine something in between.
 ///
-/// It has a frame of its own: what it leaves there differs from event to event, and the frames from that of the caller
-/// of [`arrive`] on are what tells whether a thread spins.
+/// It has a frame of its own: what it leaves there differs from event to event, and the frames from
+/// that of the caller of [`arrive`] on are what tells whether a thread spins.
 #[inline(never)]
 pub(crate) fn perform<R>(access: Arrived, body: impl FnOnce(&mut Front, u32) -> (R, Effect)) -> R {
     interface::perform(|front: &mut Front, thread| {
@@ -375,8 +383,8 @@ pub(crate) fn perform<R>(access: Arrived, body: impl FnOnce(&mut Front, u32) -> 
     })
 }
 
-/// As [`event`], for what is no atomic: an `Arc`'s counts, a condition variable. The race detector notes the access, so that a
-/// free of its memory that nothing orders after it is found.
+/// As [`event`], for what is no atomic: an `Arc`'s counts, a condition variable. The race detector
+/// notes the access, so that a free of its memory that nothing orders after it is found.
 #[inline]
 pub(crate) fn touching<R>(access: Access, body: impl FnOnce(&mut Front, u32) -> (R, Effect)) -> R {
     let result = perform_touching(arrive(access), body);
@@ -397,7 +405,8 @@ pub(crate) fn perform_touching<R>(
     })
 }
 
-/// An event on a location whose value the engine keeps: a lock, a token. The function gets the value.
+/// An event on a location whose value the engine keeps: a lock, a token. The function gets the
+/// value.
 pub(crate) fn kept_event(access: Access, body: impl FnOnce(u64) -> (Effect, Edge)) -> Effect {
     let access = arrive(access);
     let (address, location) = (access.address, access.location);
@@ -524,12 +533,14 @@ pub(crate) fn access_has_met_events() -> bool {
     begun != Some(events)
 }
 
-/// A cell is dropped: its outstanding pointer is settled, and what is left of it is nobody's. That is a write.
+/// A cell is dropped: its outstanding pointer is settled, and what is left of it is nobody's. That
+/// is a write.
 ///
-/// Where the addresses of freed blocks are not known, another cell may be there next, of a thread that knows nothing of this
-/// one: its history ends.
+/// Where the addresses of freed blocks are not known, another cell may be there next, of a thread
+/// that knows nothing of this one: its history ends.
 ///
-/// The line is that of the last shadow operation of the thread, since destructors do not know who calls them.
+/// The line is that of the last shadow operation of the thread, since destructors do not know who
+/// calls them.
 pub(crate) fn drop_cell(address: usize, name: &'static str) {
     settle();
     let is_known = canonical(address) != address || interface::is_on_a_stack(address);

@@ -1,8 +1,9 @@
 //! Runs real Rust code under every interleaving that matters.
 //!
-//! [`operations!`] says what can be called, [`explore`] runs it under every schedule of all small scenarios and checks
-//! every history; [`stress`] does the same on real threads, as far as that goes. The code under test takes what threads share
-//! from [`std`], and the test binary has [`Alloc`] as its allocator:
+//! [`operations!`] says what can be called, [`explore`] runs it under every schedule of all small
+//! scenarios and checks every history; [`stress`] does the same on real threads, as far as that
+//! goes. The code under test takes what threads share from [`std`], and the test binary has
+//! [`Alloc`] as its allocator:
 //!
 //! ```
 //! use trueline_explore::std::sync::Mutex;
@@ -30,8 +31,8 @@
 //!     .check();
 //! ```
 //!
-//! `check` panics with a report unless everything holds; [`harness`] says what else can be asked. Everything else is in
-//! [`advanced`].
+//! `check` panics with a report unless everything holds; [`harness`] says what else can be asked.
+//! Everything else is in [`advanced`].
 
 #[doc(hidden)]
 pub mod engine;
@@ -54,7 +55,8 @@ pub mod advanced {
 
 pub use harness::{explore, stress};
 pub use memory::Alloc;
-// What `operations!` writes names the crate by this path, so that a user needs no dependency of their own on it.
+// What `operations!` writes names the crate by this path, so that a user needs no dependency of
+// their own on it.
 pub use trueline;
 
 /// The page for users, whose examples are compiled and run.

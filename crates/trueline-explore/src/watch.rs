@@ -1,19 +1,20 @@
 //! Infers reads and writes through raw pointers from the bytes that they point to.
 //!
-//! `UnsafeCell::get` says neither whether the pointer will be read nor written through. Between two events of a thread no other thread
-//! runs, so when the bytes differ at the thread's next event, it is this thread that wrote them. A write of the bytes that were
-//! there already passes for a read; so does whatever happens through a pointer that is kept for longer.
+//! `UnsafeCell::get` says neither whether the pointer will be read nor written through. Between two
+//! events of a thread no other thread runs, so when the bytes differ at the thread's next event, it
+//! is this thread that wrote them. A write of the bytes that were there already passes for a read;
+//! so does whatever happens through a pointer that is kept for longer.
 //!
-//! All bytes of a cell are compared, and a cell is one unit: bytes that have not changed may have been written too, so who writes
-//! one byte counts as a writer of all.
+//! All bytes of a cell are compared, and a cell is one unit: bytes that have not changed may have
+//! been written too, so who writes one byte counts as a writer of all.
 
 use crate::front::Caller;
 use crate::race::Plain;
 use smallvec::SmallVec;
 use std::arch::asm;
 
-/// A cell of more bytes than this may be an array, different parts of which are used at the same time: the report of a race says
-/// that they were not told apart.
+/// A cell of more bytes than this may be an array, different parts of which are used at the same
+/// time: the report of a race says that they were not told apart.
 const ONE_VALUE: usize = 16;
 
 pub(crate) struct Watch {
@@ -60,8 +61,9 @@ impl Watch {
 /// The bytes must be readable.
 unsafe fn frozen(pointer: *const u8, size: usize) -> SmallVec<[u8; 64]> {
     let mut copy: SmallVec<[u8; 64]> = SmallVec::with_capacity(size);
-    // SAFETY: the copy is of bytes that may be anything, into a buffer of sufficient size. The empty assembly may, for all the
-    // compiler knows, write the buffer: from there on its bytes are initialised, to whatever they are.
+    // SAFETY: the copy is of bytes that may be anything, into a buffer of sufficient size. The
+    // empty assembly may, for all the compiler knows, write the buffer: from there on its bytes are
+    // initialised, to whatever they are.
     unsafe {
         pointer.copy_to_nonoverlapping(copy.as_mut_ptr(), size);
         asm!("/* {0} */", in(reg) copy.as_mut_ptr(), options(nostack, preserves_flags));

@@ -1,10 +1,12 @@
 //! Random small models, for tests that compare engines.
 //!
-//! A model has two small shared variables, perhaps an owner, and two operations of a few random statements. Its
-//! specification is the same operations, each done at once: whether the object is linearizable depends on how
-//! its steps interleave, and many are not. [`varied`] models also have loops of local steps and of choices, one within another, loops that try again, locks that are taken in
-//! any order and kept, nodes that are freed, some of them too early, guards on what the process knows, assertions, arrays and records whose parts are read and written in one
-//! statement. The same seed gives the same text.
+//! A model has two small shared variables, perhaps an owner, and two operations of a few random
+//! statements. Its specification is the same operations, each done at once: whether the object is
+//! linearizable depends on how its steps interleave, and many are not. [`varied`] models also have
+//! loops of local steps and of choices, one within another, loops that try again, locks that are
+//! taken in any order and kept, nodes that are freed, some of them too early, guards on what the
+//! process knows, assertions, arrays and records whose parts are read and written in one statement.
+//! The same seed gives the same text.
 
 use std::fmt::Write;
 
@@ -279,7 +281,8 @@ fn show(operand: &Operand, argument: bool) -> String {
     }
 }
 
-/// Writes a statement as the object has it, or as the specification, which knows neither `cas` nor `atomic`.
+/// Writes a statement as the object has it, or as the specification, which knows neither `cas` nor
+/// `atomic`.
 fn write_statement(out: &mut String, statement: &Statement, depth: usize, arg: bool, spec: bool) {
     let margin = "  ".repeat(depth);
     let mut line = |text: String| {

@@ -1,33 +1,39 @@
 //! The program: what the language compiles to and what every engine runs.
 //!
-//! A [`Program`] is a finite, closed system: shared variables, a heap of typed nodes, roles with a number of
-//! processes each, operations, and a sequential specification. Parameters are already substituted, so that every
-//! domain is finite and every length is a number.
+//! A [`Program`] is a finite, closed system: shared variables, a heap of typed nodes, roles with a
+//! number of processes each, operations, and a sequential specification. Parameters are already
+//! substituted, so that every domain is finite and every length is a number.
 //!
-//! **Steps.** A process is idle, or it stands at a [`Location`] of the operation that it performs. One *step* runs
-//! the body of that location from its beginning to a [`Stmt::Goto`] or [`Stmt::Return`], atomically. The language
-//! decides how much a step does by where it puts locations: one shared access a step with local computation
-//! fused around it (the default), or PAT's cost of steps (`--semantics pat`: one location per internal step).
-//! A `cas`, a `fetch_add`, an `atomic {}` block or a store-conditional is plain statements within one body; no
-//! instruction is needed for any of them. `LL/SC/VL` is a shared array of flags with one cell a process
+//! **Steps.** A process is idle, or it stands at a [`Location`] of the operation that it performs.
+//! One *step* runs the body of that location from its beginning to a [`Stmt::Goto`] or
+//! [`Stmt::Return`], atomically. The language decides how much a step does by where it puts
+//! locations: one shared access a step with local computation fused around it (the default), or
+//! PAT's cost of steps (`--semantics pat`: one location per internal step). A `cas`, a `fetch_add`,
+//! an `atomic {}` block or a store-conditional is plain statements within one body; no instruction
+//! is needed for any of them. `LL/SC/VL` is a shared array of flags with one cell a process
 //! ([`Dim::by_process`]): LL sets the own cell, SC tests it, writes and clears all.
 //!
-//! **Calls.** An idle process with calls left picks one of its role's [`Call`]s. The label `call` is emitted and
-//! [`Operation::entry`] runs in the same step, to a `Goto` or a `Return`. Calling as late as possible and
-//! returning as early as possible only shortens operations, which makes linearizability harder; both ends may thus be
-//! fused with the first and the last access. An entry that is only `Goto` gives PAT's separate invocation.
+//! **Calls.** An idle process with calls left picks one of its role's [`Call`]s. The label `call`
+//! is emitted and [`Operation::entry`] runs in the same step, to a `Goto` or a `Return`. Calling as
+//! late as possible and returning as early as possible only shortens operations, which makes
+//! linearizability harder; both ends may thus be fused with the first and the last access. An entry
+//! that is only `Goto` gives PAT's separate invocation.
 //!
-//! **Nondeterminism.** [`Stmt::Choose`] and [`Stmt::Pick`] branch; each branch is one successor. [`Stmt::Await`] that is
-//! false disables the branch that it stands on; put it first in a body, so that its reads are the guard's.
+//! **Nondeterminism.** [`Stmt::Choose`] and [`Stmt::Pick`] branch; each branch is one successor.
+//! [`Stmt::Await`] that is false disables the branch that it stands on; put it first in a body, so
+//! that its reads are the guard's.
 //!
-//! **Accesses.** Reads and writes of shared cells and heap fields are recorded exactly, cell by cell, as a step
-//! runs: partial order reduction needs no annotation. Locals and own variables are private.
+//! **Accesses.** Reads and writes of shared cells and heap fields are recorded exactly, cell by
+//! cell, as a step runs: partial order reduction needs no annotation. Locals and own variables are
+//! private.
 //!
-//! **Symmetry.** Types say which values are process ids and which are pointers; arrays say which dimensions are
-//! indexed by process. Processes of a symmetric role may be exchanged. A program must not compare ids for order,
-//! nor use them as numbers, if its role is symmetric: the language rejects that.
+//! **Symmetry.** Types say which values are process ids and which are pointers; arrays say which
+//! dimensions are indexed by process. Processes of a symmetric role may be exchanged. A program
+//! must not compare ids for order, nor use them as numbers, if its role is symmetric: the language
+//! rejects that.
 //!
-//! Invariant: types, indices of variables and targets of jumps are right, which the compiler of the language sees to; engines rely on it and never check again.
+//! Invariant: types, indices of variables and targets of jumps are right, which the compiler of the
+//! language sees to; engines rely on it and never check again.
 
 use std::fmt;
 use std::sync::Arc;
@@ -43,8 +49,8 @@ pub type LocationId = usize;
 /// Which call of [`Program::calls`].
 pub type CallId = usize;
 
-/// More rounds than this of a loop within one step are a fault of the model; more rounds of all loops together within one operation
-/// of a specification make the specification unusable.
+/// More rounds than this of a loop within one step are a fault of the model; more rounds of all
+/// loops together within one operation of a specification make the specification unusable.
 pub const MOST_ROUNDS: u32 = 10_000;
 
 /// More processes than this cannot be checked: their names are four bits.
@@ -62,8 +68,8 @@ pub struct Program {
     pub shared: Vec<Variable>,
     /// The node types of the heap; each has a pool of its own.
     pub nodes: Vec<NodeType>,
-    /// Variables of every process that keep their value between operations. Private: no other process reads them.
-    /// PAT's stale locals are own variables.
+    /// Variables of every process that keep their value between operations. Private: no other
+    /// process reads them. PAT's stale locals are own variables.
     pub own: Vec<Variable>,
     /// The operations.
     pub operations: Vec<Operation>,
@@ -79,8 +85,9 @@ pub struct Program {
     pub points: Points,
     /// PAT counts one state more for each product state in which every process has ended.
     pub count_terminal_states: bool,
-    /// Statements run once, atomically, before the first step, as process 0: they may allocate (`Head = new Node`).
-    /// Only shared variables and heap nodes may be touched, but for locals of their own.
+    /// Statements run once, atomically, before the first step, as process 0: they may allocate
+    /// (`Head = new Node`). Only shared variables and heap nodes may be touched, but for locals of
+    /// their own.
     pub setup: Setup,
     /// Response properties to check when progress is asked for.
     pub responses: Vec<Response>,
@@ -134,7 +141,8 @@ pub struct Variable {
     pub ty: Type,
     /// Dimensions, the last one running fastest.
     pub dims: Vec<Dim>,
-    /// The first value of each cell: one value for all, or one a cell. Ignored for locals that are parameters.
+    /// The first value of each cell: one value for all, or one a cell. Ignored for locals that are
+    /// parameters.
     pub initial: Vec<i32>,
 }
 
@@ -154,7 +162,8 @@ pub struct NodeType {
     pub name: String,
     /// Its fields; `dims` is empty and `initial` has one value.
     pub fields: Vec<Variable>,
-    /// At most this many nodes at a time. When none is free the run ends in Unknown: a bound was reached.
+    /// At most this many nodes at a time. When none is free the run ends in Unknown: a bound was
+    /// reached.
     pub capacity: usize,
     /// What happens to nodes that are not used any more.
     pub reclaim: Reclaim,
@@ -165,11 +174,12 @@ pub struct NodeType {
 pub enum Reclaim {
     /// When nothing refers to it.
     Collected,
-    /// When [`Stmt::Free`] says so, whoever still refers to it: the ABA problem can be shown. Nodes that nothing
-    /// refers to and that were never freed are leaked, and counted as free. To read or write a node that was freed and not made again is an
-    /// error.
+    /// When [`Stmt::Free`] says so, whoever still refers to it: the ABA problem can be shown. Nodes
+    /// that nothing refers to and that were never freed are leaked, and counted as free. To read or
+    /// write a node that was freed and not made again is an error.
     Freed,
-    /// The same, but a node that was freed may still be read and written: memory that is never given back to the system.
+    /// The same, but a node that was freed may still be read and written: memory that is never
+    /// given back to the system.
     Recycled,
 }
 
@@ -234,11 +244,12 @@ pub struct Role {
 pub enum Points {
     /// Not at all.
     None,
-    /// [`Stmt::Lin`] says where; calls and returns stay visible. The result is checked at the mark where it is given
-    /// there, and at the return in any case.
+    /// [`Stmt::Lin`] says where; calls and returns stay visible. The result is checked at the mark
+    /// where it is given there, and at the return in any case.
     Marked,
-    /// [`Stmt::Lin`] says where and with which results, those of the return; calls and returns are invisible, as in the paper's
-    /// section 3.3. Where an operation may return without a mark or pass two, or changes its arguments before it, it is as [`Points::Marked`].
+    /// [`Stmt::Lin`] says where and with which results, those of the return; calls and returns are
+    /// invisible, as in the paper's section 3.3. Where an operation may return without a mark or
+    /// pass two, or changes its arguments before it, it is as [`Points::Marked`].
     Labelled,
 }
 
@@ -255,7 +266,8 @@ pub enum Place {
     Field(NodeId, Box<Expr>, VarId),
 }
 
-/// A computation without effects. An index out of bounds, a division by zero and a null pointer are errors.
+/// A computation without effects. An index out of bounds, a division by zero and a null pointer are
+/// errors.
 #[derive(Clone, Debug)]
 pub enum Expr {
     /// A number.
@@ -314,15 +326,18 @@ pub enum Stmt {
     Choose(Vec<Vec<Stmt>>),
     /// Any value from the first to the second.
     Pick(Place, i32, i32),
-    /// Makes a node: the place becomes a pointer to it; its fields have their first values but those given.
+    /// Makes a node: the place becomes a pointer to it; its fields have their first values but
+    /// those given.
     New(Place, NodeId, Vec<(VarId, Expr)>),
-    /// Gives the node back (not for [`Reclaim::Collected`]); its fields keep their values. Null, and a node that is free already, are errors.
+    /// Gives the node back (not for [`Reclaim::Collected`]); its fields keep their values. Null,
+    /// and a node that is free already, are errors.
     Free(NodeId, Expr),
     /// Goes no further on this branch unless true.
     Await(Expr),
     /// An error unless true.
     Assert(Expr, String),
-    /// This process's operation takes effect here, with these results where they are known. At most once an operation.
+    /// This process's operation takes effect here, with these results where they are known. At most
+    /// once an operation.
     Lin(Option<Vec<Expr>>),
     /// Ends the step.
     Goto(LocationId),
@@ -346,13 +361,14 @@ pub type ResultAndState = (Box<[i32]>, Box<[i32]>);
 
 /// A sequential specification as the checker steps it.
 ///
-/// States are words of the machine's own making: the checker only compares, stores and permutes them. Equal states must have
-/// equal words.
+/// States are words of the machine's own making: the checker only compares, stores and permutes
+/// them. Equal states must have equal words.
 pub trait SpecMachine: Send + Sync {
     /// The states before the first operation; several where the specification leaves it open.
     fn initial(&self) -> Vec<Box<[i32]>>;
 
-    /// Pushes every result with the state that follows; none where the operation blocks in this state.
+    /// Pushes every result with the state that follows; none where the operation blocks in this
+    /// state.
     fn step(
         &self,
         state: &[i32],
@@ -370,20 +386,21 @@ pub trait SpecMachine: Send + Sync {
     /// The state in words: `[1 2]`.
     fn show(&self, state: &[i32]) -> String;
 
-    /// What kept the machine from saying what an operation does, if anything did: a loop without end. Nothing that it has said
-    /// since can be relied on.
+    /// What kept the machine from saying what an operation does, if anything did: a loop without
+    /// end. Nothing that it has said since can be relied on.
     fn trouble(&self) -> Option<String> {
         None
     }
 
-    /// How each state came about, for a machine whose words are numbers given out as states are met: a checkpoint keeps it, as the
-    /// numbers alone mean nothing to another run. Empty where words speak for themselves.
+    /// How each state came about, for a machine whose words are numbers given out as states are
+    /// met: a checkpoint keeps it, as the numbers alone mean nothing to another run. Empty where
+    /// words speak for themselves.
     fn origins(&self) -> Vec<Vec<i32>> {
         Vec::new()
     }
 
-    /// Meets the states with these [`SpecMachine::origins`] again, so that their words mean here what they meant there. The
-    /// error says why that cannot be.
+    /// Meets the states with these [`SpecMachine::origins`] again, so that their words mean here
+    /// what they meant there. The error says why that cannot be.
     fn recover(&self, origins: &[Vec<i32>]) -> Result<(), String> {
         match origins.is_empty() {
             true => Ok(()),
@@ -391,7 +408,8 @@ pub trait SpecMachine: Send + Sync {
         }
     }
 
-    /// 'I am a snapshot object': each process has a segment, which it updates; a scan shows all of them.
+    /// 'I am a snapshot object': each process has a segment, which it updates; a scan shows all of
+    /// them.
     fn snapshot(&self) -> Option<SnapshotShape> {
         None
     }

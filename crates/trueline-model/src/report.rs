@@ -1,8 +1,9 @@
 //! The report on a model.
 //!
-//! A counterexample has one lane a process. Each step shows what was called, the line of the model that ran,
-//! what it read, the variables of the process that changed, what came back; then the shared variables and nodes
-//! that changed, and the states of the specification that still explain what was seen.
+//! A counterexample has one lane a process. Each step shows what was called, the line of the model
+//! that ran, what it read, the variables of the process that changed, what came back; then the
+//! shared variables and nodes that changed, and the states of the specification that still explain
+//! what was seen.
 
 use serde_json::{Map, Value as Json, json};
 use trueline_report::{
@@ -453,7 +454,8 @@ fn operation_of(program: &Program, step: &TraceStep) -> Option<usize> {
     called.or_else(|| step.location.map(|l| program.locations[l].operation))
 }
 
-/// What a step shows in its lane: the call that begins with it, what it did, the return that ends with it.
+/// What a step shows in its lane: the call that begins with it, what it did, the return that ends
+/// with it.
 fn cell(
     program: &Program,
     step: &TraceStep,

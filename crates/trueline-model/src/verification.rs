@@ -1,8 +1,9 @@
-//! Verifying a model: the search, the replay of what it finds, and the properties that the model declares.
+//! Verifying a model: the search, the replay of what it finds, and the properties that the model
+//! declares.
 //!
-//! **Invariant: a violation that is returned was replayed.** The interpreter, which shares nothing with the
-//! engine, runs every counterexample on the model as it stands. One that it does not accept is an error, one for
-//! whose replay no budget was left is unknown.
+//! **Invariant: a violation that is returned was replayed.** The interpreter, which shares nothing
+//! with the engine, runs every counterexample on the model as it stands. One that it does not
+//! accept is an error, one for whose replay no budget was left is unknown.
 
 use std::fmt;
 use std::sync::Arc;
@@ -32,7 +33,8 @@ pub struct Verification {
     pub semantics: Semantics,
     /// Reductions, limits of the search, checkpoints.
     pub options: Options,
-    /// Whether the progress properties that the model declares are checked, and freedom from deadlock with them.
+    /// Whether the progress properties that the model declares are checked, and freedom from
+    /// deadlock with them.
     pub progress: bool,
 }
 
@@ -56,7 +58,8 @@ pub enum VerifyError {
     Model(Diagnostic),
     /// The options ask for what cannot be done.
     Refused(String),
-    /// The model gives a variable a value that it cannot hold, or returns one that is none of the result's type.
+    /// The model gives a variable a value that it cannot hold, or returns one that is none of the
+    /// result's type.
     LeavesRange {
         /// What, with the place in the text.
         message: String,
@@ -102,7 +105,8 @@ impl Findings {
         Findings { report: Report::unknown(reason), notes, progress, progress_notes }
     }
 
-    /// Whether every history is one of the specification, and every property that was checked holds.
+    /// Whether every history is one of the specification, and every property that was checked
+    /// holds.
     pub fn is_verified(&self) -> bool {
         let holds = |p: &(String, ProgressReport)| matches!(p.1.progress, Progress::Holds);
         matches!(self.report.verdict, Verdict::Verified) && self.progress.iter().all(holds)
@@ -163,7 +167,8 @@ impl Verification {
     }
 }
 
-/// The error that the counterexample shows, where it shows one of the model rather than of the algorithm.
+/// The error that the counterexample shows, where it shows one of the model rather than of the
+/// algorithm.
 fn leaves_range(program: &Program, found: &Counterexample) -> Option<VerifyError> {
     let Reason::Fault(fault) = &found.reason else { return None };
     let steps = found.trace.steps.len();

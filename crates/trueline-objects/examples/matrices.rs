@@ -1,4 +1,5 @@
-//! Explores all programs of 2 processes with 3 operations and of 3 with 2, for each object; prints how long it took.
+//! Explores all programs of 2 processes with 3 operations and of 3 with 2, for each object; prints
+//! how long it took.
 //!
 //! `cargo run --release --features simulate -p trueline-objects --example matrices [NAME...] [2x3...]`
 

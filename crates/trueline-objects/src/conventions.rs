@@ -1,5 +1,5 @@
-//! What users of std and crossbeam expect of a container, made of its operations. Nothing here touches an object but through them, so that what was explored of
-//! them holds.
+//! What users of std and crossbeam expect of a container, made of its operations. Nothing here
+//! touches an object but through them, so that what was explored of them holds.
 
 use crate::{ArrayQueue, HerlihyWingQueue, VyukovQueue};
 #[cfg(target_has_atomic = "64")]
@@ -10,11 +10,13 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 
 /// Takes values out of a container, one `pop` at a time, until one finds nothing.
 ///
-/// Others may go on meanwhile: what they put in may come out here, too. If it is dropped early, what is left stays.
+/// Others may go on meanwhile: what they put in may come out here, too. If it is dropped early,
+/// what is left stays.
 #[must_use = "it takes a value out when it is asked for the next one"]
 pub struct Drain<'a, C>(&'a C);
 
-/// The values of a container that nobody else has, in the order in which it gives them out. What is left is dropped with it.
+/// The values of a container that nobody else has, in the order in which it gives them out. What is
+/// left is dropped with it.
 pub struct IntoIter<C>(C);
 
 impl<C> fmt::Debug for Drain<'_, C> {
@@ -54,7 +56,8 @@ impl<T> HerlihyWingQueue<T> {
 macro_rules! bounded_queue_names {
     ($($object:ident)*) => {$(
         impl<T> $object<T> {
-            /// Puts a value at the end, or gives it back where there is no room: another name of `enq`.
+            /// Puts a value at the end, or gives it back where there is no room: another name of
+            /// `enq`.
             ///
             /// # Errors
             /// The value, where there is no room.
@@ -63,7 +66,8 @@ macro_rules! bounded_queue_names {
                 self.enq(value)
             }
 
-            /// Takes the oldest value, as `deq` does, of which it is another name; `None` where there is none.
+            /// Takes the oldest value, as `deq` does, of which it is another name; `None` where
+            /// there is none.
             #[inline]
             pub fn pop(&self) -> Option<T> {
                 self.deq()
@@ -78,7 +82,8 @@ bounded_queue_names! { ArrayQueue VyukovQueue }
 macro_rules! container {
     ($($object:ident[$($parameter:ident $(: $bound:path)?),*] of $item:ty;)*) => {$(
         impl<$($parameter $(: $bound)?),*> $object<$($parameter),*> {
-            /// Takes values out until there is none, one at a time: other threads may come in between, and what they put in comes out here, too.
+            /// Takes values out until there is none, one at a time: other threads may come in
+            /// between, and what they put in comes out here, too.
             pub fn drain(&self) -> Drain<'_, $object<$($parameter),*>> {
                 Drain(self)
             }
@@ -167,8 +172,9 @@ collected! {
     HerlihyWingQueue[T: (Sized)] of T;
 }
 
-/// An object may be used after a panic: values are moved, and where code of the user's runs while an operation is half done, the operation leaves the object as it was
-/// or does the rest. `tests/user_code` holds them to it.
+/// An object may be used after a panic: values are moved, and where code of the user's runs while
+/// an operation is half done, the operation leaves the object as it was or does the rest.
+/// `tests/user_code` holds them to it.
 macro_rules! unwind_safe {
     ($($object:ident[$($parameter:ident),*];)*) => {$(
         impl<$($parameter),*> UnwindSafe for $object<$($parameter),*> {}

@@ -1,8 +1,9 @@
 //! Concurrent objects that were explored in every interleaving.
 //!
-//! Each object is one file of `src/objects`, which says `use super::sync` and is compiled twice: here over `std`, and with the
-//! feature `simulate` in `shadowed` over the shadow std of `trueline-explore`, so that one binary can simulate what it
-//! ships. Without that feature nothing of the test machinery is compiled: no dependency, no mutant.
+//! Each object is one file of `src/objects`, which says `use super::sync` and is compiled twice:
+//! here over `std`, and with the feature `simulate` in `shadowed` over the shadow std of
+//! `trueline-explore`, so that one binary can simulate what it ships. Without that feature nothing
+//! of the test machinery is compiled: no dependency, no mutant.
 //!
 //! | object | specification | progress |
 //! |---|---|---|

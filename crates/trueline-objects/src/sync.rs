@@ -1,4 +1,5 @@
-//! What the objects share between threads, over std. `shadowed::sync` is the same over the shadow std.
+//! What the objects share between threads, over std. `shadowed::sync` is the same over the shadow
+//! std.
 
 pub(crate) use core::sync::atomic;
 #[cfg(feature = "std")]
@@ -12,8 +13,9 @@ pub(crate) use crate::thread_index::{
 use core::cell::Cell;
 use core::hint;
 
-/// Lets the thread that was quicker go on for a while: each turn waits twice as long as the one before, up to a limit. While one waits the
-/// others have the cache line to themselves, so that together they do more than if all tried all the time.
+/// Lets the thread that was quicker go on for a while: each turn waits twice as long as the one
+/// before, up to a limit. While one waits the others have the cache line to themselves, so that
+/// together they do more than if all tried all the time.
 pub(crate) struct Backoff {
     turns: Cell<u32>,
     most: u32,
@@ -52,8 +54,9 @@ impl Backoff {
         self.turns.set(self.most.min(turns + 1));
     }
 
-    /// To be called again and again where nothing can be done before another thread has done its part: soon that thread gets the processor,
-    /// which it may not have had. Without std there is nobody to give it: see `docs/objects.md`.
+    /// To be called again and again where nothing can be done before another thread has done its
+    /// part: soon that thread gets the processor, which it may not have had. Without std there is
+    /// nobody to give it: see `docs/objects.md`.
     #[inline]
     pub(crate) fn wait_for_other(&self) {
         const SOON: u32 = 7;
@@ -69,7 +72,8 @@ impl Backoff {
     }
 }
 
-/// As `fetch_add(1, SeqCst)`, but gives way to threads that were quicker for a while before it insists.
+/// As `fetch_add(1, SeqCst)`, but gives way to threads that were quicker for a while before it
+/// insists.
 #[cfg(feature = "std")]
 #[inline]
 pub(crate) fn take_number(counter: &atomic::AtomicUsize) -> usize {
@@ -101,7 +105,8 @@ pub(crate) fn await_a_while(is_so: impl Fn() -> bool) {
     }
 }
 
-/// Of how many freed nodes of this size a thread keeps the memory for the next ones of an object: not many, and not many bytes.
+/// Of how many freed nodes of this size a thread keeps the memory for the next ones of an object:
+/// not many, and not many bytes.
 #[cfg(feature = "std")]
 pub(crate) const fn spare_nodes(size: usize) -> usize {
     const MOST: usize = 128;
@@ -109,12 +114,15 @@ pub(crate) const fn spare_nodes(size: usize) -> usize {
     if MOST * size <= MOST_BYTES { MOST } else { MOST_BYTES / size }
 }
 
-/// Stores a value, and lets no later access of this thread come before it: a store with release and a sequentially consistent fence.
+/// Stores a value, and lets no later access of this thread come before it: a store with release and
+/// a sequentially consistent fence.
 ///
-/// On x86 it is an exchange, which is a full barrier there. In the words of the language it would not be one for accesses that are not sequentially
-/// consistent themselves; so it rests on two facts outside of it: that the compiler moves no access over the exchange (`compiler_fence`), and that the processor moves none
-/// over a locked instruction. Miri knows the language alone, and shows what it allows: there, as everywhere else, it is what the first line says, which
-/// is also what explorations run.
+/// On x86 it is an exchange, which is a full barrier there. In the words of the language it would
+/// not be one for accesses that are not sequentially consistent themselves; so it rests on two
+/// facts outside of it: that the compiler moves no access over the exchange (`compiler_fence`), and
+/// that the processor moves none over a locked instruction. Miri knows the language alone, and
+/// shows what it allows: there, as everywhere else, it is what the first line says, which is also
+/// what explorations run.
 #[cfg(feature = "std")]
 #[inline]
 pub(crate) fn store_and_fence(place: &atomic::AtomicUsize, value: usize) {
@@ -128,7 +136,8 @@ pub(crate) fn store_and_fence(place: &atomic::AtomicUsize, value: usize) {
     }
 }
 
-/// As `std::cell`, with a cell that is told whether it is read or written: what explorations look for races by.
+/// As `std::cell`, with a cell that is told whether it is read or written: what explorations look
+/// for races by.
 pub(crate) mod cell {
     /// As `std::cell::UnsafeCell`.
     #[derive(Default)]

@@ -1,11 +1,13 @@
-//! A small number for each running thread, so that an object can give each its own place in an array.
+//! A small number for each running thread, so that an object can give each its own place in an
+//! array.
 //!
-//! Invariant: no two threads that run have the same number. A number goes back when its thread ends and is handed out again, the
-//! least first, so that numbers stay below the largest number of threads that ran at once. The lock around the
-//! free numbers orders what the former owner did before what the next one does.
+//! Invariant: no two threads that run have the same number. A number goes back when its thread ends
+//! and is handed out again, the least first, so that numbers stay below the largest number of
+//! threads that ran at once. The lock around the free numbers orders what the former owner did
+//! before what the next one does.
 //!
-//! What a thread that has ended left at its place is for the next one with its number, or for a thread that takes the number for a moment to see to it
-//! ([`with_ended_thread_index`]).
+//! What a thread that has ended left at its place is for the next one with its number, or for a
+//! thread that takes the number for a moment to see to it ([`with_ended_thread_index`]).
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -54,15 +56,17 @@ pub(crate) fn threads_ended() -> usize {
 
 /// Above the numbers of all threads that run.
 ///
-/// A thread gets its number after this was raised, and gives it back before this is lowered. So who reads it after a sequentially consistent fence either
-/// counts a thread in, or that thread, which makes a fence before it reads anything, sees all that was done before the first fence.
+/// A thread gets its number after this was raised, and gives it back before this is lowered. So who
+/// reads it after a sequentially consistent fence either counts a thread in, or that thread, which
+/// makes a fence before it reads anything, sees all that was done before the first fence.
 #[inline]
 pub(crate) fn thread_bound() -> usize {
     // Acquire: what a thread did that is not below it any more is seen.
     BOUND.load(Ordering::Acquire)
 }
 
-/// Runs a function in the place of a thread that has ended, if no running thread has its number, nor gets it meanwhile. It must not ask for numbers itself.
+/// Runs a function in the place of a thread that has ended, if no running thread has its number,
+/// nor gets it meanwhile. It must not ask for numbers itself.
 pub(crate) fn with_ended_thread_index(index: usize, function: impl FnOnce()) {
     let numbers = NUMBERS.lock().unwrap_or_else(PoisonError::into_inner);
     if index >= numbers.next || numbers.free.contains(&index) {
@@ -135,7 +139,8 @@ mod tests {
         let (sender, receiver) = std::sync::mpsc::channel();
         let thread = thread::spawn(move || {
             LAST.with(|last| *last.borrow_mut() = Some(AsksWhenDropped(sender)));
-            // Made after `LAST`, so dropped before it or after it, as the platform likes: both must work.
+            // Made after `LAST`, so dropped before it or after it, as the platform likes: both must
+            // work.
             with_thread_index(|_| {});
         });
         thread.join().unwrap();

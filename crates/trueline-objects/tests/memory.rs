@@ -36,8 +36,8 @@ fn growth<R>(run: impl FnOnce() -> R) -> usize {
     BYTES.load(Ordering::SeqCst).saturating_sub(before)
 }
 
-/// One look by thread number 300 made an empty set 40 KB larger: records for all threads with numbers of that size. One test alone is in this file, since it counts
-/// what all threads allocate.
+/// One look by thread number 300 made an empty set 40 KB larger: records for all threads with
+/// numbers of that size. One test alone is in this file, since it counts what all threads allocate.
 #[test]
 fn a_thread_with_a_large_number_costs_an_object_a_record() {
     const THREADS: usize = 300;
@@ -52,7 +52,8 @@ fn a_thread_with_a_large_number_costs_an_object_a_record() {
             let (ready, barrier) = (ready.clone(), &barrier);
             let (set, map, counter, stack, register) = (&set, &map, &counter, &stack, &register);
             s.spawn(move || {
-                // It gets the least number that nobody has: the last one of them has a number of 299 or more.
+                // It gets the least number that nobody has: the last one of them has a number of
+                // 299 or more.
                 assert!(!ListSet::<u8>::new().contains(&1));
                 ready.send(()).unwrap();
                 if thread + 1 == THREADS {

@@ -127,8 +127,8 @@ impl Case<'_> {
         sections
     }
 
-    /// The operations of an explanation, those of each process in a lane. A process that goes on after an
-    /// operation whose outcome is unknown gets a further lane.
+    /// The operations of an explanation, those of each process in a lane. A process that goes on
+    /// after an operation whose outcome is unknown gets a further lane.
     fn operations(&self, explanation: &Explanation) -> Operations {
         let history = self.history;
         let shown = choose(explanation);
@@ -204,9 +204,11 @@ impl Case<'_> {
             if last.line > 0 { format!(", called in line {}", last.line) } else { String::new() };
         let used = |part: usize| operations.iter().any(|o| o.part as usize == part);
         let parts = (0..self.history.parts().len()).filter(|&p| used(p)).count();
-        // The sentence may be about operations that return later: then this is no second opinion on who is wrong.
+        // The sentence may be about operations that return later: then this is no second opinion on
+        // who is wrong.
         let is_told = explanation.operations.contains(&(index as u32));
-        // Where the specification splits the parts of the history further, returns cannot be counted here.
+        // Where the specification splits the parts of the history further, returns cannot be
+        // counted here.
         if self.outcome.partitions != parts {
             return is_told.then(|| {
                 Section::Paragraph(format!(
@@ -278,9 +280,9 @@ impl Case<'_> {
         object
     }
 
-    /// `index` counts the operations of the history by call, from 0; `called` and `returned` are ranks among all
-    /// its events. A return after the end of the explanation is not part of the explanation: `returned` is null
-    /// then, as it is where there was none.
+    /// `index` counts the operations of the history by call, from 0; `called` and `returned` are
+    /// ranks among all its events. A return after the end of the explanation is not part of the
+    /// explanation: `returned` is null then, as it is where there was none.
     pub(crate) fn operation_json(&self, index: u32, explanation: &Explanation) -> Json {
         let history = self.history;
         let o = &history.operations()[index as usize];
@@ -335,8 +337,8 @@ fn choose(explanation: &Explanation) -> Vec<u32> {
     shown
 }
 
-/// The rank of the return, where it is part of the story: an operation that was called before the story starts
-/// or returns after it ends counts as pending.
+/// The rank of the return, where it is part of the story: an operation that was called before the
+/// story starts or returns after it ends counts as pending.
 fn end(history: &History, explanation: &Explanation, index: u32) -> Option<u32> {
     let o = &history.operations()[index as usize];
     let from = explanation.start.as_ref().map_or(0, |start| start.from);

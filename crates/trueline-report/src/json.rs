@@ -24,7 +24,8 @@ impl Report {
             set("message", undecided.message.as_str().into());
         }
         let mut explanation = self.explanation.clone();
-        // The steps of a violation are part of its explanation; those of a property have an object of their own.
+        // The steps of a violation are part of its explanation; those of a property have an object
+        // of their own.
         let steps = self.sections.iter().find_map(|section| match section {
             Section::Steps(steps) if steps.title.is_none() => Some(steps.json()),
             _ => None,
@@ -51,7 +52,8 @@ pub fn error_json(file: &str, message: &str) -> Json {
     serde_json::json!({ "schema": SCHEMA, "file": file, "error": message })
 }
 
-/// A number as JSON. One that has too many digits for a double is told as a text, so that none gets lost.
+/// A number as JSON. One that has too many digits for a double is told as a text, so that none gets
+/// lost.
 fn number(digits: &str) -> Json {
     if let Ok(n) = digits.parse::<u64>() {
         return n.into();

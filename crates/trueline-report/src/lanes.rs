@@ -1,9 +1,10 @@
 //! Draws operations in lanes: one lane a process, time from left to right, one bar an operation.
 //!
-//! Every call and every return gets a column of its own, in the order of the events, so that the drawing tells
-//! exactly which operations overlap. Columns are the leftmost ones that leave room for the labels: a longest
-//! path over the events, one pass. Where that is too wide for the terminal, bars carry numbers; where even that
-//! is too wide, time wraps into several blocks, and a bar that crosses from one to the next says so.
+//! Every call and every return gets a column of its own, in the order of the events, so that the
+//! drawing tells exactly which operations overlap. Columns are the leftmost ones that leave room
+//! for the labels: a longest path over the events, one pass. Where that is too wide for the
+//! terminal, bars carry numbers; where even that is too wide, time wraps into several blocks, and a
+//! bar that crosses from one to the next says so.
 
 use std::ops::Range;
 
@@ -40,7 +41,8 @@ pub(crate) fn legend(bars: &[Bar], look: &Look) -> Document {
     document
 }
 
-/// A drawing, and whether its bars carry numbers (from 1, in the order of the bars) instead of their labels.
+/// A drawing, and whether its bars carry numbers (from 1, in the order of the bars) instead of
+/// their labels.
 pub(crate) struct Drawing {
     pub(crate) document: Document,
     pub(crate) numbered: bool,
@@ -93,8 +95,8 @@ struct Spacing {
 const LOOSE: Spacing = Spacing { gap: 2, pad: 1 };
 const TIGHT: Spacing = Spacing { gap: 1, pad: 0 };
 
-/// Draws the bars, which are sorted by call, on lanes with these names, in at most `width` columns (but never
-/// fewer than about thirty).
+/// Draws the bars, which are sorted by call, on lanes with these names, in at most `width` columns
+/// (but never fewer than about thirty).
 pub(crate) fn draw(bars: &[Bar], names: &[String], width: usize, glyphs: &Glyphs) -> Drawing {
     let margin = 4 + names.iter().map(|n| n.width()).max().unwrap_or(0);
     let room = width.saturating_sub(margin).max(24);

@@ -1,15 +1,16 @@
 //! From an answer to something that people or programs read.
 //!
-//! Every way into trueline ends in a [`Report`]: a verdict on a subject, sections as data, and how to reproduce
-//! it. [`Report::text`] makes a [`Document`] of it (lines of spans with roles, no escape codes), which
-//! [`Document::render`] turns into terminal text with or without colour; [`Report::json`] makes one JSON object,
-//! [`Report::page`] one HTML file.
-//! [`Case`] is everything that is known about one checked history; [`Case::report`] is the report on it.
+//! Every way into trueline ends in a [`Report`]: a verdict on a subject, sections as data, and how
+//! to reproduce it. [`Report::text`] makes a [`Document`] of it (lines of spans with roles, no
+//! escape codes), which [`Document::render`] turns into terminal text with or without colour;
+//! [`Report::json`] makes one JSON object, [`Report::page`] one HTML file. [`Case`] is everything
+//! that is known about one checked history; [`Case::report`] is the report on it.
 //!
-//! **Invariant: nobody else renders.** Other crates make reports; none of them edits what was rendered.
+//! **Invariant: nobody else renders.** Other crates make reports; none of them edits what was
+//! rendered.
 //!
-//! **Invariant: no I/O.** The width of the terminal, whether it has colour and what file names look like are
-//! parameters. The same report and [`Look`] give the same text.
+//! **Invariant: no I/O.** The width of the terminal, whether it has colour and what file names look
+//! like are parameters. The same report and [`Look`] give the same text.
 #![forbid(unsafe_code)]
 
 mod document;
@@ -48,8 +49,8 @@ pub struct Case<'a> {
     pub history: &'a History,
     /// The specification as it was named: `queue:init=[1 2]`.
     pub spec: &'a str,
-    /// An operation, by its index, in the words of the specification; without its result where the flag is
-    /// false: `deq() -> 7`, `deq()`.
+    /// An operation, by its index, in the words of the specification; without its result where the
+    /// flag is false: `deq() -> 7`, `deq()`.
     pub show: &'a dyn Fn(u32, bool) -> String,
     /// The verdict and how it came about.
     pub outcome: &'a Outcome,

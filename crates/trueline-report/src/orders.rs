@@ -1,10 +1,10 @@
-//! Orders of operations with the states between them, for a page: the witness of a linearizable history; of a
-//! violation the longest orders that a search found, and why nothing can come next.
+//! Orders of operations with the states between them, for a page: the witness of a linearizable
+//! history; of a violation the longest orders that a search found, and why nothing can come next.
 //!
-//! Nothing here decides: the verdict is known. What is shown of a violation rests on the order of the part of the
-//! history before the first return that cannot be explained, which the checker gives for that part alone; a search
-//! then tries the last operations of it in other orders. It is bounded in operations and steps, and what it found
-//! is said to be the longest *found*.
+//! Nothing here decides: the verdict is known. What is shown of a violation rests on the order of
+//! the part of the history before the first return that cannot be explained, which the checker
+//! gives for that part alone; a search then tries the last operations of it in other orders. It is
+//! bounded in operations and steps, and what it found is said to be the longest *found*.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -32,7 +32,8 @@ const ENDS: usize = 8;
 /// States are cut to this many columns.
 const STATE: usize = 240;
 
-/// Orders that share their beginnings: a tree of operations. Operations are numbered as they are shown.
+/// Orders that share their beginnings: a tree of operations. Operations are numbered as they are
+/// shown.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Orders {
     /// Whether the main order explains everything.
@@ -100,8 +101,8 @@ impl Orders {
     }
 }
 
-/// A state as what differs from the one before: how many characters stay at the start and at the end, and what
-/// stands between them.
+/// A state as what differs from the one before: how many characters stay at the start and at the
+/// end, and what stands between them.
 fn difference(before: &str, after: &str) -> Json {
     let (old, new): (Vec<char>, Vec<char>) = (before.chars().collect(), after.chars().collect());
     let most = old.len().min(new.len());
@@ -114,8 +115,8 @@ fn difference(before: &str, after: &str) -> Json {
 /// The orders of a case whose operations at `shown` are shown.
 pub(crate) fn of(case: &Case, named: &Named, shown: &[u32]) -> Option<Orders> {
     let spec = named.dynamic();
-    // A counter whose results have two meanings, and calls that are read with more than their arguments (owners),
-    // would be stepped through as something else than what was decided.
+    // A counter whose results have two meanings, and calls that are read with more than their
+    // arguments (owners), would be stepped through as something else than what was decided.
     let has_two_meanings = case.spec.starts_with("counter") && !case.spec.contains("results=");
     if has_two_meanings || shown.iter().any(|&i| spec.accepts(&call(case, i).0).is_err()) {
         return None;
@@ -162,7 +163,8 @@ fn of_witness(case: &Case, spec: &Dynamic, shown: &[u32], order: &[u32]) -> Opti
     let mut path = Vec::new();
     for &i in order {
         let part = case.history.operations()[i as usize].part as usize;
-        // Of several next states the one that the witness meant is not known; the first would be a guess.
+        // Of several next states the one that the witness meant is not known; the first would be a
+        // guess.
         states[part] = after(case, spec, &states[part], i)?;
         path.push((shown.binary_search(&i).ok()? as u32, show(spec, &states[part])));
     }
@@ -199,8 +201,8 @@ struct Scene {
 }
 
 impl Scene {
-    /// The object and key of the violation up to the first return that cannot be explained. What comes before the
-    /// last operations is in the order of a witness.
+    /// The object and key of the violation up to the first return that cannot be explained. What
+    /// comes before the last operations is in the order of a witness.
     fn before_the_bad_return(
         case: &Case,
         named: &Named,
@@ -451,8 +453,8 @@ struct Why {
     text: String,
 }
 
-/// Why the operations that are not in the longest order cannot come after it. One whose outcome is unknown need
-/// not come at all.
+/// Why the operations that are not in the longest order cannot come after it. One whose outcome is
+/// unknown need not come at all.
 fn why_not_next(
     search: &mut Search,
     last: &OpaqueState,

@@ -1,8 +1,9 @@
 //! A report as one HTML file, opened from disk.
 //!
-//! The file holds a style sheet, a script and the report as JSON, and fetches nothing; its security policy forbids
-//! it to. The script draws what is in the JSON and decides nothing. **Text of the report never becomes markup**: in
-//! the file it is JSON without `<`, on the page it is text of a node or of a canvas.
+//! The file holds a style sheet, a script and the report as JSON, and fetches nothing; its security
+//! policy forbids it to. The script draws what is in the JSON and decides nothing. **Text of the
+//! report never becomes markup**: in the file it is JSON without `<`, on the page it is text of a
+//! node or of a canvas.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -58,7 +59,8 @@ impl Report {
 }
 
 impl Report {
-    /// The operations of a report without an input: those that its text draws, or those of the steps of a model.
+    /// The operations of a report without an input: those that its text draws, or those of the
+    /// steps of a model.
     fn drawn(&self) -> Option<Json> {
         let bars = self.sections.iter().find_map(|section| match section {
             Section::Operations(drawn) => Some(of_bars("thread", &drawn.lanes, &drawn.bars)),
@@ -153,8 +155,9 @@ fn shorten(data: &mut Json) {
     }
 }
 
-/// JSON that cannot end the element around it, and without characters that do not show or that turn the
-/// direction of those around them. In a string of JSON an escape is the same as what it stands for.
+/// JSON that cannot end the element around it, and without characters that do not show or that turn
+/// the direction of those around them. In a string of JSON an escape is the same as what it stands
+/// for.
 fn escape(json: &str) -> String {
     let risky = |c: char| {
         matches!(c, '<' | '\u{7f}'..='\u{9f}' | '\u{61c}' | '\u{feff}'

@@ -83,7 +83,8 @@ impl Case<'_> {
         let are = if found.displaced.len() == 1 { "is" } else { "are" };
         let named = if found.displaced.len() > NAMED { "furthest " } else { "" };
         let text = format!("{many} {are} out of order: {named}{}.", furthest.join(", "));
-        // The least factor is needed by some removal; if by none of these, by one that the open end allows for.
+        // The least factor is needed by some removal; if by none of these, by one that the open end
+        // allows for.
         let most = found.displaced.iter().map(|d| d.1).max();
         let is_least =
             asks_least(asked) && (asked.reading, asked.end) == (Reading::Slots, End::Open);

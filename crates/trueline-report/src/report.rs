@@ -1,12 +1,13 @@
 //! The one report: what every way into trueline returns, as data.
 //!
-//! A check of a history, a monitored stream, a simulation, a failing test and a verified model all end in a
+//! A check of a history, a monitored stream, a simulation, a failing test and a verified model all
+//! end in a
 //! [`Report`]: a verdict on a subject, sections in reading order, and the commands that reproduce it. Renderers
-//! turn it into text ([`Report::text`]) and JSON ([`Report::json`]). They are the only code that knows what a
-//! report looks like, and nothing edits what they made.
+//! turn it into text ([`Report::text`]) and JSON ([`Report::json`]). They are the only code that
+//! knows what a report looks like, and nothing edits what they made.
 //!
-//! **Invariant: sections carry data, not layout.** Labels are whole, lanes are not drawn, nothing is cut or
-//! wrapped: width and character set are decided by the renderer.
+//! **Invariant: sections carry data, not layout.** Labels are whole, lanes are not drawn, nothing
+//! is cut or wrapped: width and character set are decided by the renderer.
 
 use std::borrow::Cow;
 
@@ -22,8 +23,8 @@ use crate::timeline::Timeline;
 /// An answer about one subject.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// What was looked at, as it was given: a file, an object, a model, a program. Empty where the verdict
-    /// needs none.
+    /// What was looked at, as it was given: a file, an object, a model, a program. Empty where the
+    /// verdict needs none.
     pub subject: String,
     /// The answer.
     pub verdict: Answer,
@@ -33,7 +34,8 @@ pub struct Report {
     pub sections: Vec<Section>,
     /// A doubt that even the headline alone must not hide; a section says the same.
     pub caveat: Option<String>,
-    /// The command that makes this report again; the field `again`. Text shows it unless the subject holds.
+    /// The command that makes this report again; the field `again`. Text shows it unless the
+    /// subject holds.
     pub reproduce: Option<String>,
     /// The command that runs the failing schedule alone; the field `replay`.
     pub replay: Option<String>,
@@ -63,7 +65,8 @@ pub enum Answer {
     Unknown(Undecided),
 }
 
-/// What came of running code, with what was found as data: the verdict of a test and of a simulation.
+/// What came of running code, with what was found as data: the verdict of a test and of a
+/// simulation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict<V> {
     /// All that was asked for was seen, and nothing was wrong.
@@ -88,7 +91,8 @@ pub struct Undecided {
 impl Undecided {
     /// The code where nothing was wrong in a sample, which says nothing about the rest.
     pub const SAMPLE: &str = "sample";
-    /// The code where the question is wrong: a specification that panics, a scenario that cannot be run.
+    /// The code where the question is wrong: a specification that panics, a scenario that cannot be
+    /// run.
     pub const ERROR: &str = "error";
 
     /// A limit was reached, or something else stood in the way.
@@ -159,7 +163,8 @@ impl Answer {
     }
 }
 
-/// A part of a report. [Blocks](Section::is_block) stand apart from what is around them; lines follow each other.
+/// A part of a report. [Blocks](Section::is_block) stand apart from what is around them; lines
+/// follow each other.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Section {
     /// Why, in one sentence, and what else there is to say at once.

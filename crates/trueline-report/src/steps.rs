@@ -1,9 +1,10 @@
 //! Steps one below the other, one lane a thread or process.
 //!
-//! Two layouts, by what the reader looks for. **Code**: short lines, each with its place in the source at the
-//! right; rounds of a loop that do the same again are counted instead of shown; long lines are cut. **Model**:
-//! numbered steps between rules, with the shared variables that changed at the right and the states of the
-//! specification that remain below; nothing is cut, long texts go on in the next row.
+//! Two layouts, by what the reader looks for. **Code**: short lines, each with its place in the
+//! source at the right; rounds of a loop that do the same again are counted instead of shown; long
+//! lines are cut. **Model**: numbered steps between rules, with the shared variables that changed
+//! at the right and the states of the specification that remain below; nothing is cut, long texts
+//! go on in the next row.
 
 use serde_json::{Map, Value as Json};
 
@@ -56,7 +57,8 @@ pub struct Step {
     pub changed: String,
     /// The cells that it changed, by name, with their new values.
     pub memory: Vec<(String, String)>,
-    /// The states of the specification that remain, where they are others than before; or what none explains.
+    /// The states of the specification that remain, where they are others than before; or what none
+    /// explains.
     pub states: Option<String>,
     /// What programs read of it.
     pub fields: Map<String, Json>,
@@ -283,7 +285,8 @@ fn cell(step: &Step) -> Vec<&str> {
     if rows.is_empty() { vec![""] } else { rows }
 }
 
-/// The text in rows of this width, broken at spaces where there are some, and within words that are longer.
+/// The text in rows of this width, broken at spaces where there are some, and within words that are
+/// longer.
 fn rows_of(text: &str, width: usize) -> Vec<String> {
     let mut rows: Vec<String> = Vec::new();
     let mut row = String::new();

@@ -9,7 +9,8 @@ use crate::report::{Answer, Operations, Placed, Report, Section};
 use crate::steps;
 use crate::words::{clean, count, cut, readable, unbroken, wrap};
 
-/// Longer lists tell only where the clashing operations are, unless they explain the numbers of a drawing.
+/// Longer lists tell only where the clashing operations are, unless they explain the numbers of a
+/// drawing.
 pub(crate) const LISTED: usize = 12;
 /// Narrower terminals get shorter lane names.
 const NARROW: usize = 60;

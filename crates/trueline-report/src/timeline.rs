@@ -1,4 +1,5 @@
-//! The operations of a history for a page that draws them: all of them, or a window around the violation.
+//! The operations of a history for a page that draws them: all of them, or a window around the
+//! violation.
 
 use std::collections::HashMap;
 
@@ -152,8 +153,8 @@ impl Case<'_> {
         timeline
     }
 
-    /// The parts into which the specification splits one object, named by the argument that decides: the key of
-    /// each operation, and the keys.
+    /// The parts into which the specification splits one object, named by the argument that
+    /// decides: the key of each operation, and the keys.
     fn keys(&self, spec: &Named, shown: &[u32]) -> Option<(Vec<u32>, Vec<String>)> {
         let spec = spec.dynamic();
         let mut known: HashMap<u64, u32> = HashMap::new();

@@ -1,4 +1,5 @@
-//! Views that only some objects have: what moved in a quasi linearizable history, and the cells of a snapshot object.
+//! Views that only some objects have: what moved in a quasi linearizable history, and the cells of
+//! a snapshot object.
 
 use std::collections::HashMap;
 
@@ -19,8 +20,8 @@ const VALUE: usize = 40;
 /// Two orders of the same operations: the one in which they took effect, and the legal one.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Moved {
-    /// Numbers of operations as they are shown, in the order in which they took effect; and by how many places each is
-    /// away from its place in the legal order.
+    /// Numbers of operations as they are shown, in the order in which they took effect; and by how
+    /// many places each is away from its place in the legal order.
     pub taken: Vec<(u32, u32)>,
     /// The legal order.
     pub legal: Vec<u32>,
@@ -52,7 +53,8 @@ impl Cells {
 }
 
 impl Case<'_> {
-    /// Both orders of a quasi linearizable history; `shown` are the operations that the page has, ascending.
+    /// Both orders of a quasi linearizable history; `shown` are the operations that the page has,
+    /// ascending.
     pub fn moved_view(&self, found: &Finding, shown: &[u32]) -> Option<Moved> {
         let Verdict::Linearizable(witness) = &found.outcome.verdict else { return None };
         let places: HashMap<u32, u32> = found.displaced.iter().copied().collect();

@@ -56,8 +56,8 @@ pub fn bytes(bytes: u64) -> String {
     }
 }
 
-/// The text with everything that could confuse a terminal escaped: control characters and the marks that
-/// change the direction of writing.
+/// The text with everything that could confuse a terminal escaped: control characters and the marks
+/// that change the direction of writing.
 pub fn clean(text: &str) -> String {
     let risky = |c: char| {
         c.is_control()
@@ -103,8 +103,8 @@ pub fn unbroken(text: &str) -> String {
     pieces.join("`")
 }
 
-/// A sentence that people will read: what it quotes, and what it says between, is cut where it is very long. A
-/// value may have millions of characters.
+/// A sentence that people will read: what it quotes, and what it says between, is cut where it is
+/// very long. A value may have millions of characters.
 pub(crate) fn readable(sentence: &str, mark: &str) -> String {
     const LONG: usize = 240;
     let pieces: Vec<String> = sentence.split('`').map(|piece| cut(piece, LONG, mark)).collect();

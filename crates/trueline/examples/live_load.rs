@@ -1,9 +1,12 @@
-//! The live monitor under load: what it costs, and that it is right when it is stopped in the midst of things.
+//! The live monitor under load: what it costs, and that it is right when it is stopped in the midst
+//! of things.
 //!
 //! `cargo run --release -p trueline --features live --example live_load [STOPS] [PROCESSES]`
 //!
-//! - **stops**: a correct queue is used by four threads, and the monitor stopped at a random moment, so many times (10,000): there must be no violation;
-//! - **processes**: so many (a million) come and go, eight at a time: memory and what an operation costs must stay as they are;
+//! - **stops**: a correct queue is used by four threads, and the monitor stopped at a random
+//!   moment, so many times (10,000): there must be no violation;
+//! - **processes**: so many (a million) come and go, eight at a time: memory and what an operation
+//!   costs must stay as they are;
 //! - **overhead**: time of an operation with a monitor and without one, for 1, 2 and 4 threads.
 
 use std::collections::VecDeque;
@@ -77,7 +80,8 @@ fn stops(rounds: i64) {
     println!("stops: {rounds} runs, no violation; {operations} operations checked, {gaps} gaps");
 }
 
-/// Memory of this process in KiB, and its processor time in ticks of the system (a hundredth of a second), where the system tells.
+/// Memory of this process in KiB, and its processor time in ticks of the system (a hundredth of a
+/// second), where the system tells.
 fn usage() -> (u64, u64) {
     let field = |file: &str, place: usize| {
         let text = std::fs::read_to_string(file).unwrap_or_default();

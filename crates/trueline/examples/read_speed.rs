@@ -1,5 +1,6 @@
-//! How fast a file reads: `cargo run --release --example read_speed -- FILE...`. With `--generate FOLDER OPERATIONS`,
-//! it first writes one history as EDN and as JSON Lines into the folder.
+//! How fast a file reads: `cargo run --release --example read_speed -- FILE...`. With
+//! `--generate FOLDER OPERATIONS`, it first writes one history as EDN and as JSON Lines into the
+//! folder.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};

@@ -1,4 +1,5 @@
-//! Specifications of your own: a plain struct for a deterministic object, the full trait for one that is not.
+//! Specifications of your own: a plain struct for a deterministic object, the full trait for one
+//! that is not.
 //!
 //! `cargo run -p trueline --example user_spec`
 
@@ -32,7 +33,8 @@ impl Sequential for Account {
     }
 }
 
-/// A ticket machine that may skip one number: several states can follow from one call, so `step` says it all.
+/// A ticket machine that may skip one number: several states can follow from one call, so `step`
+/// says it all.
 struct Tickets;
 
 impl Spec for Tickets {

@@ -2,9 +2,10 @@
 //!
 //! `cargo run --release --features live --example watch_queue [operations]`
 //!
-//! Four threads enqueue and dequeue, each operation taking at least a microsecond. Shown are: what watching costs; that a
-//! queue which breaks first-in-first-out once in a million operations is caught; what happens when the monitor is
-//! too slow and may drop; and windows on a bare lock-free queue, which is too fast to be watched all the time.
+//! Four threads enqueue and dequeue, each operation taking at least a microsecond. Shown are: what
+//! watching costs; that a queue which breaks first-in-first-out once in a million operations is
+//! caught; what happens when the monitor is too slow and may drop; and windows on a bare lock-free
+//! queue, which is too fast to be watched all the time.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,7 +26,8 @@ trait Fifo: Sync {
     fn deq(&self) -> Option<i64>;
 }
 
-/// The queue with two locks of Michael and Scott (1996): enqueues and dequeues do not hinder each other.
+/// The queue with two locks of Michael and Scott (1996): enqueues and dequeues do not hinder each
+/// other.
 struct TwoLocks {
     head: Mutex<Arc<Node>>,
     tail: Mutex<Arc<Node>>,
@@ -81,7 +83,8 @@ impl Fifo for Faulty {
     fn deq(&self) -> Option<i64> {
         let mut values = self.values.lock().unwrap();
         let count = self.dequeues.fetch_add(1, Ordering::Relaxed);
-        // Values next to each other may have been enqueued at the same time, so that their order is free.
+        // Values next to each other may have been enqueued at the same time, so that their order is
+        // free.
         let place = if count % self.every == self.every - 1 {
             values.len().saturating_sub(1).min(20)
         } else {
@@ -191,7 +194,8 @@ fn faulty(operations: u64, every: u64) -> Report<Queue> {
     report
 }
 
-/// A good queue whose monitor has room for few events and may drop: then everybody rests for a moment.
+/// A good queue whose monitor has room for few events and may drop: then everybody rests for a
+/// moment.
 fn gaps(operations: u64) -> Report<Queue> {
     let queue = TwoLocks::new();
     let live = start(64, Full::Drop);
@@ -244,7 +248,8 @@ pub(crate) fn main() {
     assert_eq!(report.tally.operations, operations, "nothing is lost");
     let report = faulty(operations, operations / 10);
     assert!(report.is_violation(), "{report}");
-    // Whether the monitor falls behind, and when it catches up, is the machine's business: again until it did both.
+    // Whether the monitor falls behind, and when it catches up, is the machine's business: again
+    // until it did both.
     let goes_on = |report: &Report<Queue>| report.gaps.iter().any(|gap| gap.until.is_some());
     let mut report = gaps(operations);
     for _ in 0..1000 {

@@ -1,9 +1,9 @@
 //! How much a decision may cost: a cancel flag, steps, time and memory.
 //!
-//! The core reads neither a clock nor the memory of the process: a [`Meter`] that the caller supplies reports both,
-//! and tests inject one that counts. Checkers ask [`Budget::spend`] every few hundred steps and stop when it
-//! names a reason. A user's `apply` cannot be interrupted: time that one call of it takes is not noticed before
-//! it returns.
+//! The core reads neither a clock nor the memory of the process: a [`Meter`] that the caller
+//! supplies reports both, and tests inject one that counts. Checkers ask [`Budget::spend`] every
+//! few hundred steps and stop when it names a reason. A user's `apply` cannot be interrupted: time
+//! that one call of it takes is not noticed before it returns.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -75,7 +75,8 @@ impl Budget {
         self
     }
 
-    /// Stops when the tables of the checkers, or the process as the meter shows it, hold more than this.
+    /// Stops when the tables of the checkers, or the process as the meter shows it, hold more than
+    /// this.
     pub fn memory(mut self, bytes: u64) -> Budget {
         self.memory = Some(bytes);
         self

@@ -1,8 +1,9 @@
 //! Numbers that are no whole numbers of 64 bits: fractions, and integers of any size.
 //!
-//! A [`Decimal`] is kept as its significant digits and an exponent, so that it is compared exactly and never rounded. Equal
-//! numbers have equal forms: `1.50` is `1.5`, and what is a whole number of 64 bits (`1.0`, `1e3`) is an
-//! [`Int`](crate::Value::Int), never a `Decimal`. Cost: linear in the number of digits, whatever the exponent is.
+//! A [`Decimal`] is kept as its significant digits and an exponent, so that it is compared exactly
+//! and never rounded. Equal numbers have equal forms: `1.50` is `1.5`, and what is a whole number
+//! of 64 bits (`1.0`, `1e3`) is an [`Int`](crate::Value::Int), never a `Decimal`. Cost: linear in
+//! the number of digits, whatever the exponent is.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -12,7 +13,8 @@ use crate::value::Value;
 
 /// The largest exponent, either way. What is beyond is no number that anybody recorded.
 const MOST: i64 = 1_000_000_000_000_000_000;
-/// Up to this many digits stand before the point or behind it; other numbers are shown with an exponent.
+/// Up to this many digits stand before the point or behind it; other numbers are shown with an
+/// exponent.
 const SHOWN: i64 = 40;
 
 /// A number that does not fit [`Value::Int`]. Ordered by size.
@@ -26,8 +28,8 @@ pub struct Decimal {
 }
 
 impl Decimal {
-    /// Reads a number: a sign, digits, a fraction and an exponent, of which only the digits are needed. `None` where the
-    /// text is none, or where its exponent is beyond all reason.
+    /// Reads a number: a sign, digits, a fraction and an exponent, of which only the digits are
+    /// needed. `None` where the text is none, or where its exponent is beyond all reason.
     pub(crate) fn parse(text: &[u8]) -> Option<Value> {
         let (negative, rest) = match text {
             [b'-', rest @ ..] => (true, rest),
@@ -104,7 +106,8 @@ fn parse_exponent(text: &[u8]) -> Option<i64> {
 
 impl Ord for Decimal {
     fn cmp(&self, other: &Decimal) -> Ordering {
-        // Digits do not end in 0, so that of two with the same beginning the longer one is larger, as it is in texts.
+        // Digits do not end in 0, so that of two with the same beginning the longer one is larger,
+        // as it is in texts.
         let size = |a: &Decimal, b: &Decimal| (a.point, &*a.digits).cmp(&(b.point, &*b.digits));
         match (self.negative, other.negative) {
             (false, false) => size(self, other),

@@ -1,4 +1,5 @@
-//! What can be wrong with a question: errors that say in words what was found and what was expected.
+//! What can be wrong with a question: errors that say in words what was found and what was
+//! expected.
 //!
 //! What is wrong with a file has a place in it, and is a [`history::Error`](crate::history::Error).
 

@@ -1,7 +1,7 @@
 //! trueline tells whether a concurrent object behaves as if its operations happened one at a time.
 //!
-//! Read a history ([`formats::read`]), name what the object should do ([`spec::named`]), set limits ([`Budget`]), and
-//! match on the [`Verdict`]:
+//! Read a history ([`formats::read`]), name what the object should do ([`spec::named`]), set limits
+//! ([`Budget`]), and match on the [`Verdict`]:
 //!
 //! ```
 //! use trueline::{Algorithm, Budget, Verdict, formats, spec};
@@ -21,9 +21,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A specification of your own is a struct with `apply` ([`Sequential`]) or a [`Spec`]; [`Check`] decides its histories,
-//! which a [`history::Builder`] makes. The feature `live` attaches a monitor to an object of a running program. Everything
-//! else is in [`advanced`].
+//! A specification of your own is a struct with `apply` ([`Sequential`]) or a [`Spec`]; [`Check`]
+//! decides its histories, which a [`history::Builder`] makes. The feature `live` attaches a monitor
+//! to an object of a running program. Everything else is in [`advanced`].
 //!
 //! This crate is the core: it does no I/O of its own, reads no clock and prints nothing.
 #![forbid(unsafe_code)]

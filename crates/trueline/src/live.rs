@@ -1,4 +1,5 @@
-//! A monitor that a program attaches to a live object. Feature `live`; safe code, one background thread.
+//! A monitor that a program attaches to a live object. Feature `live`; safe code, one background
+//! thread.
 //!
 //! ```
 //! use trueline::live::{Full, Live};
@@ -15,37 +16,46 @@
 //!
 //! # Why the recorded order can be trusted
 //!
-//! Every event takes its number from one shared word by an atomic read-modify-write with sequential consistency. The
-//! changes of one word are totally ordered, and each sees the one before. So if the return of a has a smaller number than
-//! the call of b, everything that a did happens before everything that b does; and no access of an operation can be
-//! moved before the number of its call or behind that of its return, since each is an acquire and a release. The low bits
-//! of the same word count the operations that run, so each call also learns whether it starts from rest.
+//! Every event takes its number from one shared word by an atomic read-modify-write with sequential
+//! consistency. The changes of one word are totally ordered, and each sees the one before. So if
+//! the return of a has a smaller number than the call of b, everything that a did happens before
+//! everything that b does; and no access of an operation can be moved before the number of its call
+//! or behind that of its return, since each is an acquire and a release. The low bits of the same
+//! word count the operations that run, so each call also learns whether it starts from rest.
 //!
 //! # Events on their way
 //!
-//! Each process has a list of its own, behind a lock that only it and the monitor take. Under that lock it says, if it has
-//! not since the monitor came last, that its list is to be looked at, and takes a number *after* that. The monitor reads the word,
-//! then empties the lists of which that was said: whoever had taken a smaller number than the one read has said so before,
-//! and lets go of its lock with the event in the list. So all smaller numbers are known, in order, and those that are missing
-//! were lost on purpose. Larger numbers may have holes and wait for the next time; at the end they are left out, so that
-//! what is decided is always a prefix. A process that has nothing to say costs the monitor nothing, and one that is dropped is forgotten.
-//! Where nothing comes the monitor sleeps longer each time, up to 10 ms; it is woken when the room for events is half full.
+//! Each process has a list of its own, behind a lock that only it and the monitor take. Under that
+//! lock it says, if it has not since the monitor came last, that its list is to be looked at, and
+//! takes a number *after* that. The monitor reads the word, then empties the lists of which that
+//! was said: whoever had taken a smaller number than the one read has said so before, and lets go
+//! of its lock with the event in the list. So all smaller numbers are known, in order, and those
+//! that are missing were lost on purpose. Larger numbers may have holes and wait for the next time;
+//! at the end they are left out, so that what is decided is always a prefix. A process that has
+//! nothing to say costs the monitor nothing, and one that is dropped is forgotten. Where nothing
+//! comes the monitor sleeps longer each time, up to 10 ms; it is woken when the room for events is
+//! half full.
 //!
-//! **When it is full.** At most `capacity` events (and one for each process) are on their way. Beyond, [`Full::Block`] lets calls wait
-//! until the monitor has caught up; nothing is lost. [`Full::Drop`] lets the operation run unrecorded: from the first lost
-//! call on nothing can be said, so the monitor skips everything up to a call that starts from rest behind the last lost one
-//! and goes on from there, from a state that is not known (see [`Monitor::restart`]). Each such [`Gap`] is reported, with what was
-//! lost and what was skipped. Values of which nobody knows whether they were inside are not judged, and counted
-//! ([`Report::unjudged`]), until the object itself tells that they are gone: a queue by the first value that comes out after it went in behind the gap, every
-//! container by an empty result.
+//! **When it is full.** At most `capacity` events (and one for each process) are on their way.
+//! Beyond, [`Full::Block`] lets calls wait until the monitor has caught up; nothing is lost.
+//! [`Full::Drop`] lets the operation run unrecorded: from the first lost call on nothing can be
+//! said, so the monitor skips everything up to a call that starts from rest behind the last lost
+//! one and goes on from there, from a state that is not known (see [`Monitor::restart`]). Each such
+//! [`Gap`] is reported, with what was lost and what was skipped. Values of which nobody knows
+//! whether they were inside are not judged, and counted ([`Report::unjudged`]), until the object
+//! itself tells that they are gone: a queue by the first value that comes out after it went in
+//! behind the gap, every container by an empty result.
 //!
-//! **Operations that never return.** A [`Token`] that is dropped, in a panic or because a task was cancelled, leaves an operation whose outcome is not known:
-//! it may take effect at any later time, or never. It runs no more as far as rest is concerned, since there would be none
-//! ever again; the monitor remembers it instead, and takes removals among them along over a gap. Each costs memory as long as the monitor runs.
+//! **Operations that never return.** A [`Token`] that is dropped, in a panic or because a task was
+//! cancelled, leaves an operation whose outcome is not known: it may take effect at any later time,
+//! or never. It runs no more as far as rest is concerned, since there would be none ever again; the
+//! monitor remembers it instead, and takes removals among them along over a gap. Each costs memory
+//! as long as the monitor runs.
 //!
-//! **Windows.** An object as fast as a bare lock-free queue is slowed down by the numbers alone. With [`Live::windows`] the first n
-//! operations are recorded; then calls cost one load until [`Running::next_window`] is called, at rest and in the initial
-//! state. A window ends at a number: what runs then is pending, so that its prefix is a history like any other.
+//! **Windows.** An object as fast as a bare lock-free queue is slowed down by the numbers alone.
+//! With [`Live::windows`] the first n operations are recorded; then calls cost one load until
+//! [`Running::next_window`] is called, at rest and in the initial state. A window ends at a number:
+//! what runs then is pending, so that its prefix is a history like any other.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -64,7 +74,8 @@ use crate::stream::{Monitor, Stopped, Tally, Violation};
 use crate::verdict::Verdict;
 use checker::Checker;
 
-/// One event, in the shared word; the bits below count operations that run. So there can be a million of them at a time, and 17 million million events.
+/// One event, in the shared word; the bits below count operations that run. So there can be a
+/// million of them at a time, and 17 million million events.
 const EVENT: u64 = 1 << 20;
 /// So many operations at a time are too many: the count must not run over.
 const MOST_RUNNING: u64 = EVENT / 2;
@@ -98,7 +109,9 @@ impl<S: Spec + 'static> Live<S> {
         Live { spec, capacity: 1 << 16, when_full: Full::Block, window: None, on_violation: None }
     }
 
-    /// Calls a function with the violation, on the monitor's thread, as soon as it is found, whether or not anybody asks for the report. If it panics, the report tells of the violation all the same.
+    /// Calls a function with the violation, on the monitor's thread, as soon as it is found,
+    /// whether or not anybody asks for the report. If it panics, the report tells of the violation
+    /// all the same.
     pub fn on_violation(
         mut self,
         call: impl FnOnce(&Violation<S::Op, S::Ret>) + Send + 'static,
@@ -125,7 +138,8 @@ impl<S: Spec + 'static> Live<S> {
         self
     }
 
-    /// Starts the background thread. The error says why there is no exact monitor for this specification.
+    /// Starts the background thread. The error says why there is no exact monitor for this
+    /// specification.
     pub fn start(self) -> Result<Running<S>, WatchError> {
         let (shared, checker) = self.prepare()?;
         let gone = Gone(shared.clone());
@@ -239,7 +253,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A monitor that runs. Dropped without [`Running::stop`] it ends, and tells nobody but [`Live::on_violation`] what it has found.
+/// A monitor that runs. Dropped without [`Running::stop`] it ends, and tells nobody but
+/// [`Live::on_violation`] what it has found.
 #[must_use = "what the monitor finds is told by `stop`"]
 pub struct Running<S: Spec> {
     shared: Arc<Shared<S::Op, S::Ret>>,
@@ -259,7 +274,8 @@ impl<S: Spec> Running<S> {
         Process { shared: self.shared.clone(), list, open: None }
     }
 
-    /// Records the next window. Call it while no operation runs and the object is as it was at first.
+    /// Records the next window. Call it while no operation runs and the object is as it was at
+    /// first.
     pub fn next_window(&self) {
         let Some(operations) = self.shared.window else { return };
         let start = self.shared.word.load(Ordering::SeqCst) / EVENT;
@@ -372,7 +388,8 @@ impl<S: Spec> Process<S> {
         }
     }
 
-    /// The open call runs no more: takes a number, and records that if there is something to record.
+    /// The open call runs no more: takes a number, and records that if there is something to
+    /// record.
     fn end(&mut self, recorded: Option<Recorded<S::Op, S::Ret>>) {
         let shared = &*self.shared;
         let mut list = lock(&self.list);
@@ -397,7 +414,8 @@ impl<S: Spec> Drop for Process<S> {
     }
 }
 
-/// A call that has not returned. Dropped without a return its outcome is not known: it is pending for ever.
+/// A call that has not returned. Dropped without a return its outcome is not known: it is pending
+/// for ever.
 #[must_use = "a call that is not said to have returned is pending for ever"]
 pub struct Token<'a, S: Spec> {
     process: &'a mut Process<S>,
@@ -421,7 +439,8 @@ impl<S: Spec> Drop for Token<'_, S> {
 }
 
 impl<Op, Ret> Shared<Op, Ret> {
-    /// Sees to it that the monitor looks at a list, whose lock is held. To be called before a number is taken.
+    /// Sees to it that the monitor looks at a list, whose lock is held. To be called before a
+    /// number is taken.
     fn announce(&self, list: &mut List<Op, Ret>, shared: &SharedList<Op, Ret>) {
         if !list.is_ready && !self.has_stopped.load(Ordering::Relaxed) {
             list.is_ready = true;
@@ -434,7 +453,8 @@ impl<Op, Ret> Shared<Op, Ret> {
         taken.saturating_sub(self.done.load(Ordering::Relaxed)) >= self.capacity
     }
 
-    /// An event has this number: the monitor is woken when it is the one that makes the room half full.
+    /// An event has this number: the monitor is woken when it is the one that makes the room half
+    /// full.
     fn has_taken(&self, number: u64) {
         if number.wrapping_sub(self.done.load(Ordering::Relaxed)) == self.capacity / 2 {
             self.wake_monitor();
@@ -495,7 +515,8 @@ pub struct Report<S: Spec> {
     pub outcome: Result<(), Stopped<S::Op, S::Ret>>,
     /// What was not checked.
     pub gaps: Vec<Gap>,
-    /// Results behind a gap that were not judged: values of which it is not known whether they were inside.
+    /// Results behind a gap that were not judged: values of which it is not known whether they were
+    /// inside.
     pub unjudged: u64,
     /// Windows that were checked to their ends.
     pub windows: u64,
@@ -504,7 +525,8 @@ pub struct Report<S: Spec> {
 }
 
 impl<S: Spec> Report<S> {
-    /// True where everything that was recorded was checked, and is fine: no violation, no gap, nothing unknown.
+    /// True where everything that was recorded was checked, and is fine: no violation, no gap,
+    /// nothing unknown.
     pub fn is_fine(&self) -> bool {
         self.outcome.is_ok() && self.gaps.is_empty()
     }

@@ -1,4 +1,5 @@
-//! A small random number generator: the same numbers for a seed on every platform and in every version.
+//! A small random number generator: the same numbers for a seed on every platform and in every
+//! version.
 //!
 //! SplitMix64 (Steele, Lea and Flood 2014). Not for secrets.
 
@@ -56,10 +57,12 @@ pub struct Seeds {
     told: bool,
 }
 
-/// So many seeds from 0 on. `TRUELINE_CASES` sets another number, `TRUELINE_FROM` another first seed.
+/// So many seeds from 0 on. `TRUELINE_CASES` sets another number, `TRUELINE_FROM` another first
+/// seed.
 ///
-/// Every randomised test of the project takes its seeds from here and makes a generator of each, so that one that fails is repeated by its seed
-/// alone, and others are tried by setting the first. Where it is set, the number of cases is printed when they are over.
+/// Every randomised test of the project takes its seeds from here and makes a generator of each, so
+/// that one that fails is repeated by its seed alone, and others are tried by setting the first.
+/// Where it is set, the number of cases is printed when they are over.
 pub fn seeds(cases: u64) -> Seeds {
     let number = |name| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
     let (first, cases) = (number("TRUELINE_FROM"), number("TRUELINE_CASES").unwrap_or(cases));

@@ -1,7 +1,8 @@
 //! The values that operations carry: arguments, results, keys and process names.
 //!
-//! A [`Value`] is 16 bytes, so that a history of millions of operations stays small: integers are inline,
-//! texts and lists sit behind one shared pointer, and readers intern them so that equal texts are stored once.
+//! A [`Value`] is 16 bytes, so that a history of millions of operations stays small: integers are
+//! inline, texts and lists sit behind one shared pointer, and readers intern them so that equal
+//! texts are stored once.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -11,8 +12,8 @@ use crate::decimal::Decimal;
 
 /// A value as it stands in a history file.
 ///
-/// The order (`Ord`) is nil, truth values, numbers by size, texts, lists. Priority queues rely on it for numbers and
-/// texts.
+/// The order (`Ord`) is nil, truth values, numbers by size, texts, lists. Priority queues rely on
+/// it for numbers and texts.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub enum Value {
     /// Nothing: no argument, no result, an empty container, an unset register.
@@ -22,8 +23,8 @@ pub enum Value {
     Bool(bool),
     /// A whole number of 64 bits.
     Int(i64),
-    /// Any other number: a fraction, or an integer that is too large. No number has two forms, so that equality and
-    /// hashing need no arithmetic.
+    /// Any other number: a fraction, or an integer that is too large. No number has two forms, so
+    /// that equality and hashing need no arithmetic.
     Decimal(Arc<Decimal>),
     /// A string, keyword or symbol.
     Text(Arc<String>),
@@ -76,8 +77,8 @@ impl Value {
         }
     }
 
-    /// True where equal texts mean equal values: of numbers, truth values, and lists of such. The text `1` looks like the
-    /// number.
+    /// True where equal texts mean equal values: of numbers, truth values, and lists of such. The
+    /// text `1` looks like the number.
     pub(crate) fn is_plain(&self) -> bool {
         match self {
             Value::Bool(_) | Value::Int(_) => true,

@@ -36,19 +36,19 @@ impl Verdict {
     }
 }
 
-/// An order of the operations that explains the history. It was replayed against the specification by code that
-/// shares nothing with the search that found it.
+/// An order of the operations that explains the history. It was replayed against the specification
+/// by code that shares nothing with the search that found it.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Witness {
-    /// Indices into [`crate::History::operations`], first to last. Pending operations that never took effect
-    /// are left out.
+    /// Indices into [`crate::History::operations`], first to last. Pending operations that never
+    /// took effect are left out.
     pub order: Vec<u32>,
 }
 
 /// Why a history is not linearizable.
 ///
-/// `operations` is a violation in itself, and for the same reason as the history: operations are left out only
-/// where that cannot make a linearizable history a violation.
+/// `operations` is a violation in itself, and for the same reason as the history: operations are
+/// left out only where that cannot make a linearizable history a violation.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Explanation {
     /// The operations that matter: indices into [`crate::History::operations`], ascending.
@@ -61,12 +61,15 @@ pub struct Explanation {
     pub clash: Vec<u32>,
     /// Why, in one sentence, in the words of the object.
     pub sentence: String,
-    /// Rank of the first return that cannot be explained: the history (of this object and key) up to it, without
-    /// it, is linearizable, with it it is not. `None` where the budget was spent before this was known.
+    /// Rank of the first return that cannot be explained: the history (of this object and key) up
+    /// to it, without it, is linearizable, with it it is not. `None` where the budget was spent
+    /// before this was known.
     pub fine_until: Option<u32>,
-    /// True where leaving out any further operation would lose the violation, or could change its reason.
+    /// True where leaving out any further operation would lose the violation, or could change its
+    /// reason.
     pub minimal: bool,
-    /// True where a second search that shares no search code came to the same answer about `operations`.
+    /// True where a second search that shares no search code came to the same answer about
+    /// `operations`.
     pub rechecked: bool,
 }
 
@@ -95,8 +98,8 @@ pub enum Reason {
     Exhausted(Exhausted),
     /// The algorithm that was named does not fit the history or the specification.
     NotApplicable(String),
-    /// A certificate failed its re-check: a bug in trueline, or a specification whose `apply` is not a
-    /// function of its state. Never shown as a verdict.
+    /// A certificate failed its re-check: a bug in trueline, or a specification whose `apply` is
+    /// not a function of its state. Never shown as a verdict.
     Disagreement(String),
 }
 

@@ -1,4 +1,5 @@
-//! Treiber's stack. Popped nodes are kept until the stack is dropped, so that no pointer ever dangles.
+//! Treiber's stack. Popped nodes are kept until the stack is dropped, so that no pointer ever
+//! dangles.
 
 #[cfg(any(test, feature = "trueline"))]
 use trueline_explore::std::{cell, sync};
@@ -22,7 +23,8 @@ struct Node<T> {
     next_popped: *mut Node<T>,
 }
 
-// SAFETY: a value is written before its node is published and taken by the one thread that took the node off.
+// SAFETY: a value is written before its node is published and taken by the one thread that took the
+// node off.
 unsafe impl<T: Send> Send for Stack<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Stack<T> {}

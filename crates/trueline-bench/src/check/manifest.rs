@@ -1,4 +1,5 @@
-//! The table that lists the corpus. Wrong tables are the business of `trueline corpus`: here they end it.
+//! The table that lists the corpus. Wrong tables are the business of `trueline corpus`: here they
+//! end it.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +16,8 @@ pub(super) struct Row {
     pub(super) verdict: Option<String>,
 }
 
-/// The rows by group, in order of first appearance. A group is the first two folders and the specification.
+/// The rows by group, in order of first appearance. A group is the first two folders and the
+/// specification.
 pub(super) fn groups(file: &Path) -> anyhow::Result<Vec<(String, Vec<Row>)>> {
     let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
     let mut lines = text.lines();

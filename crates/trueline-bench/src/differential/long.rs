@@ -1,8 +1,8 @@
 //! Exact monitors against the general search, on histories that are too long for the oracle.
 //!
-//! Half of the histories are generated, with or without a planted violation; the others are simulated with a few
-//! spoiled results. The search may spend a number of steps; where it does not finish, nothing is compared, and the table
-//! says how often.
+//! Half of the histories are generated, with or without a planted violation; the others are
+//! simulated with a few spoiled results. The search may spend a number of steps; where it does not
+//! finish, nothing is compared, and the table says how often.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;

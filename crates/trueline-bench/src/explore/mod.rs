@@ -1,7 +1,8 @@
 //! `explore`: the same programs under trueline, loom and shuttle's depth-first search, in one run.
 //!
-//! `objects.rs` is compiled three times, over three libraries in the place of std. An execution ends with an outcome: all that the
-//! threads have seen. A tool that sees fewer outcomes than another has missed behaviours, however fast it was.
+//! `objects.rs` is compiled three times, over three libraries in the place of std. An execution
+//! ends with an outcome: all that the threads have seen. A tool that sees fewer outcomes than
+//! another has missed behaviours, however fast it was.
 
 mod under_loom;
 mod under_shuttle;

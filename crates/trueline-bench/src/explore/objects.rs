@@ -1,5 +1,5 @@
-//! The programs. What is plain memory in the original (the links of nodes that only their owner writes) is an atomic of std's
-//! here, which none of the tools sees.
+//! The programs. What is plain memory in the original (the links of nodes that only their owner
+//! writes) is an atomic of std's here, which none of the tools sees.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize as Plain;

@@ -45,7 +45,8 @@ impl Sequential for Fifo {
     }
 }
 
-/// Decides a generated history, fine and with a planted violation, through the user's struct and prints a line each.
+/// Decides a generated history, fine and with a planted violation, through the user's struct and
+/// prints a line each.
 pub(super) fn run(operations: usize, processes: usize) -> anyhow::Result<()> {
     for violation in [None, Some(0.999)] {
         let plan = Plan { operations, processes, violation, seed: 1, ..Plan::default() };

@@ -1,7 +1,8 @@
 //! The rows of the paper's Tables II, III and V, and a program of ours for each.
 //!
-//! The paper gives the shape of each program (`2*2+4`: two threads of two calls, and four of the main thread), not the program. Ours have that
-//! shape and remove as many values as they add. They say `add` and `take`, whatever the object calls it.
+//! The paper gives the shape of each program (`2*2+4`: two threads of two calls, and four of the
+//! main thread), not the program. Ours have that shape and remove as many values as they add. They
+//! say `add` and `take`, whatever the object calls it.
 
 /// A row of the paper, and what we run for it.
 pub(super) struct Row {
@@ -11,7 +12,8 @@ pub(super) struct Row {
     pub(super) shape: Shape,
     /// None: linearizability.
     pub(super) factor: Option<u32>,
-    /// The paper's: whether there is a violation, histories that are one and all of them, seconds of Phase 2.
+    /// The paper's: whether there is a violation, histories that are one and all of them, seconds
+    /// of Phase 2.
     pub(super) violation: bool,
     pub(super) histories: (u32, u32),
     pub(super) seconds: f64,

@@ -74,7 +74,8 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "K")]
     pub(crate) preemptions: Option<u32>,
 
-    /// Explore spurious failures of weak compare-exchanges and spurious wakeups; not on real threads
+    /// Explore spurious failures of weak compare-exchanges and spurious wakeups; not on real
+    /// threads
     #[arg(long)]
     pub(crate) spurious: bool,
 
@@ -82,16 +83,18 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "X", default_value_t = 0)]
     pub(crate) seed: u64,
 
-    /// Allow removals to be out of order by K places: deq=2. deq=? finds the least K for all histories
+    /// Allow removals to be out of order by K places: deq=2. deq=? finds the least K for all
+    /// histories
     #[arg(long, value_name = "METHOD=K")]
     pub(crate) quasi: Option<Factors>,
 
-    /// Specification to judge by, in place of the object's own: a name as 'trueline specs' lists them, or a file, such as
-    /// my-queue.tl; it must have the object's methods
+    /// Specification to judge by, in place of the object's own: a name as 'trueline specs' lists
+    /// them, or a file, such as my-queue.tl; it must have the object's methods
     #[arg(long, value_parser = spec_file::parse, conflicts_with = "quasi")]
     pub(crate) spec: Option<Arc<Named>>,
 
-    /// Run the schedule of a failure of this program again, as its report prints it; not on real threads
+    /// Run the schedule of a failure of this program again, as its report prints it; not on real
+    /// threads
     #[arg(long, value_name = "SCHEDULE", requires = "program")]
     pub(crate) replay: Option<String>,
 
@@ -99,7 +102,8 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "TIME", value_parser = limits::parse_time)]
     pub(crate) timeout: Option<Duration>,
 
-    /// Give up when the process holds more memory than this: 200M, 4G [default: three quarters of what is free]
+    /// Give up when the process holds more memory than this: 200M, 4G [default: three quarters of
+    /// what is free]
     #[arg(long, value_name = "SIZE", value_parser = limits::parse_memory)]
     pub(crate) memory: Option<u64>,
 

@@ -33,7 +33,8 @@ pub(crate) struct VerifyArgs {
     #[arg(long, default_value = "both", value_name = "WHICH")]
     pub(crate) reduction: Reduction,
 
-    /// Whether to prune states subsumed by another (antichain): those with a superset of its explanations
+    /// Whether to prune states subsumed by another (antichain): those with a superset of its
+    /// explanations
     #[arg(long, default_value = "on", value_name = "WHETHER")]
     pub(crate) antichain: Switch,
 
@@ -45,22 +46,25 @@ pub(crate) struct VerifyArgs {
     #[arg(long, default_value = "default", value_name = "WHICH")]
     pub(crate) semantics: SemanticsArg,
 
-    /// Check that no process waits for ever, even where the specification does, and the progress properties that the model asks
-    /// for. This needs the full graph of the implementation. Deadlocks that the specification does not explain are found without it
+    /// Check that no process waits for ever, even where the specification does, and the progress
+    /// properties that the model asks for. This needs the full graph of the implementation.
+    /// Deadlocks that the specification does not explain are found without it
     #[arg(long)]
     pub(crate) progress: bool,
 
-    /// Which histories of a snapshot algorithm to look at. simple: two processes change their segment once, the others
-    /// never, for every pair; enough for an algorithm that does not look at its values
+    /// Which histories of a snapshot algorithm to look at. simple: two processes change their
+    /// segment once, the others never, for every pair; enough for an algorithm that does not look
+    /// at its values
     #[arg(long, default_value = "all", value_name = "WHICH", conflicts_with_all = ["points", "progress", "checkpoint", "resume"])]
     pub(crate) histories: Histories,
 
-    /// Check simple histories with automata instead of specification states: the number of states is polynomial in that of the
-    /// algorithm
+    /// Check simple histories with automata instead of specification states: the number of states
+    /// is polynomial in that of the algorithm
     #[arg(long)]
     pub(crate) automata: bool,
 
-    /// Pair of processes that change their segments in simple histories; repeatable [default: all pairs]
+    /// Pair of processes that change their segments in simple histories; repeatable [default: all
+    /// pairs]
     #[arg(long, value_name = "I,J", value_parser = parse_pair)]
     pub(crate) pair: Vec<(usize, usize)>,
 
@@ -75,7 +79,8 @@ pub(crate) struct VerifyArgs {
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
 
-    /// Save the search to this file every half minute, when a limit is reached, and on Ctrl-C and SIGTERM
+    /// Save the search to this file every half minute, when a limit is reached, and on Ctrl-C and
+    /// SIGTERM
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,
 

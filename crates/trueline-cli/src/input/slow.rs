@@ -15,8 +15,8 @@ const AHEAD: usize = 4;
 /// How often the budget is asked while nothing comes.
 const PERIOD: Duration = Duration::from_millis(10);
 
-/// Reads on a thread of its own. When the budget is spent the error is `TimedOut`, and the thread is left behind:
-/// nobody can wake it, and it ends with the process.
+/// Reads on a thread of its own. When the budget is spent the error is `TimedOut`, and the thread
+/// is left behind: nobody can wake it, and it ends with the process.
 pub(super) struct Slow<'a> {
     budget: &'a Budget,
     chunks: Receiver<io::Result<Vec<u8>>>,

@@ -1,4 +1,5 @@
-//! Unpacks zstd frame by frame: packers may write several, and frames between them that are to be skipped.
+//! Unpacks zstd frame by frame: packers may write several, and frames between them that are to be
+//! skipped.
 
 use std::error::Error;
 use std::io::{self, BufRead, Read};

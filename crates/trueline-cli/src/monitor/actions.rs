@@ -1,4 +1,5 @@
-//! A file of snapshot actions, `startScan!7;endScan!7,0,1;`: read once by the automata of simple histories.
+//! A file of snapshot actions, `startScan!7;endScan!7,0,1;`: read once by the automata of simple
+//! histories.
 
 use std::fs::File;
 use std::io::Read;
@@ -13,7 +14,8 @@ use crate::args::{MonitorArgs, Online};
 /// How the first action may begin.
 const WORDS: [&[u8]; 2] = [b"startUpdate!", b"startScan!"];
 
-/// Watches the file, if it is one of snapshot actions and nothing else was asked for, or if it is said to be one.
+/// Watches the file, if it is one of snapshot actions and nothing else was asked for, or if it is
+/// said to be one.
 pub(super) fn watch(watcher: &mut Watcher<'_>) -> Option<Result<(), End>> {
     let said = watcher.args.format == Format::SnapshotActions;
     let file = match applies(watcher.args, said) {

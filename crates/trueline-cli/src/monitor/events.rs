@@ -1,8 +1,9 @@
 //! The events of one file, or of several merged by time.
 //!
-//! One file is read as it stands. Of several, the event with the earliest `time` comes next; at equal times calls come
-//! first, so that what touches overlaps, and then the order of the files counts. Within a file the order is that of its lines.
-//! Processes of different files are different, whatever their names.
+//! One file is read as it stands. Of several, the event with the earliest `time` comes next; at
+//! equal times calls come first, so that what touches overlaps, and then the order of the files
+//! counts. Within a file the order is that of its lines. Processes of different files are
+//! different, whatever their names.
 
 use std::cell::Cell;
 use std::collections::HashMap;

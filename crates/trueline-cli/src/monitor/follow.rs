@@ -1,8 +1,9 @@
 //! A file that grows: its end is not the end.
 //!
-//! What was read must stay what it was. A file that is cut short, written anew or replaced under its name (a log that is
-//! rotated) has lost events, or will: what follows would be decided as if they had never been. So that is an error. It is
-//! looked for before anything more is read. A pipe has no length and no place to go back to: it is read as it comes.
+//! What was read must stay what it was. A file that is cut short, written anew or replaced under
+//! its name (a log that is rotated) has lost events, or will: what follows would be decided as if
+//! they had never been. So that is an error. It is looked for before anything more is read. A pipe
+//! has no length and no place to go back to: it is read as it comes.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -51,7 +52,8 @@ impl Follow {
         Ok(())
     }
 
-    /// An error where the name is another file's now. While there is none of the name, a new one may come.
+    /// An error where the name is another file's now. While there is none of the name, a new one
+    /// may come.
     fn check_name(&self) -> io::Result<()> {
         match fs::metadata(&self.path) {
             Ok(named) if !is_same(&named, &self.file.metadata()?) => {

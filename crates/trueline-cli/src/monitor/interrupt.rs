@@ -31,8 +31,8 @@ impl Interrupt {
         Ok(Interrupt(tally))
     }
 
-    /// After this time the program ends with a summary, whatever it does or waits for then, unless it is about to tell what it
-    /// found.
+    /// After this time the program ends with a summary, whatever it does or waits for then, unless
+    /// it is about to tell what it found.
     pub(super) fn after(&self, time: Duration, name: &str, json: bool) -> anyhow::Result<()> {
         let (told, name, start) = (self.0.clone(), name.to_string(), Instant::now());
         let why = Undecided::limit(&Exhausted::Time(time));
@@ -44,8 +44,9 @@ impl Interrupt {
         Ok(())
     }
 
-    /// The program ends with a summary as soon as it holds much more memory than this. It looks at its memory between
-    /// events, too, but a single one can take more than all before it: saturation doubles its tables.
+    /// The program ends with a summary as soon as it holds much more memory than this. It looks at
+    /// its memory between events, too, but a single one can take more than all before it:
+    /// saturation doubles its tables.
     pub(super) fn beyond(&self, bytes: u64, name: &str, json: bool) -> anyhow::Result<()> {
         let (told, name, start) = (self.0.clone(), name.to_string(), Instant::now());
         let why = Undecided::limit(&Exhausted::Memory(bytes));

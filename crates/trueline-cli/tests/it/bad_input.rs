@@ -1,4 +1,5 @@
-//! Bad input: exit code 2 and one line that names file, line, column, what was found and what was expected.
+//! Bad input: exit code 2 and one line that names file, line, column, what was found and what was
+//! expected.
 
 use crate::common::{Folder, example};
 use expect_test::{Expect, expect};

@@ -328,7 +328,8 @@ fn colour_only_where_it_is_asked_for() {
     assert!(f.run("check queue-violation.jsonl --color always").stdout.contains("\u{1b}[31m"));
 }
 
-/// The reason said that no value is written twice, of a history that is decided because nothing in it overlaps.
+/// The reason said that no value is written twice, of a history that is decided because nothing in
+/// it overlaps.
 #[test]
 fn the_reason_is_true_of_a_sequential_history_that_repeats_a_value() {
     let line = |text: &str| format!("{{\"process\":0,{text}}}\n");

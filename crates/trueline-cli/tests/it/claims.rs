@@ -1,5 +1,5 @@
-//! Claims of reports that were false once, each under the name of its fault: what is minimal, what a stream has
-//! forgotten, how far an order goes, which counterexample is the shortest.
+//! Claims of reports that were false once, each under the name of its fault: what is minimal, what
+//! a stream has forgotten, how far an order goes, which counterexample is the shortest.
 
 use serde_json::Value as Json;
 
@@ -32,7 +32,8 @@ fn report(command: &str, text: &str) -> Json {
     serde_json::from_str(&run.stdout).unwrap()
 }
 
-/// A pending removal, or an initial value, kept every other value from being left out, and that was called minimal.
+/// A pending removal, or an initial value, kept every other value from being left out, and that was
+/// called minimal.
 #[test]
 fn what_could_be_left_out_is_not_minimal() {
     for (spec, events) in [
@@ -53,7 +54,8 @@ fn what_could_be_left_out_is_not_minimal() {
     assert_eq!(report("check", &history("queue", few))["explanation"]["minimal"], true);
 }
 
-/// The log of a key is cut where it grows long. What was left was explained as if it were all, without the culprit.
+/// The log of a key is cut where it grows long. What was left was explained as if it were all,
+/// without the culprit.
 #[test]
 fn a_stream_that_has_lost_the_beginning_of_a_key_claims_nothing_of_the_rest() {
     let turns = "0:add(1) 0=true 0:remove(1) 0=true ".repeat(600);
@@ -101,7 +103,8 @@ fn initial_values_that_have_left_a_stream_are_spoken_of() {
     assert!(!run.stdout.contains("limit"), "{}", run.stdout);
 }
 
-/// A search for stacks does not follow the returns: where it got stuck does not say how far an order goes.
+/// A search for stacks does not follow the returns: where it got stuck does not say how far an
+/// order goes.
 #[test]
 fn how_far_a_quasi_order_goes_is_not_told_of_stacks() {
     let events = "0:push(1) 0=null 0:push(2) 0=null 0:pop() 0=1 0:push(3) 0=null 0:push(4) 0=null 0:pop() 0=3";
@@ -127,7 +130,8 @@ fn one_who_finds_a_value_and_leaves_it_has_written_it_too() {
     assert!(!sentence.contains("only `write(1)` can have written 1 before"), "{sentence}");
 }
 
-/// A state in which nobody can move is found in the same level as a wrong step that is one step longer.
+/// A state in which nobody can move is found in the same level as a wrong step that is one step
+/// longer.
 #[test]
 fn a_deadlock_is_a_shorter_counterexample_than_a_wrong_step_of_the_next_level() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/ticket-lock.tl");

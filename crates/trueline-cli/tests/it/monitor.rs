@@ -108,7 +108,8 @@ fn a_compare_and_swap_that_is_open_may_have_written() {
 
 #[test]
 fn what_left_while_the_last_open_removal_ran_matters_for_what_it_promises() {
-    // Smallest first: 3 is inside until its poll is called, 4 from before that on; so 5 never has its turn.
+    // Smallest first: 3 is inside until its poll is called, 4 from before that on; so 5 never has
+    // its turn.
     let stream = "\
 {\"process\":1,\"call\":\"insert\",\"args\":[5]}
 {\"process\":1,\"return\":null}

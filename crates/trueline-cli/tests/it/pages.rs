@@ -1,9 +1,10 @@
-//! Runs every console block of the README and of `docs` in a shell, in a folder
-//! that holds the project's `examples` and `models`, and the output is held against the page, but for times.
+//! Runs every console block of the README and of `docs` in a shell, in a folder that holds the
+//! project's `examples` and `models`, and the output is held against the page, but for times.
 //!
-//! A line that begins with `$ ` is a command; it goes on while a here document is open. What follows, up to the next command or the end of the block,
-//! is what it prints, errors too. Blocks of a page share the folder, so that one can use what an earlier one wrote. With `UPDATE_EXPECT` set
-//! the pages are written anew.
+//! A line that begins with `$ ` is a command; it goes on while a here document is open. What
+//! follows, up to the next command or the end of the block, is what it prints, errors too. Blocks
+//! of a page share the folder, so that one can use what an earlier one wrote. With `UPDATE_EXPECT`
+//! set the pages are written anew.
 
 use std::env;
 use std::fs;
@@ -123,8 +124,9 @@ fn type_in(folder: &Folder, command: &str) -> String {
     String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap()
 }
 
-/// Lines, with times and sizes in memory blotted out, and the states of quasi linearizability: factors are tried at the same time, and how
-/// far the ones got that another made needless depends on the machine.
+/// Lines, with times and sizes in memory blotted out, and the states of quasi linearizability:
+/// factors are tried at the same time, and how far the ones got that another made needless depends
+/// on the machine.
 fn masked(text: &str) -> Vec<String> {
     const UNITS: [&str; 9] = ["ns", "µs", "ms", "s", "min", "kB", "MB", "GB", "B"];
     let number =

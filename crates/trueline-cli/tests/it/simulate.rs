@@ -84,7 +84,8 @@ fn histories_are_printed_in_the_notation_of_wing_and_gong() {
     assert!(stdout.starts_with("/* This is simulation number 1 */\nS Push(1) P1\n"), "{stdout}");
 }
 
-/// Several histories behind each other were read back as one, with a violation that nobody had made.
+/// Several histories behind each other were read back as one, with a violation that nobody had
+/// made.
 #[test]
 fn histories_that_are_printed_are_checked_as_several() {
     let f = Folder::new();
@@ -112,7 +113,8 @@ fn histories_that_are_printed_are_checked_as_several() {
     assert!(others.iter().all(|line| line.starts_with("linearizable: -, history ")), "{others:?}");
 }
 
-/// Twenty operations of two processes that both begin with `deq` were 'linearizable, complete' after one execution.
+/// Twenty operations of two processes that both begin with `deq` were 'linearizable, complete'
+/// after one execution.
 #[test]
 fn random_programs_on_which_all_block_at_once_are_a_sample() {
     let f = Folder::new();
@@ -123,7 +125,8 @@ fn random_programs_on_which_all_block_at_once_are_a_sample() {
     "#]]);
 }
 
-/// Ten mutants were 'linearizable, complete' at the size that is taken where none is given, and one did not end within a minute.
+/// Ten mutants were 'linearizable, complete' at the size that is taken where none is given, and one
+/// did not end within a minute.
 #[test]
 fn what_is_listed_as_broken_is_found_broken_at_any_size() {
     let f = Folder::new();
@@ -159,7 +162,8 @@ fn the_headline_says_for_which_programs_it_holds() {
     .assert_eq(&all);
 }
 
-/// A limit did not cover all that is done: programs were made, and failures made smaller, however long that took; there was none of memory.
+/// A limit did not cover all that is done: programs were made, and failures made smaller, however
+/// long that took; there was none of memory.
 #[test]
 fn limits_of_time_and_memory_end_in_unknown() {
     let f = Folder::new();
@@ -246,7 +250,8 @@ fn errors_say_what_was_expected() {
     "#]].assert_eq(&all);
 }
 
-/// `enq(0)` of a queue that keeps 0 for itself was called a violation of that queue, and `update(2, 1)` panicked.
+/// `enq(0)` of a queue that keeps 0 for itself was called a violation of that queue, and
+/// `update(2, 1)` panicked.
 #[test]
 fn values_that_an_object_does_not_take_are_errors_of_the_program() {
     let f = Folder::new().with("cases", "enq(1) | deq()\nenq(0) | deq()\n");
@@ -286,8 +291,8 @@ fn a_round_that_waits_as_it_may_is_not_run_again() {
     "#]]);
 }
 
-/// What was seen under one schedule was told as if real threads had been run, and one that does not fit as a violation; on real threads a
-/// schedule was passed over in silence.
+/// What was seen under one schedule was told as if real threads had been run, and one that does not
+/// fit as a violation; on real threads a schedule was passed over in silence.
 #[test]
 fn a_schedule_that_shows_nothing_wrong_is_told_as_it_is() {
     let schedule = |object: &str, program: &str| {

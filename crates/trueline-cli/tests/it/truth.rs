@@ -1,4 +1,5 @@
-//! Statements of `check`, `monitor` and `convert` that were false once, each under the name of its fault.
+//! Statements of `check`, `monitor` and `convert` that were false once, each under the name of its
+//! fault.
 
 use std::fs;
 use std::io::Read;
@@ -120,7 +121,8 @@ fn increments_that_tell_the_total_before() {
 
 #[test]
 fn a_counter_with_two_meanings_shows_what_is_a_violation_in_both() {
-    // Once two decrements were shown that are fine as totals before: only the third operation spoils that.
+    // Once two decrements were shown that are fine as totals before: only the third operation
+    // spoils that.
     let operations = [("dec", "[]", "0"), ("dec", "[]", "-1"), ("read", "[]", "5")];
     let said = check("counter", &operations, 1);
     assert!(said.contains("3 operations fit no order") || said.contains("`read() -> 5`"), "{said}");
@@ -352,7 +354,8 @@ fn a_stream_with_skipped_lines_is_not_called_linearizable() {
     assert!(run.stdout.starts_with("linearizable: s.jsonl"), "{run:?}");
 }
 
-/// A pipe has no length: it was taken for a file that was cut to nothing. What comes here takes several reads.
+/// A pipe has no length: it was taken for a file that was cut to nothing. What comes here takes
+/// several reads.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_followed_pipe_is_not_cut_short() {
@@ -363,7 +366,8 @@ fn a_followed_pipe_is_not_cut_short() {
     assert!(run.stdout.contains("found after 36,002 events"), "{run:?}");
 }
 
-/// The memory used to be looked at between events alone, and one event can take more than all before it.
+/// The memory used to be looked at between events alone, and one event can take more than all
+/// before it.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_monitor_that_waits_keeps_its_memory_limit() {

@@ -317,7 +317,8 @@ fn a_signal_ends_in_unknown_with_a_checkpoint() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-        // From when on the signal is caught is what the system says, and until then nothing is sent.
+        // From when on the signal is caught is what the system says, and until then nothing is
+        // sent.
         let status = format!("/proc/{}/status", child.id());
         let caught = || {
             let status = std::fs::read_to_string(&status).unwrap_or_default();
@@ -341,7 +342,8 @@ fn a_signal_ends_in_unknown_with_a_checkpoint() {
     }
 }
 
-/// A planted violation is a history that could have been recorded: its scans show all segments, each with one of its two values.
+/// A planted violation is a history that could have been recorded: its scans show all segments,
+/// each with one of its two values.
 #[test]
 fn a_violation_in_a_simple_history_is_a_scan_that_could_be_one() {
     let f = Folder::new();

@@ -1,4 +1,5 @@
-//! Explores one program of the benchmark again and again, alone: for a profiler, and for counting instructions.
+//! Explores one program of the benchmark again and again, alone: for a profiler, and for counting
+//! instructions.
 //!
 //! ```text
 //! cargo run --release -p trueline-explore --example rate -- 'counter 4x2' 3

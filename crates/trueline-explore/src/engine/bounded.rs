@@ -1,16 +1,20 @@
 //! Every behaviour that few preemptions reach: bounded partial order reduction.
 //!
-//! After Coons, Musuvathi and McKinley, 'Bounded Partial-Order Reduction' (OOPSLA 2013). A preemption takes the processor
-//! away from a thread that could go on. Depth-first search; a race is reversed by running the second event's thread
-//! before the first event. That may take a preemption too many where the same behaviour could be had without it: by
-//! switching earlier, where the first event's thread was switched to. So the thread is tried there too: the conservative
-//! points. Where the thread cannot run, all that can are tried.
+//! After Coons, Musuvathi and McKinley, 'Bounded Partial-Order Reduction' (OOPSLA 2013). A
+//! preemption takes the processor away from a thread that could go on. Depth-first search; a race
+//! is reversed by running the second event's thread before the first event. That may take a
+//! preemption too many where the same behaviour could be had without it: by switching earlier,
+//! where the first event's thread was switched to. So the thread is tried there too: the
+//! conservative points. Where the thread cannot run, all that can are tried.
 //!
-//! An event is compared with all earlier ones that conflict with it and do not happen before its thread's last event, not
-//! with the nearest alone: what leads from one to the next may be beyond the bound. There are no sleep sets, which would hide executions whose representative is beyond the bound. So
-//! executions repeat each other; a bounded search claims to miss nothing within its bound, not to be minimal.
+//! An event is compared with all earlier ones that conflict with it and do not happen before its
+//! thread's last event, not with the nearest alone: what leads from one to the next may be beyond
+//! the bound. There are no sleep sets, which would hide executions whose representative is beyond
+//! the bound. So executions repeat each other; a bounded search claims to miss nothing within its
+//! bound, not to be minimal.
 //!
-//! Cost: at most the number of schedules within the bound, `O((n t)^k)` for `n` events, `t` threads, `k` preemptions.
+//! Cost: at most the number of schedules within the bound, `O((n t)^k)` for `n` events, `t`
+//! threads, `k` preemptions.
 
 use super::interface::{NOWHERE, ThreadId, ended};
 use super::strategy::{BlockedThread, Decision, Strategy, View, choose_again};

@@ -1,7 +1,8 @@
-//! What a thread that runs calls the engine for: the ways from user code into the [`Machine`] and back.
+//! What a thread that runs calls the engine for: the ways from user code into the [`Machine`] and
+//! back.
 //!
-//! A thread-local pointer to the machine is set exactly while user code runs; it is null outside of explorations and
-//! inside the engine. Explorations on different OS threads share nothing.
+//! A thread-local pointer to the machine is set exactly while user code runs; it is null outside of
+//! explorations and inside the engine. Explorations on different OS threads share nothing.
 
 use std::cell::Cell;
 use std::panic::Location;
@@ -15,12 +16,13 @@ use super::strategy::End;
 thread_local! {
     /// The machine whose user code runs on this OS thread now.
     static MACHINE: Cell<*mut Machine> = const { Cell::new(null_mut()) };
-    /// The stack that [`sweep`] clears after the event that was recorded last, its lowest address and its base; 0 if there is nothing to do.
+    /// The stack that [`sweep`] clears after the event that was recorded last, its lowest address
+    /// and its base; 0 if there is nothing to do.
     static SWEEP: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
 }
 
-/// As many words of a stack as the engine uses below a frame of the user's, with room to spare. Frames are larger where it is not
-/// optimised.
+/// As many words of a stack as the engine uses below a frame of the user's, with room to spare.
+/// Frames are larger where it is not optimised.
 const SWEPT_WORDS: usize = if cfg!(debug_assertions) { 2048 } else { 512 };
 
 /// From here on this OS thread runs user code of the machine.
@@ -43,8 +45,8 @@ pub(crate) fn active() -> bool {
 pub(crate) fn with<R>(function: impl FnOnce(&mut Machine) -> R) -> R {
     let machine = MACHINE.replace(null_mut());
     assert!(!machine.is_null(), "no exploration is under way");
-    // SAFETY: the pointer is set only while user code runs, which holds no reference into the machine, and it is null while
-    // `function` runs, so that there is no second one.
+    // SAFETY: the pointer is set only while user code runs, which holds no reference into the
+    // machine, and it is null while `function` runs, so that there is no second one.
     let result = function(unsafe { &mut *machine });
     MACHINE.set(machine);
     result
@@ -68,13 +70,14 @@ pub(crate) fn point(access: &Access) {
     point_at(access, std::ptr::null());
 }
 
-/// Calls [`point_at`] with the registers that a callee preserves saved on the stack, and with the address of the
-/// lowest: from there to the stack's base lies all of the thread's own state, and nothing of the engine's.
+/// Calls [`point_at`] with the registers that a callee preserves saved on the stack, and with the
+/// address of the lowest: from there to the stack's base lies all of the thread's own state, and
+/// nothing of the engine's.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 unsafe extern "sysv64" fn point_with_registers(access: &Access) {
-    // Six registers and the return address are 56 bytes; eight more align the stack for the call. The callee preserves the
-    // registers, so that they need not be loaded again.
+    // Six registers and the return address are 56 bytes; eight more align the stack for the call.
+    // The callee preserves the registers, so that they need not be loaded again.
     std::arch::naked_asm!(
         "push rbp",
         "push rbx",
@@ -126,7 +129,8 @@ extern "sysv64" fn point_at(access: &Access, lowest: *const u64) {
         }
     };
     while !goes_on {
-        // SAFETY: we are on the current thread's stack. No reference into the machine is held across the switch.
+        // SAFETY: we are on the current thread's stack. No reference into the machine is held
+        // across the switch.
         unsafe {
             Machine::switch(this);
             goes_on = (*this).goes_on_with(access);
@@ -135,16 +139,19 @@ extern "sysv64" fn point_at(access: &Access, lowest: *const u64) {
     MACHINE.set(this);
 }
 
-/// Runs a function that must not leave anything on the stack near the frame that calls: its own frames begin far below.
+/// Runs a function that must not leave anything on the stack near the frame that calls: its own
+/// frames begin far below.
 ///
-/// Where nothing is optimised, copies of values that are uninitialised in part carry such leftovers from round to round of a loop, and
-/// a thread with hints would be seen to wait in another round than one without. Less than a page is left free, so that a thread
-/// whose stack is full meets its guard page.
+/// Where nothing is optimised, copies of values that are uninitialised in part carry such leftovers
+/// from round to round of a loop, and a thread with hints would be seen to wait in another round
+/// than one without. Less than a page is left free, so that a thread whose stack is full meets its
+/// guard page.
 #[cfg(target_arch = "x86_64")]
 macro_rules! far_below {
     ($function:path) => {
-        // SAFETY: the function has no arguments, returns nothing and does not unwind; the stack pointer is restored from a register
-        // that it preserves, and is aligned as a call demands. Nothing below the caller's frame is in use, but for its red zone, which is skipped.
+        // SAFETY: the function has no arguments, returns nothing and does not unwind; the stack
+        // pointer is restored from a register that it preserves, and is aligned as a call demands.
+        // Nothing below the caller's frame is in use, but for its red zone, which is skipped.
         unsafe {
             std::arch::asm!(
                 "mov r12, rsp",
@@ -167,13 +174,14 @@ macro_rules! far_below {
 }
 pub(crate) use far_below;
 
-/// See [`super::interface::sweep`]. Where nothing is optimised, a frame of its own would hide leftovers.
+/// See [`super::interface::sweep`]. Where nothing is optimised, a frame of its own would hide
+/// leftovers.
 #[inline(always)]
 pub(crate) fn sweep() {
     let (lowest, base) = SWEEP.get();
     if base != 0 {
-        // SAFETY: nothing lives below the frame that calls, but for a red zone, which a function that calls has none of; and it
-        // clears nothing outside of the stack.
+        // SAFETY: nothing lives below the frame that calls, but for a red zone, which a function
+        // that calls has none of; and it clears nothing outside of the stack.
         #[cfg(target_arch = "x86_64")]
         unsafe {
             clear_below(lowest, base);
@@ -181,7 +189,8 @@ pub(crate) fn sweep() {
     }
 }
 
-/// Sets some words below its return address to zero, if that is on this stack. It has no frame, since that would hide leftovers itself.
+/// Sets some words below its return address to zero, if that is on this stack. It has no frame,
+/// since that would hide leftovers itself.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 unsafe extern "sysv64" fn clear_below(lowest: usize, base: usize) {
@@ -306,7 +315,8 @@ pub(crate) fn ended(thread: ThreadId) -> usize {
     (1 << 62) | thread.0 as usize
 }
 
-/// Gives control back for good, unless the thread unwinds: then it goes on without events until its panic is caught.
+/// Gives control back for good, unless the thread unwinds: then it goes on without events until its
+/// panic is caught.
 fn leave_execution() {
     let this = MACHINE.replace(null_mut());
     // SAFETY: we are on the current thread's stack; the execution is over.
@@ -325,7 +335,8 @@ pub(crate) fn give_up() -> ! {
     }
 }
 
-/// As [`ended`], for what a front end keeps of a thread: another location for each `which` from 1 on.
+/// As [`ended`], for what a front end keeps of a thread: another location for each `which` from 1
+/// on.
 pub(crate) fn of_thread(thread: ThreadId, which: u8) -> usize {
     (1 << 62) | (usize::from(which) << 32) | thread.0 as usize
 }
@@ -336,7 +347,8 @@ pub(crate) fn fail(failure: Failure) -> ! {
     }
 }
 
-/// Ends the execution as a failure. It returns if the thread unwinds: then it goes on without events until its panic is caught.
+/// Ends the execution as a failure. It returns if the thread unwinds: then it goes on without
+/// events until its panic is caught.
 pub(crate) fn end(failure: Failure) {
     let this = MACHINE.replace(null_mut());
     assert!(!this.is_null(), "no exploration is under way: {failure:?}");

@@ -1,15 +1,18 @@
 //! Runs the program once: virtual threads as coroutines on one OS thread, one of them at a time.
 //!
-//! A thread that reaches a point announces its access there and asks the [`Strategy`] who is next. If it is itself, it goes
-//! on without a switch; else it suspends to [`Machine::run`], which resumes the other. So while the strategy decides,
-//! every thread that has not ended has told its next access, and no code of the user's runs.
+//! A thread that reaches a point announces its access there and asks the [`Strategy`] who is next.
+//! If it is itself, it goes on without a switch; else it suspends to [`Machine::run`], which
+//! resumes the other. So while the strategy decides, every thread that has not ended has told its
+//! next access, and no code of the user's runs.
 //!
-//! **What is repeated** from the execution before (its first `keep` events) is decided by the trace itself: the strategy is not asked,
-//! and who else could run is not looked at. That the program does the same again is checked at each event.
+//! **What is repeated** from the execution before (its first `keep` events) is decided by the trace
+//! itself: the strategy is not asked, and who else could run is not looked at. That the program
+//! does the same again is checked at each event.
 //!
-//! **Abandoned executions never unwind.** When an execution ends early (a failure, a deadlock, the strategy gives it up) the stacks
-//! of its threads are reset as they are: destructors would run while other threads hold what they need, and could
-//! panic twice, which aborts the process. What the threads owned is leaked, or reclaimed by a per-execution arena.
+//! **Abandoned executions never unwind.** When an execution ends early (a failure, a deadlock, the
+//! strategy gives it up) the stacks of its threads are reset as they are: destructors would run
+//! while other threads hold what they need, and could panic twice, which aborts the process. What
+//! the threads owned is leaked, or reclaimed by a per-execution arena.
 
 use std::any::{Any, TypeId};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
@@ -50,7 +53,8 @@ pub(crate) struct Thread {
     pub(super) base: *const u64,
     /// Where it ended at the last point; null where that is not known.
     pub(super) lowest: *const u64,
-    /// Where it ended at the point at which it was deepest, in all executions so far; null before the first.
+    /// Where it ended at the point at which it was deepest, in all executions so far; null before
+    /// the first.
     pub(super) deepest: *const u64,
     pub(super) pending: Access,
     /// The parent that waits for this new thread to reach its first point.
@@ -92,17 +96,20 @@ impl Thread {
         }
     }
 
-    /// Removes what former executions have left on its stack, as far down as it has been at points: the state of a thread that
-    /// seems to spin is made of what lies there, and should depend on this execution alone.
+    /// Removes what former executions have left on its stack, as far down as it has been at points:
+    /// the state of a thread that seems to spin is made of what lies there, and should depend on
+    /// this execution alone.
     fn clear_stack(&mut self) {
         if !self.deepest.is_null() {
             let words = (self.base as usize - self.deepest as usize) / size_of::<u64>();
-            // SAFETY: the memory is that of a stack on which nothing runs, from a place that has been in use up to its base.
+            // SAFETY: the memory is that of a stack on which nothing runs, from a place that has
+            // been in use up to its base.
             unsafe { self.deepest.cast_mut().write_bytes(0, words) };
         }
     }
 
-    /// Whether it waits at a point and its access may run, now that the locations have these values.
+    /// Whether it waits at a point and its access may run, now that the locations have these
+    /// values.
     #[inline(always)]
     pub(super) fn can_run(&self, locations: &Locations) -> bool {
         self.could_run(locations) && self.spin.may_go_on(locations)
@@ -130,7 +137,8 @@ pub(super) struct Slot {
     pub(super) memory: fn(&dyn Any) -> MemorySum,
 }
 
-/// The numbers of threads: a thread's `n`th child has the same in every execution of an exploration.
+/// The numbers of threads: a thread's `n`th child has the same in every execution of an
+/// exploration.
 #[derive(Default)]
 pub(crate) struct Names {
     children: Vec<Vec<u32>>,
@@ -163,7 +171,8 @@ pub(crate) struct Machine {
     pub(super) stack_size: usize,
     /// The lowest address of all stacks, and the highest.
     pub(super) stacks: (usize, usize),
-    /// The numbers of each thread's children, in the order in which it spawns them: the same in all executions.
+    /// The numbers of each thread's children, in the order in which it spawns them: the same in all
+    /// executions.
     pub(super) children: Vec<Vec<u32>>,
     pub(super) names: Arc<Mutex<Names>>,
     pub(super) strategy: *mut dyn Strategy,
@@ -189,7 +198,8 @@ pub(crate) struct Machine {
 /// Events between two looks at the budget.
 const EVENTS_AT_ONCE: usize = 256;
 
-/// The body of a thread goes to its stack as it is if it has no more bytes than this: corosensei takes up to 1,024.
+/// The body of a thread goes to its stack as it is if it has no more bytes than this: corosensei
+/// takes up to 1,024.
 const MOST_TRANSFERRED: usize = 512;
 
 impl Machine {
@@ -220,7 +230,8 @@ impl Machine {
         }
     }
 
-    /// Makes it as new for another exploration. Keeps its memory, the stacks of so many threads, and the state of front ends.
+    /// Makes it as new for another exploration. Keeps its memory, the stacks of so many threads,
+    /// and the state of front ends.
     pub(crate) fn renew(&mut self, threads: usize) {
         for slot in &mut self.slots {
             (slot.exploration_ends)(&mut *slot.state);
@@ -267,17 +278,17 @@ impl Machine {
         for slot in &mut self.slots {
             (slot.reset)(&mut *slot.state);
         }
-        // SAFETY: the pointer is used only until this function returns; all coroutines that could call through it are
-        // finished or reset by then.
+        // SAFETY: the pointer is used only until this function returns; all coroutines that could
+        // call through it are finished or reset by then.
         self.strategy = unsafe {
             std::mem::transmute::<*mut (dyn Strategy + '_), *mut (dyn Strategy + 'static)>(strategy)
         };
         let this: *mut Machine = self;
         // SAFETY: as above; `body` outlives the coroutine of thread 0.
         let body: &'static dyn Fn() = unsafe { std::mem::transmute(body) };
-        // SAFETY: `this` is the only pointer through which the machine is used until the loop is left. No reference
-        // into it is held across `resume`, but for the coroutine itself, which is boxed with its thread and which nobody else
-        // touches while it runs.
+        // SAFETY: `this` is the only pointer through which the machine is used until the loop is
+        // left. No reference into it is held across `resume`, but for the coroutine itself, which
+        // is boxed with its thread and which nobody else touches while it runs.
         unsafe {
             (*this).start(0, None, body);
             (*this).next = 0;
@@ -302,9 +313,10 @@ impl Machine {
             thread.state = State::Absent;
             thread.unwinds = false;
             if let Some(mut coroutine) = thread.coroutine.take() {
-                // SAFETY: like `longjmp` over frames whose destructors do not run. They own nothing of the engine's; what they
-                // own of the user's is leaked, which is safe. References to their stack from other threads (scoped
-                // threads) are in frames that are dropped in this very loop.
+                // SAFETY: like `longjmp` over frames whose destructors do not run. They own nothing
+                // of the engine's; what they own of the user's is leaked, which is safe. References
+                // to their stack from other threads (scoped threads) are in frames that are dropped
+                // in this very loop.
                 unsafe { coroutine.force_reset() };
                 thread.stack = Some(coroutine.into_stack());
             }
@@ -332,7 +344,8 @@ impl Machine {
         }
         let boxed = Box::new(body);
         let unpacks = move || {
-            // It moves to the thread's stack, whose addresses are the same in every execution, as those of a small body do.
+            // It moves to the thread's stack, whose addresses are the same in every execution, as
+            // those of a small body do.
             let body = { *boxed };
             body();
         };
@@ -348,7 +361,8 @@ impl Machine {
         let stack = self.enrol(thread, parent);
         let this: *mut Machine = self;
         let run = move |switch: &Switch, ()| {
-            // SAFETY: the machine outlives all its coroutines (see `run`), and while this one runs nobody else uses it.
+            // SAFETY: the machine outlives all its coroutines (see `run`), and while this one runs
+            // nobody else uses it.
             unsafe { (&mut (*this).threads)[thread as usize].switch = switch };
             calls::enter(this);
             let result = catch_unwind(AssertUnwindSafe(body));
@@ -449,8 +463,9 @@ impl Machine {
 
     /// Lets a thread make the next event because an earlier execution, or a strategy, says so.
     ///
-    /// It may have been seen to spin where it was not before: what is left on a stack by functions that have returned may differ between
-    /// executions, and with it the round in which a loop is recognised. One round more is an execution of the program, too.
+    /// It may have been seen to spin where it was not before: what is left on a stack by functions
+    /// that have returned may differ between executions, and with it the round in which a loop is
+    /// recognised. One round more is an execution of the program, too.
     #[inline]
     fn run_as_decided(&mut self, thread: u32) -> Option<u32> {
         let locations = &self.trace.locations;
@@ -489,7 +504,8 @@ impl Machine {
             self.end = Some(End::TooLong);
             return None;
         }
-        // SAFETY: `run` keeps the strategy borrowed while the coroutines run, and uses it nowhere else.
+        // SAFETY: `run` keeps the strategy borrowed while the coroutines run, and uses it nowhere
+        // else.
         match unsafe { &mut *self.strategy }.next(&view) {
             Decision::Run(thread) => return self.run_as_decided(thread),
             Decision::GiveUp => self.end = Some(End::GivenUp),
@@ -514,8 +530,8 @@ impl Machine {
         self.end = Some(End::Diverged(text));
     }
 
-    /// Takes the event that the current thread has made into the trace. False: the execution is over, since it is not the one
-    /// that was expected.
+    /// Takes the event that the current thread has made into the trace. False: the execution is
+    /// over, since it is not the one that was expected.
     #[inline]
     pub(super) fn record(&mut self, effect: Effect) -> bool {
         if self.unwinding.is_passive() {
@@ -601,13 +617,14 @@ impl Machine {
         self.alive.iter().map(blocked).collect()
     }
 
-    /// Gives control to another thread, or to `run` if the execution is over: then it never returns.
+    /// Gives control to another thread, or to `run` if the execution is over: then it never
+    /// returns.
     ///
     /// # Safety
     /// `this` must be the machine on whose current thread's stack this is called.
     pub(super) unsafe fn switch(this: *mut Machine) {
-        // SAFETY: the pointer was stored by the coroutine itself when it started, and lives on its stack. No reference into
-        // the machine is held while it is suspended.
+        // SAFETY: the pointer was stored by the coroutine itself when it started, and lives on its
+        // stack. No reference into the machine is held while it is suspended.
         unsafe {
             let switch = (&(*this).threads)[(*this).current as usize].switch;
             (*switch).suspend(());
@@ -632,7 +649,8 @@ impl Machine {
         self.set_passively(location, |locations| locations.set_value(location, value));
     }
 
-    /// An address on the stack of a thread, as its place there: the same for all machines that explore together.
+    /// An address on the stack of a thread, as its place there: the same for all machines that
+    /// explore together.
     #[inline]
     pub(super) fn placed(&self, location: usize) -> usize {
         if location < self.stacks.0 || location > self.stacks.1 {
@@ -666,7 +684,8 @@ impl Machine {
         if self.unwinding.is_passive() {
             return 0;
         }
-        // Where the round in which a loop is recognised differs from before, what was decided holds: see `run_as_decided`.
+        // Where the round in which a loop is recognised differs from before, what was decided
+        // holds: see `run_as_decided`.
         let settled = self.threads[self.current as usize].spin.is_settled();
         self.choice = match self.trace.expected() {
             Some(expected) if settled || expected.choices == 1 => {
@@ -686,7 +705,8 @@ impl Machine {
         self.threads[self.current as usize].yields = true;
     }
 
-    /// Whether the current thread is inside an operation, or has made no event since one that made none.
+    /// Whether the current thread is inside an operation, or has made no event since one that made
+    /// none.
     pub(super) fn spawning_is_an_event(&self) -> bool {
         let thread = self.current;
         let inside = self.threads[thread as usize].operation.is_some();

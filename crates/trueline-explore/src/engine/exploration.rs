@@ -121,8 +121,9 @@ impl Exploration {
         self
     }
 
-    /// Draws a step for each execution on a budget, and stops where that is spent: for limits of time and memory that cover more than
-    /// this exploration. The budget is asked between executions, and while the real-time orders of one are found.
+    /// Draws a step for each execution on a budget, and stops where that is spent: for limits of
+    /// time and memory that cover more than this exploration. The budget is asked between
+    /// executions, and while the real-time orders of one are found.
     pub fn budget(mut self, budget: Arc<Budget>) -> Exploration {
         self.budget = Some(SharedBudget(budget));
         self
@@ -134,18 +135,20 @@ impl Exploration {
         self
     }
 
-    /// Lets `compare_exchange_weak` fail though the value is the expected one, and `Condvar::wait`, `wait_timeout` and `park` return though
-    /// nobody has woken the thread. Each of these is explored both ways, which takes more executions.
+    /// Lets `compare_exchange_weak` fail though the value is the expected one, and `Condvar::wait`,
+    /// `wait_timeout` and `park` return though nobody has woken the thread. Each of these is
+    /// explored both ways, which takes more executions.
     ///
-    /// A weak compare-exchange fails as often as makes a difference. A thread wakes up for no reason at most once at each line that
-    /// waits.
+    /// A weak compare-exchange fails as often as makes a difference. A thread wakes up for no
+    /// reason at most once at each line that waits.
     pub fn spurious(mut self, spurious: bool) -> Exploration {
         self.spurious = spurious;
         self
     }
 
-    /// Explores on so many OS threads (1 if not told otherwise), with the same result. Visitors are then called from several threads, and,
-    /// if there is a failure, for some executions twice. A bounded search runs on one.
+    /// Explores on so many OS threads (1 if not told otherwise), with the same result. Visitors are
+    /// then called from several threads, and, if there is a failure, for some executions twice. A
+    /// bounded search runs on one.
     pub fn workers(mut self, workers: usize) -> Exploration {
         self.workers = workers;
         self
@@ -268,7 +271,8 @@ impl<'a> Run<'a> {
         self.report.blocked = self.search.blocked;
     }
 
-    /// As [`Run::complete`], on several OS threads. A failure, or a limit, is left to the sequential search to find again.
+    /// As [`Run::complete`], on several OS threads. A failure, or a limit, is left to the
+    /// sequential search to find again.
     fn complete_in_parallel(&mut self) {
         let search = Parallel::new();
         let names = Arc::default();
@@ -402,7 +406,8 @@ impl<'a> Run<'a> {
 
     fn sample(&mut self, sampler: Sampler, seed: u64, indices: Range<u64>) {
         for index in indices {
-            // How long executions are is learnt from the first: later ones must not depend on which ran before them.
+            // How long executions are is learnt from the first: later ones must not depend on which
+            // ran before them.
             let length = self.length.unwrap_or(16);
             let mut strategy = Sample::new(sampler, seed, index, length);
             let end = self.machine.run(self.job.body, &mut strategy, 0);
@@ -424,8 +429,9 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Runs the same schedule once more, and yields how that fails. What is left over at the end of an execution may have been made to
-    /// stay by the standard library, when it was used for the first time: that does not happen again.
+    /// Runs the same schedule once more, and yields how that fails. What is left over at the end of
+    /// an execution may have been made to stay by the standard library, when it was used for the
+    /// first time: that does not happen again.
     fn fails_again(&mut self) -> Option<Failure> {
         let length = self.machine.trace.len();
         match self.machine.run(self.job.body, &mut Again, length) {

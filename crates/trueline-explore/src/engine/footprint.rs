@@ -16,7 +16,8 @@ pub(crate) struct Footprint {
     pub(crate) block: Option<Block>,
     /// An owner gave up, of those that the location counts.
     pub(crate) gives_up: bool,
-    /// Further locations that were looked at, by a thread that spun until one had another value than this.
+    /// Further locations that were looked at, by a thread that spun until one had another value
+    /// than this.
     pub(crate) watched: Option<Watched>,
 }
 
@@ -25,7 +26,8 @@ impl Footprint {
         Footprint { location, wrote, block: None, gives_up: false, watched: None }
     }
 
-    /// Whether the order of two events with these footprints matters. Two that give up an owner may conflict besides, see
+    /// Whether the order of two events with these footprints matters. Two that give up an owner may
+    /// conflict besides, see
     /// [`Footprint::both_give_up`]: that depends on how many owners there are.
     #[inline]
     pub(crate) fn conflicts(&self, other: &Footprint) -> bool {
@@ -33,7 +35,8 @@ impl Footprint {
             || (self.is_wide() || other.is_wide()) && self.conflicts_widely(other)
     }
 
-    /// Whether both give up one of the owners that are counted there. They conflict if they are the last two.
+    /// Whether both give up one of the owners that are counted there. They conflict if they are the
+    /// last two.
     #[inline]
     pub(crate) fn both_give_up(&self, other: &Footprint) -> bool {
         self.gives_up && other.gives_up && self.location == other.location
@@ -67,7 +70,8 @@ impl Footprint {
         std::iter::once(self.location).chain(watched.iter().map(|w| w.0)).filter(|&l| l != NOWHERE)
     }
 
-    /// Widens this one so that it conflicts with all that either conflicts with; both are of one access.
+    /// Widens this one so that it conflicts with all that either conflicts with; both are of one
+    /// access.
     pub(crate) fn join(&mut self, other: &Footprint) {
         self.wrote |= other.wrote;
         if self.watched.is_none() {

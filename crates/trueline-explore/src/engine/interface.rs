@@ -1,7 +1,7 @@
 //! What a front end tells the engine, and what it may ask.
 //!
-//! A front end (the shadow std, a test's own cell, later a facade over std or instrumented C) performs the
-//! accesses itself; the engine decides when. One access is one **event**:
+//! A front end (the shadow std, a test's own cell, later a facade over std or instrumented C)
+//! performs the accesses itself; the engine decides when. One access is one **event**:
 //!
 //! ```text
 //! point(&access);              // waits until this thread is chosen and the access's condition holds
@@ -9,39 +9,40 @@
 //! record(Effect::read(before)) // what it turned out to be
 //! ```
 //!
-//! Every `point` is followed by exactly one `record` in the same thread, with no other `point`, [`spawn`] or
-//! end of the thread between.
+//! Every `point` is followed by exactly one `record` in the same thread, with no other `point`,
+//! [`spawn`] or end of the thread between.
 //!
-//! **Locations.** An event touches one location, named by a number: an address, or for what has no address of
-//! its own one from [`fresh_location`]. The engine remembers the last value recorded at each location
-//! ([`value`]; 0 before any), for this execution only. A lock, a parker, a barrier keeps its state
-//! there rather than in memory, so that statics start anew in each execution:
+//! **Locations.** An event touches one location, named by a number: an address, or for what has no
+//! address of its own one from [`fresh_location`]. The engine remembers the last value recorded at
+//! each location ([`value`]; 0 before any), for this execution only. A lock, a parker, a barrier
+//! keeps its state there rather than in memory, so that statics start anew in each execution:
 //!
 //! ```text
 //! point(&Access::update(lock).when(Condition::equals(0)));
 //! record(Effect::update(0, 1));
 //! ```
 //!
-//! **Addresses** must not depend on the order in which independent threads ran: the same thread after the same past must
-//! meet the same addresses. An allocator gives each thread its own part of an arena, or makes allocation an event on
-//! a location that all its users share.
+//! **Addresses** must not depend on the order in which independent threads ran: the same thread
+//! after the same past must meet the same addresses. An allocator gives each thread its own part of
+//! an arena, or makes allocation an event on a location that all its users share.
 //!
-//! **Enabledness.** A thread whose pending access has a [`Condition`] is chosen only while the value of the
-//! location satisfies it. The condition must be a pure function of that value: the engine evaluates it on
-//! former values too, to find where else the access could have run.
+//! **Enabledness.** A thread whose pending access has a [`Condition`] is chosen only while the
+//! value of the location satisfies it. The condition must be a pure function of that value: the
+//! engine evaluates it on former values too, to find where else the access could have run.
 //!
-//! **Conflicts.** Two events conflict when they touch the same location and at least one of them changed it
-//! (what [`record`] said, not what was announced: a failed compare-exchange is a read; but where the environment chose, what
-//! any choice could have done). A [`Block`] given with an access (the
-//! release of memory) conflicts with every access inside it.
+//! **Conflicts.** Two events conflict when they touch the same location and at least one of them
+//! changed it (what [`record`] said, not what was announced: a failed compare-exchange is a read;
+//! but where the environment chose, what any choice could have done). A [`Block`] given with an
+//! access (the release of memory) conflicts with every access inside it.
 //!
 //! **Who is asking.** [`active`] is false outside of an exploration, inside the engine, and inside [`with_state`]:
 //! there a shadow type, and the allocator, behave as std's do. Nothing else in this module may be called
 //! while it is false.
 //!
-//! **A panic** that leaves a thread's body ends the execution as a failure. While it unwinds, no other thread runs: points return at
-//! once, conditions are not waited for, nothing is recorded. A panic that is caught unwinds as other code runs: what
-//! destructors do are events. How the engine knows which it is, is said in `unwinding.rs`.
+//! **A panic** that leaves a thread's body ends the execution as a failure. While it unwinds, no
+//! other thread runs: points return at once, conditions are not waited for, nothing is recorded. A
+//! panic that is caught unwinds as other code runs: what destructors do are events. How the engine
+//! knows which it is, is said in `unwinding.rs`.
 
 use std::panic::Location;
 
@@ -168,7 +169,8 @@ impl Access {
         Access::new(location, Kind::Update)
     }
 
-    /// One of the owners that the location counts gives up. The last one is a write, the others are [`Effect::counted`].
+    /// One of the owners that the location counts gives up. The last one is a write, the others are
+    /// [`Effect::counted`].
     #[track_caller]
     #[inline]
     pub(crate) fn giving_up(location: usize) -> Access {
@@ -183,9 +185,9 @@ impl Access {
         self
     }
 
-    /// On which values of the location an update replaces the value: those a compare-exchange expects, those that differ
-    /// from what a swap writes. Without it the engine reckons with all values, which costs executions that turn out
-    /// redundant, and nothing else.
+    /// On which values of the location an update replaces the value: those a compare-exchange
+    /// expects, those that differ from what a swap writes. Without it the engine reckons with all
+    /// values, which costs executions that turn out redundant, and nothing else.
     #[inline]
     pub fn changing(mut self, values: Condition) -> Access {
         self.changes = Some(values);
@@ -215,7 +217,8 @@ impl Access {
         }
     }
 
-    /// The line of the user's that a printed trace shows; taken from `#[track_caller]` if not given.
+    /// The line of the user's that a printed trace shows; taken from `#[track_caller]` if not
+    /// given.
     #[inline]
     pub fn at(mut self, caller: &'static Location<'static>) -> Access {
         self.caller = caller;
@@ -229,8 +232,9 @@ pub struct Effect {
     pub(crate) before: u64,
     pub(crate) after: u64,
     pub(crate) wrote: bool,
-    /// It changed how many handles there are: the owners, whose number the value is, or the `Weak` ones, whose number it is not. It commutes
-    /// with reads and with others of its kind, but a loop that does it does not only read: others may see the count change in every round.
+    /// It changed how many handles there are: the owners, whose number the value is, or the `Weak`
+    /// ones, whose number it is not. It commutes with reads and with others of its kind, but a loop
+    /// that does it does not only read: others may see the count change in every round.
     pub(crate) counted: bool,
 }
 
@@ -293,8 +297,8 @@ pub enum Failure {
         /// What happened, a sentence.
         what: String,
     },
-    /// The same schedule led elsewhere than before: something that the engine does not see decides too (time, addresses,
-    /// random numbers, threads of the OS).
+    /// The same schedule led elsewhere than before: something that the engine does not see decides
+    /// too (time, addresses, random numbers, threads of the OS).
     Nondeterminism {
         /// Where it showed.
         what: String,
@@ -308,8 +312,8 @@ pub enum Failure {
 
 /// State that a front end keeps for one execution: clocks, arenas, virtual time, thread locals.
 ///
-/// There is one of each type for each OS thread that explores; it is made when first asked for, and serves one exploration after
-/// the other.
+/// There is one of each type for each OS thread that explores; it is made when first asked for, and
+/// serves one exploration after the other.
 pub trait PerExecution: Default + 'static {
     /// Makes it as new, before each execution; keeps its memory.
     fn reset(&mut self);
@@ -331,8 +335,8 @@ pub trait PerExecution: Default + 'static {
     }
 }
 
-/// The memory that user code can change without an event, summed up: a thread whose round of reads leaves this as it is, and its own
-/// stack and those of others, waits.
+/// The memory that user code can change without an event, summed up: a thread whose round of reads
+/// leaves this as it is, and its own stack and those of others, waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemorySum {
     /// A sum of a hash of each word and its address.
@@ -365,8 +369,9 @@ pub fn record(effect: Effect) {
     calls::record(effect);
 }
 
-/// Removes what the engine left below the caller's frame, where the thread may be spinning: called when an event is over, from
-/// the frame that called [`point`]. Without it a spin loop whose rounds differ in such leftovers is not recognised.
+/// Removes what the engine left below the caller's frame, where the thread may be spinning: called
+/// when an event is over, from the frame that called [`point`]. Without it a spin loop whose rounds
+/// differ in such leftovers is not recognised.
 #[inline(always)]
 pub(crate) fn sweep() {
     calls::sweep();
@@ -379,35 +384,38 @@ pub fn value(location: usize) -> u64 {
 
 /// Another object is at a location than before, and has this value. Not an event.
 ///
-/// What was done to the former object has nothing to do with this one: a race is not looked for among its accesses, nor is a value.
-/// Its accesses must all happen before those of the new one, as they do where memory is used again.
+/// What was done to the former object has nothing to do with this one: a race is not looked for
+/// among its accesses, nor is a value. Its accesses must all happen before those of the new one, as
+/// they do where memory is used again.
 pub fn renew_location(location: usize, value: u64) {
     calls::with(|e| e.renew_location(location, value));
 }
 
-/// Sets the value of a location while the thread unwinds, when nothing is recorded: a lock that is released then is free if the
-/// panic is caught. Not an event.
+/// Sets the value of a location while the thread unwinds, when nothing is recorded: a lock that is
+/// released then is free if the panic is caught. Not an event.
 pub(crate) fn amend(location: usize, value: u64) {
     calls::with(|e| e.amend(location, value));
 }
 
-/// A location that no address has and that is the same in each execution that has run the same way so far.
+/// A location that no address has and that is the same in each execution that has run the same way
+/// so far.
 pub fn fresh_location() -> usize {
     calls::with(|e| e.fresh_location())
 }
 
-/// One of `0..count`, each of which is explored; only between a [`point`] and its [`record`], at most once. 0 is tried first.
+/// One of `0..count`, each of which is explored; only between a [`point`] and its [`record`], at
+/// most once. 0 is tried first.
 ///
 /// For what the environment decides: which waiter is woken, whether a weak compare-exchange fails.
 pub fn choose(count: u32) -> u32 {
     calls::with(|e| e.choose(count))
 }
 
-/// Starts a thread. The caller goes on; the new thread runs up to its first point at once, which nobody can
-/// tell apart from running there later.
+/// Starts a thread. The caller goes on; the new thread runs up to its first point at once, which
+/// nobody can tell apart from running there later.
 ///
-/// An event only where the order of operations depends on it: inside an operation, which has been called before its threads make theirs, and after
-/// one that has made none.
+/// An event only where the order of operations depends on it: inside an operation, which has been
+/// called before its threads make theirs, and after one that has made none.
 #[track_caller]
 pub fn spawn(body: Box<dyn FnOnce()>) -> ThreadId {
     // SAFETY: the body borrows nothing.
@@ -426,24 +434,28 @@ pub(crate) unsafe fn spawn_borrowing(
     unsafe { calls::spawn(body, caller) }
 }
 
-/// The location that becomes 1 when a thread has ended: a join is a read of it that waits for 1. A front end may give it another value
-/// before, when the body of the thread is over and destructors of its thread locals are not.
+/// The location that becomes 1 when a thread has ended: a join is a read of it that waits for 1. A
+/// front end may give it another value before, when the body of the thread is over and destructors
+/// of its thread locals are not.
 pub fn ended(thread: ThreadId) -> usize {
     calls::ended(thread)
 }
 
-/// A location that belongs to a thread, and is the same whoever asks for it first: another one for each `which` from 1 on.
+/// A location that belongs to a thread, and is the same whoever asks for it first: another one for
+/// each `which` from 1 on.
 pub(crate) fn of_thread(thread: ThreadId, which: u8) -> usize {
     calls::of_thread(thread, which)
 }
 
-/// The thread says that others should run (`spin_loop`, `yield_now`): a search that is free to choose lets them go first. That changes
-/// the order in which executions are explored, and nothing else.
+/// The thread says that others should run (`spin_loop`, `yield_now`): a search that is free to
+/// choose lets them go first. That changes the order in which executions are explored, and nothing
+/// else.
 pub fn spin_hint() {
     calls::with(|e| e.spin_hint());
 }
 
-/// Whether the environment may fail an access, or end a wait, for no reason: [`Exploration::spurious`](super::Exploration::spurious).
+/// Whether the environment may fail an access, or end a wait, for no reason:
+/// [`Exploration::spurious`](super::Exploration::spurious).
 pub fn spurious() -> bool {
     calls::with(|e| e.spurious)
 }
@@ -491,7 +503,8 @@ pub fn operation_ends(result: u64) {
     calls::with(|e| e.operation_ends(result));
 }
 
-/// Notes an access to plain memory, which is not an event, for those who read the steps. Says its number.
+/// Notes an access to plain memory, which is not an event, for those who read the steps. Says its
+/// number.
 pub(crate) fn aside(location: usize, wrote: bool, caller: &'static Location<'static>) -> usize {
     calls::with(|e| e.aside(location, wrote, caller))
 }
@@ -501,14 +514,14 @@ pub(crate) fn aside_wrote(number: usize) {
     calls::with(|e| e.trace.asides[number].wrote = true);
 }
 
-/// Whether the execution has failed already, since a panic is on its way that nobody catches: nothing is recorded, and nothing
-/// matters.
+/// Whether the execution has failed already, since a panic is on its way that nobody catches:
+/// nothing is recorded, and nothing matters.
 pub(crate) fn is_lost() -> bool {
     calls::with(|e| e.unwinding.is_passive())
 }
 
-/// Nothing can be done without what another thread has not left yet, in an execution that [`is_lost`]. If its panic is caught,
-/// it is run again so that the other thread comes first.
+/// Nothing can be done without what another thread has not left yet, in an execution that
+/// [`is_lost`]. If its panic is caught, it is run again so that the other thread comes first.
 pub(crate) fn give_up() -> ! {
     calls::give_up()
 }
@@ -544,8 +557,8 @@ pub(crate) fn with_own_state<T: PerExecution, R>(
     calls::with_state(function)
 }
 
-/// As [`with_state`] and then [`record`]: the function makes the access of the last [`point`]. A failure that it returns ends the
-/// execution, unless it [`is_lost`].
+/// As [`with_state`] and then [`record`]: the function makes the access of the last [`point`]. A
+/// failure that it returns ends the execution, unless it [`is_lost`].
 #[inline]
 pub(crate) fn perform<T: PerExecution, R>(
     function: impl FnOnce(&mut T, ThreadId) -> (R, Effect, Option<Box<Failure>>),

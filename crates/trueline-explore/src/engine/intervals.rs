@@ -1,20 +1,22 @@
 //! The real-time orders that the operations of a trace can have.
 //!
-//! Executions that differ in the order of independent events are explored once, but a history is more than results: which
-//! operation returned before which was called differs among them. So for a trace, without running anything again, this
-//! finds all the interval orders of its operations over all linear extensions of happens-before, with each
-//! call as late and each return as early as can be: just before the first, just after the last event of the
-//! operation. An order that demands less than another cannot be violated where the other is not, so only maximal
-//! ones are returned.
+//! Executions that differ in the order of independent events are explored once, but a history is
+//! more than results: which operation returned before which was called differs among them. So for a
+//! trace, without running anything again, this finds all the interval orders of its operations over
+//! all linear extensions of happens-before, with each call as late and each return as early as can
+//! be: just before the first, just after the last event of the operation. An order that demands
+//! less than another cannot be violated where the other is not, so only maximal ones are returned.
 //!
-//! **Algorithm.** Only the first and last event of each operation matter, ordered as their clocks say. A return that can
-//! happen does, at once: later would only demand less. So which operations have returned is a function of which
-//! have been called, and the search is a dynamic program over the sets of called operations that are closed
-//! under happens-before, one operation more at each level; a set keeps the maximal orders among its members, and an order that
-//! another one contains is dropped at once, since what can follow is the same for both.
+//! **Algorithm.** Only the first and last event of each operation matter, ordered as their clocks
+//! say. A return that can happen does, at once: later would only demand less. So which operations
+//! have returned is a function of which have been called, and the search is a dynamic program over
+//! the sets of called operations that are closed under happens-before, one operation more at each
+//! level; a set keeps the maximal orders among its members, and an order that another one contains
+//! is dropped at once, since what can follow is the same for both.
 //!
-//! Cost: the number of closed sets, at most the product of each thread's operations and one, times the orders kept. That may be more than
-//! there is room for: then there is no answer, and none where the caller says in between that a limit was reached.
+//! Cost: the number of closed sets, at most the product of each thread's operations and one, times
+//! the orders kept. That may be more than there is room for: then there is no answer, and none
+//! where the caller says in between that a limit was reached.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -25,7 +27,8 @@ use super::trace::{NONE, Trace};
 /// How many operations an execution may have for its orders to be found.
 pub const MAX_OPERATIONS: usize = 128;
 
-/// How many bytes the orders of one level may take. Programs that people explore to the end need a thousandth of it.
+/// How many bytes the orders of one level may take. Programs that people explore to the end need a
+/// thousandth of it.
 const MOST_BYTES: usize = 1 << 27;
 
 /// Comparisons between two looks at the limits: a millisecond or so.
@@ -56,7 +59,8 @@ pub struct Operation {
     pub result: Option<u64>,
 }
 
-/// Which operations precede which: for each operation the set of those that returned before it was called, as bits.
+/// Which operations precede which: for each operation the set of those that returned before it was
+/// called, as bits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct IntervalOrder {
     before: Box<[u128]>,
@@ -136,7 +140,8 @@ pub(crate) fn histories(trace: &Trace, may_go_on: MayGoOn<'_>) -> Result<Histori
         if a.thread == b.thread {
             return a.rank < b.rank || (a.rank == b.rank && a.number <= b.number);
         }
-        // After a place without an event is what is after the thread's next event: its number is that one's.
+        // After a place without an event is what is after the thread's next event: its number is
+        // that one's.
         trace.clock_after(b.thread, b.event)[a.thread as usize] >= a.number
     };
     let count = spans.len();
@@ -269,7 +274,8 @@ fn contains(a: &[u128], b: &[u128]) -> bool {
     a.iter().zip(b).all(|(a, b)| b & !a == 0)
 }
 
-/// The orders of several traces with the same results, together: only maximal ones, in ascending order.
+/// The orders of several traces with the same results, together: only maximal ones, in ascending
+/// order.
 pub fn union_of_orders(sets: impl IntoIterator<Item = Vec<IntervalOrder>>) -> Vec<IntervalOrder> {
     let mut all: Vec<Box<[u128]>> = Vec::new();
     for order in sets.into_iter().flatten() {

@@ -1,6 +1,7 @@
 //! The table of the locations that an execution has touched: last value, last access.
 //!
-//! Open addressing, emptied in constant time by a generation number: it is cleared once an execution.
+//! Open addressing, emptied in constant time by a generation number: it is cleared once an
+//! execution.
 
 use super::trace::NONE;
 

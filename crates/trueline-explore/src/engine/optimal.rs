@@ -1,31 +1,37 @@
 //! Every trace once: Optimal-DPOR.
 //!
-//! After Abdulla, Aronsson, Jonsson and Sagonas, 'Source Sets' (J. ACM 2017), algorithm 2: depth-first search over executions. After each
-//! execution every race in it is reversed, and the sequence that does so is inserted into the wakeup tree of the
-//! state before the race, unless a thread that sleeps there could begin it. Sleeping threads are those whose event, run there, has
+//! After Abdulla, Aronsson, Jonsson and Sagonas, 'Source Sets' (J. ACM 2017), algorithm 2:
+//! depth-first search over executions. After each execution every race in it is reversed, and the
+//! sequence that does so is inserted into the wakeup tree of the state before the race, unless a
+//! thread that sleeps there could begin it. Sleeping threads are those whose event, run there, has
 //! been explored and has not been interfered with since.
 //!
-//! All races of an execution are reversed, those too whose events earlier executions had as well: the sequence contains all that does
-//! not depend on the first event, up to the end of the execution, and that differs from one execution to the next.
+//! All races of an execution are reversed, those too whose events earlier executions had as well:
+//! the sequence contains all that does not depend on the first event, up to the end of the
+//! execution, and that differs from one execution to the next.
 //!
-//! What a read-modify-write did is known once it has run, so a sleeping thread keeps the footprint that its event had; what
-//! it will have when a race is reversed is foretold from the value that its location has there.
+//! What a read-modify-write did is known once it has run, so a sleeping thread keeps the footprint
+//! that its event had; what it will have when a race is reversed is foretold from the value that
+//! its location has there.
 //!
-//! **Sleepers where no tree leads.** A wakeup sequence wakes all that sleep where it was inserted; the algorithm rests on that: a reversal that
-//! a sleeping thread could begin may be left out, because the exploration of that thread has inserted all that is still missing. Where
-//! a sequence was foretold too cautiously, or a choice left its path, threads may sleep on after it. Those are marked
-//! as foreign, and leave out only what begins with an event of theirs: there the search is source-DPOR with sleep sets,
-//! which misses nothing, but may begin executions that it gives up.
+//! **Sleepers where no tree leads.** A wakeup sequence wakes all that sleep where it was inserted;
+//! the algorithm rests on that: a reversal that a sleeping thread could begin may be left out,
+//! because the exploration of that thread has inserted all that is still missing. Where a sequence
+//! was foretold too cautiously, or a choice left its path, threads may sleep on after it. Those are
+//! marked as foreign, and leave out only what begins with an event of theirs: there the search is
+//! source-DPOR with sleep sets, which misses nothing, but may begin executions that it gives up.
 //!
-//! Choices of the environment are part of an event: all of them are explored before the thread falls asleep. Whatever is chosen, the event
-//! conflicts with all that any outcome conflicts with: else a schedule in which the choice was harmless would be taken to cover those
-//! in which it is not. That costs executions that differ only in the order of a harmless outcome.
+//! Choices of the environment are part of an event: all of them are explored before the thread
+//! falls asleep. Whatever is chosen, the event conflicts with all that any outcome conflicts with:
+//! else a schedule in which the choice was harmless would be taken to cover those in which it is
+//! not. That costs executions that differ only in the order of a harmless outcome.
 //!
-//! **Invariant**: if the environment chooses nothing, no execution repeats another up to the order of independent events; if moreover
-//! every effect is foretold exactly, none is given up because all that can run is asleep (`blocked` counts those).
+//! **Invariant**: if the environment chooses nothing, no execution repeats another up to the order
+//! of independent events; if moreover every effect is foretold exactly, none is given up because
+//! all that can run is asleep (`blocked` counts those).
 //!
-//! Cost: an execution of `n` events has at most as many races as pairs of conflicting events; each is `O(n)` clock
-//! comparisons, and `O(n)` for each sleeping thread and each tree node passed.
+//! Cost: an execution of `n` events has at most as many races as pairs of conflicting events; each
+//! is `O(n)` clock comparisons, and `O(n)` for each sleeping thread and each tree node passed.
 
 use super::footprint::Footprint;
 use super::races::{Race, Races};
@@ -47,7 +53,8 @@ impl Sleeper {
     #[inline]
     pub(crate) fn is_woken_by(&self, event: &Event) -> bool {
         self.footprint.conflicts(&event.footprint)
-            // There were two owners: had the thread given up first, this event would have been the last.
+            // There were two owners: had the thread given up first, this event would have been the
+            // last.
             || self.footprint.both_give_up(&event.footprint) && event.effect.before == 2
     }
 }
@@ -89,8 +96,8 @@ impl Node {
         self.sleepers.iter_mut().for_each(|sleeper| sleeper.foreign = true);
     }
 
-    /// Takes the next branch out of the wakeup tree. One whose thread sleeps is passed over: what its event would do was
-    /// foretold too cautiously, and it is explored elsewhere.
+    /// Takes the next branch out of the wakeup tree. One whose thread sleeps is passed over: what
+    /// its event would do was foretold too cautiously, and it is explored elsewhere.
     #[inline]
     fn next_branch(&mut self, trees: &mut WakeupTrees) -> Option<WakeupNode> {
         if self.pending == NONE { None } else { self.take_branch(trees) }
@@ -114,7 +121,8 @@ pub(crate) struct Optimal {
     /// One for each event of the current execution, and spare ones.
     nodes: Vec<Node>,
     trees: WakeupTrees,
-    /// How many events of the execution are decided; those before the last are as in the execution before.
+    /// How many events of the execution are decided; those before the last are as in the execution
+    /// before.
     decided: usize,
     races: Races,
     items: Vec<u32>,
@@ -128,7 +136,8 @@ impl Optimal {
         self.decided.saturating_sub(1)
     }
 
-    /// Makes it as new; keeps its memory. A node is made as new when the event before it runs, and the first one here.
+    /// Makes it as new; keeps its memory. A node is made as new when the event before it runs, and
+    /// the first one here.
     pub(crate) fn renew(&mut self) {
         if let Some(root) = self.nodes.first_mut() {
             root.sleepers.clear();

@@ -1,4 +1,5 @@
-//! The one panic hook: silent inside an exploration, where a panic is a result, and where the harness asks; as before elsewhere.
+//! The one panic hook: silent inside an exploration, where a panic is a result, and where the
+//! harness asks; as before elsewhere.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -14,7 +15,8 @@ thread_local! {
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Installs the hook, once in a process. The hook that was there before is called for panics outside of explorations.
+/// Installs the hook, once in a process. The hook that was there before is called for panics
+/// outside of explorations.
 pub(crate) fn install_hook() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -1,17 +1,20 @@
 //! Optimal-DPOR on several cores: the same traces, each once.
 //!
-//! Wakeup trees and the executions explored so far form one tree, behind one lock. A worker claims a branch that is waiting, runs the
-//! program along it, and then takes what it found into the tree. Siblings are ordered; a branch is explored with those
-//! before it asleep, whether they are finished or still under way. A reversed race is inserted where the
-//! first event began. There, a sibling before that event's branch covers the sequence if it could begin it; later
-//! siblings are followed as wakeup trees are, claimed or not, down to where a wakeup sequence ended and the search was free.
+//! Wakeup trees and the executions explored so far form one tree, behind one lock. A worker claims
+//! a branch that is waiting, runs the program along it, and then takes what it found into the tree.
+//! Siblings are ordered; a branch is explored with those before it asleep, whether they are
+//! finished or still under way. A reversed race is inserted where the first event began. There, a
+//! sibling before that event's branch covers the sequence if it could begin it; later siblings are
+//! followed as wakeup trees are, claimed or not, down to where a wakeup sequence ended and the
+//! search was free.
 //!
-//! **The same result as on one core.** Each trace is explored exactly once in either search, so the counts agree, though
-//! representatives and their order may differ. A failure is not reported from here: the caller runs the sequential search
-//! up to its first failure.
+//! **The same result as on one core.** Each trace is explored exactly once in either search, so the
+//! counts agree, though representatives and their order may differ. A failure is not reported from
+//! here: the caller runs the sequential search up to its first failure.
 //!
-//! **Memory.** What lies to the left of the leftmost branch that is not finished is forgotten, but for the first event
-//! of each branch, which the others need to know as asleep. Workers claim branches deep on the left first.
+//! **Memory.** What lies to the left of the leftmost branch that is not finished is forgotten, but
+//! for the first event of each branch, which the others need to know as asleep. Workers claim
+//! branches deep on the left first.
 //!
 //! Threads get their names from one table, so that all workers mean the same by them.
 
@@ -152,7 +155,8 @@ impl Parallel {
         self.lock().blocked
     }
 
-    /// Claims a branch. None: the search is over. Else how many events are those of the worker's last execution.
+    /// Claims a branch. None: the search is over. Else how many events are those of the worker's
+    /// last execution.
     pub(crate) fn claim(&self, worker: &mut Worker) -> Option<usize> {
         let mut tree = self.lock();
         loop {
@@ -241,7 +245,8 @@ impl Tree {
             if self.node(at).waiting {
                 self.node_mut(at).waiting = false;
             } else {
-                // Its siblings before it must have run: it must be known exactly with what they sleep.
+                // Its siblings before it must have run: it must be known exactly with what they
+                // sleep.
                 let next = self.node(at).children.iter().find(|&&c| !self.node(c).executed);
                 let Some(&branch) = next.filter(|&&branch| !self.node(branch).claimed) else {
                     // It comes back when they have.
@@ -332,7 +337,8 @@ impl Tree {
         self.waiting.push(parent);
     }
 
-    /// A prescribed event whose thread slept: it is explored elsewhere. If it was the only one there, the node is explored freely.
+    /// A prescribed event whose thread slept: it is explored elsewhere. If it was the only one
+    /// there, the node is explored freely.
     fn drop_asleep(&mut self, worker: &mut Worker, depth: usize) {
         let (at, child) = (worker.path[depth], worker.path[depth + 1]);
         let open = self.node(child).open as i32;

@@ -1,14 +1,15 @@
 //! The races of a trace that another schedule could resolve the other way.
 //!
-//! Two events race if they conflict, belong to different threads, and nothing else forces their order: the first does not
-//! happen before the event that precedes the second in its thread, nor through another event that conflicts with
-//! the second. Reversing the race means to run, from where the first began, all that does not
-//! depend on it, and then the second.
+//! Two events race if they conflict, belong to different threads, and nothing else forces their
+//! order: the first does not happen before the event that precedes the second in its thread, nor
+//! through another event that conflicts with the second. Reversing the race means to run, from
+//! where the first began, all that does not depend on it, and then the second.
 //!
-//! **Conditions.** An access that waits (a lock, a join, an await) could have run before an earlier event only if its condition held there.
-//! So the walk goes back over the accesses of its location, past those before which it was disabled, to the
-//! first before which it was enabled: past the unlock, to the lock before it. What waits for ever at the end of
-//! an execution has raced in the same way, though it never ran.
+//! **Conditions.** An access that waits (a lock, a join, an await) could have run before an earlier
+//! event only if its condition held there. So the walk goes back over the accesses of its location,
+//! past those before which it was disabled, to the first before which it was enabled: past the
+//! unlock, to the lock before it. What waits for ever at the end of an execution has raced in the
+//! same way, though it never ran.
 
 use super::footprint::{Footprint, Watched};
 use super::interface::{Access, Kind, NOWHERE};
@@ -165,7 +166,8 @@ impl Walk<'_> {
         self.access.condition.is_none_or(|c| (c.holds)(value, c.argument))
     }
 
-    /// Walks back over one location; adds those before which the access could have run, with the value of its own location there.
+    /// Walks back over one location; adds those before which the access could have run, with the
+    /// value of its own location there.
     fn collect(&self, wrote: bool, last: u32, clock: &[u32], candidates: &mut Vec<(u32, u64)>) {
         let trace = self.trace;
         for touch in trace.conflicting(last, wrote) {
@@ -211,7 +213,8 @@ impl Walk<'_> {
         value
     }
 
-    /// How many owners its own location would count if neither an event nor what depends on it had run.
+    /// How many owners its own location would count if neither an event nor what depends on it had
+    /// run.
     fn owners_without(&self, event: u32) -> u64 {
         let trace = self.trace;
         let mut owners = if self.last == NONE { 0 } else { trace.touch(self.last).after };

@@ -18,11 +18,11 @@ pub struct Report {
     pub scope: Scope,
     /// How many executions ran to their end.
     pub executions: u64,
-    /// How many were given up because what they led to is explored elsewhere. Where the environment chooses, that may depend on the number of
-    /// workers.
+    /// How many were given up because what they led to is explored elsewhere. Where the environment
+    /// chooses, that may depend on the number of workers.
     pub blocked: u64,
-    /// The first failure, in the order of the search: the same whatever the number of workers. Only if a limit comes first, several
-    /// workers may have found one that a single worker does not.
+    /// The first failure, in the order of the search: the same whatever the number of workers. Only
+    /// if a limit comes first, several workers may have found one that a single worker does not.
     pub failure: Option<Failure>,
     /// The schedule that leads to the failure.
     pub schedule: Option<Schedule>,
@@ -41,9 +41,11 @@ pub struct Scope {
     pub aim: Aim,
     /// Why not all of that was.
     pub stopped: Option<Stop>,
-    /// Whether weak compare-exchanges failed and waits ended for no reason: [`Exploration::spurious`](super::Exploration::spurious).
+    /// Whether weak compare-exchanges failed and waits ended for no reason:
+    /// [`Exploration::spurious`](super::Exploration::spurious).
     pub spurious: bool,
-    /// Whether a thread has looked at its clock. That is virtual: each look takes a time of its own, and other times were not tried.
+    /// Whether a thread has looked at its clock. That is virtual: each look takes a time of its
+    /// own, and other times were not tried.
     pub clock: bool,
     /// What nobody has checked. If it is not so, the exploration may have missed behaviours.
     pub assumed: Option<Assumption>,
@@ -53,14 +55,14 @@ pub struct Scope {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Assumption {
-    /// A loop that was taken to wait changes nothing on the heap. It is checked where the allocator is installed
-    /// ([`Alloc`](crate::Alloc)).
+    /// A loop that was taken to wait changes nothing on the heap. It is checked where the allocator
+    /// is installed ([`Alloc`](crate::Alloc)).
     Memory,
-    /// Nothing depends on how long a thread slept in a loop that was taken to wait, though it has looked at the clock
-    /// afterwards.
+    /// Nothing depends on how long a thread slept in a loop that was taken to wait, though it has
+    /// looked at the clock afterwards.
     Time,
-    /// Nothing depends on when each of two panics was caught that unwound at the same time: which of the threads still panics
-    /// is not known then.
+    /// Nothing depends on when each of two panics was caught that unwound at the same time: which
+    /// of the threads still panics is not known then.
     Unwinding,
 }
 
@@ -97,7 +99,8 @@ pub enum Stop {
     Budget(Exhausted),
     /// Executions with more events than this were cut off.
     Length(usize),
-    /// An execution could not be repeated after two panics had unwound at the same time, see [`Assumption::Unwinding`].
+    /// An execution could not be repeated after two panics had unwound at the same time, see
+    /// [`Assumption::Unwinding`].
     Unwinding,
     /// The operations of an execution have more real-time orders than there is room for.
     Orders,
@@ -118,8 +121,8 @@ impl Report {
         }
     }
 
-    /// Whether no behaviour within the aim fails: none was left out, none failed, and nothing had to be assumed. For a sample this is
-    /// never so.
+    /// Whether no behaviour within the aim fails: none was left out, none failed, and nothing had
+    /// to be assumed. For a sample this is never so.
     pub fn holds(&self) -> bool {
         self.failure.is_none()
             && self.scope.stopped.is_none()

@@ -1,11 +1,12 @@
 //! Schedules drawn at random, for programs too large to explore.
 //!
 //! - **random**: each enabled thread with the same probability at each point.
-//! - **pct**: 'A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs' (Burckhardt, Kothari, Musuvathi, Nagarakatte,
-//!   ASPLOS 2010): threads have random priorities, the highest runs; at `depth - 1` random points the running thread
-//!   falls below all others. A bug of that depth is hit with probability at least 1 / (n k^(depth - 1)).
-//! - **pos**: 'Partial Order Aware Concurrency Sampling' (Yuan, Yang, Gu, CAV 2018): each pending event has a random priority; when one has run,
-//!   those that race with it draw anew.
+//! - **pct**: 'A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs' (Burckhardt,
+//!   Kothari, Musuvathi, Nagarakatte, ASPLOS 2010): threads have random priorities, the highest
+//!   runs; at `depth - 1` random points the running thread falls below all others. A bug of that
+//!   depth is hit with probability at least 1 / (n k^(depth - 1)).
+//! - **pos**: 'Partial Order Aware Concurrency Sampling' (Yuan, Yang, Gu, CAV 2018): each pending
+//!   event has a random priority; when one has run, those that race with it draw anew.
 //!
 //! The `i`th schedule of a seed is the same whoever draws it.
 

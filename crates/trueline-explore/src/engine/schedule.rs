@@ -1,8 +1,9 @@
 //! A schedule as a short text, from which an execution is replayed.
 //!
-//! `t1:` is the version; then who makes each event, separated by dots: a thread's number, `*n` if it makes `n` events in a
-//! row, `=c` if the environment chose `c` in it; then, after `/`, a checksum of what the events were. Threads
-//! are numbered in the order in which the execution spawned them.
+//! `t1:` is the version; then who makes each event, separated by dots: a thread's number, `*n` if
+//! it makes `n` events in a row, `=c` if the environment chose `c` in it; then, after `/`, a
+//! checksum of what the events were. Threads are numbered in the order in which the execution
+//! spawned them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -67,7 +68,8 @@ impl Schedule {
     }
 }
 
-/// Of what the events did: kinds and choices, not addresses or values, which differ from process to process.
+/// Of what the events did: kinds and choices, not addresses or values, which differ from process to
+/// process.
 fn checksum(trace: &Trace) -> u32 {
     let mut hash = 0u64;
     for event in trace.events() {

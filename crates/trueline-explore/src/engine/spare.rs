@@ -1,8 +1,10 @@
-//! What an exploration leaves behind for the next one on the same OS thread: stacks, tables, the state of front ends.
+//! What an exploration leaves behind for the next one on the same OS thread: stacks, tables, the
+//! state of front ends.
 //!
-//! A program with a handful of executions is explored in less time than its stacks take to be mapped and touched for the first
-//! time. Nothing of an exploration can be seen in the next: all is made as new, but for memory and addresses of stacks, which
-//! are no locations (see [`Machine::placed`]).
+//! A program with a handful of executions is explored in less time than its stacks take to be
+//! mapped and touched for the first time. Nothing of an exploration can be seen in the next: all is
+//! made as new, but for memory and addresses of stacks, which are no locations (see
+//! [`Machine::placed`]).
 
 use std::cell::Cell;
 

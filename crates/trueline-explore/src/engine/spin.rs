@@ -1,46 +1,58 @@
 //! Threads that spin, found without their help.
 //!
-//! A loop that waits by reading would make executions endless. A thread that is about to repeat a round of reads which
-//! has changed nothing, in the very state in which it began the round before, would repeat it for ever while the
-//! values stay as they are. So its access becomes one that waits until one of those locations has another value:
-//! an await, which to the search is like a lock. If all that is left waits so, the execution is a livelock.
+//! A loop that waits by reading would make executions endless. A thread that is about to repeat a
+//! round of reads which has changed nothing, in the very state in which it began the round before,
+//! would repeat it for ever while the values stay as they are. So its access becomes one that waits
+//! until one of those locations has another value: an await, which to the search is like a lock. If
+//! all that is left waits so, the execution is a livelock.
 //!
-//! **Why nothing is lost.** Take an execution in which a thread is in the same state at two moments, and between them has only
-//! read. Without its events between the two it is an execution too: nobody can tell that they are missing, and the thread goes on
-//! from the second moment as it would have from the first. So whatever the longer execution leads to, the shorter one does.
+//! **Why nothing is lost.** Take an execution in which a thread is in the same state at two
+//! moments, and between them has only read. Without its events between the two it is an execution
+//! too: nobody can tell that they are missing, and the thread goes on from the second moment as it
+//! would have from the first. So whatever the longer execution leads to, the shorter one does.
 //!
-//! **The state of a thread** is its registers, its stack, and what it has changed elsewhere, each compared by a hash of 64 bits. Hints
-//! (`spin_loop`, `yield_now`) have no part in it: a loop that counts its rounds and gives up in the end is not
-//! taken for one that spins, with or without them.
+//! **The state of a thread** is its registers, its stack, and what it has changed elsewhere, each
+//! compared by a hash of 64 bits. Hints (`spin_loop`, `yield_now`) have no part in it: a loop that
+//! counts its rounds and gives up in the end is not taken for one that spins, with or without them.
 //!
-//! **Elsewhere** are the stacks of other threads (what a closure borrows lies there) and the memory that front ends know of: the
-//! blocks of the arena, thread locals, what static locks protect while they are held. Only while a thread runs can it be the one that changes them. So all of
-//! it is summed up when the thread goes on after an event and again when it comes to the next, and the differences are added up: equal sums at
-//! two moments mean that the thread has left everything as it was, whatever others have done meanwhile. Where no front end knows all memory
-//! (the allocator is not installed) a spin is believed, and the report says what was assumed, see [`Assumption`]. Memory that outlives
-//! executions is not looked at: statics of std's types, std's own thread locals, what was allocated outside of the code under test, statics of ours
-//! that are written through a pointer which was asked for before. An execution must not depend on it anyway.
+//! **Elsewhere** are the stacks of other threads (what a closure borrows lies there) and the memory
+//! that front ends know of: the blocks of the arena, thread locals, what static locks protect while
+//! they are held. Only while a thread runs can it be the one that changes them. So all of it is
+//! summed up when the thread goes on after an event and again when it comes to the next, and the
+//! differences are added up: equal sums at two moments mean that the thread has left everything as
+//! it was, whatever others have done meanwhile. Where no front end knows all memory (the allocator
+//! is not installed) a spin is believed, and the report says what was assumed, see [`Assumption`].
+//! Memory that outlives executions is not looked at: statics of std's types, std's own thread
+//! locals, what was allocated outside of the code under test, statics of ours that are written
+//! through a pointer which was asked for before. An execution must not depend on it anyway.
 //!
-//! States of different executions are never compared, not even where one repeats the other: what a stack holds besides may
-//! differ, addresses above all. A read-modify-write that leaves the value as it is, a failed compare-exchange among them, is a read. A change of a count
-//! (an `Arc` is cloned and dropped again) is no read, though it commutes with others of its kind: other threads may look at the count in
-//! every round. So a loop that upgrades a `Weak` while it waits is not found; it is cut off at the limit of events.
+//! States of different executions are never compared, not even where one repeats the other: what a
+//! stack holds besides may differ, addresses above all. A read-modify-write that leaves the value
+//! as it is, a failed compare-exchange among them, is a read. A change of a count (an `Arc` is
+//! cloned and dropped again) is no read, though it commutes with others of its kind: other threads
+//! may look at the count in every round. So a loop that upgrades a `Weak` while it waits is not
+//! found; it is cut off at the limit of events.
 //!
-//! **Choices.** An access that the environment made fail, though it could have succeeded, is no reason to wait: the next attempt may
-//! succeed. But where a thread comes to such an access again in the same state, it leads nowhere new to let it fail once more, by
-//! the argument above. There the first choice is the only one.
+//! **Choices.** An access that the environment made fail, though it could have succeeded, is no
+//! reason to wait: the next attempt may succeed. But where a thread comes to such an access again
+//! in the same state, it leads nowhere new to let it fail once more, by the argument above. There
+//! the first choice is the only one.
 //!
-//! The state is hashed only where a thread reads a location again from the same line since it last wrote, and sums are made only from there on.
-//! The first round is never compared: a round is repeated when the same reads with the same values were made before, and the state after the
+//! The state is hashed only where a thread reads a location again from the same line since it last
+//! wrote, and sums are made only from there on. The first round is never compared: a round is
+//! repeated when the same reads with the same values were made before, and the state after the
 //! first of the two is that after the second.
 //!
-//! **Leftovers.** What lies on the stack before a round has written it may be left by functions that have returned. Where nothing is optimised,
-//! copies of values that are uninitialised in part carry it along, and it delays the round in which a loop is recognised. Those of the engine itself, which
-//! works on the thread's stack, are swept away after each read and each access to a cell; hints run far below; a thread begins on a clean stack. What is
-//! left nevertheless must not decide more than that: a thread that an earlier execution, or a strategy, lets go on does so, though it seems to spin.
+//! **Leftovers.** What lies on the stack before a round has written it may be left by functions
+//! that have returned. Where nothing is optimised, copies of values that are uninitialised in part
+//! carry it along, and it delays the round in which a loop is recognised. Those of the engine
+//! itself, which works on the thread's stack, are swept away after each read and each access to a
+//! cell; hints run far below; a thread begins on a clean stack. What is left nevertheless must not
+//! decide more than that: a thread that an earlier execution, or a strategy, lets go on does so,
+//! though it seems to spin.
 //!
-//! On processors other than x86-64 the state is not known and no loop is found: one
-//! that waits is cut off at the limit of events, and the report says that the exploration is incomplete.
+//! On processors other than x86-64 the state is not known and no loop is found: one that waits is
+//! cut off at the limit of events, and the report says that the exploration is incomplete.
 
 use std::panic::Location;
 use std::ptr;
@@ -74,7 +86,8 @@ pub(crate) struct Spin {
     constant: usize,
     /// The state before the access that is announced.
     state: Option<u64>,
-    /// Set when a state was asked for: from there on all that the thread changes elsewhere is added up.
+    /// Set when a state was asked for: from there on all that the thread changes elsewhere is added
+    /// up.
     tracked: bool,
     /// The sum of all memory elsewhere when the thread went on after its last event.
     resumed: u64,
@@ -108,8 +121,9 @@ impl Frame {
         let mut lanes = [1u64, 2, 3, 4];
         let words = self.words();
         let mix = |lane: &mut u64, index: usize| {
-            // SAFETY: between the stack pointer of the thread that runs now and the base of its stack all memory is mapped. No
-            // other thread of the OS writes to it. The values are not interpreted.
+            // SAFETY: between the stack pointer of the thread that runs now and the base of its
+            // stack all memory is mapped. No other thread of the OS writes to it. The values are
+            // not interpreted.
             let word = unsafe { ptr::read_volatile(self.lowest.add(index)) };
             *lane = (lane.rotate_left(23) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         };
@@ -132,17 +146,18 @@ impl Frame {
         if self.lowest.is_null() {
             return 0;
         }
-        // SAFETY: all that lies between the stack pointer of a suspended thread and the base of its stack is mapped, and only the OS
-        // thread that asks runs any of them.
+        // SAFETY: all that lies between the stack pointer of a suspended thread and the base of its
+        // stack is mapped, and only the OS thread that asks runs any of them.
         unsafe { sum_of_bytes(self.lowest.cast(), self.words() * size_of::<u64>()) }
     }
 }
 
-/// A hash of some memory that is a sum over its words, each with its address: it changes by a difference that depends on what was changed
-/// alone.
+/// A hash of some memory that is a sum over its words, each with its address: it changes by a
+/// difference that depends on what was changed alone.
 ///
 /// # Safety
-/// The bytes must be readable, and no other thread of the OS may write to them. They may be uninitialised: they are not interpreted.
+/// The bytes must be readable, and no other thread of the OS may write to them. They may be
+/// uninitialised: they are not interpreted.
 pub(crate) unsafe fn sum_of_bytes(start: *const u8, bytes: usize) -> u64 {
     let mixed = |address: usize, word: u64| {
         let place = (address as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -187,7 +202,8 @@ impl Spin {
         self.slept = false;
     }
 
-    /// Whether memory elsewhere must be summed up before the thread goes on, and when it comes to its next access.
+    /// Whether memory elsewhere must be summed up before the thread goes on, and when it comes to
+    /// its next access.
     #[inline]
     pub(crate) fn is_tracked(&self) -> bool {
         self.tracked
@@ -232,7 +248,8 @@ impl Spin {
         }
         let changes = self.changes.wrapping_mul(0xE703_7ED1_A0B4_28DB);
         self.state = frame.state().map(|state| state ^ changes);
-        // A round may read a location several times from the same line, in calls from different places.
+        // A round may read a location several times from the same line, in calls from different
+        // places.
         let alike = |&start: &usize| {
             let read = &self.reads[start];
             same(read) && read.state == self.state && self.repeats_a_round(start)
@@ -256,8 +273,9 @@ impl Spin {
 
     /// Whether the reads from this one on are those of the round before it.
     ///
-    /// Only what a round leaves can be compared with what the next one leaves: on a stack that no round has written yet lies what was there
-    /// in the execution before, and might even be the same.
+    /// Only what a round leaves can be compared with what the next one leaves: on a stack that no
+    /// round has written yet lies what was there in the execution before, and might even be the
+    /// same.
     fn repeats_a_round(&self, start: usize) -> bool {
         let round = &self.reads[start..];
         let same = |(a, b): (&Read, &Read)| {
@@ -266,13 +284,15 @@ impl Spin {
         round.len() <= start && self.reads[start - round.len()..start].iter().zip(round).all(same)
     }
 
-    /// Whether a value has changed within a round: then the next one will not be like it. What the values are now must not matter:
-    /// it depends on who else has run since, and what an event is must depend on its thread's past alone.
+    /// Whether a value has changed within a round: then the next one will not be like it. What the
+    /// values are now must not matter: it depends on who else has run since, and what an event is
+    /// must depend on its thread's past alone.
     fn has_changed_since(&self, start: usize) -> bool {
         start < self.constant
     }
 
-    /// The access was made, and the environment chose among so many outcomes; returns what the thread had been waiting for.
+    /// The access was made, and the environment chose among so many outcomes; returns what the
+    /// thread had been waiting for.
     #[inline]
     pub(crate) fn recorded(
         &mut self,
@@ -321,7 +341,8 @@ impl Spin {
         self.watched.clone()
     }
 
-    /// The thread goes on: what it does is one round more, unless one of the values that it looks at has changed.
+    /// The thread goes on: what it does is one round more, unless one of the values that it looks
+    /// at has changed.
     #[inline]
     pub(crate) fn go_on(&mut self, locations: &Locations) {
         if !self.may_go_on(locations) {

@@ -1,4 +1,5 @@
-//! What a strategy sees and says: the interface between running a program and searching its schedules.
+//! What a strategy sees and says: the interface between running a program and searching its
+//! schedules.
 
 use super::execution::Thread;
 use super::footprint::Watched;
@@ -18,12 +19,14 @@ pub(crate) trait Strategy {
     /// One of `0..count`, for the event that is under way: number `trace.len()`.
     fn choose(&mut self, trace: &Trace, count: u32) -> u32;
 
-    /// Whether [`Strategy::choose`] would yield, for the event that is under way, what was decided before.
+    /// Whether [`Strategy::choose`] would yield, for the event that is under way, what was decided
+    /// before.
     fn has_chosen(&self, _trace: &Trace) -> bool {
         false
     }
 
-    /// The event that was chosen last is now the last of the trace. False if it is not the one that was expected.
+    /// The event that was chosen last is now the last of the trace. False if it is not the one that
+    /// was expected.
     fn executed(&mut self, _trace: &Trace) -> bool {
         true
     }
@@ -76,8 +79,8 @@ impl View<'_> {
         self.alive.iter().copied().filter(|&thread| self.can_run(thread))
     }
 
-    /// Who goes on where a search is free to choose among these: the thread that ran last, unless it hints that others should; then the
-    /// next one that does not.
+    /// Who goes on where a search is free to choose among these: the thread that ran last, unless
+    /// it hints that others should; then the next one that does not.
     pub(crate) fn preferred(&self, may: impl Fn(&u32) -> bool) -> Option<u32> {
         let yields = |thread: u32| self.threads[thread as usize].yields;
         if self.can_run(self.current) && may(&self.current) && !yields(self.current) {

@@ -1,17 +1,19 @@
 //! The events of one execution, in the order in which they ran, with their vector clocks.
 //!
-//! **Happens-before** is the least order that contains each thread's own order, the order of conflicting events, and spawning.
-//! `clock(e)[t]` is how many of thread `t`'s events happen before `e` or are `e`: event `f`, the `n`th of its thread,
-//! happens before `e` iff `clock(e)[thread of f] >= n`.
+//! **Happens-before** is the least order that contains each thread's own order, the order of
+//! conflicting events, and spawning. `clock(e)[t]` is how many of thread `t`'s events happen before
+//! `e` or are `e`: event `f`, the `n`th of its thread, happens before `e` iff
+//! `clock(e)[thread of f] >= n`.
 //!
-//! **Choices.** An event in which the environment chose counts as one that wrote if it could have, whatever was chosen: it
-//! stands for all its outcomes when a schedule is taken to cover another.
+//! **Choices.** An event in which the environment chose counts as one that wrote if it could have,
+//! whatever was chosen: it stands for all its outcomes when a schedule is taken to cover another.
 //!
-//! Clocks lie in one flat array and are kept from one execution to the next as far as both run the same way: a replayed
-//! event is compared with the one stored, nothing is computed again.
+//! Clocks lie in one flat array and are kept from one execution to the next as far as both run the
+//! same way: a replayed event is compared with the one stored, nothing is computed again.
 //!
-//! Each location has the chain of its accesses, newest first ([`Touch::previous`]). An event's clock is its thread's clock
-//! joined with that of the last write (if it reads) or of all accesses back to the last write (if it writes).
+//! Each location has the chain of its accesses, newest first ([`Touch::previous`]). An event's
+//! clock is its thread's clock joined with that of the last write (if it reads) or of all accesses
+//! back to the last write (if it writes).
 
 use std::iter;
 use std::ops::Range;
@@ -67,7 +69,8 @@ pub(crate) struct OperationSpan {
     pub(crate) ret: u32,
 }
 
-/// An access to plain memory: not an event, nothing is ordered by it, but a reader of the steps wants to see it.
+/// An access to plain memory: not an event, nothing is ordered by it, but a reader of the steps
+/// wants to see it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Aside {
     pub(crate) thread: u32,
@@ -141,7 +144,8 @@ impl Trace {
         &self.touches[index as usize]
     }
 
-    /// The accesses of a location from this one back that conflict with one that writes or does not.
+    /// The accesses of a location from this one back that conflict with one that writes or does
+    /// not.
     #[inline]
     pub(crate) fn conflicting(&self, last: u32, wrote: bool) -> impl Iterator<Item = &Touch> + '_ {
         let at = |index: u32| (index != NONE).then(|| self.touch(index));
@@ -250,7 +254,8 @@ impl Trace {
         }
     }
 
-    /// Repeats the next of the stored events. False if the thread has made another one: the program did not repeat itself.
+    /// Repeats the next of the stored events. False if the thread has made another one: the program
+    /// did not repeat itself.
     #[inline]
     pub(crate) fn repeat(
         &mut self,
@@ -364,7 +369,8 @@ impl Trace {
         }
     }
 
-    /// Links a touch of the last event, and joins the clocks of those that it depends on to that event's.
+    /// Links a touch of the last event, and joins the clocks of those that it depends on to that
+    /// event's.
     fn touch_one(&mut self, mut touch: Touch) {
         let (earlier_clocks, clock) = self.clocks.split_at_mut(touch.event as usize * self.width);
         let index = self.touches.len() as u32;

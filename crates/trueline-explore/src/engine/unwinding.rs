@@ -1,25 +1,31 @@
 //! Panics that the user's code catches: what destructors do meanwhile are events like all others.
 //!
-//! Most panics are failures, and then nothing that happens while the thread unwinds matters: other threads would only blur the report. So
-//! a panic is first taken for one that ends the execution: points return at once, nothing is recorded. If it turns out to be
-//! caught, the line that panicked is remembered, and the execution is run again up to there. From then on a panic of
-//! this line unwinds as other code runs: its events are recorded, and other threads run between them.
+//! Most panics are failures, and then nothing that happens while the thread unwinds matters: other
+//! threads would only blur the report. So a panic is first taken for one that ends the execution:
+//! points return at once, nothing is recorded. If it turns out to be caught, the line that panicked
+//! is remembered, and the execution is run again up to there. From then on a panic of this line
+//! unwinds as other code runs: its events are recorded, and other threads run between them.
 //!
-//! The same happens where the thread, while it unwinds, comes to an access that has to wait for other threads, such as a lock
-//! that another one holds, and where a second panic begins: the first one may have been caught by then. So
-//! what user code does while nothing is recorded is what it does if no other thread runs meanwhile. The engine notes the values that locations
-//! have then, and takes them back when the execution is over.
+//! The same happens where the thread, while it unwinds, comes to an access that has to wait for
+//! other threads, such as a lock that another one holds, and where a second panic begins: the first
+//! one may have been caught by then. So what user code does while nothing is recorded is what it
+//! does if no other thread runs meanwhile. The engine notes the values that locations have then,
+//! and takes them back when the execution is over.
 //!
-//! **Who unwinds.** Std counts panics for a thread of the OS, on which all threads of an execution run. While one thread is
-//! suspended in its unwinding, std says of all others too that they panic. So the machine notes who unwinds, when a thread comes to a
-//! point. If two of them unwind at the same time it cannot tell which one has caught its panic, and the
-//! report says so ([`Assumption::Unwinding`]). `resume_unwind`, which no hook sees, is noticed only where no other thread unwinds.
+//! **Who unwinds.** Std counts panics for a thread of the OS, on which all threads of an execution
+//! run. While one thread is suspended in its unwinding, std says of all others too that they panic.
+//! So the machine notes who unwinds, when a thread comes to a point. If two of them unwind at the
+//! same time it cannot tell which one has caught its panic, and the report says so
+//! ([`Assumption::Unwinding`]). `resume_unwind`, which no hook sees, is noticed only where no other
+//! thread unwinds.
 //!
-//! **An execution that is abandoned** while a thread unwinds would leave std's count as it is for good. So the thread goes on with nothing
-//! recorded until its panic is caught. Where it has to wait, or passes very many points, the other threads go on in turn until it need not wait
-//! any longer; a lock that it holds itself is given to it if nothing else helps, since its destructor would never end. If several threads unwind
-//! nobody knows when their panics are caught: they are abandoned, and so is a thread that waits for ever. Then
-//! it stays unclear who panics, for this thread of the OS.
+//! **An execution that is abandoned** while a thread unwinds would leave std's count as it is for
+//! good. So the thread goes on with nothing recorded until its panic is caught. Where it has to
+//! wait, or passes very many points, the other threads go on in turn until it need not wait any
+//! longer; a lock that it holds itself is given to it if nothing else helps, since its destructor
+//! would never end. If several threads unwind nobody knows when their panics are caught: they are
+//! abandoned, and so is a thread that waits for ever. Then it stays unclear who panics, for this
+//! thread of the OS.
 
 use corosensei::CoroutineResult;
 
@@ -31,7 +37,8 @@ use super::report::Assumption;
 use super::strategy::End;
 use super::trace::NONE;
 
-/// A thread that unwinds passes no more points than this without events: it may spin in a destructor, waiting for others.
+/// A thread that unwinds passes no more points than this without events: it may spin in a
+/// destructor, waiting for others.
 const MOST_POINTS: u32 = 1 << 12;
 /// After so many of them others go on, since it may wait for them by reading.
 const POINTS_AT_ONCE: u32 = 1 << 6;
@@ -119,7 +126,8 @@ impl Machine {
         (self.unwinding.points, self.unwinding.another) = (0, false);
     }
 
-    /// Whether the current thread is at a point that is none, since nothing is recorded. If the execution is over, `end` says so.
+    /// Whether the current thread is at a point that is none, since nothing is recorded. If the
+    /// execution is over, `end` says so.
     #[inline]
     pub(super) fn passes_point(&mut self, access: &Access) -> bool {
         if self.unwinding.count == 0 && !std::thread::panicking() {
@@ -140,7 +148,8 @@ impl Machine {
         false
     }
 
-    /// The current thread comes to an access while nothing is recorded. `end` is set unless it may make it.
+    /// The current thread comes to an access while nothing is recorded. `end` is set unless it may
+    /// make it.
     #[cold]
     pub(super) fn pass(&mut self, access: &Access) {
         self.unwinding.points += 1;
@@ -163,8 +172,8 @@ impl Machine {
         }
     }
 
-    /// A thread that has stopped at an access is resumed: it is its turn, or the execution is over and the thread unwinds. Whether it may make the
-    /// access.
+    /// A thread that has stopped at an access is resumed: it is its turn, or the execution is over
+    /// and the thread unwinds. Whether it may make the access.
     #[inline]
     pub(super) fn goes_on_with(&mut self, access: &Access) -> bool {
         if self.unwinding.is_passive() {
@@ -200,13 +209,15 @@ impl Machine {
         }
     }
 
-    /// A panic has left the body of the current thread. Whether the execution must be run again to know what it leads to: while nothing was
-    /// recorded, a panic other than the first may have begun after that one was caught.
+    /// A panic has left the body of the current thread. Whether the execution must be run again to
+    /// know what it leads to: while nothing was recorded, a panic other than the first may have
+    /// begun after that one was caught.
     pub(super) fn doubts_last_panic(&mut self) -> bool {
         self.unwinding.another && self.runs_lost_again()
     }
 
-    /// Where a panic was taken for one that ends the execution, the execution is run again from there.
+    /// Where a panic was taken for one that ends the execution, the execution is run again from
+    /// there.
     fn runs_lost_again(&mut self) -> bool {
         let Some(Passive::Lost(at)) = &self.unwinding.passive else { return false };
         let at = at.clone();
@@ -214,14 +225,16 @@ impl Machine {
         true
     }
 
-    /// A panic of this line is caught, or needs other threads to run: its events are recorded from now on.
+    /// A panic of this line is caught, or needs other threads to run: its events are recorded from
+    /// now on.
     fn run_again(&mut self, at: Option<String>) {
         self.unwinding.caught.push(at);
         self.unwinding.again = true;
         self.end = Some(End::GivenUp);
     }
 
-    /// The current thread unwinds, and needs other threads to run. Whether it can do without, since the execution is over.
+    /// The current thread unwinds, and needs other threads to run. Whether it can do without, since
+    /// the execution is over.
     pub(super) fn needs_others(&mut self) -> bool {
         self.runs_lost_again();
         matches!(self.unwinding.passive, Some(Passive::Draining))
@@ -256,7 +269,8 @@ impl Machine {
         Failure::Panic { message, at }
     }
 
-    /// The execution is over: a thread that unwinds goes on until its panic is caught. The thread whose failure ended it stays where it is.
+    /// The execution is over: a thread that unwinds goes on until its panic is caught. The thread
+    /// whose failure ended it stays where it is.
     pub(super) fn drain(&mut self, end: &End) {
         let alone = self.unwinding.count == 1 && !self.unwinding.leaked;
         if !alone || !std::thread::panicking() {
@@ -295,7 +309,8 @@ impl Machine {
     fn resume(&mut self, thread: usize) {
         (self.current, self.end) = (thread as u32, None);
         let record: *mut Thread = &mut *self.threads[thread];
-        // SAFETY: as in `run`: no reference into the machine is held while the coroutine runs, but for the coroutine itself.
+        // SAFETY: as in `run`: no reference into the machine is held while the coroutine runs, but
+        // for the coroutine itself.
         unsafe {
             let Some(coroutine) = (*record).coroutine.as_mut() else { return };
             if let CoroutineResult::Return(()) = coroutine.resume(()) {

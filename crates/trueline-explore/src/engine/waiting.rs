@@ -1,14 +1,16 @@
-//! What the machine knows of threads that seem to wait: memory that they could have changed, and what is taken for granted.
+//! What the machine knows of threads that seem to wait: memory that they could have changed, and
+//! what is taken for granted.
 //!
-//! [`super::spin`] says why. A sum costs as much as all live memory of the execution; it is made twice for each event of a thread that repeats
-//! reads, and for no other.
+//! [`super::spin`] says why. A sum costs as much as all live memory of the execution; it is made
+//! twice for each event of a thread that repeats reads, and for no other.
 
 use super::execution::{Machine, State};
 use super::report::Assumption;
 use super::spin::Frame;
 
 impl Machine {
-    /// All memory that the current thread could change without an event, but for its own stack, summed up.
+    /// All memory that the current thread could change without an event, but for its own stack,
+    /// summed up.
     #[cold]
     pub(super) fn memory_elsewhere(&self) -> u64 {
         let suspended = |&&thread: &&u32| {
@@ -37,7 +39,8 @@ impl Machine {
         self.threads[self.current as usize].spin.sleep();
     }
 
-    /// The current thread looks at the clock. Its time is not less than that of threads that it knows something of.
+    /// The current thread looks at the clock. Its time is not less than that of threads that it
+    /// knows something of.
     pub(crate) fn time_is_asked(&mut self) {
         self.clock = true;
         let slept = |&thread: &u32| {

@@ -1,9 +1,11 @@
-//! Wakeup trees: what is still to be explored from a state, as sequences of events that share their beginnings.
+//! Wakeup trees: what is still to be explored from a state, as sequences of events that share their
+//! beginnings.
 //!
-//! From 'Source Sets: A Foundation for Optimal Dynamic Partial Order Reduction' (Abdulla, Aronsson, Jonsson, Sagonas,
-//! J. ACM 2017), section 6. A sequence is inserted only if no sequence that is already there covers it: an ordered
-//! walk from the root follows each child that is an initial of the rest of the sequence, or independent of all of
-//! it; if it ends in a leaf, the sequence is covered; else its rest becomes a new, last branch where the walk got stuck.
+//! From 'Source Sets: A Foundation for Optimal Dynamic Partial Order Reduction' (Abdulla, Aronsson,
+//! Jonsson, Sagonas, J. ACM 2017), section 6. A sequence is inserted only if no sequence that is
+//! already there covers it: an ordered walk from the root follows each child that is an initial of
+//! the rest of the sequence, or independent of all of it; if it ends in a leaf, the sequence is
+//! covered; else its rest becomes a new, last branch where the walk got stuck.
 //!
 //! All trees of a search lie in one arena.
 
@@ -137,7 +139,8 @@ pub(crate) enum Standing {
     Absent,
 }
 
-/// Events of a trace that do not depend on some event, and then an access that is to come before it.
+/// Events of a trace that do not depend on some event, and then an access that is to come before
+/// it.
 pub(crate) struct Sequence {
     /// Events; [`NONE`] stands for the access at the end.
     items: Vec<u32>,
@@ -231,8 +234,8 @@ impl Sequence {
         self.passed += u64::from(footprint.gives_up);
     }
 
-    /// Whether one who gives up an owner after the sequence may find that it is the last, because of the sequence. In doubt it says yes: that
-    /// may repeat an execution, and hides none.
+    /// Whether one who gives up an owner after the sequence may find that it is the last, because
+    /// of the sequence. In doubt it says yes: that may repeat an execution, and hides none.
     #[cold]
     fn leaves_one(&self, trace: &Trace, footprint: &Footprint) -> bool {
         let (mut given_up, mut cloned) = (0, 0);
@@ -258,8 +261,8 @@ impl Sequence {
         owners + cloned < 2 + given_up + self.passed
     }
 
-    /// Whether the thread's next event, with this footprint, can begin an execution that contains the sequence. Without a footprint: whether it
-    /// is in the sequence and can begin it.
+    /// Whether the thread's next event, with this footprint, can begin an execution that contains
+    /// the sequence. Without a footprint: whether it is in the sequence and can begin it.
     pub(crate) fn may_begin_with(
         &self,
         trace: &Trace,

@@ -1,5 +1,5 @@
-//! A scenario as the body of an exploration: makes the object, calls what comes before, starts the threads, waits for them, calls
-//! what comes after, drops the object.
+//! A scenario as the body of an exploration: makes the object, calls what comes before, starts the
+//! threads, waits for them, calls what comes after, drops the object.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -123,7 +123,8 @@ impl<'a, T: Sync, O: Operate<T>> Body<'a, T, O> {
     }
 }
 
-/// Notes what a panic leaves: dropped only then. What it notes owns no memory, since that would be the execution's.
+/// Notes what a panic leaves: dropped only then. What it notes owns no memory, since that would be
+/// the execution's.
 struct NotePanic<'a> {
     trouble: &'a Mutex<Option<Trouble>>,
     what: Trouble,

@@ -20,8 +20,8 @@ use super::{Invariant, Make, Operate, driver, explored, limits, regressions};
 use crate::engine::{Exploration, Sampler};
 use crate::memory::Reuse;
 
-/// A test of an object of type `T` by operations `O`, under the explorer ([`explore`]) or on real threads
-/// (stress mode).
+/// A test of an object of type `T` by operations `O`, under the explorer ([`explore`]) or on real
+/// threads (stress mode).
 pub struct Harness<T, O: Operate<T>, M = Explore> {
     pub(crate) make: Arc<Make<T>>,
     pub(crate) mode: M,
@@ -70,7 +70,8 @@ pub struct Stress {
 
 /// A test that runs the object under every schedule that matters.
 ///
-/// Code on the heap needs `#[global_allocator] static ALLOC: trueline_explore::Alloc = trueline_explore::Alloc;`.
+/// Code on the heap needs
+/// `#[global_allocator] static ALLOC: trueline_explore::Alloc = trueline_explore::Alloc;`.
 pub fn explore<T, O>(make: impl Fn() -> T + Send + Sync + 'static) -> Harness<T, O, Explore>
 where
     T: Sync + 'static,
@@ -80,8 +81,9 @@ where
     Harness::new(make, mode)
 }
 
-/// A test that runs the object on real threads, in many short rounds of random scenarios. It sees what the machine at hand does, weak
-/// memory included, and proves nothing; an object that is not built over [`crate::std`] can be tested so, too.
+/// A test that runs the object on real threads, in many short rounds of random scenarios. It sees
+/// what the machine at hand does, weak memory included, and proves nothing; an object that is not
+/// built over [`crate::std`] can be tested so, too.
 pub fn stress<T, O>(make: impl Fn() -> T + Send + Sync + 'static) -> Harness<T, O, Stress>
 where
     T: Send + Sync + 'static,
@@ -177,14 +179,15 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
         self
     }
 
-    /// How many operations each thread calls (2 if not told otherwise); with an [invariant](Harness::invariant), at most.
+    /// How many operations each thread calls (2 if not told otherwise); with an
+    /// [invariant](Harness::invariant), at most.
     pub fn length(mut self, length: usize) -> Self {
         self.length = length;
         self
     }
 
-    /// So many threads that call these operations and no others; roles are numbered from 0 in this order. With roles,
-    /// [`Harness::operations`] and [`Harness::threads`] say nothing.
+    /// So many threads that call these operations and no others; roles are numbered from 0 in this
+    /// order. With roles, [`Harness::operations`] and [`Harness::threads`] say nothing.
     pub fn role(mut self, threads: usize, operations: impl IntoIterator<Item = O>) -> Self {
         self.roles.push((threads, operations.into_iter().collect()));
         self
@@ -196,8 +199,8 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
         self
     }
 
-    /// Only scenarios with at most as many removals as insertions; the removals that are missing are called at the end, so that all
-    /// that was put in comes out.
+    /// Only scenarios with at most as many removals as insertions; the removals that are missing
+    /// are called at the end, so that all that was put in comes out.
     pub fn well_formed(
         mut self,
         inserts: impl Fn(&O) -> bool + Send + Sync + 'static,
@@ -207,9 +210,11 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
         self
     }
 
-    /// Only scenarios in which each thread keeps to this rule: it is given the calls of one thread in their order. Use it for an object
-    /// that demands something of its callers, such as that a thread unlocks only what it has locked. The calls before and after the
-    /// threads are made by one thread, and are given to the rule together. A failure is made smaller within the rule, too.
+    /// Only scenarios in which each thread keeps to this rule: it is given the calls of one thread
+    /// in their order. Use it for an object that demands something of its callers, such as that a
+    /// thread unlocks only what it has locked. The calls before and after the threads are made by
+    /// one thread, and are given to the rule together. A failure is made smaller within the rule,
+    /// too.
     pub fn rule(mut self, rule: impl Fn(&[&O]) -> bool + Send + Sync + 'static) -> Self {
         self.rule = Some(Box::new(rule));
         self
@@ -237,8 +242,9 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
         self
     }
 
-    /// What must hold while no operation is under way: after the threads have ended, and at the end. Threads then call up to
-    /// [`Harness::length`] operations, since what is violated after few of them may hold again after more.
+    /// What must hold while no operation is under way: after the threads have ended, and at the
+    /// end. Threads then call up to [`Harness::length`] operations, since what is violated after
+    /// few of them may hold again after more.
     pub fn invariant<H: Holds>(
         mut self,
         invariant: impl Fn(&T) -> H + Send + Sync + 'static,
@@ -247,20 +253,22 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
         self
     }
 
-    /// The name of the test, for the line that runs a failure again; that of the running `#[test]` if not told otherwise.
+    /// The name of the test, for the line that runs a failure again; that of the running `#[test]`
+    /// if not told otherwise.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// Runs what a report said after `TRUELINE_REPLAY=`, and nothing else; a text that is about another test is passed over. The
-    /// variable of that name does the same.
+    /// Runs what a report said after `TRUELINE_REPLAY=`, and nothing else; a text that is about
+    /// another test is passed over. The variable of that name does the same.
     pub fn replay(mut self, replay: impl Into<String>) -> Self {
         self.replay = Some(replay.into());
         self
     }
 
-    /// Keeps scenarios that fail in `trueline-regressions/`, beside `Cargo.toml`, and runs them first.
+    /// Keeps scenarios that fail in `trueline-regressions/`, beside `Cargo.toml`, and runs them
+    /// first.
     pub fn regressions(self) -> Self {
         self.regressions_in(regressions::directory())
     }
@@ -271,7 +279,8 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
         self
     }
 
-    /// Shows each history that is checked, but for those of scenarios that are tried to make a failure smaller.
+    /// Shows each history that is checked, but for those of scenarios that are tried to make a
+    /// failure smaller.
     pub fn each_history(
         mut self,
         watch: impl Fn(&History<O, O::Ret>) + Send + Sync + 'static,
@@ -280,21 +289,24 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
         self
     }
 
-    /// Judges no history: each is only shown, to [`Harness::each_history`]. That the test then holds says nothing about them.
+    /// Judges no history: each is only shown, to [`Harness::each_history`]. That the test then
+    /// holds says nothing about them.
     pub fn survey(mut self) -> Self {
         self.survey = true;
         self
     }
 
-    /// Gives the test up after this time, which all scenarios and making a failure smaller share: the verdict is then that it is
-    /// undecided, or, where a failure was found before, that failure, which says that there may be a smaller one. One execution, one
-    /// round and one call of the object or of its specification are not interrupted.
+    /// Gives the test up after this time, which all scenarios and making a failure smaller share:
+    /// the verdict is then that it is undecided, or, where a failure was found before, that
+    /// failure, which says that there may be a smaller one. One execution, one round and one call
+    /// of the object or of its specification are not interrupted.
     pub fn time(mut self, most: Duration) -> Self {
         self.time = Some(most);
         self
     }
 
-    /// Draws on this budget, in place of one with the time of [`Harness::time`]: limits that several tests share, or limits of memory.
+    /// Draws on this budget, in place of one with the time of [`Harness::time`]: limits that
+    /// several tests share, or limits of memory.
     pub fn budget(mut self, budget: Arc<Budget>) -> Self {
         self.budget = Some(budget);
         self
@@ -357,7 +369,8 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
                 " with at most as many removals as insertions that keep to the rule"
             }
         };
-        // Handles may depend on the number of the thread. Where they are the object itself they do not.
+        // Handles may depend on the number of the thread. Where they are the object itself they do
+        // not.
         let same = !has_handles::<T, O>();
         let alone = match &self.roles[..] {
             [] => self.threads < 2,
@@ -478,7 +491,8 @@ impl<T: Sync + 'static, O: Operate<T>> Harness<T, O, Explore> {
         self
     }
 
-    /// Runs the test, and panics with the report unless nothing is wrong. A search that met a limit has not passed.
+    /// Runs the test, and panics with the report unless nothing is wrong. A search that met a limit
+    /// has not passed.
     #[track_caller]
     pub fn check(self) {
         check(&self.run());
@@ -537,7 +551,8 @@ impl<T: Send + Sync + 'static, O: Operate<T>> Harness<T, O, Stress> {
     }
 }
 
-/// Panics with the report unless the test passed; its scope goes to the output that tests show when asked.
+/// Panics with the report unless the test passed; its scope goes to the output that tests show when
+/// asked.
 #[track_caller]
 fn check<O, R>(outcome: &Outcome<O, R>) {
     assert!(outcome.passes(), "\n{outcome}");

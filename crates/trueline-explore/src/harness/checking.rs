@@ -39,7 +39,8 @@ pub(crate) enum Found<O, R> {
     },
     Stuck {
         drawn: Box<Drawn<O, R>>,
-        /// All states that are possible at the end, where those that wait have not taken effect; none if one of them has.
+        /// All states that are possible at the end, where those that wait have not taken effect;
+        /// none if one of them has.
         states: Vec<String>,
         /// Where threads wait.
         waiting: Vec<String>,
@@ -60,8 +61,8 @@ impl<O, R> From<NoAnswer> for Found<O, R> {
     }
 }
 
-/// What was called with which results, the operations before each, as bits, and whether all have returned and a thread waits for
-/// ever all the same.
+/// What was called with which results, the operations before each, as bits, and whether all have
+/// returned and a thread waits for ever all the same.
 type Key = (Box<[Made]>, Box<[u128]>, bool);
 
 #[derive(Default)]
@@ -81,7 +82,8 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
         Checking { setting, scenario, calls, seen, judge, skips_identical }
     }
 
-    /// Looks at a history: operations, those before each as bits, results by number, and where threads wait for ever. None: it is fine.
+    /// Looks at a history: operations, those before each as bits, results by number, and where
+    /// threads wait for ever. None: it is fine.
     pub(crate) fn look(
         &self,
         made: &[Made],
@@ -89,8 +91,9 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
         result: impl Fn(u64) -> O::Ret,
         waiting: impl FnOnce() -> Vec<String>,
     ) -> Option<Found<O, O::Ret>> {
-        // Operations that wait are told by their results, which are missing. A thread that waits outside of its operations, in a
-        // destructor of the object say, leaves the same history as one that does not.
+        // Operations that wait are told by their results, which are missing. A thread that waits
+        // outside of its operations, in a destructor of the object say, leaves the same history as
+        // one that does not.
         let have_returned = made.iter().all(|operation| operation.result.is_some());
         let (outside, waiting) = match have_returned {
             true => (waiting(), None),

@@ -1,12 +1,14 @@
 //! Real threads that run many short rounds of one scenario.
 //!
-//! Each round has an object of its own. The threads meet before the first call, so that they start together, and after the last. The first
-//! thread leads: it makes the object, calls what comes before and after, and collects what the others have done. Nobody waits in
-//! the kernel between rounds.
+//! Each round has an object of its own. The threads meet before the first call, so that they start
+//! together, and after the last. The first thread leads: it makes the object, calls what comes
+//! before and after, and collects what the others have done. Nobody waits in the kernel between
+//! rounds.
 //!
-//! **Times.** A clock of the system is read before each call and after each return, with a fence between the clock and the call: the call
-//! cannot begin before the first reading nor end after the second. Operations whose readings are equal overlap. What is claimed rests on
-//! the clock being the same on all processors, as that of `Instant` is.
+//! **Times.** A clock of the system is read before each call and after each return, with a fence
+//! between the clock and the call: the call cannot begin before the first reading nor end after the
+//! second. Operations whose readings are equal overlap. What is claimed rests on the clock being
+//! the same on all processors, as that of `Instant` is.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -77,8 +79,9 @@ pub(crate) struct Rounds<R> {
 /// How long to wait for a round before the budget is asked again.
 const GLANCE: Duration = Duration::from_millis(5);
 
-/// Runs so many rounds of a scenario, or fewer if one goes wrong: that is the last. `patience` is how long a round may take. Where the
-/// budget is spent, the round under way is given up: nothing is known of it.
+/// Runs so many rounds of a scenario, or fewer if one goes wrong: that is the last. `patience` is
+/// how long a round may take. Where the budget is spent, the round under way is given up: nothing
+/// is known of it.
 pub(crate) fn run<T, O>(
     make: &Arc<Make<T>>,
     invariant: Option<&Arc<Invariant<T>>>,
@@ -122,10 +125,12 @@ where
     drop(tell);
     let rounds = collect(&shared, &told, patience, budget);
     let stuck = matches!(rounds.all.last(), Some(Round { ended: Ended::Stuck, .. }));
-    // Threads that may wait for ever are left behind; those of a round that was only given up end with it.
+    // Threads that may wait for ever are left behind; those of a round that was only given up end
+    // with it.
     if !stuck && rounds.cut.is_none() {
         for thread in threads {
-            // A panic outside of the operations (a destructor's) is the user's, and is told as it is.
+            // A panic outside of the operations (a destructor's) is the user's, and is told as it
+            // is.
             if let Err(payload) = thread.join() {
                 std::panic::resume_unwind(payload);
             }
@@ -142,8 +147,9 @@ fn collect<T, O: Operate<T>>(
     budget: &Budget,
 ) -> Rounds<O::Ret> {
     let mut all = Vec::new();
-    // Counted in glances rather than by the clock: where the machine is busy, or the process was stopped, this thread glances as rarely as
-    // the others run, and a round that was only not run is not taken for one that waits.
+    // Counted in glances rather than by the clock: where the machine is busy, or the process was
+    // stopped, this thread glances as rarely as the others run, and a round that was only not run
+    // is not taken for one that waits.
     let mut waited = Duration::ZERO;
     loop {
         match told.recv_timeout(GLANCE) {

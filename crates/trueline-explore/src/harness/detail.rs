@@ -1,4 +1,5 @@
-//! The steps of an execution, as data for the report: who, what, the values, and the line of the source.
+//! The steps of an execution, as data for the report: who, what, the values, and the line of the
+//! source.
 //!
 //! Locations and addresses get short names in the order in which they appear.
 

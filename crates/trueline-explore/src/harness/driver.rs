@@ -174,14 +174,16 @@ impl<T: Sync + 'static, O: Operate<T>> Run<'_, T, O> {
         effort: &Effort,
         test: Option<&str>,
     ) -> Outcome<O, O::Ret> {
-        // What is replayed is shown as it was asked for. What another judge says is about the program
-        // as it is: quasi linearizability of one that removes less than it adds is another question.
+        // What is replayed is shown as it was asked for. What another judge says is about the
+        // program as it is: quasi linearizability of one that removes less than it adds is another
+        // question.
         let as_found = self.as_found || self.setting.judge.is_some();
         let (failing, minimised) = match effort {
             Effort::Replay(_) => (failing, Minimised::NotAsked),
             _ if as_found => (failing, Minimised::NotAsked),
             _ => {
-                // What is tried for a smaller failure is not what was asked for: nobody is shown it.
+                // What is tried for a smaller failure is not what was asked for: nobody is shown
+                // it.
                 self.setting.watch = None;
                 minimise(&self.setting, failing, self.attempt)
             }

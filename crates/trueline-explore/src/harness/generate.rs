@@ -1,22 +1,27 @@
-//! Which scenarios to run, where the test gives none: all matrices of operations up to a size, or some at random.
+//! Which scenarios to run, where the test gives none: all matrices of operations up to a size, or
+//! some at random.
 //!
-//! A matrix has one row of calls for each thread. Threads of the same role are interchangeable, so of all matrices that differ in the
-//! order of such rows only one is made: rows are numbers in the base of their role's operations, and rows of one role ascend. Small
-//! matrices come first, since a failure of a small one is found sooner and is easier to read; those of one size come in
+//! A matrix has one row of calls for each thread. Threads of the same role are interchangeable, so
+//! of all matrices that differ in the order of such rows only one is made: rows are numbers in the
+//! base of their role's operations, and rows of one role ascend. Small matrices come first, since a
+//! failure of a small one is found sooner and is easier to read; those of one size come in
 //! ascending order.
 //!
-//! All rows of a matrix are of one length, and there are at least two. A history of a program with shorter rows is the beginning of
-//! one of a matrix, and what is wrong with it is wrong with that: it has no order, an operation panics, two accesses race. What is
-//! asked when all operations have returned is another matter, since later operations may mend it. So where there is an
-//! invariant, rows of all lengths are made ([`Plan::uneven`]).
+//! All rows of a matrix are of one length, and there are at least two. A history of a program with
+//! shorter rows is the beginning of one of a matrix, and what is wrong with it is wrong with that:
+//! it has no order, an operation panics, two accesses race. What is asked when all operations have
+//! returned is another matter, since later operations may mend it. So where there is an invariant,
+//! rows of all lengths are made ([`Plan::uneven`]).
 //!
-//! Cost: with `m` operations, `n` threads and `k` calls each, C(m^k + n - 1, n) matrices of the largest size.
+//! Cost: with `m` operations, `n` threads and `k` calls each, C(m^k + n - 1, n) matrices of the
+//! largest size.
 
 use trueline::rng::Rng;
 
 use super::scenario::{Lane, Scenario};
 
-/// Threads that do the same: how many, and which operations (indices into the alphabet) they may call.
+/// Threads that do the same: how many, and which operations (indices into the alphabet) they may
+/// call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Role {
     pub(crate) threads: usize,
@@ -57,7 +62,8 @@ impl Plan {
         })
     }
 
-    /// The rows of matrices, by how many calls there are together. With several roles all of their threads are there from the start.
+    /// The rows of matrices, by how many calls there are together. With several roles all of their
+    /// threads are there from the start.
     fn shapes(&self) -> Vec<Vec<Shape>> {
         let all: Vec<usize> = self.roles.iter().map(|role| role.threads).collect();
         let mut sizes = Vec::new();
@@ -112,7 +118,8 @@ impl Plan {
                 .map(|(&(role, length), &row)| self.lane(role, row, length));
             let scenario = Scenario { lanes: lanes.collect(), ..Scenario::default() };
             let mut after = row_numbers;
-            // Like an odometer whose wheels of one role and length never turn below the one to their left.
+            // Like an odometer whose wheels of one role and length never turn below the one to
+            // their left.
             for i in (0..after.len()).rev() {
                 if rows(shape[i]).is_none_or(|rows| after[i] + 1 < rows) {
                     after[i] += 1;
@@ -220,7 +227,8 @@ mod tests {
         assert_eq!(seen.len(), naive);
     }
 
-    /// All programs of at most so many threads and calls, by brute force, as their texts with the threads of a role in order.
+    /// All programs of at most so many threads and calls, by brute force, as their texts with the
+    /// threads of a role in order.
     fn naive(roles: &[(usize, &[usize])], length: usize) -> std::collections::BTreeSet<String> {
         let mut all = vec![Vec::<Lane>::new()];
         for (role, &(threads, operations)) in roles.iter().enumerate() {

@@ -1,7 +1,8 @@
 //! From the real-time orders of an execution to histories that the checkers read.
 //!
-//! The sets of operations before an operation, in an interval order, are nested. So events come out in rounds: all that the
-//! next larger set adds returns, then all operations with that set before them are called.
+//! The sets of operations before an operation, in an interval order, are nested. So events come out
+//! in rounds: all that the next larger set adds returns, then all operations with that set before
+//! them are called.
 
 use trueline::History;
 use trueline::Value;
@@ -17,8 +18,8 @@ pub(crate) struct Made {
     pub(crate) result: Option<u64>,
 }
 
-/// The history of these operations, of which `before(i)` precede the `i`th, as bits. Each call has the place of the operation among
-/// them as its argument. Processes are numbered as threads are.
+/// The history of these operations, of which `before(i)` precede the `i`th, as bits. Each call has
+/// the place of the operation among them as its argument. Processes are numbered as threads are.
 pub(crate) fn of_order(
     scenario: &Scenario,
     made: &[Made],
@@ -61,8 +62,9 @@ pub(crate) fn place(call: &Call) -> usize {
     }
 }
 
-/// The operations that were over before each began, as it ran: those that returned with their last step before its first. Operations of a
-/// thread come in the order of their calls. One without a step is taken to happen right after the operation before it in its thread.
+/// The operations that were over before each began, as it ran: those that returned with their last
+/// step before its first. Operations of a thread come in the order of their calls. One without a
+/// step is taken to happen right after the operation before it in its thread.
 pub(crate) fn before_in_steps(scenario: &Scenario, made: &[Made], steps: &[Step]) -> Vec<u128> {
     let threads = scenario.calls();
     let thread = |operation: &Made| threads[operation.call].0;

@@ -1,4 +1,5 @@
-//! `operations!`: an enum of operations, one of results, and what ties both to an object and its specification.
+//! `operations!`: an enum of operations, one of results, and what ties both to an object and its
+//! specification.
 
 use std::fmt;
 
@@ -45,13 +46,16 @@ use super::Thread;
 ///     .check();
 /// ```
 ///
-/// Each operation is a method of both types, called with clones of its arguments. Where that does not fit,
+/// Each operation is a method of both types, called with clones of its arguments. Where that does
+/// not fit,
 ///
 /// - `push(v: u8) -> bool = |queue| queue.try_push(v).is_ok();` says what to call on the object,
-/// - `pop() -> u8, if |fifo| !fifo.is_empty();` says in which states of the specification the operation can go on: it blocks in others,
-/// - `for Ring[End<'a> = |ring, thread| ring.end(thread.role)], Fifo {` says what each thread calls operations on, where that is not
-///   `&Ring` itself; `'a` is the life of the object,
-/// - `for Shared {` leaves the specification out: the object itself, run serially, is then the specification.
+/// - `pop() -> u8, if |fifo| !fifo.is_empty();` says in which states of the specification the
+///   operation can go on: it blocks in others,
+/// - `for Ring[End<'a> = |ring, thread| ring.end(thread.role)], Fifo {` says what each thread calls
+///   operations on, where that is not `&Ring` itself; `'a` is the life of the object,
+/// - `for Shared {` leaves the specification out: the object itself, run serially, is then the
+///   specification.
 #[macro_export]
 macro_rules! operations {
     (
@@ -181,7 +185,8 @@ pub fn write_call(
     f.write_str(")")
 }
 
-// A closure that is an argument of a function has arguments of known types; one that is called where it stands has not.
+// A closure that is an argument of a function has arguments of known types; one that is called
+// where it stands has not.
 
 #[doc(hidden)]
 pub fn call_on<H, R>(handle: &mut H, call: impl FnOnce(&mut H) -> R) -> R {

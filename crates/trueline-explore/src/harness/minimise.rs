@@ -1,10 +1,12 @@
 //! Makes a failing scenario smaller as long as it fails in the same way.
 //!
-//! In turn, until nothing helps any more: a thread is left out, or called before or after the others instead; an operation is left out; an
-//! operation becomes an earlier one of the list that has the same name (another argument) and is not called anywhere yet, so that calls
-//! that could be told apart still can. A smaller scenario keeps to the rule of the test. Then the failure with the fewest
-//! preemptions is looked for. What is tried, and how far, depends on counts of executions, so that the same failure gives the same report;
-//! the budget of the test alone can end it early, and then the report says so.
+//! In turn, until nothing helps any more: a thread is left out, or called before or after the
+//! others instead; an operation is left out; an operation becomes an earlier one of the list that
+//! has the same name (another argument) and is not called anywhere yet, so that calls that could be
+//! told apart still can. A smaller scenario keeps to the rule of the test. Then the failure with
+//! the fewest preemptions is looked for. What is tried, and how far, depends on counts of
+//! executions, so that the same failure gives the same report; the budget of the test alone can end
+//! it early, and then the report says so.
 
 use super::Operate;
 use super::operate::has_handles;
@@ -18,7 +20,8 @@ const ONE: u64 = 20_000;
 /// Executions that all of them may take.
 const ALL: u64 = 200_000;
 
-/// The smallest failure of this kind that is found, and whether all that are one step smaller were tried.
+/// The smallest failure of this kind that is found, and whether all that are one step smaller were
+/// tried.
 pub(crate) fn minimise<T: 'static, O: Operate<T>>(
     setting: &Setting<'_, T, O>,
     failing: Failing<O, O::Ret>,

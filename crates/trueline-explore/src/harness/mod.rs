@@ -1,12 +1,14 @@
-//! The test harness: generates scenarios, runs them, checks their histories, minimises and reports failures.
+//! The test harness: generates scenarios, runs them, checks their histories, minimises and reports
+//! failures.
 //!
 //! ```text
 //! operations ──generate──> scenarios ──explore or stress──> histories ──check──> verdict ──minimise──> report
 //! ```
 //!
-//! [`explore`] runs each scenario under every schedule that matters, [`stress`] on real threads. Both check the histories that come of it
-//! against a specification, or against the object itself, run serially. A failure is made smaller as long as it stays one of the same
-//! kind, and printed with the line that runs it again.
+//! [`explore`] runs each scenario under every schedule that matters, [`stress`] on real threads.
+//! Both check the histories that come of it against a specification, or against the object itself,
+//! run serially. A failure is made smaller as long as it stays one of the same kind, and printed
+//! with the line that runs it again.
 
 mod body;
 mod builder;

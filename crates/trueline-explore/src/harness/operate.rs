@@ -6,7 +6,8 @@ use trueline::spec::Data;
 
 /// An operation on objects of type `T`: something that can be called, compared and printed.
 ///
-/// [`operations!`](crate::operations) implements it for an enum; a type that is built at run time implements it by hand.
+/// [`operations!`](crate::operations) implements it for an enum; a type that is built at run time
+/// implements it by hand.
 ///
 /// ```
 /// use trueline_explore::harness::{Operate, Thread};
@@ -29,8 +30,9 @@ use trueline::spec::Data;
 pub trait Operate<T>: Data {
     /// What comes back.
     type Ret: Data;
-    /// What a thread calls operations on: a reference to the object, or what a thread has of its own (a registration, one end of
-    /// a channel). It is made in the thread, before its first operation, and dropped there after its last.
+    /// What a thread calls operations on: a reference to the object, or what a thread has of its
+    /// own (a registration, one end of a channel). It is made in the thread, before its first
+    /// operation, and dropped there after its last.
     type Handle<'a>
     where
         T: 'a;
@@ -43,14 +45,16 @@ pub trait Operate<T>: Data {
 /// A thread that calls operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thread {
-    /// 0 is the one that runs what comes before and after the others; they are numbered from 1. Scenarios that differ only in the
-    /// order of threads of one role are not told apart: if handles depend on the number, give each thread a role of its own.
+    /// 0 is the one that runs what comes before and after the others; they are numbered from 1.
+    /// Scenarios that differ only in the order of threads of one role are not told apart: if
+    /// handles depend on the number, give each thread a role of its own.
     pub index: usize,
     /// Its role, from 0 in the order of [`Harness::role`](super::Harness::role); None for thread 0.
     pub role: Option<usize>,
 }
 
-/// Whether threads call operations on something else than the object itself, which may differ from thread to thread.
+/// Whether threads call operations on something else than the object itself, which may differ from
+/// thread to thread.
 pub(crate) fn has_handles<T: 'static, O: Operate<T>>() -> bool {
     type_name::<O::Handle<'static>>() != type_name::<&'static T>()
 }

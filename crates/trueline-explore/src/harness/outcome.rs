@@ -23,7 +23,8 @@ pub struct Outcome<O, R> {
     pub report: Report,
 }
 
-/// Something that is wrong; [`Failure::minimised`] says whether smaller scenarios remain to be tried.
+/// Something that is wrong; [`Failure::minimised`] says whether smaller scenarios remain to be
+/// tried.
 #[derive(Clone, Debug)]
 pub struct Failure<O, R> {
     /// What it is.
@@ -45,9 +46,11 @@ pub struct Failure<O, R> {
 /// How far a failure was made smaller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Minimised {
-    /// Every scenario that is one step smaller was tried, within the executions that each may take, and does not fail so.
+    /// Every scenario that is one step smaller was tried, within the executions that each may take,
+    /// and does not fail so.
     Fully,
-    /// Not at all, since that was not asked for: a replay, a test that reports failures as they are found.
+    /// Not at all, since that was not asked for: a replay, a test that reports failures as they are
+    /// found.
     NotAsked,
     /// Smaller scenarios remain to be tried: why.
     Stopped(String),
@@ -104,7 +107,8 @@ pub struct Counts {
     pub scenarios: u64,
     /// Executions, or rounds of a stress test.
     pub executions: u64,
-    /// Executions that were given up, since what they led to was seen elsewhere; rounds of a stress test that wait as they may.
+    /// Executions that were given up, since what they led to was seen elsewhere; rounds of a stress
+    /// test that wait as they may.
     pub blocked: u64,
     /// Histories of all executions: each has one for each maximal order in real time.
     pub histories: u64,
@@ -142,7 +146,8 @@ impl fmt::Display for Counts {
 }
 
 impl Counts {
-    /// What was run, for callers who count scenarios in words of their own: `163 executions, 254 histories, 253 checked`.
+    /// What was run, for callers who count scenarios in words of their own:
+    /// `163 executions, 254 histories, 253 checked`.
     pub fn without_scenarios(&self) -> String {
         let executions = count(self.executions, "execution", "executions");
         let histories = count(self.histories, "history", "histories");

@@ -8,8 +8,8 @@ use trueline_report::{Report, Section};
 /// The folder for the pages of failing tests.
 const VARIABLE: &str = "TRUELINE_HTML";
 
-/// Writes the page of a failure, where one was asked for; the report names it. `number` tells apart what one test
-/// checks.
+/// Writes the page of a failure, where one was asked for; the report names it. `number` tells apart
+/// what one test checks.
 pub(crate) fn write(report: &mut Report, test: Option<&str>, number: u32) {
     let Some(folder) = env::var_os(VARIABLE).filter(|folder| !folder.is_empty()) else { return };
     let file = Path::new(&folder).join(format!("{}.html", file_name(test, number)));

@@ -70,8 +70,8 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The sink of a test that does not name one. Not `eprint!`: cargo's test harness would hold the line
-/// back until the test fails.
+/// The sink of a test that does not name one. Not `eprint!`: cargo's test harness would hold the
+/// line back until the test fails.
 pub(crate) fn to_standard_error(line: &str) {
     // A line that cannot be written is not missed.
     let _ = std::io::stderr().lock().write_all(line.as_bytes());

@@ -1,8 +1,10 @@
-//! Scenarios that failed once, kept beside `Cargo.toml` and run first: `trueline-regressions/NAME.txt`.
+//! Scenarios that failed once, kept beside `Cargo.toml` and run first:
+//! `trueline-regressions/NAME.txt`.
 //!
-//! One line each: the scenario as indices into the list of operations, then what they are called. A scenario says more than a schedule does:
-//! after the code has changed, the schedule leads elsewhere, but the scenario is explored anew. A line whose operations
-//! are called otherwise now is stale: it is reported and skipped.
+//! One line each: the scenario as indices into the list of operations, then what they are called. A
+//! scenario says more than a schedule does: after the code has changed, the schedule leads
+//! elsewhere, but the scenario is explored anew. A line whose operations are called otherwise now
+//! is stale: it is reported and skipped.
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};

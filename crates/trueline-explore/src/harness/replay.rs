@@ -1,7 +1,9 @@
-//! The text with which a failure is run again: `TRUELINE_REPLAY='h1:1f2e3d4c:/0.2,1/@t1:..' cargo test NAME`.
+//! The text with which a failure is run again:
+//! `TRUELINE_REPLAY='h1:1f2e3d4c:/0.2,1/@t1:..' cargo test NAME`.
 //!
-//! `h1:` is the version; then a number for the object and its list of operations, so that of several tests in one process only the right one
-//! takes notice; then the scenario; then, after `@`, the schedule of the explorer, or `stress`.
+//! `h1:` is the version; then a number for the object and its list of operations, so that of
+//! several tests in one process only the right one takes notice; then the scenario; then, after
+//! `@`, the schedule of the explorer, or `stress`.
 
 use std::fmt::{self, Debug};
 use std::str::FromStr;
@@ -46,12 +48,14 @@ pub(crate) fn asked(
     Ok(Some(replay))
 }
 
-/// The name of the test that is running, as far as its thread tells: libtest names threads after tests.
+/// The name of the test that is running, as far as its thread tells: libtest names threads after
+/// tests.
 pub(crate) fn test_name() -> Option<String> {
     let thread = std::thread::current();
     match thread.name() {
         Some(name) if name != "main" => Some(name.to_string()),
-        // With one test thread, and under nextest, tests run on the main thread; nextest names the one it wants.
+        // With one test thread, and under nextest, tests run on the main thread; nextest names the
+        // one it wants.
         _ => {
             let arguments: Vec<String> = std::env::args().collect();
             let exact = arguments.iter().any(|argument| argument == "--exact");

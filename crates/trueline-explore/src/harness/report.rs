@@ -1,4 +1,5 @@
-//! The report on a failure: what is wrong, the operations in lanes, the steps with their lines, and how to run it again.
+//! The report on a failure: what is wrong, the operations in lanes, the steps with their lines, and
+//! how to run it again.
 
 use trueline::Verdict;
 use trueline::history::Operation;

@@ -1,14 +1,16 @@
 //! The object itself, run serially, as the specification: for objects that are deterministic.
 //!
-//! After Line-Up (Burckhardt, Dern, Musuvathi and Tan, 2010) and the first phase of Round-Up (Zhang, Chattopadhyay and Wang). There all
-//! serial executions of a test are recorded first; here they are run when they are asked for, and remembered: a state is the sequence of
-//! operations that led to it, and a step makes a new object, repeats that sequence and calls one operation more. An operation that waits
-//! for ever in a serial run is one that blocks there.
+//! After Line-Up (Burckhardt, Dern, Musuvathi and Tan, 2010) and the first phase of Round-Up
+//! (Zhang, Chattopadhyay and Wang). There all serial executions of a test are recorded first; here
+//! they are run when they are asked for, and remembered: a state is the sequence of operations that
+//! led to it, and a step makes a new object, repeats that sequence and calls one operation more. An
+//! operation that waits for ever in a serial run is one that blocks there.
 //!
-//! All of it is run by one thread. Where threads have handles of their own the object may tell them apart, as serial runs do not: then
-//! there is no answer.
+//! All of it is run by one thread. Where threads have handles of their own the object may tell them
+//! apart, as serial runs do not: then there is no answer.
 //!
-//! Every sequence is run twice, and each run repeats the shorter ones: runs that disagree with themselves are an error.
+//! Every sequence is run twice, and each run repeats the shorter ones: runs that disagree with
+//! themselves are an error.
 
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -45,7 +47,8 @@ impl<T: Sync, O: Operate<T>> Serial<T, O> {
         Serial { make, alphabet, budget, has_handles: has_handles::<T, O>(), known }
     }
 
-    /// The result of the last operation of a sequence; None if it waits for ever. The error says why there is none.
+    /// The result of the last operation of a sequence; None if it waits for ever. The error says
+    /// why there is none.
     fn result(&self, sequence: &[usize]) -> Result<Option<O::Ret>, NoAnswer> {
         if self.has_handles {
             return Err(NoAnswer::error(
@@ -59,7 +62,8 @@ impl<T: Sync, O: Operate<T>> Serial<T, O> {
         if let Some(result) = known(sequence) {
             return Ok(result);
         }
-        // An exploration may be under way on this thread, between two executions; its memory must stay as it is.
+        // An exploration may be under way on this thread, between two executions; its memory must
+        // stay as it is.
         let run = || (self.run(sequence), self.run(sequence));
         let (first, second) = std::thread::scope(|scope| scope.spawn(run).join())
             .map_err(|_| NoAnswer::error("a serial run of the object ended in a panic"))?;

@@ -126,7 +126,8 @@ pub(crate) enum Ended<O, R> {
 pub(crate) struct Failing<O, R> {
     pub(crate) scenario: Scenario,
     pub(crate) kind: Kind,
-    /// What is wrong, in a sentence or several lines; for histories that are not linearizable the checker's.
+    /// What is wrong, in a sentence or several lines; for histories that are not linearizable the
+    /// checker's.
     pub(crate) what: String,
     /// The operations as a history, for the drawing, and with the user's types.
     pub(crate) drawn: Option<Drawn<O, R>>,

@@ -1,19 +1,24 @@
-//! Quasi linearizability in two phases, after Zhang, Chattopadhyay and Wang (*Round-Up*, 2015): all sequentializations of a history, and of each
-//! all quasi permutations, held against what a golden model does when it is run serially.
+//! Quasi linearizability in two phases, after Zhang, Chattopadhyay and Wang (*Round-Up*, 2015): all
+//! sequentializations of a history, and of each all quasi permutations, held against what a golden
+//! model does when it is run serially.
 //!
-//! The golden model is the specification of the test, another object run serially (`Harness::golden`), or the object itself. The paper runs
-//! all serial executions of the program first; here Phase 1 is done step by step, when a sequence is asked about, and remembered
+//! The golden model is the specification of the test, another object run serially
+//! (`Harness::golden`), or the object itself. The paper runs all serial executions of the program
+//! first; here Phase 1 is done step by step, when a sequence is asked about, and remembered
 //! ([`super::guarded`]).
 //!
-//! What moves is a removal that returned a value, among the places of such removals, by at most the factor; additions and all else stay. In
-//! a sequentialization nothing is removed before it was added. The end is closed: programs should remove as many values as they
-//! add, else a value that is owed when the program ends is a violation. This is `trueline`'s reading `slots`, which a specification such as
-//! `relaxed-queue:displacement=2` decides by a search, for any program; the enumeration is the paper's, for reference and for objects that
-//! have no such specification.
+//! What moves is a removal that returned a value, among the places of such removals, by at most the
+//! factor; additions and all else stay. In a sequentialization nothing is removed before it was
+//! added. The end is closed: programs should remove as many values as they add, else a value that
+//! is owed when the program ends is a violation. This is `trueline`'s reading `slots`, which a
+//! specification such as `relaxed-queue:displacement=2` decides by a search, for any program; the
+//! enumeration is the paper's, for reference and for objects that have no such specification.
 //!
-//! **The paper's optimisations** (section VI-C): identical histories are checked once (`checking.rs`), sequentializations and permutations that an
-//! earlier history of the scenario had are skipped, with the answer that they had then. All are counted, and can be left out to see
-//! what they are worth. Cost: the number of sequentializations times that of the permutations, both exponential.
+//! **The paper's optimisations** (section VI-C): identical histories are checked once
+//! (`checking.rs`), sequentializations and permutations that an earlier history of the scenario had
+//! are skipped, with the answer that they had then. All are counted, and can be left out to see
+//! what they are worth. Cost: the number of sequentializations times that of the permutations, both
+//! exponential.
 
 use std::sync::Arc;
 
@@ -48,7 +53,8 @@ pub struct TwoPhase {
     pub factor: u32,
     /// Whether what was seen before is skipped.
     pub skips: bool,
-    /// Whether all sequentializations and permutations are gone through, as the paper's tool does, even where one was found that is legal.
+    /// Whether all sequentializations and permutations are gone through, as the paper's tool does,
+    /// even where one was found that is legal.
     pub exhaustive: bool,
 }
 
@@ -63,9 +69,9 @@ impl TwoPhase {
 type Acts<O, R> = dyn Fn(&O, &R) -> Act + Send + Sync;
 
 impl<T, O: Operate<T>, M> Harness<T, O, M> {
-    /// Asks for quasi linearizability in place of linearizability: removals may be out of order. The
-    /// specification, or the golden model, is the strict one, and programs remove as many values as
-    /// they add. `acts` says what an operation did.
+    /// Asks for quasi linearizability in place of linearizability: removals may be out of order.
+    /// The specification, or the golden model, is the strict one, and programs remove as many
+    /// values as they add. `acts` says what an operation did.
     pub fn two_phase(
         mut self,
         how: TwoPhase,
@@ -159,8 +165,8 @@ impl Phases {
         Phases { how, sequentializations, permutations, effort: Enumerated::default() }
     }
 
-    /// Whether a history of these operations is quasi linearizable; those that must come `before` each, and `acts`, what each did.
-    /// An error says why there is no answer.
+    /// Whether a history of these operations is quasi linearizable; those that must come `before`
+    /// each, and `acts`, what each did. An error says why there is no answer.
     pub(crate) fn check(
         &mut self,
         golden: &Golden<'_>,

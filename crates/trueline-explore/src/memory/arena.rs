@@ -11,11 +11,13 @@ use std::sync::{Mutex, PoisonError};
 const GRANULE: usize = 16;
 /// Address space of an arena; pages that nobody touched take no memory.
 pub(super) const RESERVED: usize = 1 << 30;
-/// Each thread has two parts, the second for byte buffers. Threads beyond half of this many share the last ones.
+/// Each thread has two parts, the second for byte buffers. Threads beyond half of this many share
+/// the last ones.
 const PARTS: usize = 256;
 const FRESH: u8 = 0xA5;
 const POISON: u8 = 0xDF;
-/// Bytes of a freed block that are poisoned and looked at again; larger blocks are poisoned at their start only.
+/// Bytes of a freed block that are poisoned and looked at again; larger blocks are poisoned at
+/// their start only.
 const POISONED: usize = 4096;
 /// Byte buffers of abandoned executions that are kept, see `finish`.
 const KEPT_BYTES: usize = 1 << 20;
@@ -43,7 +45,8 @@ struct Block {
     freed: Option<Site>,
 }
 
-/// A block that outlived its execution: a buffer of the standard library, or what the user keeps in a static.
+/// A block that outlived its execution: a buffer of the standard library, or what the user keeps in
+/// a static.
 #[derive(Clone, Copy)]
 struct Kept {
     granule: u32,
@@ -62,7 +65,8 @@ pub(crate) enum Afterwards {
 pub(crate) struct Arena {
     base: *mut u8,
     reserved: usize,
-    /// For each granule 1 + the index of the block it belongs to. Entries at and after a part's `next` are stale.
+    /// For each granule 1 + the index of the block it belongs to. Entries at and after a part's
+    /// `next` are stale.
     owner: *mut u32,
     blocks: Vec<Block>,
     /// For each part the next granule that was not handed out in this execution.
@@ -75,22 +79,26 @@ pub(crate) struct Arena {
     pub(crate) reuse: Reuse,
 }
 
-// SAFETY: an arena is used by one thread at a time: it is owned by the pool or by one exploration; its pointers are to memory
-// that nothing else refers to.
+// SAFETY: an arena is used by one thread at a time: it is owned by the pool or by one exploration;
+// its pointers are to memory that nothing else refers to.
 unsafe impl Send for Arena {}
 
-// The boxes keep an arena's address: the allocator holds a raw pointer to it while an exploration runs.
+// The boxes keep an arena's address: the allocator holds a raw pointer to it while an exploration
+// runs.
 #[allow(clippy::vec_box)]
 ///
-/// Those with blocks that live on come first, and are used last: the workers of an exploration must find the same addresses free.
+/// Those with blocks that live on come first, and are used last: the workers of an exploration must
+/// find the same addresses free.
 static POOL: Mutex<Vec<Box<Arena>>> = Mutex::new(Vec::new());
 
-/// So many arenas with blocks that live on are left alone: a process has room for 256 (see [`regions`]). Beyond that they are lent
-/// again, and workers that get different ones may call a program nondeterministic that is not.
+/// So many arenas with blocks that live on are left alone: a process has room for 256 (see
+/// [`regions`]). Beyond that they are lent again, and workers that get different ones may call a
+/// program nondeterministic that is not.
 const MOST_KEPT: usize = 200;
 
 impl Arena {
-    /// An arena that no exploration uses, the one given back last first. None where no address space is left.
+    /// An arena that no exploration uses, the one given back last first. None where no address
+    /// space is left.
     pub(crate) fn acquire(reuse: Reuse) -> Option<Box<Arena>> {
         let pooled = {
             let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
@@ -115,8 +123,8 @@ impl Arena {
     fn reserve() -> Option<Self> {
         let layout = Layout::from_size_align(RESERVED, 4096).ok()?;
         let owners = Layout::array::<u32>(RESERVED / GRANULE).ok()?;
-        // SAFETY: neither layout has size 0. Both come from the system untouched, so that no page of them is resident yet; and
-        // neither is ever given back.
+        // SAFETY: neither layout has size 0. Both come from the system untouched, so that no page
+        // of them is resident yet; and neither is ever given back.
         let (base, owner) = unsafe { (System.alloc(layout), System.alloc_zeroed(owners)) };
         if base.is_null() || owner.is_null() {
             return None;
@@ -243,7 +251,8 @@ impl Arena {
         }
     }
 
-    /// Frees what the execution itself did not free: no fault, no event, no reuse. Blocks of earlier executions are forgotten.
+    /// Frees what the execution itself did not free: no fault, no event, no reuse. Blocks of
+    /// earlier executions are forgotten.
     pub(crate) fn free_quietly(&mut self, address: usize) {
         if let Some(id) = self.block_at(address).filter(|id| self.start(*id) == address) {
             self.blocks[id.0 as usize].state = State::Freed;
@@ -270,19 +279,22 @@ impl Arena {
         self.kept.iter().any(|kept| Some(kept.granule) == granule)
     }
 
-    /// The block an address lies in, if it lies in one of this execution: for the location that a free writes.
+    /// The block an address lies in, if it lies in one of this execution: for the location that a
+    /// free writes.
     #[inline]
     pub(crate) fn block_at(&self, address: usize) -> Option<BlockId> {
         let granule = self.granule_of(address)?;
         if granule >= self.next[granule / part_size()] as usize {
             return None;
         }
-        // SAFETY: `granule` is below the number of granules of the arena, which is the length of `owner`.
+        // SAFETY: `granule` is below the number of granules of the arena, which is the length of
+        // `owner`.
         let owner = unsafe { *self.owner.add(granule) };
         owner.checked_sub(1).map(BlockId)
     }
 
-    /// Notes a shadow access. Whether there is nothing against it; what is, [`Arena::check_access`] says.
+    /// Notes a shadow access. Whether there is nothing against it; what is, [`Arena::check_access`]
+    /// says.
     #[inline]
     pub(crate) fn touch(&mut self, address: usize) -> bool {
         let Some(id) = self.block_at(address) else { return true };
@@ -330,7 +342,8 @@ impl Arena {
         }
     }
 
-    /// What is wrong at the end of an execution that ran to its end: freed blocks that were written, blocks that are left.
+    /// What is wrong at the end of an execution that ran to its end: freed blocks that were
+    /// written, blocks that are left.
     pub(crate) fn final_faults(&self, leaks: bool) -> Option<MemoryFault> {
         let written = self.blocks.iter().position(|block| {
             block.state == State::Freed && block.freed.is_some() && !self.is_poisoned(block)
@@ -355,12 +368,14 @@ impl Arena {
         sums.fold(0, u64::wrapping_add)
     }
 
-    /// Ends an execution: all addresses may be handed out again, but for those of blocks that live on.
+    /// Ends an execution: all addresses may be handed out again, but for those of blocks that live
+    /// on.
     ///
-    /// When the execution ran to its end, a block that is left may be reached from outside: a static, a buffer of the
-    /// standard library that grew while user code ran. It keeps its address for good. An abandoned execution leaves all
-    /// that its stacks held, which is garbage; only byte buffers are kept, up to a limit, because one of them may be the
-    /// output that the test harness captures.
+    /// When the execution ran to its end, a block that is left may be reached from outside: a
+    /// static, a buffer of the standard library that grew while user code ran. It keeps its address
+    /// for good. An abandoned execution leaves all that its stacks held, which is garbage; only
+    /// byte buffers are kept, up to a limit, because one of them may be the output that the test
+    /// harness captures.
     pub(crate) fn finish(&mut self, complete: bool) {
         for block in &self.blocks {
             let bytes = block.granules as usize * GRANULE;
@@ -406,7 +421,8 @@ impl Arena {
     }
 
     fn fill(&mut self, granule: u32, bytes: usize, with: u8) -> *mut u8 {
-        // SAFETY: the block that starts at `granule` is at least `bytes` long and belongs to nobody, or is being freed.
+        // SAFETY: the block that starts at `granule` is at least `bytes` long and belongs to
+        // nobody, or is being freed.
         unsafe {
             let start = self.base.add(granule as usize * GRANULE);
             ptr::write_bytes(start, with, bytes);
@@ -425,9 +441,10 @@ impl Arena {
     }
 }
 
-/// Whether a block is a buffer of bytes: one of them may be the output that the test harness captures, which stays when its execution
-/// ends, and grows under a lock of std's. So these have parts of their own, make no events and are not reused. A lone
-/// `AtomicBool` or `AtomicU8` is smaller.
+/// Whether a block is a buffer of bytes: one of them may be the output that the test harness
+/// captures, which stays when its execution ends, and grows under a lock of std's. So these have
+/// parts of their own, make no events and are not reused. A lone `AtomicBool` or `AtomicU8` is
+/// smaller.
 pub(super) fn is_buffer(layout: Layout) -> bool {
     layout.align() == 1 && layout.size() >= 8
 }

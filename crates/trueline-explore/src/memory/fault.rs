@@ -3,8 +3,8 @@
 use std::fmt;
 use std::panic::Location;
 
-/// Where in the explored code something happened to a block. The allocator does not see its caller; the site is that of the last
-/// shadow operation of the thread.
+/// Where in the explored code something happened to a block. The allocator does not see its caller;
+/// the site is that of the last shadow operation of the thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Site {
     /// The thread, numbered in the order of spawning; the first is 0.
@@ -27,7 +27,8 @@ pub enum MemoryFaultKind {
     Leak,
     /// Bytes of a freed block had changed when the execution ended.
     WriteAfterFree,
-    /// A block was freed while another thread's access to it was not ordered before the free by the orderings as written.
+    /// A block was freed while another thread's access to it was not ordered before the free by the
+    /// orderings as written.
     UnorderedFree,
 }
 

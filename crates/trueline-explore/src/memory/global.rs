@@ -14,12 +14,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The allocator to install in a test: `#[global_allocator] static ALLOC: Alloc = Alloc;`.
 ///
-/// It serves explored code from an arena of its own, and everybody else from the system. What it finds is said in
-/// the documentation of [`crate::memory`].
+/// It serves explored code from an arena of its own, and everybody else from the system. What it
+/// finds is said in the documentation of [`crate::memory`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Alloc;
 
-/// What becomes of freed blocks in this execution; to be called first in the body of an exploration.
+/// What becomes of freed blocks in this execution; to be called first in the body of an
+/// exploration.
 ///
 /// Outside an exploration it does nothing.
 pub fn reuse(reuse: Reuse) {
@@ -33,7 +34,8 @@ pub fn reuse(reuse: Reuse) {
     }
 }
 
-/// Blocks that are left at the end of this execution are no failure: for objects that leak by design.
+/// Blocks that are left at the end of this execution are no failure: for objects that leak by
+/// design.
 ///
 /// Outside an exploration it does nothing.
 pub fn allow_leaks() {
@@ -42,8 +44,9 @@ pub fn allow_leaks() {
     }
 }
 
-/// Runs a function whose allocations are not those of the code under test: for what the body of an exploration keeps from one
-/// execution to the next. Clone into it rather than move, since what was allocated before still belongs to the execution.
+/// Runs a function whose allocations are not those of the code under test: for what the body of an
+/// exploration keeps from one execution to the next. Clone into it rather than move, since what was
+/// allocated before still belongs to the execution.
 ///
 /// Shadow types behave as std's do in there.
 pub fn untracked<R>(function: impl FnOnce() -> R) -> R {
@@ -71,9 +74,9 @@ pub(crate) struct Memory {
 
 /// An arena that an execution has taken from the pool.
 ///
-/// Two ways lead to it: the front end's state, and [`ARENA`] for frees that happen while that state is
-/// out of reach. Both go through this one pointer, and each reference made from it is over before the
-/// other way is used. A `Box` would claim to be the only way.
+/// Two ways lead to it: the front end's state, and [`ARENA`] for frees that happen while that state
+/// is out of reach. Both go through this one pointer, and each reference made from it is over
+/// before the other way is used. A `Box` would claim to be the only way.
 pub(crate) struct Lent(NonNull<Arena>);
 
 impl Lent {
@@ -114,7 +117,8 @@ thread_local! {
     static BASE: Cell<usize> = const { Cell::new(NO_ARENA) };
 }
 
-/// Where nothing is, neither above nor below: addresses have fewer bits, and small numbers are not near it.
+/// Where nothing is, neither above nor below: addresses have fewer bits, and small numbers are not
+/// near it.
 const NO_ARENA: usize = 0x5A5A << 48;
 
 /// What stands for an address as a location: the same in all processes for addresses of the arena.
@@ -127,11 +131,12 @@ pub(crate) fn canonical(address: usize) -> usize {
 /// No address has this bit, nor has any location of the engine's own it alone.
 const CANONICAL: usize = 1 << 61;
 
-/// What stands for a word that may be an address, as the value of an atomic: the same in all processes for addresses of the
-/// arena.
+/// What stands for a word that may be an address, as the value of an atomic: the same in all
+/// processes for addresses of the arena.
 ///
-/// It exchanges the addresses of the arena with as many other numbers. So different words stay different, no word is
-/// taken for an address, and the function is its own inverse: whoever asks for a word's bits asks it again.
+/// It exchanges the addresses of the arena with as many other numbers. So different words stay
+/// different, no word is taken for an address, and the function is its own inverse: whoever asks
+/// for a word's bits asks it again.
 #[inline]
 pub(crate) fn coded(word: usize) -> usize {
     let offset = word.wrapping_sub(BASE.get());
@@ -142,11 +147,12 @@ pub(crate) fn coded(word: usize) -> usize {
     if offset < RESERVED { BASE.get().wrapping_add(offset) } else { word }
 }
 
-/// Where the numbers begin that stand for addresses of the arena. A program that uses one of them as a word is explored all the
-/// same; its printed traces then differ from process to process.
+/// Where the numbers begin that stand for addresses of the arena. A program that uses one of them
+/// as a word is explored all the same; its printed traces then differ from process to process.
 const CODES: usize = 0x6D3A_91C4 << 32;
 
-/// The location of a free, besides its block: outside of it, and the same for each free of the block.
+/// The location of a free, besides its block: outside of it, and the same for each free of the
+/// block.
 const FREED: usize = 1 << 60;
 
 /// An address for each size class, as the location of its list of free blocks.
@@ -164,7 +170,8 @@ impl Memory {
 
     pub(crate) fn reset(&mut self) {
         self.reuse = Reuse::default();
-        // What may leak is garbage: were it kept, the addresses of the next execution would be others.
+        // What may leak is garbage: were it kept, the addresses of the next execution would be
+        // others.
         let keep = self.complete && !std::mem::take(&mut self.allow_leaks);
         if let Some(arena) = &mut self.arena {
             arena.finish(keep);
@@ -213,9 +220,10 @@ pub(crate) fn failure(fault: &MemoryFault) -> Failure {
     Failure::Memory { what: fault.to_string() }
 }
 
-// SAFETY: memory comes from `System`, or from an arena that hands out disjoint blocks of sufficient size and alignment and
-// that keeps its address range for the life of the process. Whether an address belongs to an arena is decided by the address
-// alone, so that a block goes back where it came from on whichever thread, inside or outside of an exploration.
+// SAFETY: memory comes from `System`, or from an arena that hands out disjoint blocks of sufficient
+// size and alignment and that keeps its address range for the life of the process. Whether an
+// address belongs to an arena is decided by the address alone, so that a block goes back where it
+// came from on whichever thread, inside or outside of an exploration.
 unsafe impl GlobalAlloc for Alloc {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -263,8 +271,8 @@ unsafe impl GlobalAlloc for Alloc {
         }
         // SAFETY: the caller's promise: `size`, rounded up to the alignment, does not overflow.
         let new = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
-        // What grows makes no events: it may do so under a lock of std's, and an execution that is abandoned there would leave it
-        // locked. What has outlived an execution leaves the arena.
+        // What grows makes no events: it may do so under a lock of std's, and an execution that is
+        // abandoned there would leave it locked. What has outlived an execution leaves the arena.
         let kept = in_own_arena(pointer.addr(), |arena, address| arena.is_kept(address));
         let kept = kept.unwrap_or(false);
         let to = if interface::active() && !kept {
@@ -337,9 +345,10 @@ fn or_system(placed: Option<*mut u8>, layout: Layout) -> *mut u8 {
 fn in_own_arena<R>(address: usize, function: fn(&mut Arena, usize) -> R) -> Option<R> {
     let arena = ARENA.get();
     // SAFETY: the pointer is null, or that of the arena which the execution on this OS thread has
-    // taken: `Memory::arena` sets it, `give_back` clears it first. The reference ends with this call,
-    // and until then it is the only one: `function` captures nothing and works on the arena alone,
-    // and code of the front end that holds a reference to the arena frees and grows no block of it.
+    // taken: `Memory::arena` sets it, `give_back` clears it first. The reference ends with this
+    // call, and until then it is the only one: `function` captures nothing and works on the arena
+    // alone, and code of the front end that holds a reference to the arena frees and grows no block
+    // of it.
     let arena = unsafe { arena.as_mut() }.filter(|arena| arena.contains(address))?;
     Some(function(arena, address))
 }
@@ -394,7 +403,8 @@ fn deallocate(address: usize, layout: Layout) {
         Freed::ByUser if is_buffer(layout) => return quarantine(address),
         Freed::ByUser => {}
     }
-    // What was done through pointers into the block is told from its bytes, while they are still its own.
+    // What was done through pointers into the block is told from its bytes, while they are still
+    // its own.
     front::settle();
     let thread = interface::current_thread();
     let (checked, touched, lifo, caller) = interface::with_state(|front: &mut Front| {
@@ -404,7 +414,8 @@ fn deallocate(address: usize, layout: Layout) {
         let touched = arena.is_some_and(|arena| arena.is_touched(address));
         (checked, touched, front.memory.reuse == Reuse::Lifo, site.after)
     });
-    // What no shadow operation has touched before conflicts with nothing, and what touches it later meets a freed block: no event.
+    // What no shadow operation has touched before conflicts with nothing, and what touches it later
+    // meets a freed block: no event.
     if !lifo && matches!(checked, Some(Ok(_))) && !touched {
         return quarantine(address);
     }

@@ -1,25 +1,30 @@
 //! Races that the orderings allow.
 //!
-//! Values are sequentially consistent, but happens-before is not taken from the order in which events were run: a second vector
-//! clock honours the orderings as written, with the rules of C++20 that Rust has adopted.
+//! Values are sequentially consistent, but happens-before is not taken from the order in which
+//! events were run: a second vector clock honours the orderings as written, with the rules of C++20
+//! that Rust has adopted.
 //!
-//! - A release store starts a release sequence with the thread's clock; a relaxed store ends the former one and
-//!   carries what the last release fence knew, which is nothing where there was none; a read-modify-write continues the
-//!   sequence and adds its own clock if it releases.
-//! - An acquire load joins the clock of the sequence it read from; a relaxed load keeps it for the next acquire fence.
-//! - A read-modify-write that leaves the value as it is may as well have come after a load that has seen this value, or after another
-//!   one of its kind. Only one of the two orders is explored, so what it passes on is for the next change alone, and for
-//!   `SeqCst` reads that [`seq_cst`] has come after it.
-//! - Locks, joins, unparks and the like are a release and an acquire. A `SeqCst` fence is an acquire and a release fence; the total
-//!   order of such fences orders no plain access by itself.
+//! - A release store starts a release sequence with the thread's clock; a relaxed store ends the
+//!   former one and carries what the last release fence knew, which is nothing where there was
+//!   none; a read-modify-write continues the sequence and adds its own clock if it releases.
+//! - An acquire load joins the clock of the sequence it read from; a relaxed load keeps it for the
+//!   next acquire fence.
+//! - A read-modify-write that leaves the value as it is may as well have come after a load that has
+//!   seen this value, or after another one of its kind. Only one of the two orders is explored, so
+//!   what it passes on is for the next change alone, and for `SeqCst` reads that [`seq_cst`] has
+//!   come after it.
+//! - Locks, joins, unparks and the like are a release and an acquire. A `SeqCst` fence is an
+//!   acquire and a release fence; the total order of such fences orders no plain access by itself.
 //!
-//! Two accesses to one [`UnsafeCell`](crate::std::cell::UnsafeCell) race if one of them writes and neither knows of the
-//! other's epoch, as in FastTrack (Flanagan, Freund: PLDI 2009). The plain accesses need no scheduling points: until the first race
-//! of an execution they are ordered by synchronisation, whose orders are all explored. Each check costs the number of
-//! threads that read the cell since its last write.
+//! Two accesses to one [`UnsafeCell`](crate::std::cell::UnsafeCell) race if one of them writes and
+//! neither knows of the other's epoch, as in FastTrack (Flanagan, Freund: PLDI 2009). The plain
+//! accesses need no scheduling points: until the first race of an execution they are ordered by
+//! synchronisation, whose orders are all explored. Each check costs the number of threads that read
+//! the cell since its last write.
 //!
-//! Dropping a cell is a write of it: who drops it must know of every access, and nobody may use it afterwards who does not know
-//! of the drop. Freeing a block is checked in the same way against every shadow access inside of it, to atomics, locks and cells.
+//! Dropping a cell is a write of it: who drops it must know of every access, and nobody may use it
+//! afterwards who does not know of the drop. Freeing a block is checked in the same way against
+//! every shadow access inside of it, to atomics, locks and cells.
 
 mod clock;
 mod seq_cst;
@@ -57,7 +62,8 @@ pub(crate) struct Touch {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Place {
     At(Caller),
-    /// The access does not know who calls it: the line of the last shadow operation before, if there was one.
+    /// The access does not know who calls it: the line of the last shadow operation before, if
+    /// there was one.
     After(Option<Caller>),
 }
 
@@ -95,10 +101,11 @@ struct Sync {
     carries: Clock,
     /// What updates have added since that left the value as it was.
     unsettled: Clock,
-    /// Those of them that are `SeqCst`: the thread, the access's number in [`SeqCstOrder`], and what it passes on.
+    /// Those of them that are `SeqCst`: the thread, the access's number in [`SeqCstOrder`], and
+    /// what it passes on.
     unsettled_seq_cst: Vec<(u32, u32, Clock)>,
-    /// The thread whose clock it is, and its epoch then: who knows of that knows all of it, since a thread passes on one clock an
-    /// epoch. None: it is joined from several.
+    /// The thread whose clock it is, and its epoch then: who knows of that knows all of it, since a
+    /// thread passes on one clock an epoch. None: it is joined from several.
     whole: Option<(u32, u32)>,
     /// The last access of each thread.
     touches: SmallVec<[Touch; 4]>,
@@ -298,8 +305,9 @@ impl Detector {
         knowledge.clock.set(thread, touch.epoch + 1);
     }
 
-    /// Notes an access to a location that is no atomic: a lock, the counts of an `Arc`. Nobody may free it without knowing of that.
-    /// It comes before the edges of the same access, so that whoever learns from these knows of it.
+    /// Notes an access to a location that is no atomic: a lock, the counts of an `Arc`. Nobody may
+    /// free it without knowing of that. It comes before the edges of the same access, so that
+    /// whoever learns from these knows of it.
     pub(crate) fn touch(
         &mut self,
         thread: u32,
@@ -366,7 +374,8 @@ impl Detector {
         Ok(())
     }
 
-    /// The history of the cell ends; its address may get another life of which nothing else is known.
+    /// The history of the cell ends; its address may get another life of which nothing else is
+    /// known.
     pub(crate) fn forget_cell(&mut self, address: usize) {
         self.cells.remove(address);
     }
@@ -377,10 +386,12 @@ impl Detector {
         self.seq_cst.forget(location);
     }
 
-    /// A block is freed: every access inside of it must be known to the thread that frees. It is forgotten.
+    /// A block is freed: every access inside of it must be known to the thread that frees. It is
+    /// forgotten.
     pub(crate) fn free(&mut self, thread: u32, block: Range<usize>) -> Result<(), Touch> {
         let clock = &self.threads[thread as usize].clock;
-        // The earliest unknown access by address, so that what is reported does not depend on hashing.
+        // The earliest unknown access by address, so that what is reported does not depend on
+        // hashing.
         let mut racing: Option<(usize, Touch)> = None;
         let mut consider = |address: usize, touches: &[Touch]| {
             let found = touches.iter().find(|touch| unknown(clock, touch));

@@ -1,12 +1,14 @@
-//! The total order of the `SeqCst` accesses, as far as it is the same in every execution that a trace stands for.
+//! The total order of the `SeqCst` accesses, as far as it is the same in every execution that a
+//! trace stands for.
 //!
-//! C++20 orders two `SeqCst` accesses by the program, and by coherence: to one location, where one of them changes it or a change
-//! lies between them. A trace fixes these orders, but not whether an update that leaves the value comes before or
-//! after a load of that value. If a chain of these orders leads from the update to the load, the load reads from the update or
-//! from what follows it.
+//! C++20 orders two `SeqCst` accesses by the program, and by coherence: to one location, where one
+//! of them changes it or a change lies between them. A trace fixes these orders, but not whether an
+//! update that leaves the value comes before or after a load of that value. If a chain of these
+//! orders leads from the update to the load, the load reads from the update or from what follows
+//! it.
 //!
-//! Chains through fences, and through accesses that synchronise without being `SeqCst`, are not followed: they order less here than
-//! they do in C++20.
+//! Chains through fences, and through accesses that synchronise without being `SeqCst`, are not
+//! followed: they order less here than they do in C++20.
 //!
 //! Until the first such update of an execution nothing is kept, for only what follows it matters.
 
@@ -18,7 +20,8 @@ use std::ops::Range;
 #[derive(Default)]
 pub(super) struct SeqCstOrder {
     is_kept: bool,
-    /// For each thread, what comes before its next `SeqCst` access; its own entry is the number of those that it has made.
+    /// For each thread, what comes before its next `SeqCst` access; its own entry is the number of
+    /// those that it has made.
     threads: Vec<Clock>,
     locations: Table<Ends>,
 }
@@ -53,7 +56,8 @@ impl SeqCstOrder {
         self.is_kept = true;
     }
 
-    /// Another access to an atomic. `changes`: all others to the location come before or after it in every execution.
+    /// Another access to an atomic. `changes`: all others to the location come before or after it
+    /// in every execution.
     #[inline]
     pub(super) fn access(&mut self, thread: u32, location: usize, changes: bool, seq_cst: bool) {
         if self.is_kept && (changes || seq_cst) {

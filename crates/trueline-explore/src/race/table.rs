@@ -1,8 +1,8 @@
 //! A table of what is known of addresses, emptied once an execution.
 //!
-//! Open addressing into a dense list of entries. It is emptied in constant time by a generation number, and entries keep their
-//! memory from one execution to the next, so that in the long run nothing is allocated. What is removed leaves its
-//! address in the table until that is emptied.
+//! Open addressing into a dense list of entries. It is emptied in constant time by a generation
+//! number, and entries keep their memory from one execution to the next, so that in the long run
+//! nothing is allocated. What is removed leaves its address in the table until that is emptied.
 
 /// What an entry can do.
 pub(super) trait Entry: Default {

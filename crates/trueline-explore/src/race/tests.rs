@@ -1,4 +1,5 @@
-//! The detector against the definition: random sequences of events, happens-before as a closure of edges.
+//! The detector against the definition: random sequences of events, happens-before as a closure of
+//! edges.
 
 use super::*;
 use trueline::rng::{self, Rng};
@@ -37,8 +38,8 @@ fn random_step(random: &mut Rng, threads: u32, strict: bool) -> Step {
     }
 }
 
-/// The first plain access that races, by definition: no path of program order and synchronisation from an earlier
-/// conflicting one.
+/// The first plain access that races, by definition: no path of program order and synchronisation
+/// from an earlier conflicting one.
 fn oracle(steps: &[(u32, Step)]) -> Option<usize> {
     let n = steps.len();
     let mut before = vec![vec![false; n]; n];
@@ -74,7 +75,8 @@ fn synchronises(steps: &[(u32, Step)], i: usize, j: usize) -> bool {
     heads.into_iter().any(|head| tails.iter().any(|&tail| reads_sequence(steps, head, tail)))
 }
 
-/// Whether the write `head` is released by `i`: it is a releasing write itself, or comes after a release fence of its thread.
+/// Whether the write `head` is released by `i`: it is a releasing write itself, or comes after a
+/// release fence of its thread.
 fn is_head(steps: &[(u32, Step)], i: usize, head: usize) -> bool {
     let Step::Atomic(_, Atomic::Store | Atomic::Update | Atomic::Rewrite, order) = steps[head].1
     else {
@@ -86,7 +88,8 @@ fn is_head(steps: &[(u32, Step)], i: usize, head: usize) -> bool {
     }
 }
 
-/// Whether the read `tail` acquires for `j`: it is an acquiring read itself, or comes before an acquire fence of its thread.
+/// Whether the read `tail` acquires for `j`: it is an acquiring read itself, or comes before an
+/// acquire fence of its thread.
 fn is_tail(steps: &[(u32, Step)], tail: usize, j: usize) -> bool {
     let Step::Atomic(_, Atomic::Load | Atomic::Update | Atomic::Rewrite, order) = steps[tail].1
     else {
@@ -98,9 +101,10 @@ fn is_tail(steps: &[(u32, Step)], tail: usize, j: usize) -> bool {
     }
 }
 
-/// Whether the read takes its value from the release sequence that the write heads: from itself or, through updates alone, from
-/// what followed. Updates that leave the value as it is may be in any order among themselves, and loads between them: one that need not come
-/// before the read is not counted on.
+/// Whether the read takes its value from the release sequence that the write heads: from itself or,
+/// through updates alone, from what followed. Updates that leave the value as it is may be in any
+/// order among themselves, and loads between them: one that need not come before the read is not
+/// counted on.
 fn reads_sequence(steps: &[(u32, Step)], head: usize, read: usize) -> bool {
     let Step::Atomic(location, kind, _) = steps[read].1 else { return false };
     let of = |at: usize| match steps[at].1 {
@@ -118,8 +122,8 @@ fn reads_sequence(steps: &[(u32, Step)], head: usize, read: usize) -> bool {
     head < read && of(head).is_some_and(|access| access != Atomic::Load) && must_precede
 }
 
-/// For each two `SeqCst` accesses whether the first is before the second in every order that C++20 allows, by the program and by coherence
-/// alone.
+/// For each two `SeqCst` accesses whether the first is before the second in every order that C++20
+/// allows, by the program and by coherence alone.
 fn seq_cst_order(steps: &[(u32, Step)]) -> Vec<Vec<bool>> {
     let n = steps.len();
     let at = |i: usize| match steps[i].1 {

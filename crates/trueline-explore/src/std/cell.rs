@@ -12,21 +12,23 @@ pub use ::std::cell::{
 
 /// As `std::cell::UnsafeCell`; in an exploration its accesses are checked for races.
 ///
-/// [`get`](Self::get) says neither whether the pointer is read nor written through. That is told from the bytes: if they have
-/// changed at the thread's next shadow operation it was a write, otherwise it was a read. A write of the same bytes passes for a
-/// read, and a pointer that is used after the next shadow operation is not followed. [`with`](Self::with) and
+/// [`get`](Self::get) says neither whether the pointer is read nor written through. That is told
+/// from the bytes: if they have changed at the thread's next shadow operation it was a write,
+/// otherwise it was a read. A write of the same bytes passes for a read, and a pointer that is used
+/// after the next shadow operation is not followed. [`with`](Self::with) and
 /// [`with_mut`](Self::with_mut), which `std` does not have, say what they do.
 ///
-/// A cell is one unit: threads that use different parts of one race if one of them writes. Parts that are used at the same time,
-/// such as the slots of a ring, need cells of their own: `[UnsafeCell<T>; N]`. A cell of no bytes is never part of a race.
+/// A cell is one unit: threads that use different parts of one race if one of them writes. Parts
+/// that are used at the same time, such as the slots of a ring, need cells of their own:
+/// `[UnsafeCell<T>; N]`. A cell of no bytes is never part of a race.
 #[repr(transparent)]
 pub struct UnsafeCell<T: ?Sized> {
     value: ::std::cell::UnsafeCell<T>,
 }
 
 impl<T: ?Sized> Drop for UnsafeCell<T> {
-    /// A write, which every other access must be ordered with. At the address of a cell without bytes another cell may be, which
-    /// lives on.
+    /// A write, which every other access must be ordered with. At the address of a cell without
+    /// bytes another cell may be, which lives on.
     #[inline]
     fn drop(&mut self) {
         if interface::active() && size_of_val(self) > 0 {
@@ -136,9 +138,9 @@ impl<T: ?Sized> UnsafeCell<T> {
     }
 }
 
-/// An access that lasts. If events have happened meanwhile, other threads may have run, or have learnt of them: it is noted once
-/// more at its end. How many there were at its beginning is not kept here: the stack of a thread that waits in a loop must be the same in each
-/// round.
+/// An access that lasts. If events have happened meanwhile, other threads may have run, or have
+/// learnt of them: it is noted once more at its end. How many there were at its beginning is not
+/// kept here: the stack of a thread that waits in a loop must be the same in each round.
 struct Lasting {
     address: usize,
     access: Plain,

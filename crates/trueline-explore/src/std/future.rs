@@ -30,7 +30,8 @@ impl Wake for Unpark {
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let current = thread::current();
-    // Whoever gives up the last handle frees the block, and std counts handles without events: the block is none of the user's.
+    // Whoever gives up the last handle frees the block, and std counts handles without events: the
+    // block is none of the user's.
     let make = || Waker::from(Arc::new(Unpark(current)));
     let waker = if interface::active() { front::outside(make) } else { make() };
     let mut context = Context::from_waker(&waker);

@@ -1,9 +1,10 @@
 //! As `std::time`, with an [`Instant`] that is virtual in an exploration.
 //!
-//! Each thread has a time of its own, which goes on when it sleeps or times out, and a little whenever it looks: first a microsecond, then
-//! twice as much each time, so that a loop until a deadline ends after a few rounds. A thread that looks sees a time no earlier than those
-//! of other threads that happen before its look, as their events are ordered: time does not run backwards from one thread to
-//! another. `SystemTime` is std's and not controlled.
+//! Each thread has a time of its own, which goes on when it sleeps or times out, and a little
+//! whenever it looks: first a microsecond, then twice as much each time, so that a loop until a
+//! deadline ends after a few rounds. A thread that looks sees a time no earlier than those of other
+//! threads that happen before its look, as their events are ordered: time does not run backwards
+//! from one thread to another. `SystemTime` is std's and not controlled.
 
 use crate::engine::interface::{self, Access, Effect, ThreadId};
 use crate::front::{self, Front};
@@ -23,8 +24,9 @@ static START: LazyLock<::std::time::Instant> = LazyLock::new(::std::time::Instan
 /// No look at the clock takes longer than this: an hour, after 32 looks.
 const MOST_DOUBLINGS: u32 = 32;
 
-/// No sleep and no timeout lasts longer than this, about 35,000 years: an [`Instant`] has room for as many of them as an execution
-/// has events, where one that lasts for `Duration::MAX` leaves no later time.
+/// No sleep and no timeout lasts longer than this, about 35,000 years: an [`Instant`] has room for
+/// as many of them as an execution has events, where one that lasts for `Duration::MAX` leaves no
+/// later time.
 const LONGEST: Duration = Duration::from_secs(1 << 40);
 
 impl Instant {
@@ -77,8 +79,8 @@ impl Instant {
     }
 }
 
-/// The thread looks at its clock. The event, at a location that no other thread touches, tells the engine that something has
-/// changed: a loop until a deadline is no loop that waits for others.
+/// The thread looks at its clock. The event, at a location that no other thread touches, tells the
+/// engine that something has changed: a loop until a deadline is no loop that waits for others.
 #[track_caller]
 fn look() -> Duration {
     interface::time_is_asked();

@@ -1,7 +1,8 @@
 //! Vector clocks of events: which events come before one, in happens-before and in (sb u rf)+.
 //!
-//! A clock counts for each thread how many of its first events are known. Both relations contain the order of a thread, so a
-//! count says it all. The cost of an event is linear in the number of threads.
+//! A clock counts for each thread how many of its first events are known. Both relations contain
+//! the order of a thread, so a count says it all. The cost of an event is linear in the number of
+//! threads.
 
 use smallvec::SmallVec;
 
@@ -57,8 +58,9 @@ pub(crate) struct Clocks {
 }
 
 impl Clocks {
-    /// The clocks of an event, from those of the one before it in its thread. `source`: those of the write that it reads; for the
-    /// write half of a read-modify-write, of the write that its read half reads.
+    /// The clocks of an event, from those of the one before it in its thread. `source`: those of
+    /// the write that it reads; for the write half of a read-modify-write, of the write that its
+    /// read half reads.
     pub(super) fn next(
         before: &Clocks,
         event: EventId,

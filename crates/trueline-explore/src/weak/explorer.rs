@@ -38,7 +38,8 @@ pub struct Summary {
     pub complete: u64,
     /// Graphs in which threads wait for ever.
     pub deadlocks: u64,
-    /// Graphs that were thrown away at their end: an assumption failed, or a thread waits with a value that would change in time.
+    /// Graphs that were thrown away at their end: an assumption failed, or a thread waits with a
+    /// value that would change in time.
     pub blocked: u64,
     /// Graphs that could not go on: a read-modify-write found that another had read the same write.
     pub dead_ends: u64,

@@ -1,9 +1,11 @@
-//! Execution graphs: the events of each thread, where each read reads from (rf), and the order of the writes of each location (mo).
+//! Execution graphs: the events of each thread, where each read reads from (rf), and the order of
+//! the writes of each location (mo).
 //!
-//! Each event has a **stamp**, which grows from one that is added to the next. A graph can be **cut** to what had been added up to a
-//! stamp, and **restricted** to what a revisited read leaves. Both keep sets of events that are closed under sb and rf, so that
-//! a thread only loses its last events. All clocks are those of [`clocks`](super::clocks); they are final when an event is
-//! added, since nothing is ever added before another event in sb or rf.
+//! Each event has a **stamp**, which grows from one that is added to the next. A graph can be
+//! **cut** to what had been added up to a stamp, and **restricted** to what a revisited read
+//! leaves. Both keep sets of events that are closed under sb and rf, so that a thread only loses
+//! its last events. All clocks are those of [`clocks`](super::clocks); they are final when an event
+//! is added, since nothing is ever added before another event in sb or rf.
 
 use std::fmt;
 
@@ -158,7 +160,8 @@ impl Graph {
         first != second && self.event(second).clocks.happens_before.knows(first)
     }
 
-    /// Two accesses of one location of which one writes and one is not atomic, and that nothing orders.
+    /// Two accesses of one location of which one writes and one is not atomic, and that nothing
+    /// orders.
     pub fn race(&self) -> Option<(EventId, EventId)> {
         let accesses = |event: &Event| matches!(event.kind, Kind::Read | Kind::Write);
         for (first, a) in self.events().filter(|(_, a)| accesses(a)) {
@@ -238,7 +241,8 @@ impl Graph {
         }
     }
 
-    /// Adds an event behind the others of its thread. A read reads nothing yet, a write has no place yet.
+    /// Adds an event behind the others of its thread. A read reads nothing yet, a write has no
+    /// place yet.
     fn add(&mut self, thread: u32, request: Request, kind: Kind, order: Order) -> EventId {
         let id = self.next_of(thread);
         self.stamp += 1;
@@ -334,8 +338,9 @@ impl Graph {
         condition.is_some_and(|c| !(c.holds)(self.value_for(read, write), c.argument))
     }
 
-    /// A read reads a write. With the value it is known what the read is: its order, whether it is half of a read-modify-write, and
-    /// whether its thread waits. It must be the last event of its thread.
+    /// A read reads a write. With the value it is known what the read is: its order, whether it is
+    /// half of a read-modify-write, and whether its thread waits. It must be the last event of its
+    /// thread.
     pub(crate) fn set_source(&mut self, read: EventId, write: EventId) {
         let (value, waits) = (self.value_for(read, write), self.would_wait(read, write));
         let event = self.event_mut(read);
@@ -366,7 +371,8 @@ impl Graph {
         self.event_mut(id).clocks = Clocks::next(before, id, event.kind, event.order, source);
     }
 
-    /// Gives a write its place in mo: behind so many others, the initial one not counted. It leaves the one that it had.
+    /// Gives a write its place in mo: behind so many others, the initial one not counted. It leaves
+    /// the one that it had.
     pub(crate) fn set_place(&mut self, write: EventId, position: usize) {
         let place = self.event(write).place as usize;
         let writes = &mut self.places[place].writes;
@@ -384,8 +390,8 @@ impl Graph {
         self.forget_removed();
     }
 
-    /// What remains if a write revisits a read: what was there before the read, and what the write needs. The write has
-    /// no place any more.
+    /// What remains if a write revisits a read: what was there before the read, and what the write
+    /// needs. The write has no place any more.
     pub(crate) fn restricted(&self, read: EventId, by: EventId) -> Graph {
         let mut graph = self.clone();
         let stamp = self.event(read).stamp;

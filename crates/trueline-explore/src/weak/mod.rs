@@ -1,19 +1,24 @@
 //! Weak memory: all executions that RC11 allows, as graphs.
 //!
-//! For programs whose orderings are weaker than `SeqCst`, an interleaving is not enough to say what a load may read. Here an execution
-//! is a graph: the events of each thread, which write each read reads, and in which order the writes of each location took
-//! effect. [`explore`] visits every graph that the memory model allows, each exactly once; [`sample`] draws one.
+//! For programs whose orderings are weaker than `SeqCst`, an interleaving is not enough to say what
+//! a load may read. Here an execution is a graph: the events of each thread, which write each read
+//! reads, and in which order the writes of each location took effect. [`explore`] visits every
+//! graph that the memory model allows, each exactly once; [`sample`] draws one.
 //!
-//! The model is RC11 (Lahav, Vafeiadis, Kang, Hur, Dreyer: 'Repairing Sequential Consistency in C/C++11', PLDI 2017) with what C++20
-//! changed: a release sequence goes on through read-modify-writes only. **It does not cover load buffering**: a
-//! load never reads a store that depends on it or comes after it in its own thread, though C++, Rust and some processors allow that.
+//! The model is RC11 (Lahav, Vafeiadis, Kang, Hur, Dreyer: 'Repairing Sequential Consistency in
+//! C/C++11', PLDI 2017) with what C++20 changed: a release sequence goes on through
+//! read-modify-writes only. **It does not cover load buffering**: a load never reads a store that
+//! depends on it or comes after it in its own thread, though C++, Rust and some processors allow
+//! that.
 //!
-//! A [`Program`] here is abstract: threads that are functions of what they have read. Code over the shadow std is explored by
-//! [`Exploration`](crate::engine::Exploration), under sequential consistency.
+//! A [`Program`] here is abstract: threads that are functions of what they have read. Code over the
+//! shadow std is explored by [`Exploration`](crate::engine::Exploration), under sequential
+//! consistency.
 //!
 //! # Example
 //!
-//! Store buffering: two threads each store to one location and load the other. With `Relaxed` both loads may miss both stores.
+//! Store buffering: two threads each store to one location and load the other. With `Relaxed` both
+//! loads may miss both stores.
 //!
 //! ```
 //! use std::collections::BTreeSet;

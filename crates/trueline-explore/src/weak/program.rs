@@ -1,4 +1,5 @@
-//! What an explored program says: the next request of a thread, given the answers to its former ones.
+//! What an explored program says: the next request of a thread, given the answers to its former
+//! ones.
 
 use crate::engine::interface::Condition;
 
@@ -63,8 +64,9 @@ impl From<std::sync::atomic::Ordering> for Order {
     }
 }
 
-/// What a read-modify-write makes of the value that it finds: a pure function, since the exploration asks
-/// it again when the read finds another value. `None`: nothing is written, as when a compare-exchange fails.
+/// What a read-modify-write makes of the value that it finds: a pure function, since the
+/// exploration asks it again when the read finds another value. `None`: nothing is written, as when
+/// a compare-exchange fails.
 #[derive(Clone, Copy, Debug)]
 pub struct Update {
     function: fn(found: u64, arguments: [u64; 2]) -> Option<u64>,
@@ -134,7 +136,8 @@ pub enum Request {
     },
     /// A fence. The answer is 0.
     Fence(Order),
-    /// The environment chooses a number below this one, which must not be 0. The answer is the number.
+    /// The environment chooses a number below this one, which must not be 0. The answer is the
+    /// number.
     Choice(u64),
     /// The thread waits for ever: an assumption failed.
     Stuck,
@@ -147,8 +150,8 @@ pub trait Program {
     /// How many threads there are.
     fn threads(&self) -> usize;
 
-    /// What a thread does, given the answers to all its requests so far, in order. It must say the same whenever it is asked the
-    /// same.
+    /// What a thread does, given the answers to all its requests so far, in order. It must say the
+    /// same whenever it is asked the same.
     fn next(&self, thread: usize, answers: &[u64]) -> Request;
 
     /// The value of a location before anybody writes it.

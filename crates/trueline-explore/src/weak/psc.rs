@@ -1,9 +1,11 @@
 //! The axiom SC: the partial order of SeqCst accesses and fences (psc) has no cycle.
 //!
-//! As in 'Repairing Sequential Consistency in C/C++11' (Lahav, Vafeiadis, Kang, Hur, Dreyer: PLDI 2017), with C++20's
-//! `sb ; hb ; sb` whatever the locations, in which the halves of a read-modify-write are one step.
+//! As in 'Repairing Sequential Consistency in C/C++11' (Lahav, Vafeiadis, Kang, Hur, Dreyer: PLDI
+//! 2017), with C++20's `sb ; hb ; sb` whatever the locations, in which the halves of a
+//! read-modify-write are one step.
 //!
-//! Rows of bits; the cost is quadratic in the number of events, where there are two SeqCst events at all.
+//! Rows of bits; the cost is quadratic in the number of events, where there are two SeqCst events
+//! at all.
 
 use super::graph::{Event, EventId, Graph, Kind};
 use super::program::Order;
@@ -175,7 +177,8 @@ fn is_strongly_before(graph: &Graph, first: EventId, second: EventId) -> bool {
     first_after(graph, first).is_some_and(|after| graph.happens_before(after, before))
 }
 
-/// The first event that comes after one in its thread, the other half of the same read-modify-write left out.
+/// The first event that comes after one in its thread, the other half of the same read-modify-write
+/// left out.
 fn first_after(graph: &Graph, event: EventId) -> Option<EventId> {
     let record = graph.event(event);
     let skipped = u32::from(record.kind == Kind::Read && record.is_half);

@@ -1,17 +1,21 @@
 //! The search: every consistent execution graph once.
 //!
-//! After 'Truly Stateless, Optimal Dynamic Partial Order Reduction' (Kokologiannakis, Marmanis, Gladstein, Vafeiadis: POPL 2022). A
-//! graph grows by one event at a time. A read is tried with every write that it may read, a write with every place that it may have;
-//! and a write **revisits** each read of its location that does not come before it: the read then reads the write, and what was added
-//! after the read is removed, unless the write needs it. Of all graphs that differ only in what such a revisit removes, one alone
-//! may revisit: that in which every removed event is *maximal*, as it would be if it were added last.
+//! After 'Truly Stateless, Optimal Dynamic Partial Order Reduction' (Kokologiannakis, Marmanis,
+//! Gladstein, Vafeiadis: POPL 2022). A graph grows by one event at a time. A read is tried with
+//! every write that it may read, a write with every place that it may have; and a write
+//! **revisits** each read of its location that does not come before it: the read then reads the
+//! write, and what was added after the read is removed, unless the write needs it. Of all graphs
+//! that differ only in what such a revisit removes, one alone may revisit: that in which every
+//! removed event is *maximal*, as it would be if it were added last.
 //!
-//! It is iterative. A run takes the first alternative everywhere and keeps the others, each with the event to which the graph is cut
-//! for it. A revisit opens a frame with a graph of its own, and the frame below goes on when that one is done. So the program runs once
-//! for each graph at an end, and memory is polynomial in the size of a graph.
+//! It is iterative. A run takes the first alternative everywhere and keeps the others, each with
+//! the event to which the graph is cut for it. A revisit opens a frame with a graph of its own, and
+//! the frame below goes on when that one is done. So the program runs once for each graph at an
+//! end, and memory is polynomial in the size of a graph.
 //!
-//! **Dead ends**: two read-modify-writes cannot both read one write. The second is tried all the same, since its write may
-//! revisit the first. Where the program has neither read-modify-writes nor waits there are none.
+//! **Dead ends**: two read-modify-writes cannot both read one write. The second is tried all the
+//! same, since its write may revisit the first. Where the program has neither read-modify-writes
+//! nor waits there are none.
 
 use super::coherence;
 use super::graph::{EventId, Graph, Kind};
@@ -59,7 +63,8 @@ impl Search {
         std::mem::take(&mut self.is_new)
     }
 
-    /// Gives away a part of what is still to be tried: the oldest frame, or the older half of the only one.
+    /// Gives away a part of what is still to be tried: the oldest frame, or the older half of the
+    /// only one.
     pub(crate) fn split(&mut self) -> Option<Search> {
         let frame = if self.frames.len() > 1 {
             self.frames.remove(0)
@@ -86,8 +91,8 @@ impl Search {
 
     /// Adds the event of a request. False: the graph is a dead end.
     ///
-    /// After it, [`Graph::unfinished`] says whether the write half of a read-modify-write is to follow, by [`Search::finish`], before
-    /// any other event.
+    /// After it, [`Graph::unfinished`] says whether the write half of a read-modify-write is to
+    /// follow, by [`Search::finish`], before any other event.
     pub(crate) fn add(
         &mut self,
         thread: u32,
@@ -133,7 +138,8 @@ impl Search {
         let read = graph.add_read(thread, request, location, initial);
         let mut sources = coherence::sources(graph, read);
         let last = sources.pop().expect("the mo-last write");
-        // A thread that waits with an older value would wait for ever, since only a later write revisits its read.
+        // A thread that waits with an older value would wait for ever, since only a later write
+        // revisits its read.
         let others = sources.into_iter().filter(|&write| !graph.would_wait(read, write));
         alternatives.extend(others.map(|write| Alternative::Source(read, write)));
         graph.set_source(read, last);
@@ -206,7 +212,8 @@ impl Search {
         graph.set_source(read, write);
         let mut positions = coherence::positions(&graph, write, Some(read));
         if graph.event(read).waits {
-            // All writes that are left are known: the read waits for ever unless its source is the last of them.
+            // All writes that are left are known: the read waits for ever unless its source is the
+            // last of them.
             let last = graph.place(write).writes.len();
             positions.retain(|&position| position == last);
         }
@@ -223,7 +230,8 @@ impl Search {
     }
 }
 
-/// Whether a write may revisit a read: the read is not needed by it, and all that the revisit changes or removes is maximal.
+/// Whether a write may revisit a read: the read is not needed by it, and all that the revisit
+/// changes or removes is maximal.
 fn may_revisit(graph: &Graph, read: EventId, by: EventId) -> bool {
     let prefix = &graph.event(by).clocks.prefix;
     if prefix.knows(read) {
@@ -236,10 +244,11 @@ fn may_revisit(graph: &Graph, read: EventId, by: EventId) -> bool {
     graph.events().all(|(id, event)| !is_removed(id, event.stamp) || is_maximal(graph, id, by))
 }
 
-/// Whether an event that a revisit by the write `by` removes is as it would be if it were added again, later.
+/// Whether an event that a revisit by the write `by` removes is as it would be if it were added
+/// again, later.
 ///
-/// It reads the mo-last of the writes that came before it or that `by` needs; or it is itself the mo-last of them, and no read that
-/// came before it reads it.
+/// It reads the mo-last of the writes that came before it or that `by` needs; or it is itself the
+/// mo-last of them, and no read that came before it reads it.
 fn is_maximal(graph: &Graph, id: EventId, by: EventId) -> bool {
     let event = graph.event(id);
     let prefix = &graph.event(by).clocks.prefix;

@@ -1,10 +1,11 @@
 //! The events of a graph in an order in which a person can follow them.
 //!
-//! The order extends sb and rf, and the halves of a read-modify-write are next to each other. A step is **late** if a write that is later in
-//! mo was shown before it: a read that finds an old value, or a write that takes effect before one that is there already. A
-//! graph is sequentially consistent exactly if it has an order without late steps, and then this one has none: as long as there are such
-//! steps, it takes one after which no other will be late. Else it takes the step that makes the fewest others late, which
-//! need not give the fewest in all.
+//! The order extends sb and rf, and the halves of a read-modify-write are next to each other. A
+//! step is **late** if a write that is later in mo was shown before it: a read that finds an old
+//! value, or a write that takes effect before one that is there already. A graph is sequentially
+//! consistent exactly if it has an order without late steps, and then this one has none: as long as
+//! there are such steps, it takes one after which no other will be late. Else it takes the step
+//! that makes the fewest others late, which need not give the fewest in all.
 
 use super::graph::{EventId, Graph, Kind};
 
@@ -13,12 +14,14 @@ use super::graph::{EventId, Graph, Kind};
 pub struct Step {
     /// Which one.
     pub event: EventId,
-    /// The mo-last write of its location that was shown before, if the step is late: a read has missed it, a write comes before it.
+    /// The mo-last write of its location that was shown before, if the step is late: a read has
+    /// missed it, a write comes before it.
     pub missed: Option<EventId>,
 }
 
 impl Graph {
-    /// All events, in an order that extends sb and rf, and with no late step if the graph is sequentially consistent.
+    /// All events, in an order that extends sb and rf, and with no late step if the graph is
+    /// sequentially consistent.
     pub fn steps(&self) -> Vec<Step> {
         let mut shown = Shown { graph: self, counts: vec![0; self.threads()], steps: Vec::new() };
         while let Some(event) = shown.next() {
@@ -86,7 +89,8 @@ impl Shown<'_> {
         later.iter().copied().rfind(|&write| self.has(write))
     }
 
-    /// How many steps are late if this one comes next: itself, and those that its write leaves behind.
+    /// How many steps are late if this one comes next: itself, and those that its write leaves
+    /// behind.
     fn makes_late(&self, event: EventId) -> usize {
         let own = usize::from(self.missed(event).is_some());
         let record = self.graph.event(event);

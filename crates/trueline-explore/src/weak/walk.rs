@@ -1,8 +1,9 @@
 //! The sampler: a graph that grows at random.
 //!
-//! Each step draws a thread, a write that its read may read, or a place that its write may have. Every consistent graph is reached with
-//! positive probability, and no other: events are added in an order that extends sb and rf, and what a consistent graph
-//! restricts to is consistent. Some graphs are drawn more often than others.
+//! Each step draws a thread, a write that its read may read, or a place that its write may have.
+//! Every consistent graph is reached with positive probability, and no other: events are added in
+//! an order that extends sb and rf, and what a consistent graph restricts to is consistent. Some
+//! graphs are drawn more often than others.
 
 use trueline::rng::Rng;
 
@@ -11,7 +12,8 @@ use super::graph::{EventId, Graph, Kind};
 use super::program::Request;
 use super::psc;
 
-/// Adds the event of a request, in a consistent way drawn at random. False: the thread waits, and the graph is as before.
+/// Adds the event of a request, in a consistent way drawn at random. False: the thread waits, and
+/// the graph is as before.
 pub(crate) fn add(
     graph: &mut Graph,
     thread: u32,
@@ -46,7 +48,8 @@ pub(crate) fn add(
     }
 }
 
-/// Draws what a read reads, among the writes that it does not wait with. The write half of a read-modify-write is added too.
+/// Draws what a read reads, among the writes that it does not wait with. The write half of a
+/// read-modify-write is added too.
 fn read_at_random(graph: &mut Graph, read: EventId, rng: &mut Rng) -> bool {
     let mut sources = coherence::sources(graph, read);
     sources.retain(|&write| !graph.would_wait(read, write));

@@ -1,8 +1,9 @@
 //! The search on several OS threads.
 //!
-//! Subtrees of the search share nothing: a frame has a graph of its own, and of two lists of alternatives each can be tried
-//! without the other. So a worker that finds others idle gives away its oldest frame, or the older half of its alternatives. The counts
-//! are those of one worker, and each graph is visited once.
+//! Subtrees of the search share nothing: a frame has a graph of its own, and of two lists of
+//! alternatives each can be tried without the other. So a worker that finds others idle gives away
+//! its oldest frame, or the older half of its alternatives. The counts are those of one worker, and
+//! each graph is visited once.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -32,7 +33,8 @@ struct Pool<'a, P, V> {
     stopped: AtomicBool,
 }
 
-/// As [`explore`](super::explore), on several OS threads. Graphs are visited in no fixed order, several at a time.
+/// As [`explore`](super::explore), on several OS threads. Graphs are visited in no fixed order,
+/// several at a time.
 pub fn explore_with_workers<P, V>(program: &P, turn: Turn, workers: usize, visit: V) -> Summary
 where
     P: Program + Sync,

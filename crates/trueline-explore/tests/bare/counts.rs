@@ -65,7 +65,8 @@ fn readers() {
     }
 }
 
-/// Thread 0 looks for the last zero of an array; thread `i` sets entry `i` to that of `i - 1` and one: (n + 3) 2^(n - 2).
+/// Thread 0 looks for the last zero of an array; thread `i` sets entry `i` to that of `i - 1` and
+/// one: (n + 3) 2^(n - 2).
 #[test]
 fn last_zero() {
     let entry = |i: usize| Cell(8 + 8 * i);
@@ -88,8 +89,8 @@ fn last_zero() {
     }
 }
 
-/// Threads insert four messages each into a shared hash table of 128 slots (Flanagan and Godefroid 2005): the first eleven do not meet; each
-/// further one meets another three times.
+/// Threads insert four messages each into a shared hash table of 128 slots (Flanagan and Godefroid
+/// 2005): the first eleven do not meet; each further one meets another three times.
 #[test]
 fn indexer() {
     for n in [1, 2, 10, 11, 12, 13, 14, 15].into_iter().take(if large() { 8 } else { 6 }) {
@@ -110,8 +111,8 @@ fn indexer() {
     }
 }
 
-/// Threads allocate a disk block for an inode (Flanagan and Godefroid 2005): 32 inodes and 26 blocks with a lock each; from
-/// the fourteenth on, each further one meets another once.
+/// Threads allocate a disk block for an inode (Flanagan and Godefroid 2005): 32 inodes and 26
+/// blocks with a lock each; from the fourteenth on, each further one meets another once.
 #[test]
 fn file_system() {
     let (inode_lock, inode) = (|i: usize| Cell(1000 + i), |i: usize| Cell(2000 + i));
@@ -144,7 +145,8 @@ fn file_system() {
     }
 }
 
-/// A Treiber stack whose nodes are numbers: `next` of a node is written before the compare-exchange of `head`.
+/// A Treiber stack whose nodes are numbers: `next` of a node is written before the compare-exchange
+/// of `head`.
 fn treiber(pairs: u64) {
     let (head, next) = (Cell(8), |node: u64| Cell(16 + 8 * node as usize));
     threads((1..=pairs).map(|node| {

@@ -1,4 +1,5 @@
-//! What the engine does beside searching: failures, limits, replay, many threads, several explorations.
+//! What the engine does beside searching: failures, limits, replay, many threads, several
+//! explorations.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;

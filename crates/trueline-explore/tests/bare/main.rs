@@ -1,6 +1,6 @@
-//! The tests that run without the allocator of the explorer: those of the engine alone, and those of
-//! the shadow std outside of explorations. The engine notices whether the allocator is installed, so
-//! these tests need a binary of their own.
+//! The tests that run without the allocator of the explorer: those of the engine alone, and those
+//! of the shadow std outside of explorations. The engine notices whether the allocator is
+//! installed, so these tests need a binary of their own.
 
 mod common;
 mod counts;

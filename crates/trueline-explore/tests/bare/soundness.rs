@@ -64,7 +64,8 @@ fn random_program(rng: &mut Rng) -> Program {
     program
 }
 
-/// Many threads with next to nothing to do: what one race leaves open is decided by others, in other places.
+/// Many threads with next to nothing to do: what one race leaves open is decided by others, in
+/// other places.
 fn random_crowd(rng: &mut Rng) -> Program {
     let threads = if rng.below(3) > 0 { 6 } else { 4 + rng.below(2) as usize };
     let cells = 1 + rng.below(5).min(1) + rng.below(5) / 4;
@@ -223,8 +224,8 @@ fn every_trace_of_many_threads_is_seen_once() {
     }
 }
 
-/// A race that two executions have in common was reversed after the first of them only. What follows the race differs between them, and is part of
-/// what has to be run.
+/// A race that two executions have in common was reversed after the first of them only. What
+/// follows the race differs between them, and is part of what has to be run.
 #[test]
 fn a_race_is_reversed_again_when_what_follows_differs() {
     // Two cells, each stored to once and loaded twice: each load sees the store or not.
@@ -301,7 +302,8 @@ fn loops_over_two_cells_behave_as_loops() {
     assert!(programs * 10 > seeds().cases());
 }
 
-/// Compare-exchanges that may fail for no reason: the environment's choices are all explored, in every search.
+/// Compare-exchanges that may fail for no reason: the environment's choices are all explored, in
+/// every search.
 #[test]
 fn every_choice_of_the_environment_is_seen() {
     for seed in seeds() {
@@ -330,8 +332,9 @@ fn every_choice_of_the_environment_is_seen() {
     }
 }
 
-/// A compare-exchange that failed for no reason was a read, so that a schedule with it was taken to cover one in which it succeeded later:
-/// `Load(0)` before the store was never seen together with that success.
+/// A compare-exchange that failed for no reason was a read, so that a schedule with it was taken to
+/// cover one in which it succeeded later: `Load(0)` before the store was never seen together with
+/// that success.
 #[test]
 fn a_harmless_choice_does_not_cover_a_harmful_one() {
     let program = vec![
@@ -392,8 +395,8 @@ fn a_bounded_search_misses_nothing_within_its_bound() {
     }
 }
 
-/// Whether a read was one that waits was decided by what others had done when its thread came to it, which differs among executions
-/// that should be the same.
+/// Whether a read was one that waits was decided by what others had done when its thread came to
+/// it, which differs among executions that should be the same.
 #[test]
 fn whether_a_thread_spins_depends_on_its_own_past_alone() {
     let looping = vec![Step::Cas(1, 2, 2), Step::Either((1, 2), (0, 2))];
@@ -409,8 +412,8 @@ fn whether_a_thread_spins_depends_on_its_own_past_alone() {
     compare("", &program, &seen, &expected);
 }
 
-/// A compare-exchange of 0 for 0 was foretold to write. Its thread slept, and was run asleep out of a wakeup tree,
-/// and its later events slept with it.
+/// A compare-exchange of 0 for 0 was foretold to write. Its thread slept, and was run asleep out of
+/// a wakeup tree, and its later events slept with it.
 #[test]
 fn a_thread_that_a_wakeup_tree_runs_asleep_does_not_stay_asleep() {
     let program = random_program(&mut Rng::new(12667));

@@ -58,7 +58,8 @@ fn a_loop_that_waits_for_ever_is_a_livelock() {
     assert!(matches!(report.failure, Some(Failure::Livelock { .. })), "{report:?}");
 }
 
-/// Reads that are repeated a fixed number of times do not spin: the last may see what the first does not.
+/// Reads that are repeated a fixed number of times do not spin: the last may see what the first
+/// does not.
 #[test]
 fn a_loop_that_gives_up_is_not_taken_for_one_that_spins() {
     let seen: Mutex<BTreeSet<u64>> = Mutex::default();
@@ -111,8 +112,9 @@ fn a_loop_over_two_locations_waits_for_either() {
     assert_eq!(seen.into_inner().unwrap(), BTreeSet::from(expected));
 }
 
-/// Adds one to a counter; whether it is below 5 then. The count itself is never on the stack or in a register: where nothing is optimised a
-/// compiler leaves copies there, by which the engine tells the rounds apart.
+/// Adds one to a counter; whether it is below 5 then. The count itself is never on the stack or in
+/// a register: where nothing is optimised a compiler leaves copies there, by which the engine tells
+/// the rounds apart.
 #[cfg(target_arch = "x86_64")]
 fn count_out_of_sight(rounds: &mut u64) -> bool {
     let below: u8;
@@ -129,8 +131,8 @@ fn count_out_of_sight(rounds: &mut u64) -> bool {
     below != 0
 }
 
-/// Without the allocator nobody knows what a loop does on the heap: one that counts there is taken to wait, and the report does not say
-/// that it is complete.
+/// Without the allocator nobody knows what a loop does on the heap: one that counts there is taken
+/// to wait, and the report does not say that it is complete.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn a_loop_that_counts_in_a_box_where_the_heap_is_unknown_is_not_complete() {
@@ -157,8 +159,8 @@ fn a_loop_that_counts_in_a_box_where_the_heap_is_unknown_is_not_complete() {
     }
 }
 
-/// As above, in plain Rust: whether a compiler leaves the count on the stack is its own affair. If it does all rounds are seen, else the report
-/// does not say that it is complete.
+/// As above, in plain Rust: whether a compiler leaves the count on the stack is its own affair. If
+/// it does all rounds are seen, else the report does not say that it is complete.
 #[test]
 fn a_loop_that_counts_in_a_box_is_complete_only_if_all_its_rounds_are_seen() {
     for hinted in [false, true] {
@@ -208,8 +210,9 @@ fn a_hint_leads_to_the_same_executions() {
     assert_eq!(executions[0], executions[1]);
 }
 
-/// A queue whose `deq` waits for an `enq` that is half done was reported as stuck: after the hint it reads a new front, with which the next
-/// look at the back ends it, though the back is what it was.
+/// A queue whose `deq` waits for an `enq` that is half done was reported as stuck: after the hint
+/// it reads a new front, with which the next look at the back ends it, though the back is what it
+/// was.
 #[test]
 fn a_thread_that_has_seen_something_new_since_its_hint_does_not_spin() {
     let report = Exploration::new().run(|| {
@@ -230,8 +233,9 @@ fn a_thread_that_has_seen_something_new_since_its_hint_does_not_spin() {
     assert_eq!(report.failure, None, "{report:?}");
 }
 
-/// Something that loops carry along, and that differs between executions though nothing depends on it, was called nondeterminism: in debug
-/// builds what other functions have left on the stack is such a thing. The loop is recognised in another round than before.
+/// Something that loops carry along, and that differs between executions though nothing depends on
+/// it, was called nondeterminism: in debug builds what other functions have left on the stack is
+/// such a thing. The loop is recognised in another round than before.
 #[test]
 fn a_loop_that_is_recognised_in_another_round_than_before_is_no_nondeterminism() {
     for workers in [1, 2] {

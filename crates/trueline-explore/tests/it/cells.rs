@@ -1,4 +1,5 @@
-//! Plain accesses to cells: how long they last, which bytes they touch, and when their history ends.
+//! Plain accesses to cells: how long they last, which bytes they touch, and when their history
+//! ends.
 
 use std::mem::ManuallyDrop;
 
@@ -68,8 +69,8 @@ fn a_read_lasts_until_its_function_returns() {
     races(&report);
 }
 
-/// How many events there were when an access began was kept on the thread's stack: each round of a loop differed from the one
-/// before, and the exploration did not end.
+/// How many events there were when an access began was kept on the thread's stack: each round of a
+/// loop differed from the one before, and the exploration did not end.
 #[test]
 fn a_loop_that_reads_a_cell_in_each_round_is_recognised() {
     let report = explore(|| {
@@ -168,7 +169,8 @@ fn cells_of_no_bytes_do_not_race() {
 
 #[test]
 fn a_pointer_into_a_freed_block_is_no_access_of_its_next_owner() {
-    // Both threads write a block of their own and free it; the second one may get the block of the first.
+    // Both threads write a block of their own and free it; the second one may get the block of the
+    // first.
     let report = explore(|| {
         memory::reuse(Reuse::Lifo);
         let body = |value: u64| {
@@ -176,9 +178,11 @@ fn a_pointer_into_a_freed_block_is_no_access_of_its_next_owner() {
             let pointer = cell.get();
             // SAFETY: the cell is this thread's own.
             unsafe { *pointer = [value; 4] };
-            // No shadow operation comes between the write and the free, and the cell's destructor does not run.
+            // No shadow operation comes between the write and the free, and the cell's destructor
+            // does not run.
             let raw = Box::into_raw(cell);
-            // SAFETY: it is the box from above, as one of a type without a destructor and of the same layout.
+            // SAFETY: it is the box from above, as one of a type without a destructor and of the
+            // same layout.
             drop(unsafe { Box::from_raw(raw.cast::<[u64; 4]>()) });
         };
         thread::scope(|s| {
@@ -196,7 +200,8 @@ struct Neighbours {
     full: UnsafeCell<u32>,
 }
 
-/// The drop of a cell without bytes ended the history of the cell at the same address, and its race was missed.
+/// The drop of a cell without bytes ended the history of the cell at the same address, and its race
+/// was missed.
 #[test]
 fn a_cell_without_bytes_that_is_dropped_leaves_the_history_of_its_neighbour() {
     let report = explore(|| {
@@ -243,8 +248,9 @@ impl List {
     }
 }
 
-/// What an access to a cell left on the stack in a debug build differed from round to round, and a loop that fails for no reason was never seen
-/// to be where it had been: the exploration did not end.
+/// What an access to a cell left on the stack in a debug build differed from round to round, and a
+/// loop that fails for no reason was never seen to be where it had been: the exploration did not
+/// end.
 #[test]
 fn a_loop_with_a_cell_that_fails_for_no_reason_is_explored_to_the_end() {
     let report = Exploration::new().spurious(true).executions(1000).run(|| {

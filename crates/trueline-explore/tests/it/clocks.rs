@@ -42,7 +42,8 @@ fn the_time_that_a_thread_has_slept_is_seen_by_those_who_come_after_it() {
                 flag.store(1, SeqCst);
             });
             let seen = flag.load(SeqCst);
-            // The load either comes after five seconds, or knows nothing of them: then a few microseconds have passed.
+            // The load either comes after five seconds, or knows nothing of them: then a few
+            // microseconds have passed.
             assert_eq!(seen == 1, start.elapsed() >= Duration::from_secs(5));
         });
         assert!(start.elapsed() >= Duration::from_secs(5));
@@ -63,7 +64,8 @@ fn threads_that_look_at_the_clock_are_independent() {
     assert!(report.holds() && report.executions == 1, "{report}");
 }
 
-/// What a sleep left on the stack in a debug build differed from round to round, and a loop that sleeps was never seen to wait.
+/// What a sleep left on the stack in a debug build differed from round to round, and a loop that
+/// sleeps was never seen to wait.
 #[test]
 fn a_loop_that_sleeps_until_something_changes_ends() {
     let report = Exploration::new().events(1000).run(|| {

@@ -1,4 +1,5 @@
-//! Loops that change the counts of an `Arc` while they wait. They do not only read: others may see a count change in every round.
+//! Loops that change the counts of an `Arc` while they wait. They do not only read: others may see
+//! a count change in every round.
 
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -7,7 +8,8 @@ use trueline_explore::std::sync::atomic::AtomicBool;
 use trueline_explore::std::sync::{Arc, Weak};
 use trueline_explore::std::thread;
 
-/// Another thread runs the round until it is told to stop; how often this one saw the count go up, in ten looks.
+/// Another thread runs the round until it is told to stop; how often this one saw the count go up,
+/// in ten looks.
 fn ups(count: impl Fn() -> usize, round: impl Fn() + Send + 'static) -> u32 {
     let flag = Arc::new(AtomicBool::new(false));
     let seen = flag.clone();

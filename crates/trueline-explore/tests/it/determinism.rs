@@ -123,7 +123,8 @@ fn threads_of_a_scope_may_spawn_others_side_by_side() {
     });
 }
 
-/// The waker was freed by whoever gave up its last handle, which no event tells. Where blocks are used again, that hid behaviours.
+/// The waker was freed by whoever gave up its last handle, which no event tells. Where blocks are
+/// used again, that hid behaviours.
 #[test]
 fn who_frees_a_waker_hides_no_behaviour() {
     let body = || {

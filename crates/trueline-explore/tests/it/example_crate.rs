@@ -3,9 +3,9 @@
 //! again.
 //!
 //! For cargo a crate outside of the workspace has dependencies of its own, even in the same target
-//! directory: `cargo test` in an example would compile trueline and trueline-explore a second time. So
-//! the tests are compiled as cargo would, but with the library that this test was linked with. That
-//! the manifests offer that library, cargo is asked.
+//! directory: `cargo test` in an example would compile trueline and trueline-explore a second time.
+//! So the tests are compiled as cargo would, but with the library that this test was linked with.
+//! That the manifests offer that library, cargo is asked.
 
 use std::env;
 use std::fs;
@@ -83,8 +83,8 @@ fn deps() -> PathBuf {
     test.parent().expect("a folder").to_path_buf()
 }
 
-/// The library that this test was linked with: the youngest that is older than the test. Others are of
-/// builds with other features, or left from former compilers.
+/// The library that this test was linked with: the youngest that is older than the test. Others are
+/// of builds with other features, or left from former compilers.
 fn library() -> PathBuf {
     let age = |path: &Path| fs::metadata(path).and_then(|about| about.modified()).expect("a time");
     let built = age(&env::current_exe().expect("a path"));

@@ -1,8 +1,9 @@
-//! Random small programs over handles, poison, cells that are set once and the ends of threads: a call that can be told apart
-//! by its order is an event.
+//! Random small programs over handles, poison, cells that are set once and the ends of threads: a
+//! call that can be told apart by its order is an event.
 //!
-//! Each program is run twice. The second time a thread adds to a counter that all share before each of its calls, so that all orders of the calls
-//! are explored whether they are events or not. Both must have the same outcomes.
+//! Each program is run twice. The second time a thread adds to a counter that all share before each
+//! of its calls, so that all orders of the calls are explored whether they are events or not. Both
+//! must have the same outcomes.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -234,7 +235,8 @@ fn run_steps<'a>(
     result
 }
 
-/// A program: the steps of two threads, whether the locks are poisoned at first, and whether it is about handles.
+/// A program: the steps of two threads, whether the locks are poisoned at first, and whether it is
+/// about handles.
 type Program = ([Vec<Step>; 2], bool, bool);
 
 fn random_program(seed: u64, rng: &mut Rng) -> Program {

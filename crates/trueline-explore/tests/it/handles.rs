@@ -1,4 +1,5 @@
-//! Random small programs that clone, drop and look at the handles of one `Arc`: the engine sees the outcomes that brute force sees.
+//! Random small programs that clone, drop and look at the handles of one `Arc`: the engine sees the
+//! outcomes that brute force sees.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -66,7 +67,8 @@ const WEAKS: [Step; 6] = [
 ];
 const CELL: [Step; 3] = [Step::Load, Step::Store, Step::Swap];
 
-/// The threads; the first is the main one, which starts the others. At its end a thread drops its owners, then its `Weak` handles.
+/// The threads; the first is the main one, which starts the others. At its end a thread drops its
+/// owners, then its `Weak` handles.
 #[derive(Clone, Debug)]
 struct Program {
     threads: Vec<Vec<Step>>,
@@ -106,7 +108,8 @@ fn random_crowd(rng: &mut Rng) -> Program {
     Program { threads: (0..threads).map(steps).collect(), weak: false, joins: false }
 }
 
-/// As above; a thread that started last polls the cell before anything else, and another one stores to it.
+/// As above; a thread that started last polls the cell before anything else, and another one stores
+/// to it.
 fn random_waiting_program(rng: &mut Rng) -> Program {
     let threads = 2 + rng.below(2) as usize;
     let mut program = random_program(rng);
@@ -431,7 +434,8 @@ fn limited() -> Exploration {
     Exploration::new().executions(MOST).events(150)
 }
 
-/// How many executions show all outcomes, if there are not too many. With few preemptions no more outcomes may be seen.
+/// How many executions show all outcomes, if there are not too many. With few preemptions no more
+/// outcomes may be seen.
 #[track_caller]
 fn compare(name: &str, program: &Program) -> Option<u64> {
     let expected = all_outcomes(program);
@@ -486,7 +490,8 @@ fn random_handles_of_polling_threads_behave_as_brute_force_says() {
     );
 }
 
-/// Which of three owners is dropped last is decided by all three: a drop that left two others was taken to commute with one that left a single one.
+/// Which of three owners is dropped last is decided by all three: a drop that left two others was
+/// taken to commute with one that left a single one.
 #[test]
 fn a_drop_that_decides_who_is_last_wakes_those_that_slept() {
     let threads =

@@ -175,7 +175,8 @@ fn locks_that_change_places_keep_their_states() {
         swap(&mut a, &mut b);
         let (moved, other) = (b.try_lock().is_ok(), a.try_lock().is_ok());
         swap(&mut a, &mut b);
-        // The other is used where the locked one was, which then comes back without having been used elsewhere.
+        // The other is used where the locked one was, which then comes back without having been
+        // used elsewhere.
         swap(&mut a, &mut b);
         drop(a.lock().unwrap());
         swap(&mut a, &mut b);

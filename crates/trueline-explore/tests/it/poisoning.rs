@@ -56,7 +56,8 @@ fn whoever_locks_races_with_clear_poison() {
             mutex.lock().is_err()
         })
     });
-    // Std looks for poison once it has the lock: the flag may be cleared while another finds the lock taken.
+    // Std looks for poison once it has the lock: the flag may be cleared while another finds the
+    // lock taken.
     let lock_then_clear = || {
         let mutex = poisoned();
         thread::scope(|s| {
@@ -87,7 +88,8 @@ fn locks_that_are_never_poisoned_have_no_further_events() {
 #[test]
 fn a_static_lock_is_not_poisoned_by_the_execution_before() {
     static LOCK: Mutex<u32> = Mutex::new(0);
-    // The lock is poisoned in those executions in which the flag is not yet set; it is never found so at first.
+    // The lock is poisoned in those executions in which the flag is not yet set; it is never found
+    // so at first.
     check([(false, false), (false, true)], || {
         let first = LOCK.lock().is_err();
         let flag = AtomicU32::new(0);

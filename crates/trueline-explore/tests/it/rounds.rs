@@ -1,4 +1,5 @@
-//! Loops that look, and give up or look again: what counts is the state of the thread, not what it says with hints.
+//! Loops that look, and give up or look again: what counts is the state of the thread, not what it
+//! says with hints.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;

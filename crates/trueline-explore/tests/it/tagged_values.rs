@@ -1,5 +1,5 @@
-//! Words that are addresses, with tags in any of their bits: the engine sees numbers that stand for them, and everything that it
-//! foretells must be about the words themselves.
+//! Words that are addresses, with tags in any of their bits: the engine sees numbers that stand for
+//! them, and everything that it foretells must be about the words themselves.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -25,9 +25,10 @@ fn outcomes<T: Ord + Clone + Send>(body: impl Fn() -> T + Sync) -> (Report, BTre
 
 /// T0 loads a and stores y, T1 sets a bit of a and loads y, T2 loads a and y.
 ///
-/// By hand: T0 sees the bit iff its load comes after T1's update, T1 sees y iff its load comes after T0's store. Each of these four
-/// cases leaves room for a moment in which the bit is set and y is not, or neither, or both; and T2's loads may lie before and
-/// after the two writes. So T2 sees all four combinations in each case: 16 outcomes.
+/// By hand: T0 sees the bit iff its load comes after T1's update, T1 sees y iff its load comes
+/// after T0's store. Each of these four cases leaves room for a moment in which the bit is set and
+/// y is not, or neither, or both; and T2's loads may lie before and after the two writes. So T2
+/// sees all four combinations in each case: 16 outcomes.
 fn tagged(bit: u32) -> BTreeSet<(bool, u32, bool, u32)> {
     let (report, seen) = outcomes(|| {
         let block = Box::into_raw(Box::new(0u64));
@@ -65,7 +66,8 @@ fn a_tag_in_any_high_bit_of_an_address_is_foretold_rightly() {
 
 #[test]
 fn a_number_that_once_stood_for_an_address_is_no_address() {
-    // The load comes before the swap or after it: two outcomes for every word, whatever address was there.
+    // The load comes before the swap or after it: two outcomes for every word, whatever address was
+    // there.
     let offsets = (0..64).map(|index| index * 8);
     for word in offsets.map(|offset| 1 << 61 | offset).chain([1 << 60, 0]) {
         let (report, seen) = outcomes(|| {

@@ -13,7 +13,8 @@ use trueline_explore::std::thread;
 
 #[test]
 fn the_place_of_a_token_does_not_depend_on_who_asks_for_it_first() {
-    // The one that parks gives up at once or finds the token, which nobody can tell apart; the third thread sees the store or not.
+    // The one that parks gives up at once or finds the token, which nobody can tell apart; the
+    // third thread sees the store or not.
     check([0, 1], || {
         let (x, y, go) = (AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0));
         thread::scope(|s| {
@@ -235,7 +236,8 @@ fn a_thread_may_take_much_along() {
         let cells = [const { AtomicU32::new(1) }; N];
         thread::scope(|s| {
             let x = &x;
-            // Its own atomics conflict with nothing: there are as many executions as orders of the store and the load.
+            // Its own atomics conflict with nothing: there are as many executions as orders of the
+            // store and the load.
             let thread = s.spawn(move || {
                 (cells.iter().map(|cell| cell.swap(2, SeqCst)).sum(), x.load(SeqCst))
             });

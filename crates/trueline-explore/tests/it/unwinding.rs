@@ -1,5 +1,5 @@
-//! Panics that are caught: what destructors do while a thread unwinds are events, other threads run between them, and only the
-//! thread that panics is said to.
+//! Panics that are caught: what destructors do while a thread unwinds are events, other threads run
+//! between them, and only the thread that panics is said to.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -56,7 +56,8 @@ impl<F: FnMut()> Drop for Finally<F> {
 
 #[test]
 fn a_lock_is_busy_until_unwinding_gives_it_back() {
-    // The attempt comes before the lock is taken, while it is held, or after it was given back, poisoned.
+    // The attempt comes before the lock is taken, while it is held, or after it was given back,
+    // poisoned.
     check(&["busy", "free", "poisoned"], || {
         let lock = Mutex::new(());
         thread::scope(|s| {
@@ -213,7 +214,8 @@ fn a_destructor_that_joins_a_thread_while_a_panic_ends_the_execution_does_not_ab
 #[test]
 fn only_the_thread_that_unwinds_panics() {
     for resumes in [false, true] {
-        // The first thread panics in its destructor and not afterwards; the second one never does, whenever it asks.
+        // The first thread panics in its destructor and not afterwards; the second one never does,
+        // whenever it asks.
         check(&[(true, false, false)], || {
             let x = AtomicU32::new(0);
             let mut first = (false, true);
@@ -362,7 +364,8 @@ fn two_panics_at_once_rest_on_an_assumption() {
     assert!(!report.holds());
 }
 
-/// Who panics is not known then, so that a lock may seem not to be poisoned. That was called nondeterminism of the program.
+/// Who panics is not known then, so that a lock may seem not to be poisoned. That was called
+/// nondeterminism of the program.
 #[test]
 fn what_cannot_be_repeated_after_two_panics_at_once_stops_the_search() {
     let body = || {
@@ -441,8 +444,8 @@ impl Pair {
     }
 }
 
-/// A destructor took a lock that another thread held, since nothing was recorded while a panic was taken for lost: an assertion that never
-/// fails did.
+/// A destructor took a lock that another thread held, since nothing was recorded while a panic was
+/// taken for lost: an assertion that never fails did.
 #[test]
 fn a_destructor_never_takes_a_lock_that_another_thread_holds() {
     let seen = |pair: &Pair| {
@@ -551,7 +554,8 @@ fn a_destructor_finds_the_lock_free_that_one_before_it_gave_back() {
     assert_eq!(message, "the message", "{report}");
 }
 
-/// The execution is over when no thread can go on. The destructor under way is not given what it waits for.
+/// The execution is over when no thread can go on. The destructor under way is not given what it
+/// waits for.
 #[test]
 fn a_destructor_that_spins_while_a_caught_panic_unwinds_leaves_no_panic_behind() {
     for exploration in
@@ -602,12 +606,14 @@ fn a_destructor_that_waits_for_a_thread_that_waits_for_ever_is_left_alone() {
             });
         });
     };
-    // On a thread of its own: std goes on counting the panic of a thread that never ends its unwinding.
+    // On a thread of its own: std goes on counting the panic of a thread that never ends its
+    // unwinding.
     let report = std::thread::spawn(move || exploration.run(body)).join().unwrap();
     assert_eq!(report.failure, None, "{report}");
 }
 
-/// A panic that begins after another one was caught, without an event in between, is run again with the events of the first one.
+/// A panic that begins after another one was caught, without an event in between, is run again with
+/// the events of the first one.
 #[test]
 fn a_panic_after_one_that_was_caught_is_reported_with_all_events() {
     let (report, _) = outcomes(|| {
@@ -666,7 +672,8 @@ fn random_steps(rng: &mut rng::Rng, most: u64, locks: bool, catches: bool) -> Ve
     }
     if catches {
         let first = random_steps(rng, 2, locks, false);
-        // A lock that is held meanwhile is given back by unwinding; else the destructor may wait for it.
+        // A lock that is held meanwhile is given back by unwinding; else the destructor may wait
+        // for it.
         let locked = locks && rng.below(2) == 0;
         let caught = Step::Caught(first, random_steps(rng, 2, locks && !locked, false));
         let caught = if locked { Step::Locked(vec![caught]) } else { caught };
@@ -677,7 +684,8 @@ fn random_steps(rng: &mut rng::Rng, most: u64, locks: bool, catches: bool) -> Ve
 
 struct Objects {
     cells: [AtomicU32; 2],
-    /// Says whether it is held: what looks at it under the lock may be a destructor, and must not panic.
+    /// Says whether it is held: what looks at it under the lock may be a destructor, and must not
+    /// panic.
     lock: Mutex<bool>,
     ending: Ending,
 }

@@ -131,7 +131,8 @@ fn a_weak_that_is_not_the_last_orders_nothing() {
 
 #[test]
 fn a_weak_passes_nothing_on_to_the_last_owner() {
-    // A flag that orders nothing says that the `Weak` is gone. Std has a count for each kind of handle.
+    // A flag that orders nothing says that the `Weak` is gone. Std has a count for each kind of
+    // handle.
     races(|| {
         let (arc, shared, flag) = (Arc::new(1), &Shared::new(), &AtomicU32::new(0));
         let (weak, another) = (Arc::downgrade(&arc), Arc::downgrade(&arc));
@@ -231,7 +232,8 @@ fn make_mut_of_a_shared_arc_gives_its_handle_up() {
 
 #[test]
 fn a_loop_that_upgrades_until_no_owner_is_left_is_no_livelock() {
-    // Where one owner is left, each round of the loop changes the counts, so that it is not recognised: it is cut off.
+    // Where one owner is left, each round of the loop changes the counts, so that it is not
+    // recognised: it is cut off.
     let (report, outcomes) = explore(|| {
         let arc = Arc::new(1);
         let (second, weak) = (arc.clone(), Arc::downgrade(&arc));
@@ -246,7 +248,8 @@ fn a_loop_that_upgrades_until_no_owner_is_left_is_no_livelock() {
 
 #[test]
 fn who_drops_the_last_weak_is_either() {
-    // The owner holds a `Weak` too. While it lives the two decrements leave two and one in either order: they commute.
+    // The owner holds a `Weak` too. While it lives the two decrements leave two and one in either
+    // order: they commute.
     let (report, _) = explore(|| {
         let arc = Arc::new(1);
         let (first, second) = (Arc::downgrade(&arc), Arc::downgrade(&arc));
@@ -285,7 +288,8 @@ fn a_weak_of_nothing_is_no_event() {
 
 #[test]
 fn who_is_last_among_owners_and_weaks_is_either() {
-    // The destructor runs in the thread that is the last owner: the upgraded handle or the first one.
+    // The destructor runs in the thread that is the last owner: the upgraded handle or the first
+    // one.
     struct Noted(thread::ThreadId, Arc<AtomicU32>);
     impl Drop for Noted {
         fn drop(&mut self) {

@@ -1,4 +1,5 @@
-//! Several workers on real code: a Treiber stack over the shadow std, whose nodes each worker allocates in an arena of its own.
+//! Several workers on real code: a Treiber stack over the shadow std, whose nodes each worker
+//! allocates in an arena of its own.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize as Plain, Ordering as PlainOrdering};

@@ -1,18 +1,23 @@
-//! The canonical form of a product state under exchanges of processes: exact orbits without trying n! permutations.
+//! The canonical form of a product state under exchanges of processes: exact orbits without trying
+//! n! permutations.
 //!
-//! A pair (frame, set) stands for all pairs that arise by giving the processes of a symmetric role other names (Theorem 3
-//! of the paper). [`Symmetry::canonical`] picks one, always the same for a whole orbit:
+//! A pair (frame, set) stands for all pairs that arise by giving the processes of a symmetric role
+//! other names (Theorem 3 of the paper). [`Symmetry::canonical`] picks one, always the same for a
+//! whole orbit:
 //!
-//! 1. Every process gets a *colour*: a hash of all that can be said about it without a process's name. Where blocks hold
-//!    neither ids nor pointers the block itself is the colour. Otherwise colours are refined by the colours of those
-//!    that refer to each other, until nothing changes. Processes are sorted by colour.
-//! 2. Among processes of equal colour, those whose exchange leaves the state as it is need no order. Arrangements of what
-//!    is left are enumerated, and the least frame wins. Heap nodes are named by traversal for each arrangement.
-//! 3. What still may be exchanged without changing the frame acts on the set of specification states: the same is done
-//!    there, by occurrences in the set, exchanges that leave it as it is, and enumeration of the rest; least content wins.
+//! 1. Every process gets a *colour*: a hash of all that can be said about it without a process's
+//!    name. Where blocks hold neither ids nor pointers the block itself is the colour. Otherwise
+//!    colours are refined by the colours of those that refer to each other, until nothing changes.
+//!    Processes are sorted by colour.
+//! 2. Among processes of equal colour, those whose exchange leaves the state as it is need no
+//!    order. Arrangements of what is left are enumerated, and the least frame wins. Heap nodes are
+//!    named by traversal for each arrangement.
+//! 3. What still may be exchanged without changing the frame acts on the set of specification
+//!    states: the same is done there, by occurrences in the set, exchanges that leave it as it is,
+//!    and enumeration of the rest; least content wins.
 //!
-//! The enumeration makes the form exact even where colours collide. The result for a set is computed once for
-//! each (set, order, classes).
+//! The enumeration makes the form exact even where colours collide. The result for a set is
+//! computed once for each (set, order, classes).
 
 use std::hash::{BuildHasher, Hasher};
 
@@ -24,7 +29,8 @@ use super::layout::{Frame, References};
 use super::spec_sets::{Cache, Permutation, SpecSets, compose};
 use super::step::Machine;
 
-/// Processes that may be exchanged without changing the frame: four bits a process, the number of its class.
+/// Processes that may be exchanged without changing the frame: four bits a process, the number of
+/// its class.
 pub(crate) type Classes = u64;
 
 /// Finds canonical forms. Each worker has its own, as it keeps scratch space.
@@ -293,7 +299,8 @@ impl<'m> Symmetry<'m> {
         colours
     }
 
-    /// Adds the nodes that this process reaches and shared variables do not, in the order of a walk.
+    /// Adds the nodes that this process reaches and shared variables do not, in the order of a
+    /// walk.
     fn private_nodes(
         &mut self,
         frame: &[i32],
@@ -452,8 +459,9 @@ fn transposition(n: usize, a: u8, b: u8) -> Permutation {
     (0..n as u8).map(swap).collect()
 }
 
-/// Labels the members of a group: equal ones may be exchanged. `same` tells whether an exchange changes nothing; those
-/// exchanges generate a group, so that it is enough to compare with one of each label.
+/// Labels the members of a group: equal ones may be exchanged. `same` tells whether an exchange
+/// changes nothing; those exchanges generate a group, so that it is enough to compare with one of
+/// each label.
 fn labels(group: &[u8], same: &mut dyn FnMut(u8, u8) -> bool) -> SmallVec<[u8; 8]> {
     let mut found: SmallVec<[u8; 8]> = SmallVec::new();
     let mut labels = SmallVec::new();
@@ -467,7 +475,8 @@ fn labels(group: &[u8], same: &mut dyn FnMut(u8, u8) -> bool) -> SmallVec<[u8; 8
     labels
 }
 
-/// Calls `f` with every way to place the members of each group on the group's places, once for each sequence of labels.
+/// Calls `f` with every way to place the members of each group on the group's places, once for each
+/// sequence of labels.
 fn arrangements(
     n: usize,
     groups: &[SmallVec<[u8; 8]>],

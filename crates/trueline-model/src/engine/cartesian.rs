@@ -1,18 +1,21 @@
-//! Cartesian partial order reduction (Algorithms 4.4 and A.1; Gueta, Flanagan, Yahav and Sagiv 2007).
+//! Cartesian partial order reduction (Algorithms 4.4 and A.1; Gueta, Flanagan, Yahav and Sagiv
+//! 2007).
 //!
-//! From a state, each process gets a path of its own steps, such that two steps of different paths conflict only where both are
-//! the last of their paths. Only the ends of the paths are visited. A visible step ends a path; a path that runs into
-//! a state of its own is an internal loop and is dropped: nothing visible follows from it before another process moves.
+//! From a state, each process gets a path of its own steps, such that two steps of different paths
+//! conflict only where both are the last of their paths. Only the ends of the paths are visited. A
+//! visible step ends a path; a path that runs into a state of its own is an internal loop and is
+//! dropped: nothing visible follows from it before another process moves.
 //!
-//! The published algorithm assumes that each process has exactly one step and that visible steps touch nothing shared. Here:
-//! - a process whose first step is blocked by a guard counts with what the guard read as its last step, else another's path
-//!   would run past the step that opens the guard;
-//! - a step with a choice ends the path before it; as the first step it gives one path of length one a branch, which
-//!   count with all that any branch accessed;
+//! The published algorithm assumes that each process has exactly one step and that visible steps
+//! touch nothing shared. Here:
+//! - a process whose first step is blocked by a guard counts with what the guard read as its last
+//!   step, else another's path would run past the step that opens the guard;
+//! - a step with a choice ends the path before it; as the first step it gives one path of length
+//!   one a branch, which count with all that any branch accessed;
 //! - visible steps conflict like all others.
 //!
-//! Accesses are recorded cell by cell as steps run. A node that, at the state where the paths begin, only one process can reach
-//! is not shared: nobody else's path can touch it.
+//! Accesses are recorded cell by cell as steps run. A node that, at the state where the paths
+//! begin, only one process can reach is not shared: nobody else's path can touch it.
 
 use smallvec::SmallVec;
 
@@ -45,8 +48,9 @@ pub(crate) struct Failed {
     pub(crate) outcome: Outcome,
 }
 
-/// A path has at most this many steps. Any path may end anywhere, and what a step costs grows with the length of the paths: a local loop of
-/// many rounds would cost the square of their number, and no limit of time would be looked at before its end.
+/// A path has at most this many steps. Any path may end anywhere, and what a step costs grows with
+/// the length of the paths: a local loop of many rounds would cost the square of their number, and
+/// no limit of time would be looked at before its end.
 const LONGEST_PATH: usize = 256;
 
 struct Path {
@@ -69,13 +73,15 @@ impl Path {
     }
 }
 
-/// The ways to go on from a settled frame. True where a path was dropped because it goes round for ever: that no way is left then does not
-/// mean that nobody can move.
+/// The ways to go on from a settled frame. True where a path was dropped because it goes round for
+/// ever: that no way is left then does not mean that nobody can move.
 ///
-/// Runs into a state where nobody can move are kept. Let a run from the frame lead to such a state. If some process takes its whole
-/// path in it, the first that does so can do so first, as the steps of the others before are independent of its own; and the end of its path is
-/// visited. If none does, the step that is next on the path of a process was not touched by the others, so that it could still be
-/// taken: so all paths are empty, the run is empty too, and the frame itself is that state.
+/// Runs into a state where nobody can move are kept. Let a run from the frame lead to such a state.
+/// If some process takes its whole path in it, the first that does so can do so first, as the steps
+/// of the others before are independent of its own; and the end of its path is visited. If none
+/// does, the step that is next on the path of a process was not touched by the others, so that it
+/// could still be taken: so all paths are empty, the run is empty too, and the frame itself is that
+/// state.
 pub(crate) fn moves(
     machine: &Machine,
     frame: &[i32],
@@ -215,7 +221,8 @@ fn first_steps(
     Ok(path)
 }
 
-/// For each process, the slots that others may reach: all of them where nodes are freed, as then any may turn up again.
+/// For each process, the slots that others may reach: all of them where nodes are freed, as then
+/// any may turn up again.
 fn public_slots(
     machine: &Machine,
     frame: &[i32],

@@ -1,12 +1,14 @@
 //! Checkpoints: what a search has found, in a file from which another run goes on.
 //!
-//! The file holds the visited states in order, the bounds of levels, and everything that numbers of sets stand for, down to
-//! how the specification came to its states where it numbers them as it meets them. It is
-//! written beside its place and then moved there, so that a run that is killed while writing leaves the last one whole. A
-//! fingerprint of program and reductions is compared on loading. All numbers are little endian.
+//! The file holds the visited states in order, the bounds of levels, and everything that numbers of
+//! sets stand for, down to how the specification came to its states where it numbers them as it
+//! meets them. It is written beside its place and then moved there, so that a run that is killed
+//! while writing leaves the last one whole. A fingerprint of program and reductions is compared on
+//! loading. All numbers are little endian.
 //!
-//! The last number is a sum (FNV-1a, 64 bits) of everything before it. It is compared before anything is used: a file that was cut
-//! short or damaged would otherwise lose states without a word, and a model with a fault would seem to be without.
+//! The last number is a sum (FNV-1a, 64 bits) of everything before it. It is compared before
+//! anything is used: a file that was cut short or damaged would otherwise lose states without a
+//! word, and a model with a fault would seem to be without.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -26,7 +28,8 @@ const MAGIC: &[u8; 24] = b"trueline checkpoint 2   ";
 /// What the checkpoints of all versions begin with.
 const KIND: &[u8] = b"trueline checkpoint ";
 
-/// Says why no checkpoint could be kept there, before a search begins: only a regular file is ever replaced.
+/// Says why no checkpoint could be kept there, before a search begins: only a regular file is ever
+/// replaced.
 pub(crate) fn usable(path: &Path) -> io::Result<()> {
     let beside = beside(path);
     for place in [path, Path::new(&beside)] {

@@ -87,7 +87,8 @@ impl Compiled {
         let compile = |locals: &[Variable], base: usize, body: &[Stmt]| {
             Scope::new(program, layout, locals, base).all(body)
         };
-        // The setup runs as process 0 on a frame that is longer by its locals: they lie behind everything.
+        // The setup runs as process 0 on a frame that is longer by its locals: they lie behind
+        // everything.
         let behind = layout.slots - layout.block(0);
         let setup = compile(&program.setup.locals, behind, &program.setup.body);
         let setup_locals = firsts(&program.setup.locals);

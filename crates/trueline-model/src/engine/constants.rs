@@ -1,13 +1,15 @@
 //! Shared cells that never change, and the steps that can be left out for it.
 //!
-//! In executions in which a process only ever writes the initial value, many cells keep their first value for ever: the registers
-//! of that process, and what others copy from them. A step that touches nothing but such cells is taken together with the
-//! one before it ([`super::step`]): it sees nobody and nobody sees it. This leaves out the redundant commands of section 6 of *Polynomial-Time
-//! Verification and Testing of Implementations of the Snapshot Data Structure* (Amram and others, DISC 2022), from
-//! the model as it stands.
+//! In executions in which a process only ever writes the initial value, many cells keep their first
+//! value for ever: the registers of that process, and what others copy from them. A step that
+//! touches nothing but such cells is taken together with the one before it ([`super::step`]): it
+//! sees nobody and nobody sees it. This leaves out the redundant commands of section 6 of
+//! *Polynomial-Time Verification and Testing of Implementations of the Snapshot Data Structure*
+//! (Amram and others, DISC 2022), from the model as it stands.
 //!
-//! Which cells these are is guessed by random walks and then assumed. A step that would change one ends the search, which
-//! begins again without the assumption ([`super::simple`]); so what a search that ends has assumed holds in all its states.
+//! Which cells these are is guessed by random walks and then assumed. A step that would change one
+//! ends the search, which begins again without the assumption ([`super::simple`]); so what a search
+//! that ends has assumed holds in all its states.
 
 use crate::program::{Expr, LocationId, Place, Program, Stmt, VarId};
 
@@ -31,7 +33,8 @@ impl Constants {
             let end = first + program.shared[*id].cells();
             cells[first..end].contains(&true)
         };
-        // In PAT's semantics every statement costs a step, but those that the authors left out by hand.
+        // In PAT's semantics every statement costs a step, but those that the authors left out by
+        // hand.
         let passes_local = !program.count_terminal_states;
         let passable = program.locations.iter().enumerate().map(|(id, location)| {
             let mut touched = Touched::default();

@@ -27,11 +27,13 @@ pub(crate) enum Wrong {
     Full(usize),
     /// A shared cell was taken to be constant and is not.
     Changed(usize),
-    /// Nobody can take a step, some process is within an operation, and the specification does not explain that they all wait.
+    /// Nobody can take a step, some process is within an operation, and the specification does not
+    /// explain that they all wait.
     Stuck,
 }
 
-/// What is wrong: the steps of one process from a stored state, the wrong one last. No steps where the state itself is wrong.
+/// What is wrong: the steps of one process from a stored state, the wrong one last. No steps where
+/// the state itself is wrong.
 #[derive(Clone, Debug)]
 pub(crate) struct Hit {
     pub(crate) wrong: Wrong,
@@ -255,7 +257,8 @@ impl<'a> Worker<'a> {
         goes_round
     }
 
-    /// Puts `self.next` with a set into canonical form and hands it on. True where it is what was looked for.
+    /// Puts `self.next` with a set into canonical form and hands it on. True where it is what was
+    /// looked for.
     fn emit(&mut self, set: u32) -> bool {
         if self.machine.is_idle(&self.next) {
             return false;

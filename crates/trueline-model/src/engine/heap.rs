@@ -1,8 +1,9 @@
 //! The heap: which nodes are reachable, and their names in the order of a traversal.
 //!
-//! A node's number is an accident of allocation. [`settle`] renames nodes in the order in which a breadth first walk from the
-//! shared variables and then from the processes, in order, meets them, and resets all others: what nothing refers to is
-//! garbage, and two states that differ only in names become equal. Cost: the slots of the frame.
+//! A node's number is an accident of allocation. [`settle`] renames nodes in the order in which a
+//! breadth first walk from the shared variables and then from the processes, in order, meets them,
+//! and resets all others: what nothing refers to is garbage, and two states that differ only in
+//! names become equal. Cost: the slots of the frame.
 
 use crate::program::MOST_NODES;
 
@@ -91,7 +92,8 @@ impl Walk {
         if node > 0 { i32::from(self.names[pool][node as usize]) } else { 0 }
     }
 
-    /// Finds what is reachable while a step runs: `running` performs the operation, which may be being called.
+    /// Finds what is reachable while a step runs: `running` performs the operation, which may be
+    /// being called.
     pub(crate) fn reach(
         &mut self,
         layout: &Layout,

@@ -1,11 +1,12 @@
 //! Where everything lies: a state as a frame of numbers, and packed into words.
 //!
-//! A *frame* has one `i32` a slot: shared cells, then heap nodes, then one block a process (location, calls made, own
-//! variables, locals). Locals of different operations share slots, as a process performs one at a time.
-//! A *packed* state has for each slot just the bits that its range needs, in whole 32-bit words.
+//! A *frame* has one `i32` a slot: shared cells, then heap nodes, then one block a process
+//! (location, calls made, own variables, locals). Locals of different operations share slots, as a
+//! process performs one at a time. A *packed* state has for each slot just the bits that its range
+//! needs, in whole 32-bit words.
 //!
-//! Invariant: a frame between two steps is *settled*: slots that mean nothing (dead locals, nodes that nothing refers to)
-//! hold their first value, so that equal states are equal words.
+//! Invariant: a frame between two steps is *settled*: slots that mean nothing (dead locals, nodes
+//! that nothing refers to) hold their first value, so that equal states are equal words.
 
 use crate::program::{Kind, NodeId, Program, Reclaim, Variable};
 
@@ -218,7 +219,8 @@ impl Layout {
     pub(crate) fn pack(&self, frame: &[i32], words: &mut [u32]) {
         words.fill(0);
         for (value, bits) in frame.iter().zip(&self.bits) {
-            // A slot with one value takes no room, and behind the last bit there may be no word for it.
+            // A slot with one value takes no room, and behind the last bit there may be no word for
+            // it.
             if bits.mask == 0 {
                 continue;
             }

@@ -1,12 +1,15 @@
 //! Whether calls and returns may stay invisible where every mark knows its result.
 //!
-//! [`Points::Labelled`] shows the marks alone: whoever returns without one, or passes two, would never be held against the
-//! specification as the operation that it was called as. So it is used only where the text of the program rules that out: every way
-//! from the call to a return passes exactly one mark, and up to it the arguments keep the values of the call. Else marks are
-//! checked between visible calls and returns ([`Points::Marked`]), where a return without a mark and a second mark are explained by nothing.
+//! [`Points::Labelled`] shows the marks alone: whoever returns without one, or passes two, would
+//! never be held against the specification as the operation that it was called as. So it is used
+//! only where the text of the program rules that out: every way from the call to a return passes
+//! exactly one mark, and up to it the arguments keep the values of the call. Else marks are checked
+//! between visible calls and returns ([`Points::Marked`]), where a return without a mark and a
+//! second mark are explained by nothing.
 //!
-//! How many marks were passed on the ways to a location is found by the usual forward analysis, as a set of 'none', 'one' and
-//! 'more'. Cost: a few walks over the program. Conditions are not looked at, so that the answer errs on the side of visible calls.
+//! How many marks were passed on the ways to a location is found by the usual forward analysis, as
+//! a set of 'none', 'one' and 'more'. Cost: a few walks over the program. Conditions are not looked
+//! at, so that the answer errs on the side of visible calls.
 
 use crate::program::{OpId, Place, Points, Program, Stmt};
 

@@ -1,4 +1,5 @@
-//! The checker: runs a [`Program`](crate::program::Program) in every interleaving against its specification.
+//! The checker: runs a [`Program`](crate::program::Program) in every interleaving against its
+//! specification.
 //!
 //! | file | what |
 //! |---|---|

@@ -1,17 +1,23 @@
 //! Progress: deadlock, lock-freedom, and response, on the graph of the implementation alone.
 //!
-//! The graph is built without partial order reduction, which drops exactly the internal loops that matter here, and without
-//! antichains; with one state an orbit of processes only to learn that nothing is wrong with deadlock and lock-freedom: where
-//! something is, and under fairness, which speaks of single processes, the graph is the full one.
+//! The graph is built without partial order reduction, which drops exactly the internal loops that
+//! matter here, and without antichains; with one state an orbit of processes only to learn that
+//! nothing is wrong with deadlock and lock-freedom: where something is, and under fairness, which
+//! speaks of single processes, the graph is the full one.
 //!
-//! - *Deadlock*: a process is within an operation and cannot take a step any more, whatever the others do. Where others go on for ever,
-//!   some may be deadlocked; so a state without any step is not the only one.
-//! - *Lock-freedom* fails where a cycle of steps has no return: some process runs for ever and nobody completes. It also fails where
-//!   a process within an operation cannot take a step: if all others stop there, for ever, nobody completes any more. So code that waits for a lock is not lock-free.
-//! - *Response* to an operation fails where a process can stay within it for ever: in a deadlock, or on a cycle on which it
-//!   stays; under weak fairness only on a cycle on which every process either moves or is somewhere unable to.
+//! - *Deadlock*: a process is within an operation and cannot take a step any more, whatever the
+//!   others do. Where others go on for ever, some may be deadlocked; so a state without any step is
+//!   not the only one.
+//! - *Lock-freedom* fails where a cycle of steps has no return: some process runs for ever and
+//!   nobody completes. It also fails where a process within an operation cannot take a step: if all
+//!   others stop there, for ever, nobody completes any more. So code that waits for a lock is not
+//!   lock-free.
+//! - *Response* to an operation fails where a process can stay within it for ever: in a deadlock,
+//!   or on a cycle on which it stays; under weak fairness only on a cycle on which every process
+//!   either moves or is somewhere unable to.
 //!
-//! Cycles are found as strongly connected components (Tarjan 1972, without recursion). Cost: linear in the transitions.
+//! Cycles are found as strongly connected components (Tarjan 1972, without recursion). Cost: linear
+//! in the transitions.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -35,10 +41,11 @@ use super::trace::{TraceStep, written};
 pub enum Property {
     /// Whoever is within an operation may move now, or after some steps of others.
     DeadlockFree,
-    /// Whoever stops for ever, those who go on complete operations: infinitely many steps mean infinitely many returns, and nobody within an
-    /// operation has to wait.
+    /// Whoever stops for ever, those who go on complete operations: infinitely many steps mean
+    /// infinitely many returns, and nobody within an operation has to wait.
     LockFree,
-    /// A process that calls the operation returns from it, with one of these results where they are given.
+    /// A process that calls the operation returns from it, with one of these results where they are
+    /// given.
     Response {
         /// Which operation.
         operation: OpId,
@@ -67,7 +74,8 @@ pub struct Lasso {
     pub stem: Vec<TraceStep>,
     /// Repeats for ever.
     pub cycle: Vec<TraceStep>,
-    /// The process that can only wait at the end, where that is what is wrong although others may go on.
+    /// The process that can only wait at the end, where that is what is wrong although others may
+    /// go on.
     pub waits: Option<usize>,
     /// That process can never move again, whatever the others do.
     pub for_ever: bool,
@@ -110,8 +118,8 @@ fn decide(
         }
     };
     let found = match property {
-        // Which process is which is lost between the states of orbits: there, somebody who waits for a moment is reason enough to
-        // look at the full graph.
+        // Which process is which is lost between the states of orbits: there, somebody who waits
+        // for a moment is reason enough to look at the full graph.
         Property::DeadlockFree if symmetry => graph.waiting().map(|state| (state, vec![])),
         Property::DeadlockFree => {
             let everybody = graph.deadlock(|_| true);
@@ -253,7 +261,8 @@ impl<'m> Graph<'m> {
         })
     }
 
-    /// The first state in which some process is within an operation and can take no step any more, whatever the others do.
+    /// The first state in which some process is within an operation and can take no step any more,
+    /// whatever the others do.
     fn stuck_for_ever(&self) -> Option<(usize, usize)> {
         let mut arriving: Vec<Vec<u32>> = vec![Vec::new(); self.states.len()];
         for state in 0..self.states.len() {
@@ -329,8 +338,8 @@ impl<'m> Graph<'m> {
         None
     }
 
-    /// A state on a cycle of the states and edges that count, and the cycle. Where fairness is asked for, the cycle is fair to every
-    /// process.
+    /// A state on a cycle of the states and edges that count, and the cycle. Where fairness is
+    /// asked for, the cycle is fair to every process.
     fn cycle(
         &self,
         state: &dyn Fn(usize) -> bool,

@@ -1,8 +1,9 @@
-//! What a run of a step works on and leaves behind: the frame, the labels, what was read and written, and the choices.
+//! What a run of a step works on and leaves behind: the frame, the labels, what was read and
+//! written, and the choices.
 //!
-//! Nondeterminism is a list of choices: a run takes the choices it is given and 0 for those that follow, and notes how many
-//! branches there were; [`Scratch::advance`] turns to the next list. A transition is thus named by a process and a
-//! short list of numbers.
+//! Nondeterminism is a list of choices: a run takes the choices it is given and 0 for those that
+//! follow, and notes how many branches there were; [`Scratch::advance`] turns to the next list. A
+//! transition is thus named by a process and a short list of numbers.
 
 use std::collections::HashMap;
 
@@ -69,10 +70,12 @@ pub(crate) struct Scratch {
     /// The number of this list among those of the same step; whether one of them came to an end.
     pub(super) number: usize,
     pub(super) ended: bool,
-    /// The states in which rounds of loops that choose began, by loop: the list, and how many choices had been taken.
+    /// The states in which rounds of loops that choose began, by loop: the list, and how many
+    /// choices had been taken.
     pub(super) met: HashMap<Round, (usize, usize)>,
     pub(super) recording: bool,
-    /// While a step is tried that may only touch constants: whether it did, and whether it touched anything else.
+    /// While a step is tried that may only touch constants: whether it did, and whether it touched
+    /// anything else.
     pub(super) tried: Option<(bool, bool)>,
     pub(super) kept: Frame,
     /// How many steps on constants the last step was taken together with.

@@ -1,10 +1,13 @@
-//! Breadth first search of the product of a program and its determinised specification (Algorithms 4.1 to 4.5 of the paper).
+//! Breadth first search of the product of a program and its determinised specification (Algorithms
+//! 4.1 to 4.5 of the paper).
 //!
-//! Levels are worked off in batches. Workers expand the states of a batch in contiguous pieces and sort the successors by shard; then
-//! shards take them in, each in the order of the batch. Which states are found, in which order, and what an antichain evicts thus does
-//! not depend on the number of threads: counts are equal.
+//! Levels are worked off in batches. Workers expand the states of a batch in contiguous pieces and
+//! sort the successors by shard; then shards take them in, each in the order of the batch. Which
+//! states are found, in which order, and what an antichain evicts thus does not depend on the
+//! number of threads: counts are equal.
 //!
-//! No parent is stored. A path back is found by expanding the level before once more ([`Search::path_to`]).
+//! No parent is stored. A path back is found by expanding the level before once more
+//! ([`Search::path_to`]).
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -24,8 +27,9 @@ use super::table::Shard;
 
 /// A power of two; the same for every number of threads.
 pub(crate) const SHARDS: usize = 256;
-/// States that are expanded before their successors are taken in: many, so that a shard stays in the processor's cache while it
-/// takes in its own. Reductions expand slower, and limits are looked at between batches.
+/// States that are expanded before their successors are taken in: many, so that a shard stays in
+/// the processor's cache while it takes in its own. Reductions expand slower, and limits are looked
+/// at between batches.
 const BATCH: usize = 1 << 17;
 const REDUCED_BATCH: usize = 1 << 13;
 
@@ -74,8 +78,9 @@ pub(crate) struct Search<'a> {
     pub(crate) reductions: Reductions,
     pub(crate) threads: usize,
     pub(crate) shards: Vec<Shard>,
-    /// How many states each shard had when a level was complete: level `k` lies between bounds `k` and `k + 1`. The last
-    /// level is the one that is being expanded; its successors come behind it.
+    /// How many states each shard had when a level was complete: level `k` lies between bounds `k`
+    /// and `k + 1`. The last level is the one that is being expanded; its successors come behind
+    /// it.
     pub(crate) bounds: Vec<Vec<usize>>,
     /// How many states of the last level have been expanded.
     pub(crate) expanded: usize,
@@ -153,8 +158,9 @@ impl<'a> Search<'a> {
         if slow { REDUCED_BATCH } else { BATCH }
     }
 
-    /// Whether the level at which a wrong step is found first is sure to be the least: with antichains a state may be evicted, before
-    /// it is expanded, by one of the next level, if its own level takes more than one batch.
+    /// Whether the level at which a wrong step is found first is sure to be the least: with
+    /// antichains a state may be evicted, before it is expanded, by one of the next level, if its
+    /// own level takes more than one batch.
     pub(crate) fn finds_the_shortest(&self) -> bool {
         let size = |w: &[Vec<usize>]| w[0].iter().zip(&w[1]).map(|(a, b)| b - a).sum::<usize>();
         !self.reductions.antichain || self.bounds.windows(2).all(|w| size(w) <= self.batch())
@@ -164,8 +170,8 @@ impl<'a> Search<'a> {
         self.shards.iter().map(Shard::len).collect()
     }
 
-    /// Expands states until there are none, a step is wrong, or a limit is reached. `pause` is called between batches and may
-    /// end the search.
+    /// Expands states until there are none, a step is wrong, or a limit is reached. `pause` is
+    /// called between batches and may end the search.
     pub(crate) fn run(
         &mut self,
         budget: &Budget,
@@ -210,7 +216,8 @@ impl<'a> Search<'a> {
                 match self.expand(&mut workers, &states) {
                     Expanded::All => {}
                     Expanded::Wrong(record, hit) => return End::Wrong(record, hit),
-                    // What was found of the batch is left out: it begins again where the search goes on.
+                    // What was found of the batch is left out: it begins again where the search
+                    // goes on.
                     Expanded::Spent(spent) => return End::Spent(spent),
                 }
                 self.take_in(&mut workers);
@@ -230,9 +237,10 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// A state of the level that is being expanded in which nobody can move, though somebody must. Such a state ends a run
-    /// that is one step shorter than one whose last step is wrong, and both are found in the same level. `None` where there is
-    /// none; an error where the level has more than `most` states, or the budget is spent.
+    /// A state of the level that is being expanded in which nobody can move, though somebody must.
+    /// Such a state ends a run that is one step shorter than one whose last step is wrong, and both
+    /// are found in the same level. `None` where there is none; an error where the level has more
+    /// than `most` states, or the budget is spent.
     pub(crate) fn stuck_state(
         &self,
         most: usize,
@@ -260,8 +268,9 @@ impl<'a> Search<'a> {
         Ok(None)
     }
 
-    /// A path of stored states from the initial one to this record of the level that is being expanded; with each but the
-    /// first the steps of one process that lead to it. Dead states are real ones, and may be on it. An error where the budget is spent.
+    /// A path of stored states from the initial one to this record of the level that is being
+    /// expanded; with each but the first the steps of one process that lead to it. Dead states are
+    /// real ones, and may be on it. An error where the budget is spent.
     pub(crate) fn path_to(&self, record: &[u32], budget: &Budget) -> Result<Path, Exhausted> {
         let limit = Limit::new(budget, Duration::ZERO);
         let mut worker = Worker::new(self.machine, self.sets, self.reductions, SHARDS);
@@ -329,7 +338,8 @@ impl<'a> Search<'a> {
             })
         };
         if let Some(spent) = workers.iter().find_map(|worker| worker.spent) {
-            // A hit is one all the same, but which one comes first is known only at the end of the batch.
+            // A hit is one all the same, but which one comes first is known only at the end of the
+            // batch.
             let first = hits.into_iter().flatten().next();
             return first
                 .map_or(Expanded::Spent(spent), |(record, hit)| Expanded::Wrong(record, hit));
@@ -338,7 +348,8 @@ impl<'a> Search<'a> {
             self.transitions += std::mem::take(&mut worker.transitions);
             self.terminal += std::mem::take(&mut worker.terminal);
         }
-        // Pieces are in the order of the batch: the first hit is the same for any number of workers.
+        // Pieces are in the order of the batch: the first hit is the same for any number of
+        // workers.
         let first = hits.into_iter().flatten().next();
         first.map_or(Expanded::All, |(record, hit)| Expanded::Wrong(record, hit))
     }

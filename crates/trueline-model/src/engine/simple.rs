@@ -1,21 +1,25 @@
 //! Simple executions of snapshot algorithms: enough to verify those that do not look at their data.
 //!
-//! An algorithm that is independent of its data is a linearizable snapshot iff its (i, j)-simple executions are
-//! linearizable, for all pairs of processes (Theorem 5 of *Polynomial-Time Verification and Testing of Implementations of the
-//! Snapshot Data Structure*, Amram and others, DISC 2022): processes i and j change their segment once, from the initial value to
-//! another; the others only write the initial one. A program is restricted by changing its client and adding one own variable
-//! ([`restricted`]); cells that thereby become constant cost no steps ([`super::constants`]); what
-//! the executions show is held against the specification, or against [`super::automata`].
+//! An algorithm that is independent of its data is a linearizable snapshot iff its (i, j)-simple
+//! executions are linearizable, for all pairs of processes (Theorem 5 of *Polynomial-Time
+//! Verification and Testing of Implementations of the Snapshot Data Structure*, Amram and others,
+//! DISC 2022): processes i and j change their segment once, from the initial value to another; the
+//! others only write the initial one. A program is restricted by changing its client and adding one
+//! own variable ([`restricted`]); cells that thereby become constant cost no steps
+//! ([`super::constants`]); what the executions show is held against the specification, or against
+//! [`super::automata`].
 //!
-//! Pairs are searched one after the other. No pair stands for another: scans tell processes apart by their numbers, so these cannot be exchanged. With
-//! many processes, runs in which only three of them take steps are searched first: a violation among them is one, and is
-//! found long before breadth first search comes to it with all.
+//! Pairs are searched one after the other. No pair stands for another: scans tell processes apart
+//! by their numbers, so these cannot be exchanged. With many processes, runs in which only three of
+//! them take steps are searched first: a violation among them is one, and is found long before
+//! breadth first search comes to it with all.
 //!
-//! Where neither process of the pair has changed its segment, or can any more because it has no calls left, all values are the initial one,
-//! and an algorithm that does not look at its data cannot show another: such states are not gone into.
+//! Where neither process of the pair has changed its segment, or can any more because it has no
+//! calls left, all values are the initial one, and an algorithm that does not look at its data
+//! cannot show another: such states are not gone into.
 //!
-//! A violation is told in terms of the program as it stands: the run is taken again without leaving anything out, and the sets of
-//! specification states must refute it too.
+//! A violation is told in terms of the program as it stands: the run is taken again without leaving
+//! anything out, and the sets of specification states must refute it too.
 
 use std::sync::{Arc, Mutex};
 
@@ -46,7 +50,8 @@ pub struct Simple {
     pub pairs: Vec<(usize, usize)>,
     /// Random runs that are made before the search, for each set of processes that takes steps.
     pub walks: u64,
-    /// A process may also settle for its other value when it calls a scan, as in the models that were published for PAT.
+    /// A process may also settle for its other value when it calls a scan, as in the models that
+    /// were published for PAT.
     pub settles_at_scans: bool,
 }
 

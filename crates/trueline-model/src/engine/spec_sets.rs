@@ -1,14 +1,17 @@
 //! Determinised specifications: hash-consed sets of specification states.
 //!
-//! A *configuration* is a state of the sequential object with the status of every process: idle, called, or done with a
-//! result. A *set* is all the configurations that explain what was seen so far (subset construction, section 4.1 of the paper):
-//! a call makes a process 'called'; any called process may take effect at any moment, which is closed over at once; a
-//! return keeps the configurations in which the process is done with that result.
+//! A *configuration* is a state of the sequential object with the status of every process: idle,
+//! called, or done with a result. A *set* is all the configurations that explain what was seen so
+//! far (subset construction, section 4.1 of the paper): a call makes a process 'called'; any called
+//! process may take effect at any moment, which is closed over at once; a return keeps the
+//! configurations in which the process is done with that result.
 //!
-//! Configurations and sets are interned: a product state carries one number. (set, label) -> set, subset
-//! tests, and (set, permutation) -> set are computed once each. A set with the number [`EMPTY`] means a violation.
+//! Configurations and sets are interned: a product state carries one number. (set, label) -> set,
+//! subset tests, and (set, permutation) -> set are computed once each. A set with the number
+//! [`EMPTY`] means a violation.
 //!
-//! [`SpecSets`] is behind a lock that all workers share; each worker keeps a [`Cache`] of what it has asked.
+//! [`SpecSets`] is behind a lock that all workers share; each worker keeps a [`Cache`] of what it
+//! has asked.
 
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, Hash};
@@ -421,7 +424,8 @@ impl SpecSets {
         result_number(types, &results).map_or(status, |n| self.done[operation] + n)
     }
 
-    /// Whether every configuration of `a` is one of `b`: `b` can be dropped for it. Of automata, whether `a` forbids all that `b` does.
+    /// Whether every configuration of `a` is one of `b`: `b` can be dropped for it. Of automata,
+    /// whether `a` forbids all that `b` does.
     pub(crate) fn includes(&mut self, a: u32, b: u32) -> bool {
         if a == b || a == EMPTY {
             return true;
@@ -444,7 +448,8 @@ impl SpecSets {
         })
     }
 
-    /// An order of sets that depends on what they hold, not on the numbers that they happen to have.
+    /// An order of sets that depends on what they hold, not on the numbers that they happen to
+    /// have.
     pub(crate) fn compare(&self, a: u32, b: u32) -> Ordering {
         if a == b {
             return Ordering::Equal;
@@ -462,8 +467,8 @@ impl SpecSets {
         members
     }
 
-    /// For each of these processes a number that depends on the set alone, not on the names of processes: how it occurs in the
-    /// set. Processes that can be exchanged have equal numbers.
+    /// For each of these processes a number that depends on the set alone, not on the names of
+    /// processes: how it occurs in the set. Processes that can be exchanged have equal numbers.
     pub(crate) fn occurrences(&self, set: u32, processes: &[u8]) -> Vec<u64> {
         let state = FixedState::with_seed(13);
         let mut counts = vec![0u64; processes.len()];
@@ -486,8 +491,8 @@ impl SpecSets {
         counts
     }
 
-    /// Whether the specification explains that everyone who has called waits: in some configuration nobody has taken effect, and
-    /// nobody can.
+    /// Whether the specification explains that everyone who has called waits: in some configuration
+    /// nobody has taken effect, and nobody can.
     pub(crate) fn explains_waiting(&mut self, set: u32) -> bool {
         if self.points == Points::Labelled {
             // Who has called is not known here: the search without points will tell.
@@ -504,7 +509,8 @@ impl SpecSets {
         })
     }
 
-    /// The results that the process can return with in some configuration of the set, in the order of their numbers.
+    /// The results that the process can return with in some configuration of the set, in the order
+    /// of their numbers.
     pub(crate) fn possible(&self, set: u32, process: usize, operation: OpId) -> Vec<Vec<i32>> {
         let types = &self.program.operations[operation].results;
         let first = self.done[operation];
@@ -519,7 +525,8 @@ impl SpecSets {
         numbers.into_iter().map(|number| results_of(types, number)).collect()
     }
 
-    /// The states of the object that some configuration of the set has, in words, without repetition.
+    /// The states of the object that some configuration of the set has, in words, without
+    /// repetition.
     pub(crate) fn show(&self, set: u32) -> Vec<String> {
         let mut shown: Vec<String> = Vec::new();
         for &member in self.sets.items[set as usize].iter() {
@@ -536,7 +543,8 @@ impl SpecSets {
 pub(crate) struct Cache<'a> {
     shared: &'a Mutex<SpecSets>,
     after: HashMap<u64, u32, FixedState>,
-    /// For [`super::canonical`]: (set, order of the processes, classes of equal ones) -> canonical set.
+    /// For [`super::canonical`]: (set, order of the processes, classes of equal ones) -> canonical
+    /// set.
     pub(crate) canonical: HashMap<(u32, Permutation, u64), u32, FixedState>,
 }
 
@@ -560,13 +568,15 @@ impl<'a> Cache<'a> {
         }
     }
 
-    /// Bytes held, roughly: an entry is a key, a value and a byte of the table, which is seven eighths full at most.
+    /// Bytes held, roughly: an entry is a key, a value and a byte of the table, which is seven
+    /// eighths full at most.
     pub(crate) fn bytes(&self) -> u64 {
         let canonical = size_of::<((u32, Permutation, u64), u32)>() + 1;
         (self.after.capacity() * 17 + self.canonical.capacity() * canonical) as u64
     }
 
-    /// The shared table. A worker that panicked while it held the lock left it whole: sets are only ever added.
+    /// The shared table. A worker that panicked while it held the lock left it whole: sets are only
+    /// ever added.
     pub(crate) fn lock(&self) -> MutexGuard<'a, SpecSets> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,6 +1,7 @@
 //! Runs one step of one process on a frame.
 //!
-//! A transition is named by a process and the choices that it takes, which a counterexample carries: see `scratch.rs`.
+//! A transition is named by a process and the choices that it takes, which a counterexample
+//! carries: see `scratch.rs`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,7 +32,8 @@ pub(crate) struct Machine {
     pub(crate) points: Points,
     /// Shared cells that never change, and what follows from that.
     pub(crate) constants: Constants,
-    /// The two processes without whose changes there is nothing to see, and the offset of what tells that one has changed.
+    /// The two processes without whose changes there is nothing to see, and the offset of what
+    /// tells that one has changed.
     changing: Option<([usize; 2], usize)>,
 }
 
@@ -85,8 +87,8 @@ impl Machine {
         Machine { program, layout, code, role, of, call_numbers, points, constants, changing }
     }
 
-    /// The same machine, for which states are idle in which neither of two processes has set its own variable, or can: all values are
-    /// the initial one then, and stay so.
+    /// The same machine, for which states are idle in which neither of two processes has set its
+    /// own variable, or can: all values are the initial one then, and stay so.
     pub(crate) fn with_changing(mut self, processes: [usize; 2], own: usize) -> Machine {
         self.changing = Some((processes, self.layout.own[own]));
         self
@@ -104,7 +106,8 @@ impl Machine {
         })
     }
 
-    /// The same machine, for which these shared cells never change: a step that touches nothing else costs nothing.
+    /// The same machine, for which these shared cells never change: a step that touches nothing
+    /// else costs nothing.
     pub(crate) fn with_constants(mut self, cells: Vec<bool>) -> Machine {
         self.constants = Constants::new(&self.program, &self.layout, cells);
         self
@@ -128,7 +131,8 @@ impl Machine {
         }
     }
 
-    /// Takes the steps that come next and touch nothing but constants: nobody sees them, and they see nobody.
+    /// Takes the steps that come next and touch nothing but constants: nobody sees them, and they
+    /// see nobody.
     fn pass_over(&self, s: &mut Scratch) {
         for _ in 0..MOST_PASSED_OVER {
             let pc = s.frame[s.block + PC];
@@ -197,8 +201,9 @@ impl Machine {
                 || role.limit.is_some_and(|limit| frame[block + MADE] >= limit as i32))
     }
 
-    /// The beginning of a round of a loop within a step, which has chosen since `before`. Choices that lead to where others have led are not
-    /// followed; a loop that comes back to a state without a choice has no end.
+    /// The beginning of a round of a loop within a step, which has chosen since `before`. Choices
+    /// that lead to where others have led are not followed; a loop that comes back to a state
+    /// without a choice has no end.
     fn round(&self, body: &[Act], before: usize, s: &mut Scratch) -> Result<(), Stop> {
         if s.taken == before || s.taken < s.given {
             return Ok(());
@@ -218,12 +223,14 @@ impl Machine {
         frame[self.layout.block(process) + PC] > 0
     }
 
-    /// Whether it is an error that nobody can move. Executions that are restricted to simple ones say nothing of the others.
+    /// Whether it is an error that nobody can move. Executions that are restricted to simple ones
+    /// say nothing of the others.
     pub(crate) fn finds_deadlocks(&self) -> bool {
         self.changing.is_none()
     }
 
-    /// Begins the enumeration of a process's steps. Call [`Machine::step`] until [`Scratch::advance`] says false.
+    /// Begins the enumeration of a process's steps. Call [`Machine::step`] until
+    /// [`Scratch::advance`] says false.
     pub(crate) fn begin(&self, scratch: &mut Scratch, recording: bool) {
         scratch.choices.clear();
         scratch.recording = recording;
@@ -232,7 +239,8 @@ impl Machine {
         scratch.met.clear();
     }
 
-    /// Takes the step that `scratch.choices` names, from a frame. The new frame is left unsettled, as nodes keep their names.
+    /// Takes the step that `scratch.choices` names, from a frame. The new frame is left unsettled,
+    /// as nodes keep their names.
     pub(crate) fn step(&self, from: &[i32], process: usize, scratch: &mut Scratch) -> Outcome {
         scratch.frame.clear();
         scratch.frame.extend_from_slice(from);

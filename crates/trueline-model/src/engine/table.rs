@@ -1,13 +1,15 @@
 //! The visited set: exact, a few words a state.
 //!
-//! States are records of 32-bit words (the packed frame, then the number of the specification set), appended to a list in
-//! the order in which they were found; as the search is breadth first, the list is also the queue. A table of 32-bit entries finds
-//! them: each is the number of a state with as many bits of its hash as are left over, so that a wrong candidate
-//! is nearly always refused without a look at the list. Growing throws the table away and fills it
-//! again from the list: there are never two of them. Cost: the words, and 5 to 10 bytes a state.
+//! States are records of 32-bit words (the packed frame, then the number of the specification set),
+//! appended to a list in the order in which they were found; as the search is breadth first, the
+//! list is also the queue. A table of 32-bit entries finds them: each is the number of a state with
+//! as many bits of its hash as are left over, so that a wrong candidate is nearly always refused
+//! without a look at the list. Growing throws the table away and fills it again from the list:
+//! there are never two of them. Cost: the words, and 5 to 10 bytes a state.
 //!
-//! With antichains, entries are found by the frame alone; of two sets for the same frame of which one includes the other only the
-//! smaller stays. A state that was evicted stays in the list, marked dead, and is not counted.
+//! With antichains, entries are found by the frame alone; of two sets for the same frame of which
+//! one includes the other only the smaller stays. A state that was evicted stays in the list,
+//! marked dead, and is not counted.
 
 /// States a piece of the list.
 const PIECE: usize = 1 << 9;
@@ -169,7 +171,8 @@ impl Shard {
         id
     }
 
-    /// Adds a record unless a set that is included in its own is there for the same frame; evicts those that include its own.
+    /// Adds a record unless a set that is included in its own is there for the same frame; evicts
+    /// those that include its own.
     pub(crate) fn insert_minimal(
         &mut self,
         record: &[u32],

@@ -1,8 +1,10 @@
-//! A counterexample: concrete steps of concrete processes, with what was seen and what the specification still allowed.
+//! A counterexample: concrete steps of concrete processes, with what was seen and what the
+//! specification still allowed.
 //!
-//! A search stores one state an orbit. The trace is made by walking again from the real initial state: at each step some
-//! step of some process leads into the orbit of the next stored state (Lemma 2 of the paper), and the first such is taken.
-//! No permutation needs to be kept, and the trace is a run of the model as it stands.
+//! A search stores one state an orbit. The trace is made by walking again from the real initial
+//! state: at each step some step of some process leads into the orbit of the next stored state
+//! (Lemma 2 of the paper), and the first such is taken. No permutation needs to be kept, and the
+//! trace is a run of the model as it stands.
 
 use std::sync::Mutex;
 
@@ -34,20 +36,24 @@ pub struct TraceStep {
     pub process: usize,
     /// Where it stood; `None` where it was idle and called.
     pub location: Option<LocationId>,
-    /// Which branch it took at each choice within the step, in order; the first one chooses the call, where the process was idle
-    /// and there is more than one.
+    /// Which branch it took at each choice within the step, in order; the first one chooses the
+    /// call, where the process was idle and there is more than one.
     pub choices: Vec<u16>,
     /// What was seen.
     pub events: Vec<Event>,
-    /// The cells of shared variables afterwards, in the order of [`Program::shared`](crate::program::Program::shared).
+    /// The cells of shared variables afterwards, in the order of
+    /// [`Program::shared`](crate::program::Program::shared).
     pub shared: Vec<i32>,
-    /// The cells of the own variables and locals of the process afterwards: own variables, then those of its operation.
+    /// The cells of the own variables and locals of the process afterwards: own variables, then
+    /// those of its operation.
     pub private: Vec<i32>,
     /// Where it stands afterwards; `None` where it is idle.
     pub at: Option<LocationId>,
-    /// States of the specification that explain what was seen so far, in words. Empty at the step that nothing explains.
+    /// States of the specification that explain what was seen so far, in words. Empty at the step
+    /// that nothing explains.
     pub explained_by: Vec<String>,
-    /// At a return that nothing explains: the results that would have been explained. None where the operation could not return at all.
+    /// At a return that nothing explains: the results that would have been explained. None where
+    /// the operation could not return at all.
     pub possible: Vec<Vec<i32>>,
 }
 

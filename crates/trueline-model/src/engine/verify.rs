@@ -85,11 +85,13 @@ pub enum Verdict {
     Verified,
     /// A history is not.
     Violation(Counterexample),
-    /// With the marked points the check fails, without them it does not: a point is missing or misplaced.
+    /// With the marked points the check fails, without them it does not: a point is missing or
+    /// misplaced.
     WrongPoints(Counterexample),
     /// Not decided.
     Unknown(String),
-    /// Not looked at: the options or the program ask for what cannot be done, as going on from a file that is no checkpoint of it.
+    /// Not looked at: the options or the program ask for what cannot be done, as going on from a
+    /// file that is no checkpoint of it.
     Refused(String),
 }
 
@@ -100,14 +102,16 @@ pub struct Counterexample {
     pub reason: Reason,
     /// The run.
     pub trace: Trace,
-    /// No shorter one of this kind exists. False where that is not known: the second search, which looks for a shorter one, came to the end
-    /// of its [`SHORTENING`], or antichains evicted states of a very large level.
+    /// No shorter one of this kind exists. False where that is not known: the second search, which
+    /// looks for a shorter one, came to the end of its [`SHORTENING`], or antichains evicted states
+    /// of a very large level.
     pub shortest: bool,
     /// Every run of up to so many steps was seen in that second search, and does nothing wrong.
     pub shorter_seen: Option<u64>,
 }
 
-/// The states that are looked at for a shorter counterexample. A count, so that what is reported does not depend on the clock.
+/// The states that are looked at for a shorter counterexample. A count, so that what is reported
+/// does not depend on the clock.
 pub const SHORTENING: u64 = 100_000;
 
 /// What is wrong at the last step of a counterexample.
@@ -117,8 +121,8 @@ pub enum Reason {
     NotLinearizable,
     /// The model does what it must not: an assertion, null, a value out of range.
     Fault(Fault),
-    /// After the last step nobody can take a step, although some process is within an operation and the specification does not explain that
-    /// all of them wait.
+    /// After the last step nobody can take a step, although some process is within an operation and
+    /// the specification does not explain that all of them wait.
     Deadlock,
 }
 
@@ -127,7 +131,8 @@ pub enum Reason {
 pub struct Fault {
     /// In words.
     pub message: String,
-    /// A value is none of its type: the model is too small for what it does, which says nothing about the algorithm.
+    /// A value is none of its type: the model is too small for what it does, which says nothing
+    /// about the algorithm.
     pub leaves_range: bool,
 }
 
@@ -184,7 +189,8 @@ impl Report {
         Report { verdict: Verdict::Unknown(reason), ..Report::new(false) }
     }
 
-    /// Adds what another search cost; `counts`: its states are not among those of a search that follows.
+    /// Adds what another search cost; `counts`: its states are not among those of a search that
+    /// follows.
     pub(super) fn add(&mut self, other: &Report, counts: bool) {
         self.transitions += other.transitions;
         self.depth = self.depth.max(other.depth);
@@ -218,8 +224,8 @@ pub fn verify(program: &Arc<Program>, options: &Options, budget: &Budget) -> Rep
         && let Verdict::Violation(counterexample) = &report.verdict
         && !matches!(counterexample.reason, Reason::Fault(_))
     {
-        // Theorem 2 decides only if every point is marked: ask again without the marks. With them it is also not known who has taken effect
-        // and thus may wait.
+        // Theorem 2 decides only if every point is marked: ask again without the marks. With them
+        // it is also not known who has taken effect and thus may wait.
         let fresh = Options { checkpoint: None, resume: None, ..options.clone() };
         let again = once(program, Points::None, &fresh, budget);
         report.verdict = match again.verdict {
@@ -260,7 +266,8 @@ pub(super) fn wrong_setup(program: &Program, outcome: Outcome) -> Verdict {
     }
 }
 
-/// Searches; an error names a cell that was taken to be constant and is not. `shortens`: a counterexample is to be the shortest.
+/// Searches; an error names a cell that was taken to be constant and is not. `shortens`: a
+/// counterexample is to be the shortest.
 pub(super) fn decide(
     machine: &Machine,
     sets: &Mutex<SpecSets>,
@@ -365,8 +372,8 @@ fn time_to_save(bytes: u64) -> Duration {
 /// Bytes of a checkpoint that are surely written in a second.
 const SAVED_A_SECOND: f64 = 200e6;
 
-/// The trace of a hit. After a search with partial order reduction a second one without it looks for a shorter trace, within a small budget
-/// of its own.
+/// The trace of a hit. After a search with partial order reduction a second one without it looks
+/// for a shorter trace, within a small budget of its own.
 fn explain(
     search: Search,
     (initial, initial_set): (&[i32], u32),
@@ -389,7 +396,8 @@ fn explain(
         let path = search.path_to(record, budget)?;
         Ok(trace::concrete(machine, sets, symmetry, &path, hit).unwrap_or_default())
     };
-    // The shortest run that a search without partial order reduction has found, and whether it is known to be that.
+    // The shortest run that a search without partial order reduction has found, and whether it is
+    // known to be that.
     let shortest = |search: &Search, record: &[u32], hit: &Hit| {
         if hit.wrong == Wrong::Stuck {
             return Ok((concrete(search, record, hit)?, hit.clone(), search.finds_the_shortest()));
@@ -428,10 +436,12 @@ fn explain(
     let threads = options.threads;
     let mut search = Search::new(machine, sets, reductions, threads, initial, initial_set);
     search.most_expanded = Some(SHORTENING);
-    // What was found is still to be confirmed and written: half of the time that is left is kept for that.
+    // What was found is still to be confirmed and written: half of the time that is left is kept
+    // for that.
     let kept = budget.time_left().map_or(Duration::ZERO, |(_, left)| left / 2);
     search.reserve = Box::new(move |_| kept);
-    // A state in which nobody can move is found where it is expanded, one level behind its last step.
+    // A state in which nobody can move is found where it is expanded, one level behind its last
+    // step.
     let length = first.steps.len() + usize::from(hit.wrong == Wrong::Stuck);
     match search.run(budget, Some(length), &options.pulse, &mut |_| Ok(())) {
         End::Wrong(record, shorter)
@@ -468,7 +478,8 @@ fn too_large(program: &Program) -> Option<String> {
     None
 }
 
-/// What is known where a search stopped. Memory is that of the whole process: the states are only a part of it.
+/// What is known where a search stopped. Memory is that of the whole process: the states are only a
+/// part of it.
 fn spent_after(spent: &Exhausted, search: &Search) -> String {
     let depth = search.depth();
     let held = match spent {

@@ -59,7 +59,8 @@ impl History {
 }
 
 impl Interpreter<'_> {
-    /// Whether some order of the operations, which keeps the order of those that do not overlap, is one of the specification.
+    /// Whether some order of the operations, which keeps the order of those that do not overlap, is
+    /// one of the specification.
     pub(super) fn explained(&self, history: &History) -> bool {
         let mut failed = BTreeSet::new();
         self.search(history, 0, &self.first_state(), &mut failed)
@@ -97,8 +98,8 @@ impl Interpreter<'_> {
         false
     }
 
-    /// Whether the specification explains that everyone who has not returned waits: after some order of those who have, nobody else
-    /// can be done.
+    /// Whether the specification explains that everyone who has not returned waits: after some
+    /// order of those who have, nobody else can be done.
     pub(super) fn explains_waiting(&self, history: &History) -> bool {
         self.waits_after(history, 0, &self.first_state(), &mut BTreeSet::new())
     }

@@ -1,8 +1,9 @@
-//! An interpreter of models that shares no code with the engine: it replays counterexamples, and searches small models
-//! naively.
+//! An interpreter of models that shares no code with the engine: it replays counterexamples, and
+//! searches small models naively.
 //!
-//! It walks the syntax tree (`walk`) on values that mean what they are (`value`). `replay` accepts counterexamples and says what their steps
-//! did (`notes`); `naive` tries every run, and `history` every order of the operations.
+//! It walks the syntax tree (`walk`) on values that mean what they are (`value`). `replay` accepts
+//! counterexamples and says what their steps did (`notes`); `naive` tries every run, and `history`
+//! every order of the operations.
 
 mod history;
 mod naive;
@@ -52,7 +53,8 @@ struct Running {
     call: usize,
     /// What its accesses and choices gave so far.
     log: Vec<Entry>,
-    /// Where the process stands. Of two logs that lead to the same point one is as good as the other.
+    /// Where the process stands. Of two logs that lead to the same point one is as good as the
+    /// other.
     point: Point,
 }
 
@@ -281,7 +283,8 @@ impl<'m> Interpreter<'m> {
         }
     }
 
-    /// The events of a step in the interpreter's words. `current` is the operation that the process performs.
+    /// The events of a step in the interpreter's words. `current` is the operation that the process
+    /// performs.
     fn events(&self, events: &[Event], current: &mut usize) -> Vec<Seen> {
         let mut out = Vec::new();
         for event in events {

@@ -10,7 +10,8 @@ use crate::program::{OpId, Program};
 /// What a naive search found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Naive {
-    /// Every history is one of the specification, and nobody waits for ever but where the specification does.
+    /// Every history is one of the specification, and nobody waits for ever but where the
+    /// specification does.
     Verified,
     /// One is not, or the model does what it must not, or somebody waits.
     Violation,
@@ -18,7 +19,8 @@ pub enum Naive {
     TooLarge,
 }
 
-/// Tries every run of a small model with a bounded number of operations, and every order for each history.
+/// Tries every run of a small model with a bounded number of operations, and every order for each
+/// history.
 pub fn search_naively(
     model: &Model,
     semantics: Semantics,
@@ -60,8 +62,9 @@ pub fn search_naively(
     Ok(Naive::Verified)
 }
 
-/// The operations that a process can be within where nobody can take a step any more, by trying every run; `None` where there are
-/// more states than the limit, or the model does what it must not.
+/// The operations that a process can be within where nobody can take a step any more, by trying
+/// every run; `None` where there are more states than the limit, or the model does what it must
+/// not.
 pub fn stuck_naively(
     model: &Model,
     semantics: Semantics,
@@ -80,7 +83,8 @@ pub struct NaiveProgress {
     pub stuck: BTreeSet<OpId>,
     /// Nobody can come to wait within an operation for ever, whatever the others do.
     pub deadlock_free: bool,
-    /// Nobody waits within an operation, in no state, and nobody runs for ever without somebody returning.
+    /// Nobody waits within an operation, in no state, and nobody runs for ever without somebody
+    /// returning.
     pub lock_free: bool,
     /// By operation: whether who calls it returns, whoever runs.
     pub responds: Vec<bool>,

@@ -1,8 +1,8 @@
-//! What a person wants to know of a step: its line, what it read and wrote, whether a `cas` succeeded, and which variables and nodes
-//! are other than before.
+//! What a person wants to know of a step: its line, what it read and wrote, whether a `cas`
+//! succeeded, and which variables and nodes are other than before.
 //!
-//! A [`Note`] is made from the interpreter's own states, so that it is a second account of the run, in which a node keeps its name from its
-//! allocation to the end.
+//! A [`Note`] is made from the interpreter's own states, so that it is a second account of the run,
+//! in which a node keeps its name from its allocation to the end.
 
 use super::Configuration;
 use super::value::{Part, Value};
@@ -13,7 +13,8 @@ use crate::language::types::{Ty, Types};
 /// An access to shared memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// What it does: `reads`, `writes`, `cas`, `swap`, `fetch_add`, `ll`, `sc`, `vl`, `locks`, `unlocks`, `frees`, `makes`.
+    /// What it does: `reads`, `writes`, `cas`, `swap`, `fetch_add`, `ll`, `sc`, `vl`, `locks`,
+    /// `unlocks`, `frees`, `makes`.
     pub kind: &'static str,
     /// Where, with its indices as numbers: `A[2]`, `#1.next`.
     pub place: String,
@@ -132,7 +133,8 @@ impl Walk<'_> {
     }
 }
 
-/// The note of a step of the process between two states; without the second the step ended in a fault.
+/// The note of a step of the process between two states; without the second the step ended in a
+/// fault.
 pub(super) fn note(
     types: &Types,
     source: &str,

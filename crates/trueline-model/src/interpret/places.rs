@@ -53,7 +53,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether a declaration with this value costs a step under PAT's semantics, where calls do, and whatever could be a node.
+    /// Whether a declaration with this value costs a step under PAT's semantics, where calls do,
+    /// and whatever could be a node.
     pub(super) fn costs(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Field(..) | ExprKind::New(..) => true,
@@ -138,7 +139,8 @@ impl Walk<'_> {
         }
     }
 
-    /// An error where the place is in a node that was freed, and nobody said that such nodes may be used.
+    /// An error where the place is in a node that was freed, and nobody said that such nodes may be
+    /// used.
     pub(super) fn require_live(&self, place: &Place) -> Walked<()> {
         match place.root {
             Root::Heap(node) if self.rules.guards_freed && self.world.heap[node].freed => {

@@ -1,9 +1,11 @@
 //! Replays counterexamples.
 //!
-//! A counterexample is accepted if the model has a run in which these processes take these steps, show these calls and returns and leave
-//! these values in the shared variables, and if what is said of its end is true: no order of the operations satisfies the
-//! specification, by trying them all; or there is the fault; or nobody can take a step and the specification does not explain that. A step is the same here and in
-//! the engine. Where one leaves something open (which node an allocation reuses), all possibilities are followed.
+//! A counterexample is accepted if the model has a run in which these processes take these steps,
+//! show these calls and returns and leave these values in the shared variables, and if what is said
+//! of its end is true: no order of the operations satisfies the specification, by trying them all;
+//! or there is the fault; or nobody can take a step and the specification does not explain that. A
+//! step is the same here and in the engine. Where one leaves something open (which node an
+//! allocation reuses), all possibilities are followed.
 
 use trueline::Budget;
 use trueline::budget::Exhausted;
@@ -44,7 +46,8 @@ impl std::fmt::Display for Rejected {
 
 /// Says whether the counterexample is one; the error says where it is not a run of the model.
 ///
-/// `program` must be what the model compiles to under this semantics: its calls and types give names to the trace's numbers.
+/// `program` must be what the model compiles to under this semantics: its calls and types give
+/// names to the trace's numbers.
 pub fn replay(
     model: &Model,
     semantics: Semantics,
@@ -95,9 +98,10 @@ fn run(
         vec![(interpreter.initial()?, None)];
     let mut history = History::default();
     let mut current = vec![0; program.processes()];
-    // The process that is to fail, if one is, and whether it has failed here in the operation that it performs. What a process computes
-    // from what it knows costs nothing here and is done at once, while the engine may do it together with the next access:
-    // a fault is then seen here with the access before, and whatever others do in between cannot prevent it.
+    // The process that is to fail, if one is, and whether it has failed here in the operation that
+    // it performs. What a process computes from what it knows costs nothing here and is done at
+    // once, while the engine may do it together with the next access: a fault is then seen here
+    // with the access before, and whatever others do in between cannot prevent it.
     let failing = match reason {
         Some(Reason::Fault(_)) => steps.last().map(|step| step.process),
         _ => None,

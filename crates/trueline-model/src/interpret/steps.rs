@@ -1,8 +1,10 @@
 //! Where the steps of a walk begin and end.
 //!
-//! An access or a choice happens once, and is read from the log on later walks ([`Walk::once`]). A step ends before the second thing that counts, and before the head of a
-//! loop that it has passed already ([`Walk::head`]), as in the engine. A loop within one step goes round in that step; where it chooses, each state that its choices lead to is followed
-//! once, so that there are no more walks than states.
+//! An access or a choice happens once, and is read from the log on later walks ([`Walk::once`]). A
+//! step ends before the second thing that counts, and before the head of a loop that it has passed
+//! already ([`Walk::head`]), as in the engine. A loop within one step goes round in that step;
+//! where it chooses, each state that its choices lead to is followed once, so that there are no
+//! more walks than states.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -24,7 +26,8 @@ pub(crate) enum Entry {
     Paused(u32),
 }
 
-/// Where a process stands within its operation, and all that it knows: what it does next depends on nothing else of its own.
+/// Where a process stands within its operation, and all that it knows: what it does next depends on
+/// nothing else of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Point {
     statements: Vec<Span>,
@@ -52,7 +55,8 @@ impl Point {
     }
 }
 
-/// The loops within a step whose rounds began in these states, over all choices: the run, and how many choices it had made.
+/// The loops within a step whose rounds began in these states, over all choices: the run, and how
+/// many choices it had made.
 pub(crate) type Rounds = HashMap<(u32, String), (usize, usize)>;
 
 /// A loop: where it stands, and how many choices had been made where it began.
@@ -172,7 +176,8 @@ impl Walk<'_> {
         self.script[at]
     }
 
-    /// The head of a loop, where a round begins. A step that comes to a head that it has passed ends there.
+    /// The head of a loop, where a round begins. A step that comes to a head that it has passed
+    /// ends there.
     pub(super) fn head(&mut self, of: &Loop, rounds: &mut u32) -> Walked<()> {
         *rounds += 1;
         if self.free > 0 || self.sequential {
@@ -200,8 +205,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// A round that is part of a step. Where the loop chooses, the choices are followed that lead to states of its own; a loop that comes
-    /// back to a state without a choice has no end.
+    /// A round that is part of a step. Where the loop chooses, the choices are followed that lead
+    /// to states of its own; a loop that comes back to a state without a choice has no end.
     fn round_within_a_step(&mut self, of: &Loop, rounds: u32) -> Walked<()> {
         if rounds > MOST_ROUNDS {
             return fault("a loop does not end");
@@ -218,8 +223,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether the statement is a guard that says when the operation may be called: it looks at what the process knows, and nothing but
-    /// declarations and other such guards comes before.
+    /// Whether the statement is a guard that says when the operation may be called: it looks at
+    /// what the process knows, and nothing but declarations and other such guards comes before.
     pub(super) fn says_when_to_call(&mut self, stmt: &Stmt) -> bool {
         let begins = self.begins;
         self.begins &= match &stmt.kind {
@@ -233,7 +238,8 @@ impl Walk<'_> {
         begins && self.begins && matches!(stmt.kind, StmtKind::Await(_))
     }
 
-    /// A condition that is looked at as a whole: where it may read shared memory that is a step, whatever it reads.
+    /// A condition that is looked at as a whole: where it may read shared memory that is a step,
+    /// whatever it reads.
     pub(super) fn at_once(&mut self, condition: &Expr, guard: bool) -> Walked<bool> {
         if !self.fine() || !self.touches(condition) {
             return self.truth(condition);
@@ -248,8 +254,8 @@ impl Walk<'_> {
     /// A condition that may wait.
     pub(super) fn guard(&mut self, condition: &Expr) -> Walked<bool> {
         if self.fine() && !self.touches(condition) && self.at == self.log.len() {
-            // What has happened in this step stays so, even if this waits for ever. The call may end before the guard, and be a
-            // step of its own. A choice ends before any guard.
+            // What has happened in this step stays so, even if this waits for ever. The call may
+            // end before the guard, and be a step of its own. A choice ends before any guard.
             if self.spent || (self.calling || self.chosen) && self.choice(2) == 0 {
                 return Err(Stop::Suspended);
             }

@@ -1,11 +1,12 @@
 //! Walks the syntax tree of an operation for one step of a process.
 //!
-//! The interpreter keeps no program counter. What a process has done so far in its operation is the list of what its
-//! accesses and choices gave (`log`). To take a step the operation is walked again from its beginning: accesses
-//! that are in the log give what they gave before and touch nothing; the first new one is performed and
-//! written down; before the next new one the walk is abandoned. A step also ends before the head of a loop that it has passed
-//! already, as in the engine: a mark in the log says so. This costs time quadratic in the length of an operation and needs
-//! neither a compiler nor a continuation, so that it shares nothing with what it checks.
+//! The interpreter keeps no program counter. What a process has done so far in its operation is the
+//! list of what its accesses and choices gave (`log`). To take a step the operation is walked again
+//! from its beginning: accesses that are in the log give what they gave before and touch nothing;
+//! the first new one is performed and written down; before the next new one the walk is abandoned.
+//! A step also ends before the head of a loop that it has passed already, as in the engine: a mark
+//! in the log says so. This costs time quadratic in the length of an operation and needs neither a
+//! compiler nor a continuation, so that it shares nothing with what it checks.
 
 use std::collections::BTreeSet;
 
@@ -86,13 +87,15 @@ pub(crate) struct Walk<'w> {
     pub(super) passed: Vec<u32>,
     /// Heads of loops since the last entry of the log.
     pub(super) heads: u32,
-    /// The statements that the walk is within, and how long the log was where the innermost one began.
+    /// The statements that the walk is within, and how long the log was where the innermost one
+    /// began.
     pub(super) statements: Vec<Span>,
     pub(super) mark: usize,
     /// What the step has accessed, and the statement of the first access.
     pub(crate) accesses: Vec<Access>,
     pub(crate) noted_at: Option<Span>,
-    /// Choices to take, and how many there were at each; the first `given` of them lead to where the walk before this one led.
+    /// Choices to take, and how many there were at each; the first `given` of them lead to where
+    /// the walk before this one led.
     pub(crate) script: Vec<usize>,
     pub(crate) arities: Vec<usize>,
     pub(super) given: usize,
@@ -271,7 +274,8 @@ impl<'w> Walk<'w> {
                 let ty = Ty::Int { lo: i32::MIN, hi: i32::MAX };
                 let (mut rounds, mut value) = (0, low);
                 let outside = self.scope.len();
-                // No variable has this name: what the loop knows is part of where the process stands.
+                // No variable has this name: what the loop knows is part of where the process
+                // stands.
                 self.scope.push((format!("{}..", name.text), ty.clone(), Value::Int(high)));
                 self.scope.push((name.text.clone(), ty, Value::Int(value)));
                 let flow = loop {

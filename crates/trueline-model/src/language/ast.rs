@@ -1,4 +1,5 @@
-//! The syntax tree of a model: what was written, with spans, before names are resolved and parameters are set.
+//! The syntax tree of a model: what was written, with spans, before names are resolved and
+//! parameters are set.
 
 use super::diagnostic::Span;
 
@@ -41,9 +42,11 @@ pub(crate) enum TypeDecl {
     Alias { name: Name, of: Type },
     /// `enum Colour { red, green }`
     Enum { name: Name, cases: Vec<Name> },
-    /// `record Tagged { top: Node; tag: 0..3 }`: a value of several parts, compared and swapped as one.
+    /// `record Tagged { top: Node; tag: 0..3 }`: a value of several parts, compared and swapped as
+    /// one.
     Record { name: Name, fields: Vec<Field> },
-    /// `node Node { value: Value; next: Node }`: lives on the heap; the name is the type of references to it.
+    /// `node Node { value: Value; next: Node }`: lives on the heap; the name is the type of
+    /// references to it.
     Node { name: Name, fields: Vec<Field> },
 }
 
@@ -133,7 +136,8 @@ pub(crate) enum StmtKind {
     Skip,
     Assert(Expr),
     Either(Vec<Block>),
-    /// Decided by the parameters when the model is compiled; the other branch is not even looked at.
+    /// Decided by the parameters when the model is compiled; the other branch is not even looked
+    /// at.
     When(Expr, Block, Block),
     /// The operation takes effect in this step.
     Lin,
@@ -214,7 +218,8 @@ pub(crate) enum SpecDecl {
 pub(crate) struct SpecOp {
     pub(crate) name: Name,
     pub(crate) args: Vec<Name>,
-    /// The types of the arguments; those of the object's operation where the specification is part of a model.
+    /// The types of the arguments; those of the object's operation where the specification is part
+    /// of a model.
     pub(crate) types: Vec<Type>,
     /// The type of the result, in the same case.
     pub(crate) result: Option<Type>,
@@ -266,9 +271,11 @@ pub(crate) enum Ops {
 #[derive(Clone, Debug)]
 pub(crate) struct Heap {
     pub(crate) size: Expr,
-    /// True: a node that was freed is handed out again. False: nodes that nothing reaches are collected.
+    /// True: a node that was freed is handed out again. False: nodes that nothing reaches are
+    /// collected.
     pub(crate) reuse: bool,
-    /// A node that was freed may still be read and written, as where memory is never given back to the system.
+    /// A node that was freed may still be read and written, as where memory is never given back to
+    /// the system.
     pub(crate) recycle: bool,
 }
 

@@ -1,8 +1,10 @@
-//! Expressions and places of an operation: names resolved, types checked, one shared access at a time.
+//! Expressions and places of an operation: names resolved, types checked, one shared access at a
+//! time.
 //!
-//! A [`Value`] knows whether computing it reads shared memory. Before a second access is added to the same
-//! expression, the first is hoisted into a temporary, which is a step of its own; inside `atomic` and under PAT's semantics nothing
-//! needs to be hoisted but what a later part of the expression changes.
+//! A [`Value`] knows whether computing it reads shared memory. Before a second access is added to
+//! the same expression, the first is hoisted into a temporary, which is a step of its own; inside
+//! `atomic` and under PAT's semantics nothing needs to be hoisted but what a later part of the
+//! expression changes.
 
 use super::ast::{BinaryOp, Expr, ExprKind, Name};
 use super::diagnostic::{Diagnostic, Span, did_you_mean};
@@ -27,7 +29,8 @@ pub(super) struct Global {
 pub(super) struct Globals {
     pub(super) shared: Vec<Global>,
     pub(super) own: Vec<Global>,
-    /// Own variables that no operation reads before writing are plain locals in the default semantics.
+    /// Own variables that no operation reads before writing are plain locals in the default
+    /// semantics.
     pub(super) demoted: Vec<bool>,
     pub(super) own_layout: Vec<Variable>,
 }
@@ -108,7 +111,8 @@ pub(super) struct Body<'a> {
     pub(super) scope: Vec<(String, Ty, VarId)>,
     temporaries: Vec<(program::Type, VarId)>,
     pub(super) temporaries_used: usize,
-    /// Where `break` and `continue` go; `None` stands for a loop inside an atomic block, which has neither.
+    /// Where `break` and `continue` go; `None` stands for a loop inside an atomic block, which has
+    /// neither.
     pub(super) loops: Vec<Option<(NodeIx, NodeIx)>>,
     pub(super) result: Ty,
     /// A mark does not know the result: calls and returns must stay visible.
@@ -330,7 +334,8 @@ impl<'a> Body<'a> {
         self.value_into(expr, None)
     }
 
-    /// Computes a value; a result that needs a place of its own (of `swap`, say) goes to `into` if given.
+    /// Computes a value; a result that needs a place of its own (of `swap`, say) goes to `into` if
+    /// given.
     pub(super) fn value_into(&mut self, expr: &Expr, into: Option<&PlaceRef>) -> Parsed<Value> {
         let constant = |ty: Ty, value: i32| {
             Ok(Value { ty, leaves: vec![program::Expr::Const(value)], shared: false })

@@ -1,16 +1,20 @@
 //! `spec queue`: the specifications that trueline knows, as the checker of models steps them.
 //!
-//! The specification is the one without types that everything uses ([`Opaque`]). What is added here is what a search over models
-//! needs and a search over histories does not: states as words, numbered alike in a run that goes on from a checkpoint, and every
-//! result that an operation may have, of which a history shows one. So [`Bridge`] is a [`SpecMachine`], as written specifications
-//! are, and no second form of a specification.
+//! The specification is the one without types that everything uses ([`Opaque`]). What is added here
+//! is what a search over models needs and a search over histories does not: states as words,
+//! numbered alike in a run that goes on from a checkpoint, and every result that an operation may
+//! have, of which a history shows one. So [`Bridge`] is a [`SpecMachine`], as written
+//! specifications are, and no second form of a specification.
 //!
-//! States are interned: a state is one word, the number under which it was first met. How it was met (from which state, by which
-//! operation) is kept, so that another run can go the same ways and know which states the numbers of a checkpoint meant.
+//! States are interned: a state is one word, the number under which it was first met. How it was
+//! met (from which state, by which operation) is kept, so that another run can go the same ways and
+//! know which states the numbers of a checkpoint meant.
 //!
-//! What an operation returns is read as a result in a history is, by the same code ([`Builtin::decode`]): an operation without a result
-//! type returns nothing. In a state in which no value of the result type is legal, the operation waits: a `deq` whose type has no `none` waits
-//! for an element. A result type of which the specification understands no value at all is an error of the model.
+//! What an operation returns is read as a result in a history is, by the same code
+//! ([`Builtin::decode`]): an operation without a result type returns nothing. In a state in which
+//! no value of the result type is legal, the operation waits: a `deq` whose type has no `none`
+//! waits for an element. A result type of which the specification understands no value at all is an
+//! error of the model.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -156,8 +160,9 @@ struct Make<'a> {
 }
 
 impl Make<'_> {
-    /// Refuses additions that return a number without saying which: a history is read as telling either the totals before or those
-    /// after, whichever explains all of it, but a model has many histories.
+    /// Refuses additions that return a number without saying which: a history is read as telling
+    /// either the totals before or those after, whichever explains all of it, but a model has many
+    /// histories.
     fn require_clear_totals(&self) -> Parsed<()> {
         let total = Value::Int(0);
         for (op, signature) in self.ops.iter().zip(&self.signatures) {
@@ -207,7 +212,8 @@ impl Make<'_> {
 struct States {
     ids: HashMap<OpaqueState, i32, FixedState>,
     all: Vec<OpaqueState>,
-    /// By state: nothing for the first; else the state before, the operation, which of its outcomes, and the arguments.
+    /// By state: nothing for the first; else the state before, the operation, which of its
+    /// outcomes, and the arguments.
     origins: Vec<Vec<i32>>,
 }
 
@@ -222,7 +228,8 @@ struct Bridge {
 
 type Meanings = HashMap<(OpId, Box<[i32]>), Arc<[Meaning]>, FixedState>;
 
-/// A value that an operation may return, and what the specification takes the call and its result for.
+/// A value that an operation may return, and what the specification takes the call and its result
+/// for.
 struct Meaning {
     words: Box<[i32]>,
     op: OpaqueOp,
@@ -230,7 +237,8 @@ struct Meaning {
 }
 
 impl Bridge {
-    /// What the specification understands of all that the operation may return; the error says why it understands nothing.
+    /// What the specification understands of all that the operation may return; the error says why
+    /// it understands nothing.
     fn understand(&self, signature: &Signature, args: &[i32]) -> Result<Arc<[Meaning]>, String> {
         let args: Vec<Value> =
             signature.args.iter().zip(args).map(|(ty, arg)| self.value(ty, *arg)).collect();
@@ -282,7 +290,8 @@ impl Bridge {
         })
     }
 
-    /// Every result that the operation may have here, with the state that follows, in an order that never changes.
+    /// Every result that the operation may have here, with the state that follows, in an order that
+    /// never changes.
     fn outcomes(
         &self,
         state: i32,
@@ -299,7 +308,8 @@ impl Bridge {
         outcomes
     }
 
-    /// The number of the state with this origin; states below `known` have the numbers that the origin speaks of.
+    /// The number of the state with this origin; states below `known` have the numbers that the
+    /// origin speaks of.
     fn met_again(&self, origin: &[i32], known: usize) -> Option<i32> {
         let [before, operation, which, args @ ..] = origin else {
             return origin.is_empty().then(|| self.id(self.spec.initial(), &[]));
@@ -349,7 +359,8 @@ impl SpecMachine for Bridge {
             match self.met_again(origin, number) {
                 Some(here) if here as usize == number => {}
                 Some(_) => {
-                    // Canonical states depend on the numbers: another numbering would not find its own states again.
+                    // Canonical states depend on the numbers: another numbering would not find its
+                    // own states again.
                     return Err("the specification has numbered its states in another order: \
                                 compile the model again before going on"
                         .into());

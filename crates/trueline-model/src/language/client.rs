@@ -1,4 +1,5 @@
-//! The client of a model: how many processes there are, what they call, and which calls must be answered.
+//! The client of a model: how many processes there are, what they call, and which calls must be
+//! answered.
 
 use super::ast::{self, Ast, Event, Expr, Ops, Property, Role};
 use super::compile::constant_values;

@@ -1,8 +1,9 @@
 //! A syntax tree with its parameters into a [`Program`].
 //!
-//! Order: parameters, processes, types, variables, the statements that make the initial state, operations,
-//! specification, calls. Operations are compiled twice: the first time finds which own variables keep a value from one
-//! operation to the next, for the others are plain locals in the default semantics.
+//! Order: parameters, processes, types, variables, the statements that make the initial state,
+//! operations, specification, calls. Operations are compiled twice: the first time finds which own
+//! variables keep a value from one operation to the next, for the others are plain locals in the
+//! default semantics.
 
 use std::sync::Arc;
 

@@ -1,7 +1,8 @@
 //! Errors in a model's text: where, what, and what to write instead.
 //!
-//! A [`Diagnostic`] points at a span of the source. It is rendered as compilers do, with the line, carets under the
-//! span and a suggestion. Columns count characters, so that carets stand right under non-ASCII text too.
+//! A [`Diagnostic`] points at a span of the source. It is rendered as compilers do, with the line,
+//! carets under the span and a suggestion. Columns count characters, so that carets stand right
+//! under non-ASCII text too.
 
 use std::fmt::Write;
 
@@ -125,8 +126,8 @@ pub(crate) fn did_you_mean<'a>(
     nearest(name, candidates).map(|near| format!("did you mean `{near}`?"))
 }
 
-/// The candidate that is spelled most like the name, if it is close enough to be a slip of the hand. The first of
-/// equally near ones.
+/// The candidate that is spelled most like the name, if it is close enough to be a slip of the
+/// hand. The first of equally near ones.
 pub(crate) fn nearest<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -139,7 +140,8 @@ pub(crate) fn nearest<'a>(
     let mut best: Option<(usize, &str)> = None;
     for candidate in candidates {
         let far = distance(name, candidate);
-        // A name of one or two letters is near to every other short one: only a change of case counts there.
+        // A name of one or two letters is near to every other short one: only a change of case
+        // counts there.
         let slip = name.chars().count().min(candidate.chars().count()) > 2
             || name.eq_ignore_ascii_case(candidate);
         if slip && far <= allowed && best.is_none_or(|(least, _)| far < least) {
@@ -149,7 +151,8 @@ pub(crate) fn nearest<'a>(
     best.map(|(_, candidate)| candidate)
 }
 
-/// How many letters must be changed, added, dropped or exchanged with their neighbour; case does not count.
+/// How many letters must be changed, added, dropped or exchanged with their neighbour; case does
+/// not count.
 fn distance(a: &str, b: &str) -> usize {
     let fold = |s: &str| s.chars().take(40).map(|c| c.to_ascii_lowercase()).collect::<Vec<_>>();
     let (a, b) = (fold(a), fold(b));

@@ -1,5 +1,5 @@
-//! The parser's part for types and expressions, loosest binding first: `? :`, `||`, `&&`, comparisons, `++`, `+ -`,
-//! `* / %`, unary, postfix.
+//! The parser's part for types and expressions, loosest binding first: `? :`, `||`, `&&`,
+//! comparisons, `++`, `+ -`, `* / %`, unary, postfix.
 
 use super::ast::{BinaryOp, Expr, ExprKind, Name, Type, TypeKind};
 use super::diagnostic::{Diagnostic, Span};

@@ -1,17 +1,20 @@
 //! The control flow of an operation, and how it is cut into steps.
 //!
-//! An operation is first a graph whose nodes are small actions; a node that *cuts* must begin a step unless nothing
-//! that cuts came before it in the same step. Which nodes cut is decided where the graph is made: each shared access
-//! in the default semantics, each statement in PAT's. [`Flow::steps`] then walks the graph from each node that begins
-//! a step and copies what the step does up to the next cut, so that local computation costs nothing. A path that
-//! comes to the head of a loop that it has passed in the same step (a loop of local steps) is cut there, before the head: a
-//! round of such a loop is a step. The interpreter keeps the same rule.
+//! An operation is first a graph whose nodes are small actions; a node that *cuts* must begin a
+//! step unless nothing that cuts came before it in the same step. Which nodes cut is decided where
+//! the graph is made: each shared access in the default semantics, each statement in PAT's.
+//! [`Flow::steps`] then walks the graph from each node that begins a step and copies what the step
+//! does up to the next cut, so that local computation costs nothing. A path that comes to the head
+//! of a loop that it has passed in the same step (a loop of local steps) is cut there, before the
+//! head: a round of such a loop is a step. The interpreter keeps the same rule.
 //!
-//! A step that cannot be taken to its end is not taken at all. So nothing that has happened or was chosen may share a step with
-//! a guard behind it: a guard begins a step, and the step of a call ends before it. Two exceptions are meant: `atomic` waits as a whole, and a guard
-//! before any access, on what the process knows, keeps the operation from being called.
+//! A step that cannot be taken to its end is not taken at all. So nothing that has happened or was
+//! chosen may share a step with a guard behind it: a guard begins a step, and the step of a call
+//! ends before it. Two exceptions are meant: `atomic` waits as a whole, and a guard before any
+//! access, on what the process knows, keeps the operation from being called.
 //!
-//! Which locals are live at each location is found by the usual backward analysis, so that dead ones are cleared.
+//! Which locals are live at each location is found by the usual backward analysis, so that dead
+//! ones are cleared.
 
 use std::collections::HashMap;
 
@@ -29,7 +32,8 @@ pub(super) enum Node {
     Do {
         body: Vec<Stmt>,
         cut: bool,
-        /// Waits for what the process knows already: what came before has happened, even if it waits for ever.
+        /// Waits for what the process knows already: what came before has happened, even if it
+        /// waits for ever.
         waits: bool,
         next: NodeIx,
     },
@@ -152,8 +156,8 @@ impl Flow {
         walk.body(from, Done::default(), &mut Vec::new())
     }
 
-    /// Cuts the operation into steps. `first` is the id of the first location that will be made; a mark tells the values of
-    /// the first `told` locals.
+    /// Cuts the operation into steps. `first` is the id of the first location that will be made; a
+    /// mark tells the values of the first `told` locals.
     pub(super) fn steps(
         &self,
         from: NodeIx,
@@ -253,15 +257,16 @@ fn may_wait(stmt: &Stmt) -> bool {
 /// Makes the bodies of steps and numbers the locations as they are met.
 struct Walk<'f> {
     flow: &'f Flow,
-    /// The heads of loops, jumps resolved. A head that does nothing but jump for ever is told when it is met.
+    /// The heads of loops, jumps resolved. A head that does nothing but jump for ever is told when
+    /// it is met.
     heads: Vec<NodeIx>,
     /// The nodes that begin a step, in the order of their locations.
     order: Vec<NodeIx>,
     ids: HashMap<NodeIx, LocationId>,
     first: LocationId,
     stop: Option<NodeIx>,
-    /// The step of the call is being made: it ends before anything that may have to wait for others, for the operation is called
-    /// even if it waits for ever.
+    /// The step of the call is being made: it ends before anything that may have to wait for
+    /// others, for the operation is called even if it waits for ever.
     calling: bool,
     /// Nothing is cut.
     whole: bool,
@@ -459,7 +464,8 @@ impl Live {
                 self.read(condition);
             }
             Stmt::While(condition, body) => {
-                // What is live after the loop stays live, for the body may run no time; two rounds suffice.
+                // What is live after the loop stays live, for the body may run no time; two rounds
+                // suffice.
                 for _ in 0..2 {
                     let mut round = self.clone();
                     round.before_all(body);

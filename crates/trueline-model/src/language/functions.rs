@@ -13,7 +13,8 @@ use crate::program::{self, Binary, Place, Stmt, VarId};
 impl Body<'_> {
     // ---- conditions
 
-    /// Goes to one of two nodes. Both sides of `&&` and `||` are steps of their own where they access memory.
+    /// Goes to one of two nodes. Both sides of `&&` and `||` are steps of their own where they
+    /// access memory.
     pub(super) fn condition(&mut self, expr: &Expr, yes: NodeIx, no: NodeIx) -> Parsed<()> {
         match &expr.kind {
             ExprKind::Not(of) => self.condition(of, no, yes),
@@ -198,7 +199,8 @@ impl Body<'_> {
                 arity(name, args, 2)?;
                 let place = self.memory(&args[0], name)?;
                 let operand = self.argument(&args[1])?;
-                // The operand is read after the old value is stored: it must not be the same variable.
+                // The operand is read after the old value is stored: it must not be the same
+                // variable.
                 let plain = operand.leaves.iter().all(|l| matches!(l, program::Expr::Const(_)));
                 let result = self.old_value(&place, into.filter(|_| plain));
                 let old = self.load(&place).leaves;

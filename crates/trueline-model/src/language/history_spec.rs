@@ -1,12 +1,13 @@
 //! Specifications for histories: what `--spec FILE.tl` reads.
 //!
-//! A file holds a specification alone, whose operations say which values they take, or a whole model, of which the
-//! specification and the types of its operations are taken. [`Specification::named`] makes a
-//! [`Named`] of it, which decides histories by the general search.
+//! A file holds a specification alone, whose operations say which values they take, or a whole
+//! model, of which the specification and the types of its operations are taken.
+//! [`Specification::named`] makes a [`Named`] of it, which decides histories by the general search.
 //!
-//! Values of a history are read by the type that the operation declares ([`Reader`]). A value that is none of its type is an
-//! error of the history. Where an operation could not be executed because a number left its range, or for a loop
-//! without end, a violation may be due to that: it is an error of the specification then ([`Builtin::take_doubt`]).
+//! Values of a history are read by the type that the operation declares ([`Reader`]). A value that
+//! is none of its type is an error of the history. Where an operation could not be executed because
+//! a number left its range, or for a loop without end, a violation may be due to that: it is an
+//! error of the specification then ([`Builtin::take_doubt`]).
 
 use std::sync::Arc;
 
@@ -24,7 +25,8 @@ use super::specification::{self, Signature, of_a_run};
 use super::types::{Ty, Types};
 use super::{ParameterInfo, SettingError, compile, read_parameters, set_parameter};
 
-/// A specification in the modelling language. Its parameters can be set; then it is made a [`Named`].
+/// A specification in the modelling language. Its parameters can be set; then it is made a
+/// [`Named`].
 ///
 /// ```
 /// use trueline::{Algorithm, Budget, formats};
@@ -46,7 +48,8 @@ pub struct Specification {
 }
 
 impl Specification {
-    /// Reads a file and compiles it once with the default values of its parameters, so that errors come early.
+    /// Reads a file and compiles it once with the default values of its parameters, so that errors
+    /// come early.
     pub fn parse(source: &str) -> Result<Specification, Diagnostic> {
         let specified = parse_specification::parse(source)?;
         let declared = match &specified {

@@ -1,5 +1,6 @@
-//! Text into tokens. Comments run from `//` to the end of the line. Never fails on any bytes but for characters that
-//! no token begins with, and numbers that are too large, which are errors with a span.
+//! Text into tokens. Comments run from `//` to the end of the line. Never fails on any bytes but
+//! for characters that no token begins with, and numbers that are too large, which are errors with
+//! a span.
 
 use super::diagnostic::{Diagnostic, Span};
 

@@ -1,11 +1,11 @@
 //! The modelling language: text in, [`Program`] out, and errors that point at the text.
 //!
-//! `docs/model-language.md` is its reference. The way of a model: [`lexer`], [`parser`] (with [`parse_statements`] and
-//! [`expressions`]), [`ast`];
-//! then, with the parameters set, [`compile`]: [`types`] resolved, operations checked ([`typing`]) and turned into graphs
-//! ([`body`], [`places`], [`functions`], [`statements`]), the graphs cut into steps ([`flow`]), and the specification
-//! ([`specification`], [`spec_run`], [`builtin`], [`snapshot_spec`]). A specification for histories ends before the operations:
-//! [`history_spec`].
+//! `docs/model-language.md` is its reference. The way of a model: [`lexer`], [`parser`] (with
+//! [`parse_statements`] and [`expressions`]), [`ast`]; then, with the parameters set, [`compile`]:
+//! [`types`] resolved, operations checked ([`typing`]) and turned into graphs ([`body`],
+//! [`places`], [`functions`], [`statements`]), the graphs cut into steps ([`flow`]), and the
+//! specification ([`specification`], [`spec_run`], [`builtin`], [`snapshot_spec`]). A specification
+//! for histories ends before the operations: [`history_spec`].
 
 pub(crate) mod ast;
 mod body;
@@ -42,11 +42,12 @@ use crate::program::Program;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Semantics {
-    /// One shared access a step; local computation is free, and locals that are not needed any more are cleared.
+    /// One shared access a step; local computation is free, and locals that are not needed any more
+    /// are cleared.
     #[default]
     Default,
-    /// The cost of steps of the model checker PAT: one step for each statement and test; variables that the object
-    /// declares with `local` keep their last value.
+    /// The cost of steps of the model checker PAT: one step for each statement and test; variables
+    /// that the object declares with `local` keep their last value.
     #[cfg(feature = "papers")]
     Pat,
 }
@@ -97,7 +98,8 @@ pub struct Expectation {
 }
 
 impl Model {
-    /// Reads a model and compiles it once with the default values of its parameters, so that errors come early.
+    /// Reads a model and compiles it once with the default values of its parameters, so that errors
+    /// come early.
     pub fn parse(source: &str) -> Result<Model, Diagnostic> {
         let ast = parser::parse(source)?;
         let parameters = read_parameters(&ast.parameters)?;
@@ -146,7 +148,8 @@ impl Model {
         self.ast.properties.iter().map(name).collect()
     }
 
-    /// Whether the model runs other code where its marked points are trusted: code that depends on `points`.
+    /// Whether the model runs other code where its marked points are trusted: code that depends on
+    /// `points`.
     pub fn has_code_for_points(&self) -> bool {
         let code = |line: &'_ str| line.split("//").next().unwrap_or_default().to_string();
         let is_word = |c: char| c.is_alphanumeric() || c == '_';

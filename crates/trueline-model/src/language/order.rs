@@ -1,8 +1,9 @@
-//! The order in which the parts of a statement are computed: from left to right, and all of them before something is assigned.
+//! The order in which the parts of a statement are computed: from left to right, and all of them
+//! before something is assigned.
 //!
-//! Where each access is a step of its own, what was read is kept in a temporary anyway. Within one step, inside `atomic` and under PAT's
-//! semantics, a value is computed where it is used. That is too late where something in between changes what it is
-//! made of: there it is kept too.
+//! Where each access is a step of its own, what was read is kept in a temporary anyway. Within one
+//! step, inside `atomic` and under PAT's semantics, a value is computed where it is used. That is
+//! too late where something in between changes what it is made of: there it is kept too.
 
 use super::ast::{Expr, ExprKind, Stmt as Statement, StmtKind};
 use super::body::{Body, PlaceRef, Root, children, has_effect, read};
@@ -51,7 +52,8 @@ impl Body<'_> {
             || parts.into_iter().any(|part| self.entangles(part))
     }
 
-    /// What goes to several parts of a place at once: a value that reads a part that is written before it is kept first.
+    /// What goes to several parts of a place at once: a value that reads a part that is written
+    /// before it is kept first.
     pub(super) fn together(
         &mut self,
         place: &PlaceRef,
@@ -94,8 +96,8 @@ pub(super) fn finds_by(place: &PlaceRef, other: &PlaceRef, count: usize) -> bool
     place.indices.iter().chain(pointer).any(|part| reads(part, other, count))
 }
 
-/// Whether the expression may read one of the first parts of the place. May err on the side of yes: all cells of an array and all nodes of a type
-/// are taken for one.
+/// Whether the expression may read one of the first parts of the place. May err on the side of yes:
+/// all cells of an array and all nodes of a type are taken for one.
 fn reads(expr: &program::Expr, of: &PlaceRef, count: usize) -> bool {
     match expr {
         program::Expr::Const(_) | program::Expr::Me => false,

@@ -1,5 +1,5 @@
-//! The part of the parser that reads specifications: `spec queue`, `spec { .. }` in a model, and files that hold a
-//! specification alone.
+//! The part of the parser that reads specifications: `spec queue`, `spec { .. }` in a model, and
+//! files that hold a specification alone.
 
 use super::ast::{Ast, Name, Op, SpecDecl, SpecFile, SpecOp, VarDecl};
 use super::diagnostic::{Diagnostic, Span};
@@ -63,8 +63,8 @@ impl Parser {
         Ok(SpecDecl::Written { state, ops, span: at })
     }
 
-    /// The state and the operations of a specification, behind `{`. `typed`: it stands alone, so that operations say of which
-    /// types their arguments and results are.
+    /// The state and the operations of a specification, behind `{`. `typed`: it stands alone, so
+    /// that operations say of which types their arguments and results are.
     fn spec_body(&mut self, typed: bool) -> Parsed<(Vec<VarDecl>, Vec<SpecOp>)> {
         let (mut state, mut ops) = (Vec::new(), Vec::new());
         while !self.take_sign("}") {

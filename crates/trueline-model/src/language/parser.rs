@@ -1,8 +1,8 @@
 //! Tokens into a syntax tree, by recursive descent with one token of look-ahead.
 //!
-//! Stops at the first error: what follows a misread construct is noise. Semicolons between statements are optional,
-//! because no statement begins like the continuation of an expression. Nesting is bounded, so that no text can
-//! exhaust the stack.
+//! Stops at the first error: what follows a misread construct is noise. Semicolons between
+//! statements are optional, because no statement begins like the continuation of an expression.
+//! Nesting is bounded, so that no text can exhaust the stack.
 
 use super::ast::{
     Ast, Client, Event, Expr, ExprKind, Field, Heap, Name, Op, Ops, Parameter, Property, Role,

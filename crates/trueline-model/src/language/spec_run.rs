@@ -90,7 +90,8 @@ pub(super) struct Written {
     pub(super) results: Vec<Ty>,
     /// Set when an operation could not be run to its end.
     pub(super) trouble: OnceLock<String>,
-    /// Where a number has left its range since the last question, and so kept an operation from being executed.
+    /// Where a number has left its range since the last question, and so kept an operation from
+    /// being executed.
     pub(super) left: Mutex<Option<String>>,
 }
 
@@ -121,7 +122,8 @@ pub(super) struct Run {
     rounds: u32,
     /// The first so many choices lead to where the run before this one led.
     given: usize,
-    /// The number of this run among those with other choices, and the states in which rounds of loops that choose began, over all of them.
+    /// The number of this run among those with other choices, and the states in which rounds of
+    /// loops that choose began, over all of them.
     number: usize,
     met: Met,
     /// Why the run was given up.

@@ -1,9 +1,10 @@
-//! Written specifications: `spec { state q: seq<Value> = [] ... }` checked and compiled to a small tree.
+//! Written specifications: `spec { state q: seq<Value> = [] ... }` checked and compiled to a small
+//! tree.
 //!
-//! The tree is run by [`Written`], which implements [`SpecMachine`]. The checker remembers every step that it
-//! asked for, so that this need not be fast. Nondeterminism (`either`, `choose`) is explored by running the operation once for
-//! each sequence of choices. An operation that awaits in vain, leaves a domain or removes from an empty container
-//! has no outcome: it blocks.
+//! The tree is run by [`Written`], which implements [`SpecMachine`]. The checker remembers every
+//! step that it asked for, so that this need not be fast. Nondeterminism (`either`, `choose`) is
+//! explored by running the operation once for each sequence of choices. An operation that awaits in
+//! vain, leaves a domain or removes from an empty container has no outcome: it blocks.
 
 use std::sync::{Mutex, OnceLock};
 

@@ -1,6 +1,7 @@
 //! Statements of an operation into its graph.
 //!
-//! Each returns whether its end can be reached, which finds missing returns and statements that are never reached.
+//! Each returns whether its end can be reached, which finds missing returns and statements that are
+//! never reached.
 
 use super::ast::{Block, Expr, ExprKind, Stmt, StmtKind, VarDecl};
 use super::body::{Body, Value, binary, has_effect, is_place, read};

@@ -1,7 +1,9 @@
-//! Types, with parameters already substituted, and how they are laid out in a [`Program`](crate::program::Program).
+//! Types, with parameters already substituted, and how they are laid out in a
+//! [`Program`](crate::program::Program).
 //!
-//! Every scalar is a number. `none` of `lo..hi?` is `lo - 1`, of a truth value or an enumeration -1; null is 0 and
-//! no process is -1. A record is laid out as one variable a field ([`Types::leaves`]), an array as a dimension.
+//! Every scalar is a number. `none` of `lo..hi?` is `lo - 1`, of a truth value or an enumeration
+//! -1; null is 0 and no process is -1. A record is laid out as one variable a field
+//! ([`Types::leaves`]), an array as a dimension.
 
 use super::ast::{self, BinaryOp, Expr, ExprKind, TypeDecl, TypeKind};
 use super::diagnostic::{Diagnostic, Span, did_you_mean};
@@ -62,7 +64,8 @@ pub(crate) struct Types {
     /// Parameters and their values, in the order of declaration; `points` is the last.
     pub(crate) constants: Vec<(String, i32)>,
     pub(crate) points: bool,
-    /// A specification for histories: its operations take what was recorded, and domains are never enumerated.
+    /// A specification for histories: its operations take what was recorded, and domains are never
+    /// enumerated.
     pub(crate) histories: bool,
     pub(crate) processes: usize,
     pub(crate) heap: usize,
@@ -381,8 +384,8 @@ impl Types {
         }
     }
 
-    /// Whether a value of one type may be put where the other is expected. Ranges that overlap are fine: a value outside is
-    /// found when the model is run.
+    /// Whether a value of one type may be put where the other is expected. Ranges that overlap are
+    /// fine: a value outside is found when the model is run.
     pub(crate) fn fits(&self, value: &Ty, target: &Ty) -> bool {
         match (value, target) {
             (Ty::Int { lo, hi }, Ty::Int { lo: least, hi: most }) => hi >= least && lo <= most,
@@ -412,7 +415,8 @@ impl Types {
     pub(crate) fn comparable(&self, a: &Ty, b: &Ty) -> bool {
         match (a, b) {
             (Ty::Int { .. }, Ty::Int { .. }) => true,
-            // Here the number of `none` must not be one of the other's, for then `none` would equal a number.
+            // Here the number of `none` must not be one of the other's, for then `none` would equal
+            // a number.
             (Ty::Optional(of), other @ Ty::Int { .. })
             | (other @ Ty::Int { .. }, Ty::Optional(of)) => {
                 let optional = Ty::Optional(of.clone());

@@ -1,4 +1,5 @@
-//! Checkpoints: a run that goes on from one ends as if it had not been stopped, and no other file is one.
+//! Checkpoints: a run that goes on from one ends as if it had not been stopped, and no other file
+//! is one.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -34,7 +35,8 @@ fn counts(report: &Report) -> (u64, u64, u64, u64) {
     (report.states, report.transitions, report.depth, report.terminal)
 }
 
-/// `spec stack` numbers its states as it meets them: a run that knew the numbers alone would take them for other states.
+/// `spec stack` numbers its states as it meets them: a run that knew the numbers alone would take
+/// them for other states.
 #[test]
 fn a_checkpoint_of_a_named_specification_keeps_what_its_numbers_mean() {
     let kept = Kept::new("named");
@@ -58,7 +60,8 @@ fn a_checkpoint_of_a_named_specification_keeps_what_its_numbers_mean() {
     }
 }
 
-/// Every byte counts: with one changed, or some missing or added, or of another kind, the file is refused and nothing of it is used.
+/// Every byte counts: with one changed, or some missing or added, or of another kind, the file is
+/// refused and nothing of it is used.
 #[test]
 fn a_damaged_checkpoint_is_refused() {
     let kept = Kept::new("damaged");
@@ -95,7 +98,8 @@ fn a_damaged_checkpoint_is_refused() {
     assert!(!matches!(resumed.verdict, Verdict::Refused(_)), "{:?}", resumed.verdict);
 }
 
-/// A checkpoint takes the place of a regular file or of nothing: never of a link, a folder or a device.
+/// A checkpoint takes the place of a regular file or of nothing: never of a link, a folder or a
+/// device.
 #[test]
 fn a_checkpoint_replaces_nothing_but_a_regular_file() {
     let folder = Kept::new("places");

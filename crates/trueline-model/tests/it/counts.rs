@@ -68,8 +68,8 @@ fn antichains_keep_the_minimal_sets() {
     check(&counter(4, 4, Some(1)), antichain(), 73_495);
 }
 
-/// Depends on the order in which exchanges are tried, as the paper's own counts do (669, 5935; 4938): never below the orbits, never
-/// above what is stored without the improvement.
+/// Depends on the order in which exchanges are tried, as the paper's own counts do (669, 5935;
+/// 4938): never below the orbits, never above what is stored without the improvement.
 #[test]
 fn published_symmetry_stores_orbits_more_than_once() {
     for (program, orbits) in
@@ -87,7 +87,8 @@ fn published_symmetry_stores_orbits_more_than_once() {
     }
 }
 
-/// Every count and the verdict are the same for any number of threads, with every combination of reductions.
+/// Every count and the verdict are the same for any number of threads, with every combination of
+/// reductions.
 #[test]
 fn threads_change_nothing() {
     let program = counter(4, 4, Some(1));
@@ -110,7 +111,8 @@ fn threads_change_nothing() {
     }
 }
 
-/// A run that is stopped, any number of times, and goes on from its checkpoint ends with the same counts.
+/// A run that is stopped, any number of times, and goes on from its checkpoint ends with the same
+/// counts.
 #[test]
 fn a_resumed_run_ends_as_if_it_had_not_been_stopped() {
     let path = std::env::temp_dir().join(format!("trueline-checkpoint-{}", std::process::id()));

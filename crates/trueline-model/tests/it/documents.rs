@@ -1,4 +1,5 @@
-//! The models in the documents are real: each complete one compiles, and has the verdicts that it says.
+//! The models in the documents are real: each complete one compiles, and has the verdicts that it
+//! says.
 
 use std::fs;
 use std::path::Path;
@@ -58,7 +59,8 @@ fn the_models_of_the_tutorial_are_as_it_says() {
     check("tutorial-treiber.md", 5);
 }
 
-/// Every keyword of the grammar is a word that the parser knows, and the page names every statement.
+/// Every keyword of the grammar is a word that the parser knows, and the page names every
+/// statement.
 #[test]
 fn the_reference_speaks_of_every_keyword() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/model-language.md");

@@ -1,5 +1,5 @@
-//! Errors of models: each is one, points at the right place, and says what to write instead. And no text, however
-//! broken, makes the language panic.
+//! Errors of models: each is one, points at the right place, and says what to write instead. And no
+//! text, however broken, makes the language panic.
 
 use std::fs;
 use std::path::Path;
@@ -28,7 +28,8 @@ spec {
 client { procs procs; ops 1; heap 2 gc }
 ";
 
-/// Replaces the first occurrence of `from`; the one error must stand at the text `at` and say these things.
+/// Replaces the first occurrence of `from`; the one error must stand at the text `at` and say these
+/// things.
 #[track_caller]
 fn check(from: &str, to: &str, at: &str, message: &str, help: &str) {
     assert!(GOOD.contains(from), "{from:?} is not in the model");
@@ -258,7 +259,8 @@ fn deep_nesting_is_an_error_and_not_an_overflow() {
     assert!(Model::parse(&source).unwrap_err().message().contains("cells"));
 }
 
-/// Words and signs are swapped, dropped, doubled and taken from elsewhere, and bytes are changed. A panic fails the test.
+/// Words and signs are swapped, dropped, doubled and taken from elsewhere, and bytes are changed. A
+/// panic fails the test.
 #[test]
 fn broken_models_are_errors_and_never_panics() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");

@@ -1,4 +1,5 @@
-//! Models that do what they must not: each ends in a counterexample that the interpreter accepts, and that says what happened.
+//! Models that do what they must not: each ends in a counterexample that the interpreter accepts,
+//! and that says what happened.
 
 use std::sync::Arc;
 
@@ -42,7 +43,8 @@ fn fault(statements: &str) -> String {
     messages.remove(0)
 }
 
-/// The engine computes what an access needs in the step of that access, the interpreter in the step before.
+/// The engine computes what an access needs in the step of that access, the interpreter in the step
+/// before.
 #[test]
 fn a_fault_after_an_access_has_a_counterexample() {
     for statements in [
@@ -108,7 +110,8 @@ fn a_fault_is_told_as_what_happened_and_not_as_what_should() {
     assert_eq!(fault("unlock(L)"), "a process unlocks a lock that it does not hold");
 }
 
-/// Each is given up at the limit, and told with its line, instead of being taken for an operation that blocks.
+/// Each is given up at the limit, and told with its line, instead of being taken for an operation
+/// that blocks.
 #[test]
 fn a_specification_without_end_is_refused() {
     let refused = |body: &str| {
@@ -139,7 +142,8 @@ fn a_specification_without_end_is_refused() {
     assert!(told.ends_with("a sequence has more than 1048576 items"), "{told}");
 }
 
-/// A process that computes for long by itself costs what it computes, and limits are looked at meanwhile.
+/// A process that computes for long by itself costs what it computes, and limits are looked at
+/// meanwhile.
 #[test]
 fn a_long_local_loop_costs_no_square_and_ends_at_a_limit() {
     let program = |rounds: u32| {
@@ -154,14 +158,15 @@ fn a_long_local_loop_costs_no_square_and_ends_at_a_limit() {
     };
     let report = verify(&program(3_000), &Options::default(), &Budget::unlimited());
     assert!(matches!(report.verdict, Verdict::Verified), "{:?}", report.verdict);
-    // A path ends every 256 steps: in between the search sees a state, and whether the budget is spent.
+    // A path ends every 256 steps: in between the search sees a state, and whether the budget is
+    // spent.
     assert!((10..20).contains(&report.states), "{}", report.states);
     let report = verify(&program(2_000_000), &Options::default(), &Budget::unlimited().steps(20));
     assert!(matches!(report.verdict, Verdict::Unknown(_)), "{:?}", report.verdict);
 }
 
-/// A value outside of the range that its variable declares says nothing about the algorithm: it is an error of the model, not a
-/// violation, while an assertion that fails is one.
+/// A value outside of the range that its variable declares says nothing about the algorithm: it is
+/// an error of the model, not a violation, while an assertion that fails is one.
 #[test]
 fn a_range_that_is_left_is_an_error_of_the_model() {
     let source = |statement: &str| {

@@ -1,5 +1,6 @@
-//! Specifications for histories that are written in the modelling language: random histories, damaged at random, are decided as
-//! the built-in specifications decide them, as whole files and as streams.
+//! Specifications for histories that are written in the modelling language: random histories,
+//! damaged at random, are decided as the built-in specifications decide them, as whole files and as
+//! streams.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -196,8 +197,8 @@ fn histories_are_decided_as_by_the_built_in_specifications() {
     }
 }
 
-/// A number that leaves its range keeps an operation from being executed. What that leaves without an order is an error of the
-/// specification, not a violation; what has an order is fine.
+/// A number that leaves its range keeps an operation from being executed. What that leaves without
+/// an order is an error of the specification, not a violation; what has an order is fine.
 #[test]
 fn a_range_that_is_too_small_is_no_violation() {
     let source = "spec { state n: 0..2 = 0  inc() { n = n + 1 }  dec() { n = n - 1 }  read() -> 0..9 { return n } }";
@@ -235,7 +236,8 @@ fn an_operation_that_awaits_in_vain_is_a_violation() {
     assert_eq!(checked(&lock, &twice), "violation");
 }
 
-/// The specifications of models are specifications of histories, where they speak neither of processes nor of nodes.
+/// The specifications of models are specifications of histories, where they speak neither of
+/// processes nor of nodes.
 #[test]
 fn models_give_their_specifications() {
     let (mut taken, mut refused) = (0, 0);

@@ -113,7 +113,8 @@ fn records_are_compared_as_a_whole() {
 
 #[test]
 fn arrays_loops_and_ids_of_processes() {
-    // Each process raises its own flag and looks at the others': at least one of two sees the other.
+    // Each process raises its own flag and looks at the others': at least one of two sees the
+    // other.
     let model = |order: &str| {
         format!(
             "enum Phase {{ out, inside }}\nshared F: [bool; pid], A: [0..2; 3], Who: pid, Ph: Phase\n\
@@ -231,7 +232,8 @@ fn a_mark_at_the_wrong_place_is_told_from_a_violation() {
     }
 }
 
-/// Found with points, explained without: its calls and returns are seen, though the program hides them.
+/// Found with points, explained without: its calls and returns are seen, though the program hides
+/// them.
 #[test]
 fn a_violation_found_with_points_is_replayed() {
     let source = "object T\nshared X: 0..3\nop f() -> 0..3 { local x: 0..3 = X\n X = x + 1\n return x @lin }\n\

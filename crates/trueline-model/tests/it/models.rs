@@ -82,7 +82,8 @@ fn the_papers_counts_come_out_of_the_text() {
     count("register.tl", &[("procs", 4), ("values", 3)], pat, false, 52_381);
 }
 
-/// PAT's encoding with nothing but stale locals cleared has 403; here the local of a retry is cleared too.
+/// PAT's encoding with nothing but stale locals cleared has 403; here the local of a retry is
+/// cleared too.
 #[test]
 fn the_default_semantics_needs_fewer_states() {
     count("counter.tl", &[("procs", 3), ("size", 4)], Semantics::Default, true, 391);

@@ -1,5 +1,6 @@
-//! Random small models with loops, locks and nodes: deadlock, lock-freedom and response agree with a check from the definitions by the
-//! interpreter, which shares no code with the engine; and every run that is shown is one of the interpreter's.
+//! Random small models with loops, locks and nodes: deadlock, lock-freedom and response agree with
+//! a check from the definitions by the interpreter, which shares no code with the engine; and every
+//! run that is shown is one of the interpreter's.
 
 use std::sync::Arc;
 

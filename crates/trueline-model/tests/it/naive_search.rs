@@ -1,5 +1,5 @@
-//! Random small models: every combination of reductions agrees with a naive search by the interpreter, which shares no code
-//! with the engine, and every counterexample is replayed.
+//! Random small models: every combination of reductions agrees with a naive search by the
+//! interpreter, which shares no code with the engine, and every counterexample is replayed.
 
 use std::sync::Arc;
 
@@ -51,7 +51,8 @@ fn all_reductions_agree_with_a_naive_search() {
                         });
                         false
                     }
-                    // A path of a process that allocates again and again may use up the heap before the others move.
+                    // A path of a process that allocates again and again may use up the heap before
+                    // the others move.
                     Verdict::Unknown(why) if why.contains("is full") => continue,
                     other => panic!("seed {seed}: {other:?}"),
                 };
@@ -74,7 +75,8 @@ fn all_reductions_agree_with_a_naive_search() {
     assert!(verified > 10 && violations > 10, "{verified} verified, {violations} violations");
 }
 
-/// A replay that accepts everything would be no check: traces that are not runs, or not violations, are refused.
+/// A replay that accepts everything would be no check: traces that are not runs, or not violations,
+/// are refused.
 #[test]
 fn what_is_not_a_counterexample_is_refused() {
     let (mut tried, mut seed) = (0, 0);

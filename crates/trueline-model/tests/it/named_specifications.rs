@@ -1,5 +1,6 @@
-//! What a built-in specification allows the operations of a model to return is what `check` allows in a history: random operations with
-//! random result types, one after the other, are asked of both.
+//! What a built-in specification allows the operations of a model to return is what `check` allows
+//! in a history: random operations with random result types, one after the other, are asked of
+//! both.
 
 use trueline::formats::{self, Keys, ReadOptions};
 use trueline::rng::{self, Rng};
@@ -8,7 +9,8 @@ use trueline::{Algorithm, Budget, Verdict};
 use trueline_model::program::Program;
 use trueline_model::{Model, Semantics};
 
-/// A specification as models and as histories name it, and its methods with the number of their arguments.
+/// A specification as models and as histories name it, and its methods with the number of their
+/// arguments.
 struct Object {
     model: &'static str,
     history: &'static str,
@@ -45,7 +47,8 @@ const OBJECTS: &[Object] = &[
     object("stuttering-queue(j: 1)", "stuttering-queue:j=1", &[("enq", 1), ("deq", 0)]),
 ];
 
-/// A result type as models write it, and its values: the word that stands for each, and how JSON writes it.
+/// A result type as models write it, and its values: the word that stands for each, and how JSON
+/// writes it.
 type ResultType = (&'static str, &'static [(i32, &'static str)]);
 
 #[rustfmt::skip]
@@ -72,7 +75,8 @@ fn source(object: &Object, results: &[&ResultType]) -> String {
     text + &format!("spec {}\nclient {{ procs 1; ops 1 }}\n", object.model)
 }
 
-/// Whether `check` explains these calls, made one after the other; false, too, where it refuses to read one.
+/// Whether `check` explains these calls, made one after the other; false, too, where it refuses to
+/// read one.
 fn is_linearizable(spec: &Named, calls: &[(&str, Vec<i32>, &str)]) -> bool {
     let mut text = String::new();
     for (method, args, result) in calls {
@@ -137,7 +141,8 @@ fn a_model_may_return_what_a_history_may_tell() {
             let op = dice.index(object.methods.len());
             let (method, count) = object.methods[op];
             let args: Vec<i32> = (0..count).map(|_| dice.below(3) as i32).collect();
-            // A result that is legal, where one of a few tries finds it: so the object comes to hold something.
+            // A result that is legal, where one of a few tries finds it: so the object comes to
+            // hold something.
             let (mut words, mut told) = (vec![], "null");
             for _ in 0..3 {
                 if !results[op].1.is_empty() {

@@ -1,4 +1,5 @@
-//! Marked linearization points are never trusted too far: with them nothing is verified that is a violation without.
+//! Marked linearization points are never trusted too far: with them nothing is verified that is a
+//! violation without.
 
 use std::sync::Arc;
 
@@ -103,7 +104,8 @@ fn arguments_that_change_or_are_forgotten_are_those_of_the_call() {
     expect(&put("Y = v; X = v @lin; Y = 0"), "verified", "verified");
 }
 
-/// A mark of one operation is not that of another which it helps, and what never returns needs none.
+/// A mark of one operation is not that of another which it helps, and what never returns needs
+/// none.
 #[test]
 fn marks_of_helpers_and_of_what_never_returns() {
     let helped = |g: &str| {

@@ -54,7 +54,8 @@ fn the_counter_is_lock_free_and_not_wait_free() {
     let program = counter(2, 2, None);
     holds(&program, Property::DeadlockFree);
     holds(&program, Property::LockFree);
-    // One process can be overtaken for ever by another that pushes and pops, and fairness does not help it.
+    // One process can be overtaken for ever by another that pushes and pops, and fairness does not
+    // help it.
     let lasso = fails(&program, response(0, true));
     assert!(!lasso.cycle.is_empty());
     // With one operation each nobody can be overtaken for ever.
@@ -63,7 +64,8 @@ fn the_counter_is_lock_free_and_not_wait_free() {
 
 #[test]
 fn a_reader_of_the_register_returns() {
-    // Example 1 of the paper: with one write the scans end, under no assumption but that the reader goes on.
+    // Example 1 of the paper: with one write the scans end, under no assumption but that the reader
+    // goes on.
     let program = register(3, 3);
     holds(&program, Property::DeadlockFree);
     holds(&program, response(1, false));

@@ -1,5 +1,6 @@
-//! Random small programs: all combinations of reductions agree with each other and with the oracle, on the verdict and on the
-//! length of the shortest counterexample; and every counterexample is a run of the oracle's.
+//! Random small programs: all combinations of reductions agree with each other and with the oracle,
+//! on the verdict and on the length of the shortest counterexample; and every counterexample is a
+//! run of the oracle's.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -288,7 +289,8 @@ fn combinations() -> Vec<Options> {
         .collect()
 }
 
-/// Follows a counterexample with the oracle. Only programs without a heap: the oracle's names of nodes are its own.
+/// Follows a counterexample with the oracle. Only programs without a heap: the oracle's names of
+/// nodes are its own.
 fn replay(program: &Program, found: &Counterexample, seed: u64) {
     let mut states = vec![naive::initial(program)];
     let length = found.trace.steps.len();
@@ -379,8 +381,9 @@ fn all_combinations_agree_with_the_oracle() {
                         replay(&program, found, seed);
                     }
                 }
-                // A process that allocates for ever and touches nothing shared is run until the heap is full before the others have
-                // their turn, in which a shorter way leads to a violation: nothing is said then, which is no mismatch.
+                // A process that allocates for ever and touches nothing shared is run until the
+                // heap is full before the others have their turn, in which a shorter way leads to a
+                // violation: nothing is said then, which is no mismatch.
                 (Some(_), Verdict::Unknown(reason))
                     if options.partial_order && reason.contains("is full") =>
                 {

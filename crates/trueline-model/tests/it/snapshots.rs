@@ -1,4 +1,5 @@
-//! Snapshot algorithms: the counts of the published models, the three modes against each other, and what their language needs.
+//! Snapshot algorithms: the counts of the published models, the three modes against each other, and
+//! what their language needs.
 
 use std::sync::Arc;
 
@@ -71,7 +72,8 @@ fn the_three_modes_agree_on_two_processes() {
 
 #[test]
 fn every_pair_is_looked_at() {
-    // Scans read the segments in order: a violation needs that the segment that is read first changes last.
+    // Scans read the segments in order: a violation needs that the segment that is read first
+    // changes last.
     let text = "object Collect(procs: 2..4 = 3)\n\
         type Value = 0..1\n\
         shared A: [Value; procs]\n\

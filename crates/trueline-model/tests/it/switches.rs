@@ -1,5 +1,5 @@
-//! Reductions never change a verdict: every built-in model, under every setting that its header speaks of, in all
-//! combinations of switches.
+//! Reductions never change a verdict: every built-in model, under every setting that its header
+//! speaks of, in all combinations of switches.
 
 use std::sync::Arc;
 

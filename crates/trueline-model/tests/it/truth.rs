@@ -32,7 +32,8 @@ fn reductions() -> Vec<Options> {
         .collect()
 }
 
-/// The model has this verdict, in either semantics, by every reduction and by the naive search. The reason of a violation starts so.
+/// The model has this verdict, in either semantics, by every reduction and by the naive search. The
+/// reason of a violation starts so.
 #[track_caller]
 fn expect(source: &str, reason: Option<&str>) {
     let model = parse(source);
@@ -169,7 +170,8 @@ fn waiting_that_the_specification_explains_is_no_deadlock() {
     expect(&source("if n > 0 { n = n - 1 }"), Some("deadlock"));
 }
 
-/// Everyone goes round for ever: nobody is stuck, though partial order reduction leaves no way to go on.
+/// Everyone goes round for ever: nobody is stuck, though partial order reduction leaves no way to
+/// go on.
 #[test]
 fn going_round_for_ever_is_no_deadlock() {
     let body = "local x: 0..1\nwhile A == 0 { x = 1 - x } return A";
@@ -269,7 +271,8 @@ fn an_array_is_new_in_every_round_of_a_loop() {
     returns(&format!("local k: 0..2; atomic {{ while k < 2 {{ {round} }} }}"), 0);
 }
 
-/// A guard and an assertion are a step even if they need not read; `?:` and `||` read nothing that they do not need.
+/// A guard and an assertion are a step even if they need not read; `?:` and `||` read nothing that
+/// they do not need.
 #[test]
 fn a_violation_behind_a_condition_that_need_not_read_is_told() {
     for body in [
@@ -301,7 +304,8 @@ fn what_is_written_is_not_where_it_goes() {
     assert_eq!(error.message(), "what is written here is also where it goes");
 }
 
-/// Calls are steps of their own under PAT's semantics: what must not be called is not called there either.
+/// Calls are steps of their own under PAT's semantics: what must not be called is not called there
+/// either.
 #[test]
 fn a_guard_at_the_beginning_says_when_an_operation_may_be_called() {
     let source = |body: &str| {
@@ -415,7 +419,8 @@ fn notes_say_what_each_step_did() {
     assert_eq!(found.trace.steps.last().unwrap().possible, [[0]]);
 }
 
-/// Of several statements on a line the one that ran is told, and what was written though nothing changed.
+/// Of several statements on a line the one that ran is told, and what was written though nothing
+/// changed.
 #[test]
 fn a_step_tells_its_own_statement_of_the_line_and_the_cell_that_it_wrote() {
     let source = "object N\nshared A: [0..1; 2], L: lock\nop f() -> 0..1 { local i: 0..1; i = 1; lock(L); A[i] = 0; unlock(L); return A[0] }\n\
@@ -500,7 +505,8 @@ fn an_operation_without_a_result_means_what_it_means_in_a_history() {
     expect(&two(enq, "bounded-queue(capacity: 2)"), None);
 }
 
-/// Two processes wait for each other, or one for what never comes, while another goes on without end.
+/// Two processes wait for each other, or one for what never comes, while another goes on without
+/// end.
 #[test]
 fn who_waits_for_ever_while_others_go_on_is_deadlocked() {
     let deadlock_free = |source: &str, semantics: Semantics| {

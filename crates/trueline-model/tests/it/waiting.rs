@@ -28,7 +28,8 @@ fn response(operation: usize, weakly_fair: bool) -> Property {
     Property::Response { operation, results: None, weakly_fair }
 }
 
-/// Whether the model is free of deadlock, in either semantics; the answers to its first operation are the same.
+/// Whether the model is free of deadlock, in either semantics; the answers to its first operation
+/// are the same.
 #[track_caller]
 fn deadlock_free(rest: &str, expected: bool) {
     let model = parse(&format!("object D\n{rest}"));
@@ -91,7 +92,8 @@ fn who_waits_for_what_it_has_read_waits_for_ever() {
     deadlock_free(&one(chooses), false);
 }
 
-/// Nor is a choice taken back because a guard behind it is false, where a loop of choices goes round first.
+/// Nor is a choice taken back because a guard behind it is false, where a loop of choices goes
+/// round first.
 #[test]
 fn what_was_chosen_stays_chosen() {
     let loops = "loop { either { skip } or { await Y == 1; return } }";
@@ -153,7 +155,8 @@ fn a_block_that_begins_with_a_mark_is_a_step_of_its_own() {
     );
 }
 
-/// A random model that waits here and there, on what it reads and on what it knows. Whether it satisfies its specification is open.
+/// A random model that waits here and there, on what it reads and on what it knows. Whether it
+/// satisfies its specification is open.
 fn waiting(seed: u64) -> String {
     let mut dice = Rng::new(seed ^ 0x0dd_ba11);
     let text = generate::model(seed);

@@ -72,13 +72,15 @@ pub(crate) struct Strict {
     pub(crate) exempt: bool,
 }
 
-/// The evidence for every object, or for those with these names. The rows are in the order of the entries, whatever is ready first.
+/// The evidence for every object, or for those with these names. The rows are in the order of the
+/// entries, whatever is ready first.
 pub(crate) fn all(quick: bool, names: &[String], tell: &(dyn Fn(&str) + Sync)) -> Vec<Evidence> {
     let objects: Vec<&'static Entry> = simulate::all()
         .filter(|entry| entry.standing == Standing::Correct)
         .filter(|entry| names.is_empty() || names.iter().any(|name| name == entry.name))
         .collect();
-    // What is explored and verified keeps a core busy each; threads under stress have the machine to themselves.
+    // What is explored and verified keeps a core busy each; threads under stress have the machine
+    // to themselves.
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, Evidence)>> = Mutex::new(Vec::new());
     thread::scope(|s| {

@@ -1,8 +1,10 @@
-//! Runs all that speaks for the objects of this crate, and writes the table of it: what `cargo xtask evidence` does.
+//! Runs all that speaks for the objects of this crate, and writes the table of it: what
+//! `cargo xtask evidence` does.
 //!
 //! `cargo run --release -p trueline-objects --features evidence --example evidence -- [--quick] [--write FILE] [NAME...]`
 //!
-//! Exit code: 0 if every object is clean and every mutant was found, 1 if not, 2 if it was called wrongly.
+//! Exit code: 0 if every object is clean and every mutant was found, 1 if not, 2 if it was called
+//! wrongly.
 
 mod gather;
 mod plan;

@@ -1,5 +1,6 @@
-//! How much is run for each object: bounds that make the whole take minutes, by counts and never by the clock. What is not named here gets the
-//! bounds at the end, so that a new object is covered by itself.
+//! How much is run for each object: bounds that make the whole take minutes, by counts and never by
+//! the clock. What is not named here gets the bounds at the end, so that a new object is covered by
+//! itself.
 
 use trueline_objects::simulate::Entry;
 
@@ -34,12 +35,14 @@ pub(crate) fn of(entry: &Entry, quick: bool) -> Plan {
     plan
 }
 
-/// Of the k-stack as published the full search does not end (see its file); the others are bounded alike, so that figures can be compared.
+/// Of the k-stack as published the full search does not end (see its file); the others are bounded
+/// alike, so that figures can be compared.
 pub(crate) fn preemptions(name: &str) -> Option<u32> {
     name.starts_with("k-stack").then_some(2)
 }
 
-/// A search without a bound where it takes no more than a minute, otherwise with as high a bound as fits.
+/// A search without a bound where it takes no more than a minute, otherwise with as high a bound as
+/// fits.
 fn sizes(name: &str) -> Vec<(usize, usize, Option<u32>)> {
     let all = None;
     match name {

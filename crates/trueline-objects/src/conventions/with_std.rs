@@ -17,7 +17,8 @@ macro_rules! queue_names {
                 self.enq(value);
             }
 
-            /// Takes a value out, as `deq` does, of which it is another name; `None` where there is none.
+            /// Takes a value out, as `deq` does, of which it is another name; `None` where there is
+            /// none.
             #[inline]
             pub fn pop(&self) -> Option<T> {
                 self.deq()
@@ -35,7 +36,8 @@ impl<T: Copy> StutteringQueue<T> {
         self.enq(value);
     }
 
-    /// Tells the oldest value, as `deq` does, of which it is another name; `None` where there is none.
+    /// Tells the oldest value, as `deq` does, of which it is another name; `None` where there is
+    /// none.
     #[inline]
     pub fn pop(&self) -> Option<T> {
         self.deq()
@@ -51,7 +53,8 @@ container! {
 }
 
 impl<P: Ord + Clone, T> PriorityQueue<P, T> {
-    /// Takes values out until there is none, the best first, one at a time: other threads may come in between, and what they put in comes out here, too.
+    /// Takes values out until there is none, the best first, one at a time: other threads may come
+    /// in between, and what they put in comes out here, too.
     pub fn drain(&self) -> Drain<'_, PriorityQueue<P, T>> {
         Drain(self)
     }

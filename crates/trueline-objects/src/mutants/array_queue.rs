@@ -112,7 +112,8 @@ struct RelaxedSlot {
     value: UnsafeCell<i64>,
 }
 
-// SAFETY: it is not: this is the fault, which the explorer finds as a race. There threads run one at a time.
+// SAFETY: it is not: this is the fault, which the explorer finds as a race. There threads run one
+// at a time.
 unsafe impl Sync for RelaxedSlot {}
 
 impl RelaxedQueue {
@@ -129,7 +130,8 @@ impl RelaxedQueue {
             let slot = &self.slots[number % self.slots.len()];
             let sequence = slot.sequence.load(Ordering::Relaxed);
             if sequence == number && claim(&self.tail, number).is_ok() {
-                // SAFETY: this thread alone has the number; that it may not see what was done with the slot before is the fault.
+                // SAFETY: this thread alone has the number; that it may not see what was done with
+                // the slot before is the fault.
                 slot.value.with_mut(|place| unsafe { *place = value });
                 slot.sequence.store(number + 1, Ordering::Relaxed);
                 return true;

@@ -308,7 +308,8 @@ mod tests {
         text.split(" | ").map(|calls| calls.split(' ').map(call).collect()).collect()
     }
 
-    /// Programs in which somebody waits, and is woken, and gives up, and all is closed. Three threads have very many schedules.
+    /// Programs in which somebody waits, and is woken, and gives up, and all is closed. Three
+    /// threads have very many schedules.
     #[test]
     fn who_waits_is_woken_and_closed_means_closed() {
         for (text, preemptions) in [

@@ -7,11 +7,13 @@ use crate::shadowed::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 pub(crate) enum Fault {
     /// There is no word of counts: `poll` looks through the bins, the best first.
     LooksThrough,
-    /// `insert` reserves its room first and is counted after that: it can be full while what fills it is not there.
+    /// `insert` reserves its room first and is counted after that: it can be full while what fills
+    /// it is not there.
     ReservesFirst,
     /// The counts are changed without looking whether they are still the same.
     ClaimsWithoutComparing,
-    /// `poll` chooses a bin once, and takes from that one though there may be a better one meanwhile.
+    /// `poll` chooses a bin once, and takes from that one though there may be a better one
+    /// meanwhile.
     ChoosesOnce,
 }
 

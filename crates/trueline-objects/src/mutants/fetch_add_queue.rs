@@ -77,7 +77,8 @@ impl Queue {
             }
             let cell = self.cells.get(self.dequeuers.fetch_add(1, Ordering::SeqCst));
             let full = match self.fault {
-                // It waits: in a segment without an end an `enq` and a `deq` could thwart each other for ever.
+                // It waits: in a segment without an end an `enq` and a `deq` could thwart each
+                // other for ever.
                 Fault::CountsBackwards => {
                     while cell.state.load(Ordering::SeqCst) != FULL {
                         hint::spin_loop();
@@ -113,7 +114,8 @@ impl Initial for RelaxedCell {
     const INITIAL: RelaxedCell = RelaxedCell { full: AtomicU8::new(0), value: UnsafeCell::new(0) };
 }
 
-// SAFETY: it is not: this is the fault, which the explorer finds as a race. There threads run one at a time.
+// SAFETY: it is not: this is the fault, which the explorer finds as a race. There threads run one
+// at a time.
 unsafe impl Sync for RelaxedCell {}
 
 impl RelaxedQueue {
@@ -138,7 +140,8 @@ impl RelaxedQueue {
         while cell.full.load(Ordering::Relaxed) != FULL {
             hint::spin_loop();
         }
-        // SAFETY: this thread alone has the number; that it may not see what was written is the fault.
+        // SAFETY: this thread alone has the number; that it may not see what was written is the
+        // fault.
         Some(cell.value.with(|place| unsafe { *place }))
     }
 }

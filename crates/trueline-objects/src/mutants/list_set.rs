@@ -152,8 +152,8 @@ impl HastySet {
             if !found {
                 return false;
             }
-            // SAFETY: it is not, here and below: this is the fault, which the explorer finds at the access. There the memory of freed nodes
-            // is kept.
+            // SAFETY: it is not, here and below: this is the fault, which the explorer finds at the
+            // access. There the memory of freed nodes is kept.
             let node = unsafe { &*pointer };
             let next = node.next.load(Ordering::Acquire);
             let (yes, no) = (Ordering::AcqRel, Ordering::Acquire);
@@ -183,7 +183,8 @@ impl HastySet {
                     if link.compare_exchange(next, unmarked(after), yes, no).is_err() {
                         continue 'anew;
                     }
-                    // SAFETY: this thread alone has unlinked the node; that others still use it is the fault.
+                    // SAFETY: this thread alone has unlinked the node; that others still use it is
+                    // the fault.
                     drop(unsafe { Box::from_raw(next) });
                     next = unmarked(after);
                 } else if node.value < value {

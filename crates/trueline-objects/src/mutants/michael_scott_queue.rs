@@ -7,11 +7,13 @@ use std::ptr;
 /// What is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// `enq` links its node to the last one without looking whether another was linked there meanwhile.
+    /// `enq` links its node to the last one without looking whether another was linked there
+    /// meanwhile.
     LinksWithoutComparing,
     /// `deq` moves the head on without looking whether it is still the same.
     MovesHeadWithoutComparing,
-    /// `enq` moves the tail to its node first and links the node after that: until then, what others enqueue cannot be reached.
+    /// `enq` moves the tail to its node first and links the node after that: until then, what
+    /// others enqueue cannot be reached.
     MovesTailFirst,
 }
 
@@ -119,8 +121,8 @@ impl HastyQueue {
         let node = Box::into_raw(Box::new(Node::new(value)));
         loop {
             let tail = self.tail.load(Ordering::Acquire);
-            // SAFETY: it is not, here and below: this is the fault, which the explorer finds at the access. There the memory of freed nodes
-            // is kept.
+            // SAFETY: it is not, here and below: this is the fault, which the explorer finds at the
+            // access. There the memory of freed nodes is kept.
             let next = unsafe { &(*tail).next };
             let last = next.load(Ordering::Acquire);
             if !last.is_null() {
@@ -147,11 +149,13 @@ impl HastyQueue {
                 self.advance_tail(tail, next);
                 continue;
             }
-            // SAFETY: see `enq`. The value is read before the node can be freed, as Michael and Scott do.
+            // SAFETY: see `enq`. The value is read before the node can be freed, as Michael and
+            // Scott do.
             let value = unsafe { (*next).value.load(Ordering::Relaxed) };
             let (yes, no) = (Ordering::Release, Ordering::Relaxed);
             if self.head.compare_exchange(head, next, yes, no).is_ok() {
-                // SAFETY: this thread alone has taken the node out; that others still use it is the fault.
+                // SAFETY: this thread alone has taken the node out; that others still use it is the
+                // fault.
                 drop(unsafe { Box::from_raw(head) });
                 return Some(value);
             }

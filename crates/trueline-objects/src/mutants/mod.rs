@@ -1,9 +1,10 @@
 //! Broken on purpose: variants of the objects with one fault each, to test tools with.
 //!
-//! They are compiled over the shadow std, which outside of an exploration is std. So that a fault is the one it says and no other,
-//! a mutant's values are atomic and its nodes live until the object is dropped: on real threads, too, it is wrong
-//! without undefined behaviour. The exceptions are those whose fault is a race or a use of freed memory, which are explored alone:
-//! the registry says which.
+//! They are compiled over the shadow std, which outside of an exploration is std. So that a fault
+//! is the one it says and no other, a mutant's values are atomic and its nodes live until the
+//! object is dropped: on real threads, too, it is wrong without undefined behaviour. The exceptions
+//! are those whose fault is a race or a use of freed memory, which are explored alone: the registry
+//! says which.
 
 pub(crate) mod nursery;
 

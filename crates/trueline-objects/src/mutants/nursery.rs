@@ -1,4 +1,5 @@
-//! Nodes that live as long as the object: a fault that loses or doubles a node is neither a leak nor a double free.
+//! Nodes that live as long as the object: a fault that loses or doubles a node is neither a leak
+//! nor a double free.
 
 use crate::shadowed::growing_array::{GrowingArray, Initial};
 use crate::shadowed::sync::with_thread_index;
@@ -17,7 +18,8 @@ impl<N> Initial for Made<N> {
     const INITIAL: Made<N> = Made(UnsafeCell::new(Vec::new()));
 }
 
-// SAFETY: the pointers are owned; the list is touched by one thread at a time, see `with_thread_index`.
+// SAFETY: the pointers are owned; the list is touched by one thread at a time, see
+// `with_thread_index`.
 unsafe impl<N: Send> Send for Made<N> {}
 // SAFETY: as above.
 unsafe impl<N: Send> Sync for Made<N> {}

@@ -8,14 +8,15 @@ use std::ptr;
 /// What is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// A mark in the node itself says that it is taken, as in the queue of Lotan and Shavit: a better node can be linked before it meanwhile, and that the
-    /// other one comes even later.
+    /// A mark in the node itself says that it is taken, as in the queue of Lotan and Shavit: a
+    /// better node can be linked before it meanwhile, and that the other one comes even later.
     MarksNodes,
     /// `poll` marks a link without looking whether it is still the same.
     MarksWithoutComparing,
     /// `insert` links its node without looking whether another was linked there meanwhile.
     LinksWithoutComparing,
-    /// `poll` moves the head on to the first node that is left: what is linked behind the last taken one meanwhile is lost.
+    /// `poll` moves the head on to the first node that is left: what is linked behind the last
+    /// taken one meanwhile is lost.
     CutsTooFar,
 }
 

@@ -9,11 +9,13 @@ use crate::shadowed::sync::with_thread_index;
 pub(crate) enum Fault {
     /// A scan is one collect.
     CollectsOnce,
-    /// A scan borrows from a thread that was seen to move once: its scan may have begun long before.
+    /// A scan borrows from a thread that was seen to move once: its scan may have begun long
+    /// before.
     BorrowsEarly,
     /// An update leaves the scan of its thread's update before beside its value.
     LeavesOldView,
-    /// Two threads update under the same number: as if one had given its own back before it was done.
+    /// Two threads update under the same number: as if one had given its own back before it was
+    /// done.
     SharesNumbers,
 }
 

@@ -5,7 +5,8 @@ use crate::shadowed::sync::atomic::{AtomicU64, Ordering};
 /// What is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// An arrival at the root that is not the first sees no announcement: it returns before the indicator is set.
+    /// An arrival at the root that is not the first sees no announcement: it returns before the
+    /// indicator is set.
     DoesNotAnnounce,
     /// A departure clears the indicator without looking whether somebody has arrived since.
     ClearsBlindly,

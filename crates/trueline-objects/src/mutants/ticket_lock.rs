@@ -10,7 +10,8 @@ use trueline_explore::engine::interface;
 pub(crate) enum Fault {
     /// Takes its number with a read and a write, so that two threads may have the same.
     TakesTicketInTwoSteps,
-    /// Calls the number that is handed out next, in place of the one after its own: those who wait wait for ever.
+    /// Calls the number that is handed out next, in place of the one after its own: those who wait
+    /// wait for ever.
     SkipsThoseWhoWait,
     /// `try_acquire` looks whether the lock is free and takes the number after that.
     TriesInTwoSteps,
@@ -27,7 +28,8 @@ pub(crate) struct Lock {
     protected: UnsafeCell<u64>,
 }
 
-// SAFETY: `protected` is touched only in explorations, where threads run one at a time, and where what the fault does to it is found.
+// SAFETY: `protected` is touched only in explorations, where threads run one at a time, and where
+// what the fault does to it is found.
 unsafe impl Sync for Lock {}
 
 impl Lock {
@@ -83,7 +85,8 @@ impl Lock {
     }
 
     fn touch(&self) {
-        // On real threads this could be undefined behaviour. Where the fault lets two threads in, the histories show it.
+        // On real threads this could be undefined behaviour. Where the fault lets two threads in,
+        // the histories show it.
         if self.fault == Fault::UnlocksRelaxed && interface::active() {
             // SAFETY: in an exploration no other thread runs meanwhile.
             self.protected.with_mut(|protected| unsafe { *protected += 1 });

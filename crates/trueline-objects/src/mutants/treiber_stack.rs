@@ -11,9 +11,10 @@ use std::ptr;
 /// What is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// A node that was popped is pushed again while another `pop` may still have a pointer to it: the compare-exchange of that one
-    /// finds the head that it expects, and replaces it by a node that is no longer below it. The bug of Figure 1 of Emmi, Enea,
-    /// Hamza: Monitoring refinement via symbolic reasoning. PLDI 2015.
+    /// A node that was popped is pushed again while another `pop` may still have a pointer to it:
+    /// the compare-exchange of that one finds the head that it expects, and replaces it by a node
+    /// that is no longer below it. The bug of Figure 1 of Emmi, Enea, Hamza: Monitoring refinement
+    /// via symbolic reasoning. PLDI 2015.
     ReusesNodes,
     /// `pop` writes the head without looking whether it is still the same.
     PopsWithoutComparing,
@@ -26,7 +27,8 @@ pub(crate) struct Stack {
     fault: Fault,
     head: AtomicPtr<Node>,
     nodes: Nursery<Node>,
-    /// For each thread the nodes that it can use again, the oldest first. Each begins with a spare one.
+    /// For each thread the nodes that it can use again, the oldest first. Each begins with a spare
+    /// one.
     spare: [Spare; THREADS],
 }
 
@@ -42,7 +44,8 @@ struct Node {
 #[derive(Default)]
 struct Spare(RefCell<Option<VecDeque<*mut Node>>>);
 
-// SAFETY: the pointers are good as long as the stack is; the list is touched by the thread with its number alone.
+// SAFETY: the pointers are good as long as the stack is; the list is touched by the thread with its
+// number alone.
 unsafe impl Send for Spare {}
 // SAFETY: as above.
 unsafe impl Sync for Spare {}
@@ -135,7 +138,8 @@ struct RelaxedNode {
     next: UnsafeCell<*mut RelaxedNode>,
 }
 
-// SAFETY: it is not: this is the fault, which the explorer finds as a race. There threads run one at a time.
+// SAFETY: it is not: this is the fault, which the explorer finds as a race. There threads run one
+// at a time.
 unsafe impl Send for RelaxedNode {}
 
 impl RelaxedStack {
@@ -163,7 +167,8 @@ impl RelaxedStack {
             if head.is_null() {
                 return None;
             }
-            // SAFETY: nodes live as long as the stack. That what is in it may not be seen yet is the fault.
+            // SAFETY: nodes live as long as the stack. That what is in it may not be seen yet is
+            // the fault.
             let next = unsafe { (*head).next.with(|next| *next) };
             match self.head.compare_exchange(head, next, Ordering::Relaxed, Ordering::Relaxed) {
                 // SAFETY: as above.

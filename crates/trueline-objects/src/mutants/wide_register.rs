@@ -1,4 +1,5 @@
-//! The register of two words with a fault: by a sequence lock, and by a pointer whose target is freed at once.
+//! The register of two words with a fault: by a sequence lock, and by a pointer whose target is
+//! freed at once.
 
 use crate::shadowed::sync::atomic::{AtomicI64, AtomicPtr, AtomicUsize, Ordering};
 use crate::shadowed::sync::hint;
@@ -86,7 +87,8 @@ impl HastyRegister {
 
     pub(crate) fn read(&self) -> [i64; 2] {
         let current = self.current.load(Ordering::SeqCst);
-        // SAFETY: it is not: this is the fault, which the explorer finds at the access. There the memory of what was freed is kept.
+        // SAFETY: it is not: this is the fault, which the explorer finds at the access. There the
+        // memory of what was freed is kept.
         [0, 1].map(|i: usize| unsafe { (&(*current))[i].load(Ordering::SeqCst) })
     }
 

@@ -1,29 +1,37 @@
 //! Vyukov's bounded queue, made linearizable: 'empty' and 'full' are said only when they are true.
 //!
-//! D. Vyukov: Bounded MPMC queue. 1024cores.net, 2010, with the repair that `crossbeam`'s queue of this name has: an operation that
-//! finds a slot of which it is not the turn looks at the other end of the queue. If the queue is empty (full), it says so;
-//! otherwise another operation is half done, and it waits for that one. `vyukov_queue.rs` shows what happens without;
-//! both have the slots of `ring.rs`.
+//! D. Vyukov: Bounded MPMC queue. 1024cores.net, 2010, with the repair that `crossbeam`'s queue of
+//! this name has: an operation that finds a slot of which it is not the turn looks at the other end
+//! of the queue. If the queue is empty (full), it says so; otherwise another operation is half
+//! done, and it waits for that one. `vyukov_queue.rs` shows what happens without; both have the
+//! slots of `ring.rs`.
 //!
-//! **Linearization.** `enq` and `deq` where they claim their number. An `enq` that says 'full' where it reads `head`: it has read `tail = t`
-//! before, and finds `head` a lap before t. `tail` has not become less since, and is never more than a lap ahead of `head`, so at
-//! that time there was no room. `deq` that says 'empty' in the same way: `tail` is what `head` was before, and `head` is between.
-//! These accesses are sequentially consistent, so that 'at that time' has a meaning. `len` where it reads `head`, between two equal reads of `tail`.
+//! **Linearization.** `enq` and `deq` where they claim their number. An `enq` that says 'full'
+//! where it reads `head`: it has read `tail = t` before, and finds `head` a lap before t. `tail`
+//! has not become less since, and is never more than a lap ahead of `head`, so at that time there
+//! was no room. `deq` that says 'empty' in the same way: `tail` is what `head` was before, and
+//! `head` is between. These accesses are sequentially consistent, so that 'at that time' has a
+//! meaning. `len` where it reads `head`, between two equal reads of `tail`.
 //!
-//! **`force_push`** to a full queue moves `head` over the oldest value, which is its own then, and with it the slot: nobody else can claim the number of the next `enq`,
-//! since its slot is not free, so that `tail` follows by a plain store. It has its place where it moves `head`. Until `tail` has followed, the two say
-//! that there is one value less than there is. Nobody is misled: an `enq` finds neither its turn nor a full queue, and waits; a `deq` takes the values behind, and where there is none
-//! it finds that the slot is not free for the lap that it is in, and waits; so does `len`, which asks for the same.
+//! **`force_push`** to a full queue moves `head` over the oldest value, which is its own then, and
+//! with it the slot: nobody else can claim the number of the next `enq`, since its slot is not
+//! free, so that `tail` follows by a plain store. It has its place where it moves `head`. Until
+//! `tail` has followed, the two say that there is one value less than there is. Nobody is misled:
+//! an `enq` finds neither its turn nor a full queue, and waits; a `deq` takes the values behind,
+//! and where there is none it finds that the slot is not free for the lap that it is in, and waits;
+//! so does `len`, which asks for the same.
 //!
-//! **Progress.** Blocking: an operation waits for one that has claimed its slot and is not done. Cost: O(1) without contention.
+//! **Progress.** Blocking: an operation waits for one that has claimed its slot and is not done.
+//! Cost: O(1) without contention.
 
 use super::ring::Ring;
 use super::sync::Backoff;
 use super::sync::atomic::{AtomicUsize, Ordering};
 use super::to_the_end::to_the_end;
 
-/// Longest wait after a step in vain, as a power of two: shorter than elsewhere, since nothing has to be fetched for the next try but the
-/// number and its slot. In the benchmark with two threads longer waits halve the rate.
+/// Longest wait after a step in vain, as a power of two: shorter than elsewhere, since nothing has
+/// to be fetched for the next try but the number and its slot. In the benchmark with two threads
+/// longer waits halve the rate.
 const PATIENCE: u32 = 6;
 
 /// A bounded queue.
@@ -104,7 +112,8 @@ impl<T> ArrayQueue<T> {
                 continue;
             }
             if sequence.wrapping_sub(filled).cast_signed() < 0 {
-                // Where the slot is not free yet, who has it may be about to fill it: see `force_push`.
+                // Where the slot is not free yet, who has it may be about to fill it: see
+                // `force_push`.
                 if sequence == number && self.ring.tail.load(Ordering::SeqCst) == number {
                     return None;
                 }
@@ -114,7 +123,8 @@ impl<T> ArrayQueue<T> {
         }
     }
 
-    /// Puts a value at the end. Where there is no room, the oldest value makes way, and is given back.
+    /// Puts a value at the end. Where there is no room, the oldest value makes way, and is given
+    /// back.
     pub fn force_push(&self, value: T) -> Option<T> {
         let backoff = Backoff::up_to(PATIENCE);
         let mut value = value;
@@ -125,12 +135,14 @@ impl<T> ArrayQueue<T> {
             };
             let number = self.ring.tail.load(Ordering::SeqCst);
             let oldest = self.ring.a_lap_before(number);
-            // It succeeds only if the queue is full still, or again: `tail` is not more than a lap ahead.
+            // It succeeds only if the queue is full still, or again: `tail` is not more than a lap
+            // ahead.
             if self.ring.slot(number).sequence() == oldest.wrapping_add(1)
                 && self.claim(&self.ring.head, oldest).is_ok()
             {
                 self.ring.tail.store(self.ring.after(number), Ordering::SeqCst);
-                // SAFETY: the slot was filled for the number of the oldest value, which this thread alone has, and so is the next one.
+                // SAFETY: the slot was filled for the number of the oldest value, which this thread
+                // alone has, and so is the next one.
                 return Some(unsafe { self.ring.slot(number).replace(number, value) });
             }
             backoff.wait();

@@ -1,38 +1,54 @@
-//! A sorted map in a B-tree whose nodes are linked to the right: readers take no lock, writers one at a time.
+//! A sorted map in a B-tree whose nodes are linked to the right: readers take no lock, writers one
+//! at a time.
 //!
-//! P. L. Lehman, S. B. Yao: Efficient locking for concurrent operations on B-trees. TODS 6(4), 1981; that a writer needs no more than one lock at a
-//! time is from Y. Sagiv: Concurrent operations on B*-trees with overtaking. JCSS 33(2), 1986. It is the B-tree of the library of Wing and Gong (Testing and
-//! verifying concurrent objects. JPDC 17, 1993).
+//! P. L. Lehman, S. B. Yao: Efficient locking for concurrent operations on B-trees. TODS 6(4),
+//! 1981; that a writer needs no more than one lock at a time is from Y. Sagiv: Concurrent
+//! operations on B*-trees with overtaking. JCSS 33(2), 1986. It is the B-tree of the library of
+//! Wing and Gong (Testing and verifying concurrent objects. JPDC 17, 1993).
 //!
-//! What Lehman and Yao read and write is a page of a disk, all at once. Here a node has a pointer to a page, which is not written again: a writer makes
-//! a new one, puts it in place of the old one, and retires that (`grace.rs`). Each page has the largest key that may be below it, and a link to
-//! the node on its right. A node that is full is split: its right half goes into a new node, and one store puts a page in place which has the left half and
-//! the link to the new node. The node above learns of it later. Whoever comes from there too early goes on to the right.
+//! What Lehman and Yao read and write is a page of a disk, all at once. Here a node has a pointer
+//! to a page, which is not written again: a writer makes a new one, puts it in place of the old
+//! one, and retires that (`grace.rs`). Each page has the largest key that may be below it, and a
+//! link to the node on its right. A node that is full is split: its right half goes into a new
+//! node, and one store puts a page in place which has the left half and the link to the new node.
+//! The node above learns of it later. Whoever comes from there too early goes on to the right.
 //!
-//! **Code of the user's runs under no lock.** A writer makes the new page from the one that it reads, which compares, clones and drops keys and values, and then takes
-//! the lock for as long as it takes to see that the page is still the same, and to put the new one in its place; where another writer was quicker it begins again with the new
-//! page. So comparisons, clones and destructors may call the tree (those that change it each time keep their own operation starting over), and one that panics leaves
-//! the tree as it was, but that the level above may never learn of a split, which costs readers a step.
+//! **Code of the user's runs under no lock.** A writer makes the new page from the one that it
+//! reads, which compares, clones and drops keys and values, and then takes the lock for as long as
+//! it takes to see that the page is still the same, and to put the new one in its place; where
+//! another writer was quicker it begins again with the new page. So comparisons, clones and
+//! destructors may call the tree (those that change it each time keep their own operation starting
+//! over), and one that panics leaves the tree as it was, but that the level above may never learn
+//! of a split, which costs readers a step.
 //!
-//! **Invariants.** (1) A node covers the keys above a bound that never changes, up to the high key of its page, which never becomes larger. (2) The nodes of a level,
-//! from left to right, cover all keys, each once, at every moment; a node that is split loses no key. (3) Nodes are never taken out, so
-//! that a pointer to one is good as long as the tree. (4) A writer changes the page of a node only while it holds its lock, and only if it is the one from which it made
-//! the new one. (5) If a node is split, it is the root, and no
-//! other is on its level, or there is a level above.
+//! **Invariants.** (1) A node covers the keys above a bound that never changes, up to the high key
+//! of its page, which never becomes larger. (2) The nodes of a level, from left to right, cover all
+//! keys, each once, at every moment; a node that is split loses no key. (3) Nodes are never taken
+//! out, so that a pointer to one is good as long as the tree. (4) A writer changes the page of a
+//! node only while it holds its lock, and only if it is the one from which it made the new one. (5)
+//! If a node is split, it is the root, and no other is on its level, or there is a level above.
 //!
-//! **Linearization.** `insert` and `remove` where they put the new page of a leaf in place. `get`, and `remove` where there is nothing to remove, where it reads the page of the leaf that covers the key. It stands on a leaf whose lower bound is below the key, by (1), and if the key is above
-//! the high key, it is on the right, by (2). So what it reads is what the tree holds for the key. `update` and `entry` as they say in `b_link_tree/entry.rs`, `first`, `last` and
-//! `is_empty` as in `b_link_tree/order.rs`; `iter`, `range` and `len` have a moment for each leaf.
+//! **Linearization.** `insert` and `remove` where they put the new page of a leaf in place. `get`,
+//! and `remove` where there is nothing to remove, where it reads the page of the leaf that covers
+//! the key. It stands on a leaf whose lower bound is below the key, by (1), and if the key is above
+//! the high key, it is on the right, by (2). So what it reads is what the tree holds for the key.
+//! `update` and `entry` as they say in `b_link_tree/entry.rs`, `first`, `last` and `is_empty` as in
+//! `b_link_tree/order.rs`; `iter`, `range` and `len` have a moment for each leaf.
 //!
-//! **Order.** The changes of a key are totally ordered by the locks of the leaves that cover it, one after the other, in the order in which their pages were put in place;
-//! operations on different keys commute, whatever the order in which the levels above learn of splits.
+//! **Order.** The changes of a key are totally ordered by the locks of the leaves that cover it,
+//! one after the other, in the order in which their pages were put in place; operations on
+//! different keys commute, whatever the order in which the levels above learn of splits.
 //!
-//! **Orderings.** Pages are read with acquire and put in place with release; each operation begins with the sequentially consistent fence of `grace.rs`, so that two threads
-//! cannot see changes of two leaves in opposite orders.
+//! **Orderings.** Pages are read with acquire and put in place with release; each operation begins
+//! with the sequentially consistent fence of `grace.rs`, so that two threads cannot see changes of
+//! two leaves in opposite orders.
 //!
-//! **Progress.** `get` and `contains` take no lock and never start over: each step is down, or right to a node that was split off meanwhile. Writers block each other on a leaf
-//! while one puts its page in place, start over only because another one has, and do not block readers. **Cost.** O(log n) comparisons; a change copies a page of up to `CAPACITY` keys and values, so that they should be cheap
-//! to clone. Limit: as in the paper, `remove` neither merges nor frees nodes, so that a tree which was large stays as large.
+//! **Progress.** `get` and `contains` take no lock and never start over: each step is down, or
+//! right to a node that was split off meanwhile. Writers block each other on a leaf while one puts
+//! its page in place, start over only because another one has, and do not block readers. **Cost.**
+//! O(log n) comparisons; a change copies a page of up to `CAPACITY` keys and values, so that they
+//! should be cheap to clone. Limit: as in the paper, `remove` neither merges nor frees nodes, so
+//! that a tree which was large stays as large.
 
 #[path = "b_link_tree/entry.rs"]
 pub mod entry;
@@ -53,8 +69,9 @@ use std::sync::PoisonError;
 
 /// A sorted map in a B-tree with links to the right.
 ///
-/// A node has up to `CAPACITY` keys. A change copies the page of a leaf, which another processor may have written last, so that large pages cost
-/// most where several threads make changes; small ones make the way down longer.
+/// A node has up to `CAPACITY` keys. A change copies the page of a leaf, which another processor
+/// may have written last, so that large pages cost most where several threads make changes; small
+/// ones make the way down longer.
 ///
 /// ```
 /// let map = trueline_objects::BLinkTree::<_, _>::new();
@@ -90,11 +107,13 @@ struct Content<K, V> {
 
 enum Items<K, V> {
     Leaf(Vec<(K, V)>),
-    /// A child more than keys: the keys of a child are at most the key at its place, and above the one before it.
+    /// A child more than keys: the keys of a child are at most the key at its place, and above the
+    /// one before it.
     Inner(Vec<K>, Vec<*mut Node<K, V>>),
 }
 
-// SAFETY: keys and values are shared, cloned and dropped by any thread; pages are not written while they are shared.
+// SAFETY: keys and values are shared, cloned and dropped by any thread; pages are not written while
+// they are shared.
 unsafe impl<K: Send + Sync, V: Send + Sync, const CAPACITY: usize> Send
     for BLinkTree<K, V, CAPACITY>
 {
@@ -111,7 +130,8 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
         BLinkTree::with_batch(grace::BATCH)
     }
 
-    /// An empty map in which a thread tries to free pages after it has replaced so many (64 if not told otherwise).
+    /// An empty map in which a thread tries to free pages after it has replaced so many (64 if not
+    /// told otherwise).
     pub fn with_batch(batch: usize) -> BLinkTree<K, V, CAPACITY> {
         const { assert!(CAPACITY >= 2, "a node must be worth splitting") };
         let empty = Content { high: None, right: ptr::null_mut(), items: Items::Leaf(Vec::new()) };
@@ -121,7 +141,8 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
         }
     }
 
-    /// Frees what was removed and can be freed now, by this thread and by threads that have ended, which else happens after some more operations.
+    /// Frees what was removed and can be freed now, by this thread and by threads that have ended,
+    /// which else happens after some more operations.
     pub fn flush(&self) {
         self.domain.flush();
     }
@@ -165,7 +186,8 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
                 let entries = match self.replace(inside, leaf, content, draft) {
                     Ok(split) => {
                         self.tell(inside, split);
-                        // Dropped here: what a function returns is forgotten where a destructor panics on its way out.
+                        // Dropped here: what a function returns is forgotten where a destructor
+                        // panics on its way out.
                         return former.ok().map(|(value, key)| {
                             drop(key);
                             value
@@ -230,7 +252,8 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
         }
     }
 
-    /// The node that covers a key, looking to the right from a node of its level on, and what it holds now.
+    /// The node that covers a key, looking to the right from a node of its level on, and what it
+    /// holds now.
     fn cover<'a, Q: Ord + ?Sized>(
         &'a self,
         inside: &'a Inside<'_, Page<K, V>>,
@@ -245,13 +268,15 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
             if content.covers(key) {
                 return (node, content);
             }
-            // SAFETY: nodes live as long as the tree; there is one on the right since there is a high key.
+            // SAFETY: nodes live as long as the tree; there is one on the right since there is a
+            // high key.
             node = unsafe { &*content.right };
         }
     }
 
-    /// Puts a draft into a node, as two nodes if its items are too many, if the node still has the content that the draft was made from; gives the items back
-    /// where not. Of a split it yields what the level above is to be told.
+    /// Puts a draft into a node, as two nodes if its items are too many, if the node still has the
+    /// content that the draft was made from; gives the items back where not. Of a split it yields
+    /// what the level above is to be told.
     fn replace(
         &self,
         inside: &Inside<'_, Page<K, V>>,
@@ -260,7 +285,8 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
         draft: Draft<K, V>,
     ) -> Result<Option<Split<K, V>>, Items<K, V>> {
         let Draft { items, high, separators } = draft;
-        // Nothing below runs code of the user's while the lock is held: keys are moved, and what is left of them is dropped after it.
+        // Nothing below runs code of the user's while the lock is held: keys are moved, and what is
+        // left of them is dropped after it.
         let guard = node.lock.lock().unwrap_or_else(PoisonError::into_inner);
         // It is not freed before this operation ends, so that the same address is the same page.
         let former = node.page.load(Ordering::Acquire);
@@ -291,7 +317,8 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
             self.put(inside, node, former, left);
             let items = Items::Inner(root_key.take().into_iter().collect(), vec![this, right]);
             let root = Content { high: None, right: ptr::null_mut(), items };
-            // Release: who finds the root sees what is in it. It is written by who holds the lock of the former one.
+            // Release: who finds the root sees what is in it. It is written by who holds the lock
+            // of the former one.
             self.root.store(Node::allocate(level + 1, root), Ordering::Release);
         } else {
             self.put(inside, node, former, left);
@@ -311,11 +338,13 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
     ) {
         // Release: who finds the page sees what is in it, and in the node on its right.
         node.page.store(self.domain.allocate(Page(UnsafeCell::new(content))), Ordering::Release);
-        // SAFETY: the page was in this place alone, and nobody else changes what is there meanwhile; each is taken out once.
+        // SAFETY: the page was in this place alone, and nobody else changes what is there
+        // meanwhile; each is taken out once.
         unsafe { inside.retire(former) };
     }
 
-    /// Tells the levels above of a split. Few changes split, so that the way down is not kept for it: each level is looked up from the root.
+    /// Tells the levels above of a split. Few changes split, so that the way down is not kept for
+    /// it: each level is looked up from the root.
     fn tell(&self, inside: &Inside<'_, Page<K, V>>, split: Option<Split<K, V>>) {
         let mut untold = split;
         while let Some(Split { mut separator, right, level }) = untold {
@@ -324,7 +353,8 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
                 let Items::Inner(keys, children) = &content.items else {
                     unreachable!("a level above 0")
                 };
-                // Nodes may be told of in another order than they were split in: the place depends on the key alone.
+                // Nodes may be told of in another order than they were split in: the place depends
+                // on the key alone.
                 let at = keys.partition_point(|other| *other < separator);
                 let keys = with(keys, at, 0, separator);
                 let children = with(children, at + 1, 0, right);
@@ -340,7 +370,8 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
     }
 }
 
-/// A copy of a list in which so many items from a place on make room for another one. In memory for just that: it is not going to grow.
+/// A copy of a list in which so many items from a place on make room for another one. In memory for
+/// just that: it is not going to grow.
 fn with<T: Clone>(items: &[T], at: usize, instead_of: usize, item: T) -> Vec<T> {
     let (before, after) = (&items[..at], &items[at + instead_of..]);
     let mut copy = Vec::with_capacity(before.len() + 1 + after.len());
@@ -359,11 +390,13 @@ fn without<T: Clone>(items: &[T], at: usize) -> Vec<T> {
     copy
 }
 
-/// What is to be put in the place of a page. It is made before the lock is taken, since that runs code of the user's.
+/// What is to be put in the place of a page. It is made before the lock is taken, since that runs
+/// code of the user's.
 struct Draft<K, V> {
     items: Items<K, V>,
     high: Option<K>,
-    /// Where there are too many items the largest key that the left half will cover, as often as a split needs it.
+    /// Where there are too many items the largest key that the left half will cover, as often as a
+    /// split needs it.
     separators: Option<[K; 3]>,
 }
 
@@ -386,8 +419,9 @@ struct Split<K, V> {
     level: u32,
 }
 
-/// The key and the value that an `insert` put into entries which were not put in place: at the place where its key was found, with the value and the key that it
-/// has taken out, or where it was not.
+/// The key and the value that an `insert` put into entries which were not put in place: at the
+/// place where its key was found, with the value and the key that it has taken out, or where it was
+/// not.
 fn take_back<K, V>(
     mut entries: Vec<(K, V)>,
     at: Result<usize, usize>,
@@ -498,7 +532,8 @@ impl<K, V, const CAPACITY: usize> Drop for BLinkTree<K, V, CAPACITY> {
             if next.is_null() {
                 return false;
             }
-            // SAFETY: nobody else has the tree; each node is linked on one level, from one node on its left or as the first one.
+            // SAFETY: nobody else has the tree; each node is linked on one level, from one node on
+            // its left or as the first one.
             let mut node = unsafe { Box::from_raw(next) };
             // SAFETY: each page that was not retired is in one node.
             let page = unsafe { Box::from_raw(*node.page.get_mut()) };

@@ -1,24 +1,35 @@
-//! A queue whose users wait for a value or for room, as threads or as tasks, with or without a time limit; and that can be closed. It is made of any
-//! linearizable queue, stack or priority queue.
+//! A queue whose users wait for a value or for room, as threads or as tasks, with or without a time
+//! limit; and that can be closed. It is made of any linearizable queue, stack or priority queue.
 //!
-//! **Waiting.** An operation that finds nothing to do enters itself into a list and tries again; only then it waits. Who has pushed (popped) wakes the first one of the list,
-//! after its own operation has ended. So either the one that waits is in the list when the other one looks, or its second try begins after the other's
-//! operation has ended, and finds what it left: the two fences decide which. This needs no more of the queue than that it is linearizable.
+//! **Waiting.** An operation that finds nothing to do enters itself into a list and tries again;
+//! only then it waits. Who has pushed (popped) wakes the first one of the list, after its own
+//! operation has ended. So either the one that waits is in the list when the other one looks, or
+//! its second try begins after the other's operation has ended, and finds what it left: the two
+//! fences decide which. This needs no more of the queue than that it is linearizable.
 //!
-//! **Nobody is forgotten.** Who is woken is out of the list, and has to use what it was woken for, or to tell the next one. It tries again; if there is nothing any more, somebody
-//! else has had it, and it enters itself again. If it leaves for another reason, since its time is up, its task was dropped, or it got something by its own try while it was
-//! being woken, it wakes the next one in its place: the mutant `-keeps-wakeups` does not.
+//! **Nobody is forgotten.** Who is woken is out of the list, and has to use what it was woken for,
+//! or to tell the next one. It tries again; if there is nothing any more, somebody else has had it,
+//! and it enters itself again. If it leaves for another reason, since its time is up, its task was
+//! dropped, or it got something by its own try while it was being woken, it wakes the next one in
+//! its place: the mutant `-keeps-wakeups` does not.
 //!
-//! **Closing.** After [`Blocking::close`] nothing is pushed, and what is there can still be popped. A push says that it is under way while it tries, in the word that also says whether the queue is
-//! closed. Whoever finds the queue closing waits until no push is under way, so that 'closed' has a moment: when the last one of them has ended. Otherwise a push
-//! that began before could put a value into a queue of which others know that it is closed and empty: the mutant `-closes-at-once`.
+//! **Closing.** After [`Blocking::close`] nothing is pushed, and what is there can still be popped.
+//! A push says that it is under way while it tries, in the word that also says whether the queue is
+//! closed. Whoever finds the queue closing waits until no push is under way, so that 'closed' has a
+//! moment: when the last one of them has ended. Otherwise a push that began before could put a
+//! value into a queue of which others know that it is closed and empty: the mutant
+//! `-closes-at-once`.
 //!
-//! **Code of the user's** that the queue runs, such as comparisons of a priority queue, may panic and may call the queue. An operation that panics hands its turn on, and a push counts no
-//! longer as under way. Code that a push runs cannot wait for the end of that push: for it the queue is closed as soon as it is being closed, whatever is under way. A waker that panics keeps no
-//! other one from being woken.
+//! **Code of the user's** that the queue runs, such as comparisons of a priority queue, may panic
+//! and may call the queue. An operation that panics hands its turn on, and a push counts no longer
+//! as under way. Code that a push runs cannot wait for the end of that push: for it the queue is
+//! closed as soon as it is being closed, whatever is under way. A waker that panics keeps no other
+//! one from being woken.
 //!
-//! **Progress.** `try_push` and `try_pop` are what those of the queue are, but for a queue that is being closed. **Cost.** A push adds two changes of one word and a fence, a pop of a bounded queue
-//! a fence. Lists are under locks, which are taken by who waits and who wakes somebody. Wakers, which may be anything, are called, cloned and dropped outside of them.
+//! **Progress.** `try_push` and `try_pop` are what those of the queue are, but for a queue that is
+//! being closed. **Cost.** A push adds two changes of one word and a fence, a pop of a bounded
+//! queue a fence. Lists are under locks, which are taken by who waits and who wakes somebody.
+//! Wakers, which may be anything, are called, cloned and dropped outside of them.
 
 use super::padded::Padded;
 use super::sync::atomic::{AtomicUsize, Ordering, fence};
@@ -35,8 +46,9 @@ use std::time::Duration;
 
 /// What [`Blocking`] is made of: anything that values are put into and taken out of.
 ///
-/// It must be linearizable as far as 'full' and 'empty' go: one that says so while an operation is half done, as [`VyukovQueue`](super::VyukovQueue) does, lets a value lie while
-/// somebody waits for it.
+/// It must be linearizable as far as 'full' and 'empty' go: one that says so while an operation is
+/// half done, as [`VyukovQueue`](super::VyukovQueue) does, lets a value lie while somebody waits
+/// for it.
 pub trait Queue {
     /// What is put in and taken out.
     type Item;
@@ -158,7 +170,8 @@ impl<Q: Queue> Blocking<Q> {
     /// # Errors
     /// The item, and why not.
     pub fn try_push(&self, item: Q::Item) -> Result<(), PushError<Q::Item>> {
-        // Where the queue panics the item may be in it: one too many is woken rather than none. Dropped after the push is over.
+        // Where the queue panics the item may be in it: one too many is woken rather than none.
+        // Dropped after the push is over.
         let mut wake = WakesOne::new(&self.poppers);
         let Some(push) = self.begin_push() else {
             wake.cancel();
@@ -198,7 +211,9 @@ impl<Q: Queue> Blocking<Q> {
         }
     }
 
-    /// Puts an item in, as a task: waits until there is room. The output is the item, if the queue is closed. A future that is dropped has put nothing in; one that is forgotten keeps its place in the line.
+    /// Puts an item in, as a task: waits until there is room. The output is the item, if the queue
+    /// is closed. A future that is dropped has put nothing in; one that is forgotten keeps its
+    /// place in the line.
     pub fn push_async(&self, item: Q::Item) -> Push<'_, Q> {
         Push { queue: self, item: Some(item), place: Place::new(&self.pushers) }
     }
@@ -243,12 +258,15 @@ impl<Q: Queue> Blocking<Q> {
         }
     }
 
-    /// Takes an item out, as a task: waits until there is one. The output is `None` if the queue is closed and empty. A future that is dropped has taken nothing; one that is forgotten keeps its place in the line.
+    /// Takes an item out, as a task: waits until there is one. The output is `None` if the queue is
+    /// closed and empty. A future that is dropped has taken nothing; one that is forgotten keeps
+    /// its place in the line.
     pub fn pop_async(&self) -> Pop<'_, Q> {
         Pop { queue: self, place: Place::new(&self.poppers) }
     }
 
-    /// Closes the queue: nothing can be put in any more, and what is in it can be taken out. Tells whether it was open. All that wait are woken.
+    /// Closes the queue: nothing can be put in any more, and what is in it can be taken out. Tells
+    /// whether it was open. All that wait are woken.
     pub fn close(&self) -> bool {
         let before = self.pushes.fetch_or(CLOSED, Ordering::SeqCst);
         self.is_closed();
@@ -256,7 +274,8 @@ impl<Q: Queue> Blocking<Q> {
         before & CLOSED == 0
     }
 
-    /// Whether the queue is closed. While it is being closed, this waits for the pushes that are under way, unless a push of this thread runs the code that asks.
+    /// Whether the queue is closed. While it is being closed, this waits for the pushes that are
+    /// under way, unless a push of this thread runs the code that asks.
     pub fn is_closed(&self) -> bool {
         // Acquire: what was pushed is seen.
         match self.pushes.load(Ordering::SeqCst) {
@@ -426,7 +445,8 @@ impl Waiters {
         Waiters { number: AtomicUsize::new(0), list: Mutex::new(list) }
     }
 
-    /// Wakes the one that came first, which is not in the list then. To be called after what it may wait for.
+    /// Wakes the one that came first, which is not in the list then. To be called after what it may
+    /// wait for.
     pub(crate) fn wake_one(&self) {
         // See the module's text.
         fence(Ordering::SeqCst);

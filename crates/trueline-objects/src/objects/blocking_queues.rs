@@ -1,4 +1,5 @@
-//! What [`Blocking`](super::Blocking) can be made of: the linearizable queues of this library, its stack, and its priority queues.
+//! What [`Blocking`](super::Blocking) can be made of: the linearizable queues of this library, its
+//! stack, and its priority queues.
 
 use super::blocking::Queue;
 use super::{

@@ -1,18 +1,23 @@
 //! A counter that goes up by one, with a stripe for each thread: those who count do not meet.
 //!
-//! M. Herlihy, N. Shavit: The art of multiprocessor programming, chapter 12, has better ones for more than counting; striped sums are
-//! folklore (`LongAdder` of java.util.concurrent), mostly **not** linearizable. This one is, because it counts upwards and by one alone.
+//! M. Herlihy, N. Shavit: The art of multiprocessor programming, chapter 12, has better ones for
+//! more than counting; striped sums are folklore (`LongAdder` of java.util.concurrent), mostly
+//! **not** linearizable. This one is, because it counts upwards and by one alone.
 //!
-//! **Ordering argument.** Increments are ordered by their additions, whatever the stripe. A read adds up the stripes one after the other; since
-//! stripes only grow, what it tells is at least the number of increments when it began and at most the number when it ended. In between the
-//! number went up by one at a time, so that there was a moment when it was just that. **Linearization.** `inc` at its addition, `read` at
-//! that moment. With decrements there may be none: a read sees one stripe at 0; its thread counts up, then another one down; the read sees the
-//! stripe of that one at -1, and tells a number that never was.
+//! **Ordering argument.** Increments are ordered by their additions, whatever the stripe. A read
+//! adds up the stripes one after the other; since stripes only grow, what it tells is at least the
+//! number of increments when it began and at most the number when it ended. In between the number
+//! went up by one at a time, so that there was a moment when it was just that. **Linearization.**
+//! `inc` at its addition, `read` at that moment. With decrements there may be none: a read sees one
+//! stripe at 0; its thread counts up, then another one down; the read sees the stripe of that one
+//! at -1, and tells a number that never was.
 //!
-//! **Progress.** Both are wait-free, but that the first increment of a thread may allocate. **Cost.** `inc` is one atomic addition to a word
-//! that this thread alone writes; `read` is O(number of threads that ran at once).
+//! **Progress.** Both are wait-free, but that the first increment of a thread may allocate.
+//! **Cost.** `inc` is one atomic addition to a word that this thread alone writes; `read` is
+//! O(number of threads that ran at once).
 //!
-//! All accesses are sequentially consistent: 'the number of increments at a moment' needs one order of all of them.
+//! All accesses are sequentially consistent: 'the number of increments at a moment' needs one order
+//! of all of them.
 
 use super::per_thread::PerThread;
 use super::sync::atomic::{AtomicU64, Ordering};

@@ -1,26 +1,32 @@
 //! A queue in segments whose cells are handed out by fetch-and-add: the quick one for many threads.
 //!
-//! A. Morrison, Y. Afek: Fast concurrent queues for x86 processors. PPoPP 2013, take fetch-and-add in place of compare-exchange loops, so that no
-//! thread's step is in vain because another was quicker; P. Ramalhete and A. Correia (FAAArrayQueue, 2016) do so in a list of plain arrays.
-//! Here values lie in the cells: an operation allocates nothing but a segment now and then.
+//! A. Morrison, Y. Afek: Fast concurrent queues for x86 processors. PPoPP 2013, take fetch-and-add
+//! in place of compare-exchange loops, so that no thread's step is in vain because another was
+//! quicker; P. Ramalhete and A. Correia (FAAArrayQueue, 2016) do so in a list of plain arrays. Here
+//! values lie in the cells: an operation allocates nothing but a segment now and then.
 //!
-//! A segment counts its enqueuers and its dequeuers; each gets a cell of its own number. `enq` writes its value into the cell and marks it
-//! full; `deq` marks its cell as done and has the value if it was full. Where a `deq` was first, the `enq` takes its value back and goes on
-//! with the next number, and so does the `deq`. **Invariants:** a cell is empty, then full or not, then done for good; no two enqueuers
-//! and no two dequeuers have the same cell; `head` leaves a segment when all its cells were handed out to dequeuers, and not while `tail` is there.
+//! A segment counts its enqueuers and its dequeuers; each gets a cell of its own number. `enq`
+//! writes its value into the cell and marks it full; `deq` marks its cell as done and has the value
+//! if it was full. Where a `deq` was first, the `enq` takes its value back and goes on with the
+//! next number, and so does the `deq`. **Invariants:** a cell is empty, then full or not, then done
+//! for good; no two enqueuers and no two dequeuers have the same cell; `head` leaves a segment when
+//! all its cells were handed out to dequeuers, and not while `tail` is there.
 //!
-//! **Ordering argument.** Let x <_r y if the number of x's cell is below that of y's, segments in the order of their links. An `enq` that ended
-//! before another began has the lower number. `deq` takes cells in ascending order: a cell that it leaves behind is done, or another
-//! `deq` has it, which is under way and can have its place first. **Linearization.** It has no fixed points: which of two values that are
-//! enqueued at the same time is first may be decided by a later `deq`, as in Herlihy and Wing's queue. `deq` finds nothing where it
-//! reads that as many enqueuers as dequeuers had come by then, or that all cells are handed out and there is no next segment.
+//! **Ordering argument.** Let x <_r y if the number of x's cell is below that of y's, segments in
+//! the order of their links. An `enq` that ended before another began has the lower number. `deq`
+//! takes cells in ascending order: a cell that it leaves behind is done, or another `deq` has it,
+//! which is under way and can have its place first. **Linearization.** It has no fixed points:
+//! which of two values that are enqueued at the same time is first may be decided by a later `deq`,
+//! as in Herlihy and Wing's queue. `deq` finds nothing where it reads that as many enqueuers as
+//! dequeuers had come by then, or that all cells are handed out and there is no next segment.
 //!
-//! Numbers are taken by a compare-exchange that gives way to quicker threads before the fetch-and-add insists (`sync.rs`), and a `deq` is
-//! patient with an `enq` that has the same cell: neither matters for what is true, both for how often threads wait for a cache line.
+//! Numbers are taken by a compare-exchange that gives way to quicker threads before the
+//! fetch-and-add insists (`sync.rs`), and a `deq` is patient with an `enq` that has the same cell:
+//! neither matters for what is true, both for how often threads wait for a cache line.
 //!
-//! **Progress.** Lock-free: an `enq` and a `deq` may thwart each other as often as a segment has cells; then the `enq` links a segment that has
-//! its value in it. **Cost.** O(1) without contention.
-//! The list of segments is that of `lagging_list.rs`.
+//! **Progress.** Lock-free: an `enq` and a `deq` may thwart each other as often as a segment has
+//! cells; then the `enq` links a segment that has its value in it. **Cost.** O(1) without
+//! contention. The list of segments is that of `lagging_list.rs`.
 
 use super::lagging_list::{LaggingList, Node};
 use super::padded::Padded;
@@ -68,7 +74,8 @@ const EMPTY: u8 = 0;
 const FULL: u8 = 1;
 const DONE: u8 = 2;
 
-// SAFETY: values move from the thread that enqueues to the one that dequeues or drops; no two threads have one at a time.
+// SAFETY: values move from the thread that enqueues to the one that dequeues or drops; no two
+// threads have one at a time.
 unsafe impl<T: Send> Send for FetchAddQueue<T> {}
 // SAFETY: as above: no `&T` is given out.
 unsafe impl<T: Send> Sync for FetchAddQueue<T> {}
@@ -108,7 +115,8 @@ impl<T> Cell<T> {
         let (yes, no) = (Ordering::Release, Ordering::Relaxed);
         match self.state.compare_exchange(EMPTY, FULL, yes, no) {
             Ok(_) => Ok(()),
-            // SAFETY: the dequeuer has found the cell empty, and does not touch the value; it was written just now.
+            // SAFETY: the dequeuer has found the cell empty, and does not touch the value; it was
+            // written just now.
             Err(_) => Err(self.value.with(|place| unsafe { ptr::read(place).assume_init() })),
         }
     }
@@ -149,7 +157,8 @@ impl<T> FetchAddQueue<T> {
         FetchAddQueue { list: LaggingList::new(Segment::new(cells), BATCH), cells }
     }
 
-    /// Frees what was removed and can be freed now, by this thread and by threads that have ended, which else happens after some more operations.
+    /// Frees what was removed and can be freed now, by this thread and by threads that have ended,
+    /// which else happens after some more operations.
     pub fn flush(&self) {
         self.list.flush();
     }
@@ -160,7 +169,8 @@ impl<T> FetchAddQueue<T> {
         self.list.enter(|_| {
             let mut tail = self.list.tail();
             loop {
-                // SAFETY: `tail` was in the list since this operation began, so it is not freed before it ends.
+                // SAFETY: `tail` was in the list since this operation began, so it is not freed
+                // before it ends.
                 let node = unsafe { &*tail };
                 let segment = &node.content;
                 let number = take_number(&segment.enqueuers);
@@ -180,7 +190,8 @@ impl<T> FetchAddQueue<T> {
                     match unsafe { self.list.link(tail, new) } {
                         Ok(()) => return,
                         Err(other) => {
-                            // SAFETY: nobody else has seen the segment, whose first cell has the value.
+                            // SAFETY: nobody else has seen the segment, whose first cell has the
+                            // value.
                             let mut new = unsafe { Box::from_raw(new) };
                             let first = std::mem::replace(
                                 new.content.cells[0].value.get_mut(),
@@ -203,7 +214,8 @@ impl<T> FetchAddQueue<T> {
         self.list.enter(|inside| {
             let mut head = self.list.head();
             loop {
-                // SAFETY: `head` was in the list since this operation began, so it is not freed before it ends.
+                // SAFETY: `head` was in the list since this operation began, so it is not freed
+                // before it ends.
                 let node = unsafe { &*head };
                 let segment = &node.content;
                 // In this order: dequeuers may come later, but not be fewer than they were.
@@ -235,21 +247,25 @@ impl<T> FetchAddQueue<T> {
 
     /// How many values there are. O(n).
     ///
-    /// An `enq` or a `deq` that is under way may count or not, whatever others have seen of it: which of two values is first, and so whether the other one's
-    /// `enq` is over, is decided later. With none under way it is exact.
+    /// An `enq` or a `deq` that is under way may count or not, whatever others have seen of it:
+    /// which of two values is first, and so whether the other one's `enq` is over, is decided
+    /// later. With none under way it is exact.
     pub fn len(&self) -> usize {
         self.count(usize::MAX)
     }
 
     /// Counts the values that no dequeuer has asked for, up to a number.
     ///
-    /// While the dequeuers of the first segment with a cell for them stay as many as they were, nobody takes anything, here or in later segments: cells only become full. So where a full cell was
-    /// found, there was a value when they were counted again; and where none was, there was none when they were counted first.
+    /// While the dequeuers of the first segment with a cell for them stay as many as they were,
+    /// nobody takes anything, here or in later segments: cells only become full. So where a full
+    /// cell was found, there was a value when they were counted again; and where none was, there
+    /// was none when they were counted first.
     fn count(&self, most: usize) -> usize {
         self.list.enter(|_| {
             let mut first = self.list.head();
             loop {
-                // SAFETY: here and below: the node was in the list since this operation began, so it is not freed before it ends.
+                // SAFETY: here and below: the node was in the list since this operation began, so
+                // it is not freed before it ends.
                 let node = unsafe { &*first };
                 let dequeuers = node.content.dequeuers.load(Ordering::SeqCst);
                 if dequeuers >= self.cells {

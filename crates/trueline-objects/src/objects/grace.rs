@@ -1,28 +1,37 @@
-//! Safe memory reclamation by grace periods: a node that was taken out of a structure is freed once every operation that
-//! was under way at that time has ended.
+//! Safe memory reclamation by grace periods: a node that was taken out of a structure is freed once
+//! every operation that was under way at that time has ended.
 //!
-//! The idea is that of read-copy-update (McKenney, Slingwine: Read-copy update. PDCS 1998) and of epochs (Fraser: Practical
-//! lock-freedom. 2004); Hart et al. (Performance of memory reclamation for lockless synchronization. JPDC 2007) compare such
-//! schemes. Here there is no common epoch: each thread counts the times it entered and left an operation, so that the number is
-//! odd while it is inside, and who wants to free looks at the numbers of all.
+//! The idea is that of read-copy-update (McKenney, Slingwine: Read-copy update. PDCS 1998) and of
+//! epochs (Fraser: Practical lock-freedom. 2004); Hart et al. (Performance of memory reclamation
+//! for lockless synchronization. JPDC 2007) compare such schemes. Here there is no common epoch:
+//! each thread counts the times it entered and left an operation, so that the number is odd while
+//! it is inside, and who wants to free looks at the numbers of all.
 //!
-//! Why it is sound. Let a node be retired after it was made unreachable. A thread that has a pointer to it has had its
-//! number at some odd value since before the node was unreachable: it reads pointers only while it is inside, and one that enters later
-//! does not find the node. The fence of [`Domain::enter`] and the one of [`Garbage::unused`] make 'later' meaningful: either
-//! the collector sees the odd number, or the reads of the thread that enters see that the node is gone. So once each number that
-//! was odd when the collector looked has changed, nobody has the pointer; and having read the changed number, which like all of them was
-//! written with release, the collector comes after all that its thread did with the node.
+//! Why it is sound. Let a node be retired after it was made unreachable. A thread that has a
+//! pointer to it has had its number at some odd value since before the node was unreachable: it
+//! reads pointers only while it is inside, and one that enters later does not find the node. The
+//! fence of [`Domain::enter`] and the one of [`Garbage::unused`] make 'later' meaningful: either
+//! the collector sees the odd number, or the reads of the thread that enters see that the node is
+//! gone. So once each number that was odd when the collector looked has changed, nobody has the
+//! pointer; and having read the changed number, which like all of them was written with release,
+//! the collector comes after all that its thread did with the node.
 //!
-//! Cost: two stores and a fence for each operation, no access that other threads contend for, a look at the numbers of all
-//! threads for each [`Domain::batch`] retired nodes. A look goes up to the largest number of a thread that runs. Where that is large it takes long, so that it is taken
-//! only after as many retired nodes as there were records to look at, or when they are large: it costs O(1) for each node, whatever the number of threads. The memory of some of the
-//! nodes that were freed is kept for the next ones of the same thread, if the object asks for it ([`Domain::allocate`]): a general allocator
-//! has to find out whose memory it is that a thread frees, and to lock it where it is another's. Limit: while a thread is stopped inside an operation, what is
-//! retired is not freed. It does not keep others from going on: what is lock-free stays so.
+//! Cost: two stores and a fence for each operation, no access that other threads contend for, a
+//! look at the numbers of all threads for each [`Domain::batch`] retired nodes. A look goes up to
+//! the largest number of a thread that runs. Where that is large it takes long, so that it is taken
+//! only after as many retired nodes as there were records to look at, or when they are large: it
+//! costs O(1) for each node, whatever the number of threads. The memory of some of the nodes that
+//! were freed is kept for the next ones of the same thread, if the object asks for it
+//! ([`Domain::allocate`]): a general allocator has to find out whose memory it is that a thread
+//! frees, and to lock it where it is another's. Limit: while a thread is stopped inside an
+//! operation, what is retired is not freed. It does not keep others from going on: what is
+//! lock-free stays so.
 //!
-//! What a thread has retired and not freed when it ends is taken over by the next one that looks around. It claims the number of the ended thread for that time, so that it
-//! is the only one with the right to that record; the lock around the numbers orders the two (`thread_index.rs`). What a thread that runs has retired,
-//! less than two batches, stays until it uses the object again. [`Domain::flush`] does what can be done at once.
+//! What a thread has retired and not freed when it ends is taken over by the next one that looks
+//! around. It claims the number of the ended thread for that time, so that it is the only one with
+//! the right to that record; the lock around the numbers orders the two (`thread_index.rs`). What a
+//! thread that runs has retired, less than two batches, stays until it uses the object again.
+//! [`Domain::flush`] does what can be done at once.
 
 use super::growing_array::Initial;
 use super::per_thread::PerThread;
@@ -42,7 +51,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize as Hint};
 /// The batch if not told otherwise.
 pub(crate) const BATCH: usize = 64;
 
-/// So many records are looked at after each batch; where there are more, after as many nodes as there are records.
+/// So many records are looked at after each batch; where there are more, after as many nodes as
+/// there are records.
 const FEW_RECORDS: usize = 64;
 
 /// So many bytes of retired nodes are worth a look at any number of records.
@@ -86,8 +96,9 @@ struct Garbage<N> {
     records: usize,
 }
 
-// SAFETY: the raw pointers are owned nodes, dropped by whoever has the domain or, while it is shared, by any thread that uses
-// it; `passes` is atomic; `own_passes`, `due` and `garbage` are touched by one thread at a time, see `with_thread_index`.
+// SAFETY: the raw pointers are owned nodes, dropped by whoever has the domain or, while it is
+// shared, by any thread that uses it; `passes` is atomic; `own_passes`, `due` and `garbage` are
+// touched by one thread at a time, see `with_thread_index`.
 unsafe impl<N: Send> Send for Record<N> {}
 // SAFETY: as above.
 unsafe impl<N: Send> Sync for Record<N> {}
@@ -109,7 +120,8 @@ impl<N> Initial for Record<N> {
 }
 
 impl<N> Domain<N> {
-    /// A domain that looks around when a thread has retired so many nodes, or [`MANY_BYTES`] of them.
+    /// A domain that looks around when a thread has retired so many nodes, or [`MANY_BYTES`] of
+    /// them.
     pub(crate) const fn new(batch: usize) -> Domain<N> {
         let most = match MANY_BYTES.checked_div(size_of::<N>()) {
             Some(most) => most,
@@ -125,7 +137,8 @@ impl<N> Domain<N> {
         }
     }
 
-    /// The same, of an object whose nodes come from [`Domain::allocate`]: the memory of some that were freed is kept for that.
+    /// The same, of an object whose nodes come from [`Domain::allocate`]: the memory of some that
+    /// were freed is kept for that.
     pub(crate) const fn with_spare(batch: usize) -> Domain<N> {
         let spare = spare_nodes(size_of::<N>());
         let mut domain = Domain::new(batch);
@@ -135,8 +148,9 @@ impl<N> Domain<N> {
 
     /// Runs an operation of the object. The pointers that it reads stay good while it runs.
     ///
-    /// It may run code of the user's, such as comparisons, which may panic or call the object again: the operation inside is
-    /// under the protection of the one outside. Nodes are freed after the outer one, so that destructors may call the object, too.
+    /// It may run code of the user's, such as comparisons, which may panic or call the object
+    /// again: the operation inside is under the protection of the one outside. Nodes are freed
+    /// after the outer one, so that destructors may call the object, too.
     #[inline]
     pub(crate) fn enter<R>(&self, operation: impl FnOnce(&Inside<'_, N>) -> R) -> R {
         with_thread_index(|index| {
@@ -147,7 +161,8 @@ impl<N> Domain<N> {
                 return operation(&inside);
             }
             record.own_passes.set(before.wrapping_add(1));
-            // Release: a collector that was waiting for the end of the operation before may see this number in place of the one before it.
+            // Release: a collector that was waiting for the end of the operation before may see
+            // this number in place of the one before it.
             store_and_fence(&record.passes, before.wrapping_add(1));
             let leaving = Leaving { record, after: before.wrapping_add(2) };
             let result = operation(&inside);
@@ -163,14 +178,16 @@ impl<N> Domain<N> {
     #[inline]
     pub(crate) fn allocate(&self, node: N) -> *mut N {
         let spare = with_thread_index(|index| {
-            // SAFETY: the record is this thread's own, and nobody borrows the garbage: see `collect`.
+            // SAFETY: the record is this thread's own, and nobody borrows the garbage: see
+            // `collect`.
             self.records.get(index).garbage.with_mut(|garbage| unsafe { (*garbage).spare.pop() })
         });
         let memory = spare.unwrap_or_else(Box::new_uninit);
         Box::into_raw(Box::write(memory, node))
     }
 
-    /// Frees what can be freed now, of this thread and of those that have ended, and the memory that is kept. Inside of an operation it does nothing.
+    /// Frees what can be freed now, of this thread and of those that have ended, and the memory
+    /// that is kept. Inside of an operation it does nothing.
     pub(crate) fn flush(&self) {
         with_thread_index(|index| {
             let record = self.records.get(index);
@@ -178,7 +195,8 @@ impl<N> Domain<N> {
                 return;
             }
             self.take_over(record);
-            // What was retired since the last look waits for those that are inside now: they may have left by the second.
+            // What was retired since the last look waits for those that are inside now: they may
+            // have left by the second.
             self.collect(record);
             self.collect(record);
             // SAFETY: the record is this thread's own, and nobody borrows the garbage.
@@ -196,7 +214,8 @@ impl<N> Domain<N> {
             }
             with_ended_thread_index(index, || {
                 record.has_garbage.store(false, Ordering::Relaxed);
-                // SAFETY: no running thread has the number of this record but this one, for now; and it is another record than its own.
+                // SAFETY: no running thread has the number of this record but this one, for now;
+                // and it is another record than its own.
                 let theirs = record.garbage.with_mut(|garbage| unsafe {
                     let Garbage { fresh, waiting, guests, spare, .. } = &mut *garbage;
                     guests.clear();
@@ -217,7 +236,8 @@ impl<N> Domain<N> {
             self.take_over(record);
         }
         let garbage = |run: &mut dyn FnMut(&mut Garbage<N>)| {
-            // SAFETY: the record is this thread's own, and nobody borrows the garbage: what is done with it runs no code of the user's.
+            // SAFETY: the record is this thread's own, and nobody borrows the garbage: what is done
+            // with it runs no code of the user's.
             record.garbage.with_mut(|garbage| run(unsafe { &mut *garbage }));
         };
         let mut freed = Vec::new();
@@ -225,7 +245,8 @@ impl<N> Domain<N> {
         for_each_to_the_end(freed.drain(..), |node| {
             // SAFETY: the promise of `retire`: its memory was a box's.
             let mut memory = unsafe { Box::from_raw(node.cast::<MaybeUninit<N>>()) };
-            // SAFETY: nobody has a pointer to the node: see the module's text. If its destructor panics, the memory goes with the box.
+            // SAFETY: nobody has a pointer to the node: see the module's text. If its destructor
+            // panics, the memory goes with the box.
             unsafe { memory.assume_init_drop() };
             let mut memory = Some(memory);
             garbage(&mut |garbage| {
@@ -270,12 +291,13 @@ impl<N> Inside<'_, N> {
     /// Frees a node when nobody can have a pointer to it any more.
     ///
     /// # Safety
-    /// The node was made by `Box::into_raw` or [`Domain::allocate`], is retired once, and cannot be reached from the object any more. Dropping it may happen on
-    /// any thread.
+    /// The node was made by `Box::into_raw` or [`Domain::allocate`], is retired once, and cannot be
+    /// reached from the object any more. Dropping it may happen on any thread.
     #[inline]
     pub(crate) unsafe fn retire(&self, node: *mut N) {
         self.record.garbage.with_mut(|garbage| {
-            // SAFETY: the record is this thread's own while it is inside, and nobody borrows the garbage.
+            // SAFETY: the record is this thread's own while it is inside, and nobody borrows the
+            // garbage.
             let garbage = unsafe { &mut *garbage };
             garbage.fresh.push(node);
             self.record.has_garbage.store(true, Ordering::Relaxed);
@@ -302,7 +324,8 @@ impl<N> Garbage<N> {
         let mut unused = mem::replace(&mut self.waiting, mem::take(&mut self.fresh));
         fence(Ordering::SeqCst);
         self.records = 0;
-        // A thread that is inside has a number below the bound: see `thread_bound`, whose fences are the ones of this file.
+        // A thread that is inside has a number below the bound: see `thread_bound`, whose fences
+        // are the ones of this file.
         let bound = thread_bound();
         for (index, record) in domain.records.iter().take_while(|(index, _)| *index < bound) {
             self.records += 1;
@@ -323,7 +346,8 @@ impl<N> Drop for Domain<N> {
         let garbage = self.records.iter_mut().map(|record| record.garbage.get_mut());
         let nodes =
             garbage.flat_map(|garbage| garbage.fresh.drain(..).chain(garbage.waiting.drain(..)));
-        // SAFETY: the promise of `retire`; nobody has the domain any more, so no operation is under way.
+        // SAFETY: the promise of `retire`; nobody has the domain any more, so no operation is under
+        // way.
         for_each_to_the_end(nodes, |node| drop(unsafe { Box::from_raw(node) }));
     }
 }

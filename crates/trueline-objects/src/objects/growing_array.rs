@@ -1,11 +1,13 @@
 //! An array that grows under its readers: items never move, so that references to them stay good.
 //!
-//! The first items are there from the start; further ones come in blocks, each as long as all before it together, which
-//! the first thread that needs one puts in place with a compare-exchange. Finding an item costs O(1).
+//! The first items are there from the start; further ones come in blocks, each as long as all
+//! before it together, which the first thread that needs one puts in place with a compare-exchange.
+//! Finding an item costs O(1).
 //!
 //! Invariant: a pointer to a block, once there, stays the same until the array is dropped.
 //!
-//! The first items lie in the array itself, which is why it can be made by a `const fn`, and so can the objects that have one.
+//! The first items lie in the array itself, which is why it can be made by a `const fn`, and so can
+//! the objects that have one.
 
 #[cfg(target_has_atomic = "64")]
 use super::sync::atomic::AtomicU64;
@@ -46,7 +48,8 @@ pub(crate) struct GrowingArray<T> {
 
 // SAFETY: an array is a collection of `T`s that it owns. It hands out `&T`s, and drops `T`s.
 unsafe impl<T: Send> Send for GrowingArray<T> {}
-// SAFETY: as above; through `&GrowingArray` a thread can reach `&T`s, and can make items that another thread drops.
+// SAFETY: as above; through `&GrowingArray` a thread can reach `&T`s, and can make items that
+// another thread drops.
 unsafe impl<T: Send + Sync> Sync for GrowingArray<T> {}
 
 impl<T: Initial> GrowingArray<T> {
@@ -78,7 +81,8 @@ impl<T: Initial> GrowingArray<T> {
         if start.is_null() {
             start = self.grow(block, length);
         }
-        // SAFETY: the block has `length` items from index `length` on, and stays while the array is borrowed.
+        // SAFETY: the block has `length` items from index `length` on, and stays while the array is
+        // borrowed.
         unsafe { &*start.add(index - length) }
     }
 
@@ -130,7 +134,8 @@ impl<T> Drop for GrowingArray<T> {
         for_each_to_the_end(self.blocks.iter_mut().enumerate(), |(block, start)| {
             let start = *start.get_mut();
             if !start.is_null() {
-                // SAFETY: the block was made by `grow` with this length, and nobody has the array any more.
+                // SAFETY: the block was made by `grow` with this length, and nobody has the array
+                // any more.
                 drop(unsafe { into_box(start, FIRST << block) });
             }
         });

@@ -1,15 +1,19 @@
-//! Herlihy and Wing's queue: an array without an end, in which `enq` reserves a place and then fills it.
+//! Herlihy and Wing's queue: an array without an end, in which `enq` reserves a place and then
+//! fills it.
 //!
-//! M. P. Herlihy, J. M. Wing: Linearizability: a correctness condition for concurrent objects. TOPLAS 12(3), 1990; J. M. Wing, C. Gong:
-//! Testing and verifying concurrent objects. JPDC 17, 1993, section 6.
+//! M. P. Herlihy, J. M. Wing: Linearizability: a correctness condition for concurrent objects.
+//! TOPLAS 12(3), 1990; J. M. Wing, C. Gong: Testing and verifying concurrent objects. JPDC 17,
+//! 1993, section 6.
 //!
-//! **Linearization.** It has no fixed points: which of two values is first may be decided by a later `deq`. `deq` reads how many places
-//! are reserved **once** for each round over them; were it to read that again on the way, it could take a value
-//! that was enqueued after the one that it just missed (Wing and Gong, section 3.2.2; the mutant `herlihy-wing-queue-rereads`).
+//! **Linearization.** It has no fixed points: which of two values is first may be decided by a
+//! later `deq`. `deq` reads how many places are reserved **once** for each round over them; were it
+//! to read that again on the way, it could take a value that was enqueued after the one that it
+//! just missed (Wing and Gong, section 3.2.2; the mutant `herlihy-wing-queue-rereads`).
 //!
-//! **Progress.** `enq` is wait-free, but for the allocation of memory. `deq` waits while the queue is empty; otherwise it is
-//! lock-free: it goes round again only if others took what there was. **Cost.** `deq` looks at each place that was ever reserved, and
-//! places are freed with the queue: an object to study, not one for a long life. At most 2^32 calls of `enq`.
+//! **Progress.** `enq` is wait-free, but for the allocation of memory. `deq` waits while the queue
+//! is empty; otherwise it is lock-free: it goes round again only if others took what there was.
+//! **Cost.** `deq` looks at each place that was ever reserved, and places are freed with the queue:
+//! an object to study, not one for a long life. At most 2^32 calls of `enq`.
 
 use super::growing_array::{GrowingArray, Initial};
 use super::padded::Padded;
@@ -46,9 +50,9 @@ impl<T> Place<T> {
 
     fn take(&self) -> Option<T> {
         // Acquire: the value was put into its box before the box into the place. Release: whoever
-        // finds the place empty again must know what the thread that emptied it knew. Otherwise weak
-        // memory lets `enq(1) enq(2) | enq(3) deq() | deq() enq(4) | deq()` dequeue 1, 2 and 4 and
-        // leave 3. Processors with x86's memory model never showed it.
+        // finds the place empty again must know what the thread that emptied it knew. Otherwise
+        // weak memory lets `enq(1) enq(2) | enq(3) deq() | deq() enq(4) | deq()` dequeue 1, 2 and 4
+        // and leave 3. Processors with x86's memory model never showed it.
         let value = self.0.swap(ptr::null_mut(), Ordering::AcqRel);
         // SAFETY: who swaps a pointer out has it alone; it was made by `Box::into_raw`.
         (!value.is_null()).then(|| *unsafe { Box::from_raw(value) })
@@ -65,7 +69,8 @@ impl<T> Drop for Place<T> {
     }
 }
 
-// SAFETY: values move from the thread that enqueues to the one that dequeues or drops; no two threads have one at a time.
+// SAFETY: values move from the thread that enqueues to the one that dequeues or drops; no two
+// threads have one at a time.
 unsafe impl<T: Send> Send for Place<T> {}
 // SAFETY: as above: no `&T` is given out.
 unsafe impl<T: Send> Sync for Place<T> {}
@@ -82,22 +87,25 @@ impl<T> HerlihyWingQueue<T> {
     /// At the call number 2^32.
     pub fn enq(&self, value: T) {
         let value = Box::new(value);
-        // Release: a `deq` that reads this number, or a later one, sees every place that was filled before this call. Otherwise it could
-        // miss the value of a call before, and find the one of this call.
+        // Release: a `deq` that reads this number, or a later one, sees every place that was filled
+        // before this call. Otherwise it could miss the value of a call before, and find the one of
+        // this call.
         let place = self.places.get(self.back.fetch_add(1, Ordering::Release));
         place.0.store(Box::into_raw(value), Ordering::Release);
     }
 
-    /// Takes the oldest value; `None` where it has looked at all places that were reserved and has found nothing.
+    /// Takes the oldest value; `None` where it has looked at all places that were reserved and has
+    /// found nothing.
     ///
-    /// That is weaker than what a queue promises: values that came in while it looked may be at places that it had passed.
+    /// That is weaker than what a queue promises: values that came in while it looked may be at
+    /// places that it had passed.
     pub fn try_deq(&self) -> Option<T> {
         let range = self.back.load(Ordering::Acquire);
         (0..range).find_map(|index| self.places.get(index).take())
     }
 
-    /// How many values there are, as it finds them from the first place on: those that come and go meanwhile may count or not. It takes as many steps as there were calls
-    /// of `enq`.
+    /// How many values there are, as it finds them from the first place on: those that come and go
+    /// meanwhile may count or not. It takes as many steps as there were calls of `enq`.
     pub fn len(&self) -> usize {
         let range = self.back.load(Ordering::Acquire);
         (0..range).filter(|&index| self.places.get(index).is_filled()).count()

@@ -1,11 +1,13 @@
-//! A list with a pointer to each end, of which the one to the last node may lag: what Michael and Scott's queue and those that are built like it
-//! have in common.
+//! A list with a pointer to each end, of which the one to the last node may lag: what Michael and
+//! Scott's queue and those that are built like it have in common.
 //!
-//! M. M. Michael, M. L. Scott: Simple, fast, and practical non-blocking and blocking concurrent queue algorithms. PODC 1996.
+//! M. M. Michael, M. L. Scott: Simple, fast, and practical non-blocking and blocking concurrent
+//! queue algorithms. PODC 1996.
 //!
-//! A node is linked to the last one first; then `tail` is moved to it, by whoever comes by. **Invariant:** `tail` never points to a node that
-//! `head` has passed, since `head` is moved on only after a `tail` was seen that is further, or was moved there. So a node that `head`
-//! has passed cannot be reached any more, and is freed as `grace.rs` says, which also excludes ABA.
+//! A node is linked to the last one first; then `tail` is moved to it, by whoever comes by.
+//! **Invariant:** `tail` never points to a node that `head` has passed, since `head` is moved on
+//! only after a `tail` was seen that is further, or was moved there. So a node that `head` has
+//! passed cannot be reached any more, and is freed as `grace.rs` says, which also excludes ABA.
 //!
 //! **Progress.** Lock-free. **Cost.** O(1) without contention.
 
@@ -73,7 +75,8 @@ impl<C> LaggingList<C> {
         self.domain.allocate(Node::new(content))
     }
 
-    /// Runs an operation. A node that is in the list at a time while it runs is not freed before it ends.
+    /// Runs an operation. A node that is in the list at a time while it runs is not freed before it
+    /// ends.
     #[inline]
     pub(crate) fn enter<R>(&self, operation: impl FnOnce(&Inside<'_, Node<C>>) -> R) -> R {
         self.domain.enter(operation)
@@ -94,12 +97,14 @@ impl<C> LaggingList<C> {
     /// Puts a node, which nobody else has, at the end.
     #[inline]
     pub(crate) fn append(&self, node: *mut Node<C>) {
-        // Each try fetches two cache lines: the one with the end of the list, and that of the node there.
+        // Each try fetches two cache lines: the one with the end of the list, and that of the node
+        // there.
         let backoff = Backoff::patient();
         let try_once = || {
             self.enter(|_| {
                 let tail = self.tail();
-                // SAFETY: `tail` was in the list since this operation began, so it is not freed before it ends.
+                // SAFETY: `tail` was in the list since this operation began, so it is not freed
+                // before it ends.
                 let linked = unsafe { self.link(tail, node) };
                 // Else another thread is between its two steps, or was when `tail` was read.
                 linked.map_err(|last| _ = self.advance_tail(tail, last))
@@ -110,7 +115,8 @@ impl<C> LaggingList<C> {
         }
     }
 
-    /// Links a node, which nobody else has, to one that was the last; yields what is linked there already.
+    /// Links a node, which nobody else has, to one that was the last; yields what is linked there
+    /// already.
     ///
     /// # Safety
     /// `tail` is not freed meanwhile.
@@ -129,7 +135,8 @@ impl<C> LaggingList<C> {
         Ok(())
     }
 
-    /// Moves `tail` on by one node, unless another thread has done so; yields where it is then, or was since.
+    /// Moves `tail` on by one node, unless another thread has done so; yields where it is then, or
+    /// was since.
     #[inline]
     pub(crate) fn advance_tail(&self, from: *mut Node<C>, to: *mut Node<C>) -> *mut Node<C> {
         match self.tail.compare_exchange(from, to, Ordering::Release, Ordering::Acquire) {
@@ -159,7 +166,8 @@ impl<C> LaggingList<C> {
         }
     }
 
-    /// Moves `head` on to the next node, `tail` being further; yields where it is if another thread has done so.
+    /// Moves `head` on to the next node, `tail` being further; yields where it is if another thread
+    /// has done so.
     #[inline]
     pub(crate) fn advance_head(
         &self,
@@ -171,7 +179,8 @@ impl<C> LaggingList<C> {
         self.head.compare_exchange(from, to, yes, no).map(|_| ())
     }
 
-    /// Leaves a first node that is of no more use, unless it is the last one; yields the first node then, or one that was since.
+    /// Leaves a first node that is of no more use, unless it is the last one; yields the first node
+    /// then, or one that was since.
     ///
     /// # Safety
     /// `head` was the first node at a time since this operation began.
@@ -190,7 +199,8 @@ impl<C> LaggingList<C> {
         }
         match self.advance_head(head, next) {
             Ok(()) => {
-                // SAFETY: `head` has passed the node, for good and by this thread alone, and `tail` was further.
+                // SAFETY: `head` has passed the node, for good and by this thread alone, and `tail`
+                // was further.
                 unsafe { inside.retire(head) };
                 Some(next)
             }
@@ -198,15 +208,17 @@ impl<C> LaggingList<C> {
         }
     }
 
-    /// How many nodes are behind the first one, at a moment since the call began: there was one if the first node is still the same when the last one is
-    /// seen to be the last. O(n); it starts over where `head` was moved on meanwhile.
+    /// How many nodes are behind the first one, at a moment since the call began: there was one if
+    /// the first node is still the same when the last one is seen to be the last. O(n); it starts
+    /// over where `head` was moved on meanwhile.
     pub(crate) fn len(&self) -> usize {
         self.enter(|_| {
             let mut head = self.head();
             loop {
                 let (mut node, mut count) = (head, 0);
                 loop {
-                    // SAFETY: the node was in the list since this operation began, so it is not freed before it ends.
+                    // SAFETY: the node was in the list since this operation began, so it is not
+                    // freed before it ends.
                     let next = unsafe { (*node).next() };
                     if next.is_null() {
                         break;
@@ -225,8 +237,9 @@ impl<C> LaggingList<C> {
     /// Whether there is no node behind the first one.
     pub(crate) fn has_one(&self) -> bool {
         self.enter(|_| {
-            // Where it has none behind it, it is the last one, and so was the first one all the time since it was read.
-            // SAFETY: the node was in the list since this operation began, so it is not freed before it ends.
+            // Where it has none behind it, it is the last one, and so was the first one all the
+            // time since it was read. SAFETY: the node was in the list since this operation began,
+            // so it is not freed before it ends.
             unsafe { (*self.head()).next().is_null() }
         })
     }

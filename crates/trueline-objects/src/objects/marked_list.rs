@@ -1,22 +1,26 @@
-//! A sorted list from which nodes are taken out in two steps: marked, then unlinked. What [`ListSet`](super::ListSet) and
-//! [`Multiset`](super::Multiset) are made of.
+//! A sorted list from which nodes are taken out in two steps: marked, then unlinked. What
+//! [`ListSet`](super::ListSet) and [`Multiset`](super::Multiset) are made of.
 //!
-//! T. L. Harris: A pragmatic implementation of non-blocking linked-lists. DISC 2001; M. M. Michael: High performance dynamic lock-free
-//! hash tables and list-based sets. SPAA 2002.
+//! T. L. Harris: A pragmatic implementation of non-blocking linked-lists. DISC 2001; M. M. Michael:
+//! High performance dynamic lock-free hash tables and list-based sets. SPAA 2002.
 //!
-//! The mark of a node is a bit of its own link to the next node, so that whoever marks it also keeps others from changing that link: nothing
-//! can be linked behind a node that is going.
+//! The mark of a node is a bit of its own link to the next node, so that whoever marks it also
+//! keeps others from changing that link: nothing can be linked behind a node that is going.
 //!
-//! **Invariants.** (1) The nodes that can be reached by links from the head ascend. (2) The link of a marked node does not change any more. (3) A
-//! node that is not marked and has been linked can be reached. (4) At most one node of a key is not marked.
+//! **Invariants.** (1) The nodes that can be reached by links from the head ascend. (2) The link of
+//! a marked node does not change any more. (3) A node that is not marked and has been linked can be
+//! reached. (4) At most one node of a key is not marked.
 //!
-//! **What a search may read.** A pointer that an operation finds leads to a node that could be reached at some time since the operation
-//! began, so that it is not freed before it ends (`grace.rs`). This is plain if the pointer was found in a node that is linked. If it was found
-//! in a marked node that has been unlinked since the operation began, then the node behind it took its place at that time, by (2).
+//! **What a search may read.** A pointer that an operation finds leads to a node that could be
+//! reached at some time since the operation began, so that it is not freed before it ends
+//! (`grace.rs`). This is plain if the pointer was found in a node that is linked. If it was found
+//! in a marked node that has been unlinked since the operation began, then the node behind it took
+//! its place at that time, by (2).
 //!
-//! **Orderings.** Links are read with acquire and written with release, so that who finds a node sees what is in it. Each operation begins with the
-//! sequentially consistent fence of `grace.rs`: of two operations of a thread the second does not read less than the first, whatever
-//! the processor, and two threads cannot see two changes in opposite orders.
+//! **Orderings.** Links are read with acquire and written with release, so that who finds a node
+//! sees what is in it. Each operation begins with the sequentially consistent fence of `grace.rs`:
+//! of two operations of a thread the second does not read less than the first, whatever the
+//! processor, and two threads cannot see two changes in opposite orders.
 
 use super::grace::{Domain, Inside};
 use super::mark::{is_marked, marked, unmarked};
@@ -42,7 +46,8 @@ pub(crate) struct Node<E> {
     next: AtomicPtr<Node<E>>,
 }
 
-// SAFETY: threads share the entries and drop those that others have made; links are atomic, and entries are not written.
+// SAFETY: threads share the entries and drop those that others have made; links are atomic, and
+// entries are not written.
 unsafe impl<E: Send + Sync> Send for MarkedList<E> {}
 // SAFETY: as above.
 unsafe impl<E: Send + Sync> Sync for MarkedList<E> {}
@@ -114,7 +119,8 @@ pub(crate) struct Search<'a, E> {
 }
 
 impl<E> Search<'_, E> {
-    /// The place of an entry, of which `order` says how others compare with it. Unlinks the marked nodes that it comes across.
+    /// The place of an entry, of which `order` says how others compare with it. Unlinks the marked
+    /// nodes that it comes across.
     pub(crate) fn find(&self, order: impl Fn(&E) -> cmp::Ordering) -> Place<'_, E> {
         self.search(|node| order(node.entry()))
     }
@@ -148,8 +154,9 @@ impl<E> Search<'_, E> {
         }
     }
 
-    /// The node of an entry, marked or not, without helping anybody. It could be reached at some time since the operation began; and if
-    /// there is none, there was a time since then at which the list had no such entry.
+    /// The node of an entry, marked or not, without helping anybody. It could be reached at some
+    /// time since the operation began; and if there is none, there was a time since then at which
+    /// the list had no such entry.
     pub(crate) fn look_up(&self, order: impl Fn(&E) -> cmp::Ordering) -> Option<&Node<E>> {
         let mut next = self.list.head.load(Ordering::Acquire);
         loop {
@@ -163,14 +170,16 @@ impl<E> Search<'_, E> {
         }
     }
 
-    /// The first node. Unlinks the marked ones before it. At the moment when the link to it was read it was there, and the first one.
+    /// The first node. Unlinks the marked ones before it. At the moment when the link to it was
+    /// read it was there, and the first one.
     pub(crate) fn first(&self) -> Option<&Node<E>> {
         let place = self.find(|_| cmp::Ordering::Greater);
         // SAFETY: see the module's text.
         unsafe { place.next.as_ref() }
     }
 
-    /// The last node. Unlinks the marked ones on the way. At the moment when its link was read to lead to nothing it was there, and the last one.
+    /// The last node. Unlinks the marked ones on the way. At the moment when its link was read to
+    /// lead to nothing it was there, and the last one.
     pub(crate) fn last(&self) -> Option<&Node<E>> {
         'anew: loop {
             let mut last = None;
@@ -194,8 +203,9 @@ impl<E> Search<'_, E> {
         }
     }
 
-    /// Goes along the list, as far as `visit` likes, and shows the nodes that are not marked; helps nobody. Nodes ascend. Those that are there all the time are
-    /// shown, and each that is shown was there at a time since the operation began.
+    /// Goes along the list, as far as `visit` likes, and shows the nodes that are not marked; helps
+    /// nobody. Nodes ascend. Those that are there all the time are shown, and each that is shown
+    /// was there at a time since the operation began.
     pub(crate) fn walk(&self, mut visit: impl FnMut(&E) -> ControlFlow<()>) {
         let mut next = self.list.head.load(Ordering::Acquire);
         // SAFETY: see the module's text.
@@ -208,7 +218,8 @@ impl<E> Search<'_, E> {
         }
     }
 
-    /// Links a new node at a place where its entry was not found; gives it back if the place has changed.
+    /// Links a new node at a place where its entry was not found; gives it back if the place has
+    /// changed.
     pub(crate) fn link(
         &self,
         place: &Place<'_, E>,
@@ -225,12 +236,14 @@ impl<E> Search<'_, E> {
         }
     }
 
-    /// Unlinks a node that was found and has been marked, if nobody else has. It runs no code of the user's, whose panic would hide that the node was removed.
+    /// Unlinks a node that was found and has been marked, if nobody else has. It runs no code of
+    /// the user's, whose panic would hide that the node was removed.
     pub(crate) fn clean_up(&self, place: &Place<'_, E>) {
         let Some(node) = place.found else { return };
         let after = unmarked(node.next.load(Ordering::Acquire));
         if self.unlink(place.link, node, after).is_err() {
-            // Another one has unlinked it, or something was linked before it: then a search up to the node behind it comes across it.
+            // Another one has unlinked it, or something was linked before it: then a search up to
+            // the node behind it comes across it.
             let is_behind = |other: &Node<E>| ptr::eq(other, after);
             self.search(|other| {
                 if is_behind(other) { cmp::Ordering::Greater } else { cmp::Ordering::Less }
@@ -248,7 +261,8 @@ impl<E> Search<'_, E> {
         let node = ptr::from_ref(node).cast_mut();
         // Release: who reads the link sees the node behind as this thread does.
         link.compare_exchange(node, after, Ordering::Release, Ordering::Acquire)?;
-        // SAFETY: the link was the only one that led to the node from nodes that can be reached, and nobody links a marked node again.
+        // SAFETY: the link was the only one that led to the node from nodes that can be reached,
+        // and nobody links a marked node again.
         unsafe { self.inside.retire(node) };
         Ok(())
     }
@@ -273,7 +287,8 @@ impl<E> MarkedList<E> {
             if next.is_null() {
                 return false;
             }
-            // SAFETY: nobody else has the list, and each node is in it once; those that were unlinked are the domain's.
+            // SAFETY: nobody else has the list, and each node is in it once; those that were
+            // unlinked are the domain's.
             let mut node = unsafe { Box::from_raw(next) };
             let after = *node.next.get_mut();
             next = unmarked(after);

@@ -1,12 +1,17 @@
-//! Michael and Scott's queue: a list with a pointer to each end, where threads help a tail that lags.
+//! Michael and Scott's queue: a list with a pointer to each end, where threads help a tail that
+//! lags.
 //!
-//! M. M. Michael, M. L. Scott: Simple, fast, and practical non-blocking and blocking concurrent queue algorithms. PODC 1996.
+//! M. M. Michael, M. L. Scott: Simple, fast, and practical non-blocking and blocking concurrent
+//! queue algorithms. PODC 1996.
 //!
-//! The list is that of `lagging_list.rs`. Its first node is a dummy: its value is gone, or never was.
+//! The list is that of `lagging_list.rs`. Its first node is a dummy: its value is gone, or never
+//! was.
 //!
-//! **Linearization.** `enq` where it links its node to the last one; `deq` where it moves `head` on, or, if it finds nothing, where
-//! it reads that the first node has no next one. `is_empty` where it reads whether the first node has a next one, if `head` is still there then, else where it was
-//! moved on from there; `len` where it finds the last node, `head` not having moved since it began to count.
+//! **Linearization.** `enq` where it links its node to the last one; `deq` where it moves `head`
+//! on, or, if it finds nothing, where it reads that the first node has no next one. `is_empty`
+//! where it reads whether the first node has a next one, if `head` is still there then, else where
+//! it was moved on from there; `len` where it finds the last node, `head` not having moved since it
+//! began to count.
 //!
 //! **Progress.** Lock-free. Cost: O(1) without contention.
 
@@ -32,7 +37,8 @@ pub struct MichaelScottQueue<T> {
 /// There from the time the node is in the list until it becomes the dummy.
 type Value<T> = UnsafeCell<MaybeUninit<T>>;
 
-// SAFETY: values move from the thread that enqueues to the one that dequeues or drops; no two threads have one at a time.
+// SAFETY: values move from the thread that enqueues to the one that dequeues or drops; no two
+// threads have one at a time.
 unsafe impl<T: Send> Send for MichaelScottQueue<T> {}
 // SAFETY: as above: no `&T` is given out.
 unsafe impl<T: Send> Sync for MichaelScottQueue<T> {}
@@ -43,13 +49,15 @@ impl<T> MichaelScottQueue<T> {
         MichaelScottQueue::with_batch(grace::BATCH)
     }
 
-    /// An empty queue in which a thread tries to free nodes after it has dequeued so many values (64 if not told otherwise).
+    /// An empty queue in which a thread tries to free nodes after it has dequeued so many values
+    /// (64 if not told otherwise).
     pub fn with_batch(batch: usize) -> MichaelScottQueue<T> {
         let dummy = UnsafeCell::new(MaybeUninit::uninit());
         MichaelScottQueue { list: LaggingList::with_spare(dummy, batch) }
     }
 
-    /// Frees what was removed and can be freed now, by this thread and by threads that have ended, which else happens after some more operations.
+    /// Frees what was removed and can be freed now, by this thread and by threads that have ended,
+    /// which else happens after some more operations.
     pub fn flush(&self) {
         self.list.flush();
     }
@@ -73,14 +81,17 @@ impl<T> MichaelScottQueue<T> {
 
     fn try_deq(&self, inside: &Inside<'_, Node<Value<T>>>) -> Result<Option<T>, Overtaken> {
         let head = self.list.head();
-        // SAFETY: `head` was the first node at a time since this operation began, so it is not freed before it ends.
+        // SAFETY: `head` was the first node at a time since this operation began, so it is not
+        // freed before it ends.
         let Some(next) = (unsafe { self.list.second(head) }) else { return Ok(None) };
-        // That it succeeds also says that `head` was the first node when `tail` was seen to be further.
+        // That it succeeds also says that `head` was the first node when `tail` was seen to be
+        // further.
         self.list.advance_head(head, next).map_err(|_| Overtaken)?;
-        // SAFETY: one thread alone makes this node the dummy, so the value is its own; the node is not freed before
-        // it is itself passed and this operation has ended.
+        // SAFETY: one thread alone makes this node the dummy, so the value is its own; the node is
+        // not freed before it is itself passed and this operation has ended.
         let value = unsafe { (*next).content.with(|value| ptr::read(value)) };
-        // SAFETY: `head` has passed the node, for good and by this thread alone, and `tail` was further.
+        // SAFETY: `head` has passed the node, for good and by this thread alone, and `tail` was
+        // further.
         unsafe { inside.retire(head) };
         // SAFETY: a node that is in the list and not the dummy has its value.
         Ok(Some(unsafe { value.assume_init() }))

@@ -1,22 +1,27 @@
 //! A lock-free multiset: a sorted list with a count in each node.
 //!
-//! The 'multiple set' of the library of Wing and Gong (Testing and verifying concurrent objects. JPDC 17, 1993), as a list of Harris
-//! and Michael (`marked_list.rs`) whose nodes have counts.
+//! The 'multiple set' of the library of Wing and Gong (Testing and verifying concurrent objects.
+//! JPDC 17, 1993), as a list of Harris and Michael (`marked_list.rs`) whose nodes have counts.
 //!
-//! A value is there as often as the count of its node says, and not at all if it has no node. **Invariant:** a count that is 0 stays 0: its node is
-//! going, and who needs the value again helps it go and links a new one. So at most one node of a value has a count above 0, and that node
-//! is not marked.
+//! A value is there as often as the count of its node says, and not at all if it has no node.
+//! **Invariant:** a count that is 0 stays 0: its node is going, and who needs the value again helps
+//! it go and links a new one. So at most one node of a value has a count above 0, and that node is
+//! not marked.
 //!
-//! **Linearization.** `add` where it raises a count, or links its node, whose count is 1. `remove` where it lowers a count. `count` where it reads a
-//! count above 0. `remove` and `count` that find no node, or a count of 0: at a time since they began at which the value was absent.
-//! For the node could be reached at some time since then: if its count was 0 by that time, the value was absent then, since a new node is linked
-//! only after the old one is unlinked; else it was absent when the count became 0. Where there is no node, as in `list_set.rs`.
+//! **Linearization.** `add` where it raises a count, or links its node, whose count is 1. `remove`
+//! where it lowers a count. `count` where it reads a count above 0. `remove` and `count` that find
+//! no node, or a count of 0: at a time since they began at which the value was absent. For the node
+//! could be reached at some time since then: if its count was 0 by that time, the value was absent
+//! then, since a new node is linked only after the old one is unlinked; else it was absent when the
+//! count became 0. Where there is no node, as in `list_set.rs`.
 //!
-//! **Order.** The changes of a value are ordered by the modification order of the count that they change, and those of a count come before
-//! those of the node that is linked after it; changes of different values commute.
+//! **Order.** The changes of a value are ordered by the modification order of the count that they
+//! change, and those of a count come before those of the node that is linked after it; changes of
+//! different values commute.
 //!
-//! **Progress.** `add` and `remove` are lock-free; `count` and `contains` never start over and write nothing. **Cost.** O(n) comparisons for n different
-//! values. Nodes are freed as `grace.rs` says.
+//! **Progress.** `add` and `remove` are lock-free; `count` and `contains` never start over and
+//! write nothing. **Cost.** O(n) comparisons for n different values. Nodes are freed as `grace.rs`
+//! says.
 
 use super::grace;
 use super::marked_list::{MarkedList, Node};
@@ -67,12 +72,14 @@ impl<T: Ord> Multiset<T> {
         Multiset::with_batch(grace::BATCH)
     }
 
-    /// An empty multiset in which a thread tries to free nodes after it has unlinked so many (64 if not told otherwise).
+    /// An empty multiset in which a thread tries to free nodes after it has unlinked so many (64 if
+    /// not told otherwise).
     pub const fn with_batch(batch: usize) -> Multiset<T> {
         Multiset { list: MarkedList::new(batch) }
     }
 
-    /// Frees what was removed and can be freed now, by this thread and by threads that have ended, which else happens after some more operations.
+    /// Frees what was removed and can be freed now, by this thread and by threads that have ended,
+    /// which else happens after some more operations.
     pub fn flush(&self) {
         self.list.flush();
     }
@@ -142,11 +149,13 @@ impl<T: Ord> Multiset<T> {
     }
 }
 
-/// What looks at several values, or gives values out. Values are cloned, since others may remove them at any time.
+/// What looks at several values, or gives values out. Values are cloned, since others may remove
+/// them at any time.
 impl<T: Ord> Multiset<T> {
     /// How many values there are, each as often as it is there. O(n) for n different ones.
     ///
-    /// What was there all the time is counted, and what came or went meanwhile may count or not: there need not have been a moment with this number.
+    /// What was there all the time is counted, and what came or went meanwhile may count or not:
+    /// there need not have been a moment with this number.
     pub fn len(&self) -> usize {
         let mut count = 0_usize;
         self.list.enter(|search| {
@@ -165,9 +174,11 @@ impl<T: Ord> Multiset<T> {
 }
 
 impl<T: Ord + Clone> Multiset<T> {
-    /// The different values with how often each is there, in ascending order. It looks at them when it is called, in one pass.
+    /// The different values with how often each is there, in ascending order. It looks at them when
+    /// it is called, in one pass.
     ///
-    /// That is not one moment: what is there all the time is among them, and what comes or goes meanwhile may be or not. Each count was true at a moment.
+    /// That is not one moment: what is there all the time is among them, and what comes or goes
+    /// meanwhile may be or not. Each count was true at a moment.
     pub fn iter(&self) -> vec::IntoIter<(T, usize)> {
         self.range::<T, _>(..)
     }
@@ -175,7 +186,8 @@ impl<T: Ord + Clone> Multiset<T> {
     /// The values of a range, as [`Multiset::iter`].
     ///
     /// # Panics
-    /// If the range begins after its end, or begins and ends with the same value that both leave out.
+    /// If the range begins after its end, or begins and ends with the same value that both leave
+    /// out.
     pub fn range<Q: Ord + ?Sized, R: RangeBounds<Q>>(&self, range: R) -> vec::IntoIter<(T, usize)>
     where
         T: Borrow<Q>,

@@ -1,7 +1,9 @@
-//! Something for each thread, by its number: the first few have theirs from the start, others when they come for the first time.
+//! Something for each thread, by its number: the first few have theirs from the start, others when
+//! they come for the first time.
 //!
-//! Each thread that comes costs what it needs and a pointer; the pointers are in an array that grows (`growing_array.rs`), so that a thread with a large number costs an object eight bytes
-//! for each number below, and not the records of threads that never come.
+//! Each thread that comes costs what it needs and a pointer; the pointers are in an array that
+//! grows (`growing_array.rs`), so that a thread with a large number costs an object eight bytes for
+//! each number below, and not the records of threads that never come.
 //!
 //! Invariant: what a thread has stays where it is until all is dropped.
 
@@ -25,7 +27,8 @@ struct Far<T>(AtomicPtr<Padded<T>>, PhantomData<T>);
 
 // SAFETY: it is a box of a `T`, or nothing.
 unsafe impl<T: Send> Send for Far<T> {}
-// SAFETY: as above; through `&Far` a thread can reach a `&T`, and can make one that another thread drops.
+// SAFETY: as above; through `&Far` a thread can reach a `&T`, and can make one that another thread
+// drops.
 unsafe impl<T: Send + Sync> Sync for Far<T> {}
 
 impl<T> Initial for Far<T> {

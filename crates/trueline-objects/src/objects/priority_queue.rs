@@ -1,48 +1,65 @@
-//! A lock-free priority queue without a bound: a skip list whose first nodes are taken by marking the links to them.
+//! A lock-free priority queue without a bound: a skip list whose first nodes are taken by marking
+//! the links to them.
 //!
-//! J. Lindén, B. Jonsson: A skiplist-based concurrent priority queue with minimal memory contention. OPODIS 2013, for the lowest level; for those above
-//! it K. Fraser: Practical lock-freedom. 2004. That nodes are freed, and when, is our own.
+//! J. Lindén, B. Jonsson: A skiplist-based concurrent priority queue with minimal memory
+//! contention. OPODIS 2013, for the lowest level; for those above it K. Fraser: Practical
+//! lock-freedom. 2004. That nodes are freed, and when, is our own.
 //!
-//! **The lowest level** is a list of all nodes, the best first, and of equal ones the oldest first. A node is taken by a mark in the link that leads *to* it,
-//! which is the one of the node before it. Nodes are taken from the front only: those that are taken are a prefix of the list, whose last one has a link
-//! without a mark, to the best node that is left. So whoever takes a node and whoever links a better one change the same link, and one of
-//! the two fails. (Where a mark says that the node itself is taken, as in I. Lotan, N. Shavit: Skiplist-based concurrent priority queues. IPDPS 2000,
-//! a better node can be linked behind the back of a `pop`, which then takes a worse one that came even later: the mutant `-marks-nodes`.) The taken
-//! nodes in front are cut off, some at a time, by moving the head's link to one that stays.
+//! **The lowest level** is a list of all nodes, the best first, and of equal ones the oldest first.
+//! A node is taken by a mark in the link that leads *to* it, which is the one of the node before
+//! it. Nodes are taken from the front only: those that are taken are a prefix of the list, whose
+//! last one has a link without a mark, to the best node that is left. So whoever takes a node and
+//! whoever links a better one change the same link, and one of the two fails. (Where a mark says
+//! that the node itself is taken, as in I. Lotan, N. Shavit: Skiplist-based concurrent priority
+//! queues. IPDPS 2000, a better node can be linked behind the back of a `pop`, which then takes a
+//! worse one that came even later: the mutant `-marks-nodes`.) The taken nodes in front are cut
+//! off, some at a time, by moving the head's link to one that stays.
 //!
-//! **The levels above** are sorted lists of some of the nodes that tell where to begin, and nothing else: whether a node is in them has no
-//! bearing on what the queue holds. There a node is taken out as in `marked_list.rs`, by a mark in its own link: who pops a node marks it on all its levels and
-//! unlinks it there, and so does who pushes it, if it finds the mark after it has linked the node. Where two threads get into each other's way, a tower
-//! just stays lower.
+//! **The levels above** are sorted lists of some of the nodes that tell where to begin, and nothing
+//! else: whether a node is in them has no bearing on what the queue holds. There a node is taken
+//! out as in `marked_list.rs`, by a mark in its own link: who pops a node marks it on all its
+//! levels and unlinks it there, and so does who pushes it, if it finds the mark after it has linked
+//! the node. Where two threads get into each other's way, a tower just stays lower.
 //!
-//! **When nodes are freed.** Each node says in one word on which upper levels it is linked, and whether the thread that pushes it or the one that pops it may still
-//! have to do with them (`Node::upper`). A cut ends before the first node whose word is not 0. **Invariant:** a node that was cut off, and so all before it, is
-//! not linked on any upper level, and will not be. An operation that begins after that finds neither the node nor, since cuts are at the front, any other way to
-//! it: it is retired (`grace.rs`).
+//! **When nodes are freed.** Each node says in one word on which upper levels it is linked, and
+//! whether the thread that pushes it or the one that pops it may still have to do with them
+//! (`Node::upper`). A cut ends before the first node whose word is not 0. **Invariant:** a node
+//! that was cut off, and so all before it, is not linked on any upper level, and will not be. An
+//! operation that begins after that finds neither the node nor, since cuts are at the front, any
+//! other way to it: it is retired (`grace.rs`).
 //!
-//! **What the user's code can break.** The order in which values come out, and nothing else. `push` compares priorities to find a place; a comparison that lies
-//! leads to another place in the same list, and one that panics leaves the queue as it was: the node is not in it yet, and is dropped with its value. `pop`
-//! compares nothing. It looks for the node that it unlinks by going along each level up to that node, whatever the priorities on the way; since the node was the
-//! first one on the lowest level, and priorities are ordered, it is near the front. It clones the priority before it takes the node, so that a clone
-//! that panics has taken nothing. That no comparison decides what is freed is what keeps memory safe with any `Ord`.
+//! **What the user's code can break.** The order in which values come out, and nothing else. `push`
+//! compares priorities to find a place; a comparison that lies leads to another place in the same
+//! list, and one that panics leaves the queue as it was: the node is not in it yet, and is dropped
+//! with its value. `pop` compares nothing. It looks for the node that it unlinks by going along
+//! each level up to that node, whatever the priorities on the way; since the node was the first one
+//! on the lowest level, and priorities are ordered, it is near the front. It clones the priority
+//! before it takes the node, so that a clone that panics has taken nothing. That no comparison
+//! decides what is freed is what keeps memory safe with any `Ord`.
 //!
-//! **Why the way along a level finds the node.** The order of two nodes of a level does not change, since nodes are linked between neighbours and never moved. Who
-//! stands on a node whose link is not marked stands in the list, before the node that it looks for; where the link is marked it begins again. So it comes to the
-//! node, if that was linked before it began; and a node that is linked later is unlinked by the thread that links it, which sees the mark.
+//! **Why the way along a level finds the node.** The order of two nodes of a level does not change,
+//! since nodes are linked between neighbours and never moved. Who stands on a node whose link is
+//! not marked stands in the list, before the node that it looks for; where the link is marked it
+//! begins again. So it comes to the node, if that was linked before it began; and a node that is
+//! linked later is unlinked by the thread that links it, which sees the mark.
 //!
-//! **Linearization.** `push` where it links its node on the lowest level, after the taken ones and before the first one that is worse. `pop` where it
-//! marks a link; if there is nothing, where it reads a link to nothing. `peek` where it reads a link without a mark. Each such link is that of the last taken
-//! node: for the links of the taken nodes before it, and of those that were cut off, are marked.
+//! **Linearization.** `push` where it links its node on the lowest level, after the taken ones and
+//! before the first one that is worse. `pop` where it marks a link; if there is nothing, where it
+//! reads a link to nothing. `peek` where it reads a link without a mark. Each such link is that of
+//! the last taken node: for the links of the taken nodes before it, and of those that were cut off,
+//! are marked.
 //!
-//! **Order.** The values that are in the queue are totally ordered, at each moment, by their places in the list: by priority first, then by the
-//! order of the compare-exchanges that linked them. A `pop` takes the first in this order, so that of equal priorities the one that was pushed first comes
-//! first.
+//! **Order.** The values that are in the queue are totally ordered, at each moment, by their places
+//! in the list: by priority first, then by the order of the compare-exchanges that linked them. A
+//! `pop` takes the first in this order, so that of equal priorities the one that was pushed first
+//! comes first.
 //!
-//! **Orderings.** Links are read with acquire and written with release; each operation begins with the sequentially consistent fence of `grace.rs`, as in
-//! `marked_list.rs`.
+//! **Orderings.** Links are read with acquire and written with release; each operation begins with
+//! the sequentially consistent fence of `grace.rs`, as in `marked_list.rs`.
 //!
-//! **Progress.** Lock-free. A thread that is stopped while its node is busy holds up the cutting of nodes, not the others. **Cost.** `push` O(log n)
-//! comparisons expected; `pop` O(1) expected and as many taken nodes as are in front, which is [`Tuning::prefix`] if nobody is stopped.
+//! **Progress.** Lock-free. A thread that is stopped while its node is busy holds up the cutting of
+//! nodes, not the others. **Cost.** `push` O(log n) comparisons expected; `pop` O(1) expected and
+//! as many taken nodes as are in front, which is [`Tuning::prefix`] if nobody is stopped.
 
 use super::grace::{self, Domain, Inside};
 use super::growing_array::Initial;
@@ -57,7 +74,8 @@ use std::ptr;
 // Not of `sync`: threads do not speak to each other through these.
 use std::sync::atomic::AtomicU64;
 
-/// A lock-free priority queue without a bound: the largest priority first, and of equal ones the oldest first.
+/// A lock-free priority queue without a bound: the largest priority first, and of equal ones the
+/// oldest first.
 ///
 /// ```
 /// use std::cmp::Reverse;
@@ -114,8 +132,9 @@ struct Node<P, T> {
     priority: UnsafeCell<P>,
     /// Moved out by the thread that takes the node.
     value: UnsafeCell<ManuallyDrop<T>>,
-    /// Who may have to do with the upper levels of this node: as often [`BUSY`] as threads may, the one that pushes it and the one that pops it, and a bit for
-    /// each level on which it is linked, or is about to be, or has just been: `1 << level`.
+    /// Who may have to do with the upper levels of this node: as often [`BUSY`] as threads may, the
+    /// one that pushes it and the one that pops it, and a bit for each level on which it is linked,
+    /// or is about to be, or has just been: `1 << level`.
     upper: AtomicUsize,
     tower: Tower<P, T>,
 }
@@ -128,8 +147,8 @@ struct Tower<P, T> {
     upper: Box<[AtomicPtr<Node<P, T>>]>,
 }
 
-// SAFETY: values move from the thread that pushes to the one that pops or drops. Priorities are shared: they are compared, cloned
-// and dropped by any thread.
+// SAFETY: values move from the thread that pushes to the one that pops or drops. Priorities are
+// shared: they are compared, cloned and dropped by any thread.
 unsafe impl<P: Send + Sync, T: Send> Send for PriorityQueue<P, T> {}
 // SAFETY: as above: no `&T` is given out.
 unsafe impl<P: Send + Sync, T: Send> Sync for PriorityQueue<P, T> {}
@@ -171,7 +190,8 @@ struct Unlinked<P, T>(Option<Box<Node<P, T>>>);
 impl<P, T> Drop for Unlinked<P, T> {
     fn drop(&mut self) {
         if let Some(node) = self.0.take() {
-            // Not in two statements: where the destructor of one panics, the other one is dropped all the same.
+            // Not in two statements: where the destructor of one panics, the other one is dropped
+            // all the same.
             let Node { priority, value, .. } = *node;
             drop((priority, ManuallyDrop::into_inner(value.into_inner())));
         }
@@ -193,7 +213,8 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
         PriorityQueue::with_tuning(Tuning::default())
     }
 
-    /// An empty queue, tuned. Numbers that are out of range are taken for the nearest ones that are not.
+    /// An empty queue, tuned. Numbers that are out of range are taken for the nearest ones that are
+    /// not.
     pub fn with_tuning(tuning: Tuning) -> PriorityQueue<P, T> {
         PriorityQueue {
             head: Tower::new(tuning.levels.clamp(1, MOST_LEVELS)),
@@ -204,7 +225,8 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
         }
     }
 
-    /// Frees what was removed and can be freed now, by this thread and by threads that have ended, which else happens after some more operations.
+    /// Frees what was removed and can be freed now, by this thread and by threads that have ended,
+    /// which else happens after some more operations.
     pub fn flush(&self) {
         self.domain.flush();
     }
@@ -226,7 +248,8 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
                 // Release: who follows the link sees what is in the node.
                 let (yes, no) = (Ordering::Release, Ordering::Relaxed);
                 match place.towers[0].next.compare_exchange(place.nexts[0], pointer, yes, no) {
-                    // SAFETY: the node was in the list since this operation began, so it is not freed before it ends.
+                    // SAFETY: the node was in the list since this operation began, so it is not
+                    // freed before it ends.
                     Ok(_) => return self.raise(inside, unsafe { &*pointer }, &place),
                     // SAFETY: the node was made from a box, and nobody else has seen it.
                     Err(_) => unlinked.0 = Some(unsafe { Box::from_raw(pointer) }),
@@ -235,7 +258,8 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
         });
     }
 
-    /// Takes the value of the highest priority, with its priority; `None` where there is none. If the clone of a priority panics, nothing is taken.
+    /// Takes the value of the highest priority, with its priority; `None` where there is none. If
+    /// the clone of a priority panics, nothing is taken.
     pub fn pop(&self) -> Option<(P, T)> {
         self.domain.enter(|inside| {
             let first = self.head.next.load(Ordering::Acquire);
@@ -244,7 +268,8 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
             // The node that is to be the first one after a cut.
             let mut stays: *mut Node<P, T> = ptr::null_mut();
             let (taken, priority) = loop {
-                // SAFETY: here and below: nodes that are found on the way could be reached since this operation began.
+                // SAFETY: here and below: nodes that are found on the way could be reached since
+                // this operation began.
                 let node = unsafe { unmarked(next).as_ref() }?;
                 if is_marked(next) {
                     passed += 1;
@@ -264,7 +289,8 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
                     Err(found) => next = found,
                 }
             };
-            // SAFETY: this thread alone has taken the node, so the value is its own; nobody reads it again.
+            // SAFETY: this thread alone has taken the node, so the value is its own; nobody reads
+            // it again.
             let value =
                 taken.value.with(|value| ManuallyDrop::into_inner(unsafe { ptr::read(value) }));
             self.take_down(inside, taken);
@@ -307,7 +333,8 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
 
     /// How many values there are. O(n).
     ///
-    /// What was there all the time is counted once, and what came in or was taken meanwhile may count or not: there need not have been a moment with this number.
+    /// What was there all the time is counted once, and what came in or was taken meanwhile may
+    /// count or not: there need not have been a moment with this number.
     pub fn len(&self) -> usize {
         self.domain.enter(|_| {
             let (mut next, mut count) = (self.head.next.load(Ordering::Acquire), 0);
@@ -320,7 +347,8 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
         })
     }
 
-    /// Where a node of this priority belongs: behind all that are taken, and all that are as good or better.
+    /// Where a node of this priority belongs: behind all that are taken, and all that are as good
+    /// or better.
     fn locate<'a>(&'a self, inside: &'a Inside<'_, Node<P, T>>, priority: &P) -> Place<'a, P, T> {
         let as_good = |other: &Node<P, T>| other.priority() >= priority;
         'anew: loop {
@@ -348,8 +376,9 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
         }
     }
 
-    /// Goes on from a tower on an upper level as long as nodes are to be passed; unlinks the marked ones that it comes across. `None`: the tower that
-    /// it stands on is itself not on this level any more.
+    /// Goes on from a tower on an upper level as long as nodes are to be passed; unlinks the marked
+    /// ones that it comes across. `None`: the tower that it stands on is itself not on this level
+    /// any more.
     fn advance<'a>(
         &'a self,
         _: &'a Inside<'_, Node<P, T>>,
@@ -362,8 +391,9 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
             if is_marked(next) {
                 return None;
             }
-            // SAFETY: the node was linked on this level at some time since the operation began: see `marked_list.rs`. So it was not cut off
-            // then, and the nodes behind it on the lowest level neither: all of them are freed only after the operation has ended.
+            // SAFETY: the node was linked on this level at some time since the operation began: see
+            // `marked_list.rs`. So it was not cut off then, and the nodes behind it on the lowest
+            // level neither: all of them are freed only after the operation has ended.
             let Some(node) = (unsafe { next.as_ref() }) else { return Some((tower, next)) };
             let after = node.tower.link(level).load(Ordering::Acquire);
             if is_marked(after) {
@@ -403,7 +433,8 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
                 node.upper.fetch_and(!(1 << level), Ordering::Relaxed);
                 break;
             }
-            // With the fence of `take_down`: either this thread sees the mark, or who has made it finds the node on this level.
+            // With the fence of `take_down`: either this thread sees the mark, or who has made it
+            // finds the node on this level.
             fence(Ordering::SeqCst);
             if is_marked(link.load(Ordering::Acquire)) {
                 self.sweep(inside, node, level);
@@ -435,7 +466,8 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
         node.is_done_with();
     }
 
-    /// Unlinks a node that is marked from an upper level, if it is linked there: goes along the level until the node is seen to be unlinked.
+    /// Unlinks a node that is marked from an upper level, if it is linked there: goes along the
+    /// level until the node is seen to be unlinked.
     fn sweep(&self, inside: &Inside<'_, Node<P, T>>, node: &Node<P, T>, level: usize) {
         let is_linked = |_: &Node<P, T>| {
             // Acquire: what was read while it was linked was read before.
@@ -447,7 +479,8 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
         while self.advance(inside, level, &self.head, is_linked).is_none() {}
     }
 
-    /// Cuts off the nodes before `stays`, if `first` is still the first one: all of them are taken, and none is linked on upper levels.
+    /// Cuts off the nodes before `stays`, if `first` is still the first one: all of them are taken,
+    /// and none is linked on upper levels.
     fn cut(&self, inside: &Inside<'_, Node<P, T>>, first: *mut Node<P, T>, stays: *mut Node<P, T>) {
         let mut node = unmarked(first);
         if node == stays {
@@ -459,7 +492,8 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
             return;
         }
         while node != stays {
-            // SAFETY: the links of taken nodes do not change, and lead to `stays`. That nobody finds the node any more is the module's invariant.
+            // SAFETY: the links of taken nodes do not change, and lead to `stays`. That nobody
+            // finds the node any more is the module's invariant.
             let next = unmarked(unsafe { &*node }.tower.next.load(Ordering::Acquire));
             // SAFETY: one thread alone has cut the node off; see above.
             unsafe { inside.retire(node) };
@@ -484,7 +518,8 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
     }
 }
 
-/// The finalizer of splitmix64 (G. L. Steele, D. Lea, C. H. Flood: Fast splittable pseudorandom number generators. OOPSLA 2014).
+/// The finalizer of splitmix64 (G. L. Steele, D. Lea, C. H. Flood: Fast splittable pseudorandom
+/// number generators. OOPSLA 2014).
 fn mix(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -505,7 +540,8 @@ impl<P, T> Drop for PriorityQueue<P, T> {
             if unmarked(next).is_null() {
                 return false;
             }
-            // SAFETY: nobody else has the queue, and each node is in the list once; those that were cut off are the domain's.
+            // SAFETY: nobody else has the queue, and each node is in the list once; those that were
+            // cut off are the domain's.
             let mut node = unsafe { Box::from_raw(unmarked(next)) };
             let has_value = !is_marked(next);
             next = *node.tower.next.get_mut();

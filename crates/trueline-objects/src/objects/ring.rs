@@ -1,10 +1,13 @@
-//! The ring of slots of Vyukov's bounded queue: each slot has a sequence number that says whose turn it is.
+//! The ring of slots of Vyukov's bounded queue: each slot has a sequence number that says whose
+//! turn it is.
 //!
-//! D. Vyukov: Bounded MPMC queue. 1024cores.net, 2010. `p` means 'free for the `enq` number p', `p + 1` 'filled by it'. Who has claimed a
-//! number fills or empties its slot, on which nobody else works. What to do where it is not one's turn is for the queue to say.
+//! D. Vyukov: Bounded MPMC queue. 1024cores.net, 2010. `p` means 'free for the `enq` number p',
+//! `p + 1` 'filled by it'. Who has claimed a number fills or empties its slot, on which nobody else
+//! works. What to do where it is not one's turn is for the queue to say.
 //!
-//! A number is a place and a lap: the place in the low bits, which are enough for one more than the capacity, the lap above them. So there can be any
-//! capacity, numbers wrap around without harm, and 'filled' is never 'free for the next lap', not even with one slot. As published numbers are
+//! A number is a place and a lap: the place in the low bits, which are enough for one more than the
+//! capacity, the lap above them. So there can be any capacity, numbers wrap around without harm,
+//! and 'filled' is never 'free for the next lap', not even with one slot. As published numbers are
 //! consecutive, which needs a power of two.
 
 use super::padded::Padded;
@@ -32,7 +35,8 @@ pub(crate) struct Slot<T> {
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
-// SAFETY: values move from the thread that enqueues to the one that dequeues or drops; no two threads have one at a time.
+// SAFETY: values move from the thread that enqueues to the one that dequeues or drops; no two
+// threads have one at a time.
 unsafe impl<T: Send> Send for Ring<T> {}
 // SAFETY: as above: no `&T` is given out.
 unsafe impl<T: Send> Sync for Ring<T> {}
@@ -101,7 +105,8 @@ impl<T> Ring<T> {
 }
 
 impl<T> Slot<T> {
-    /// Whose turn it is. Acquire: the slot was emptied before it is filled again, and filled before it is emptied.
+    /// Whose turn it is. Acquire: the slot was emptied before it is filled again, and filled before
+    /// it is emptied.
     #[inline]
     pub(crate) fn sequence(&self) -> usize {
         self.sequence.load(Ordering::Acquire)
@@ -121,7 +126,8 @@ impl<T> Slot<T> {
     /// Puts the value of an `enq` in the place of the one that is there, which it takes out.
     ///
     /// # Safety
-    /// The slot was filled for a number that this thread alone has, and so is `number`, of the next lap.
+    /// The slot was filled for a number that this thread alone has, and so is `number`, of the next
+    /// lap.
     #[inline]
     pub(crate) unsafe fn replace(&self, number: usize, value: T) -> T {
         // SAFETY: the slot was filled for this thread alone.

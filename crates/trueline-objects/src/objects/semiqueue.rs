@@ -1,25 +1,31 @@
-//! A semiqueue: a queue whose `deq` takes one of the first k values, so that those who remove need not fight for one place.
+//! A semiqueue: a queue whose `deq` takes one of the first k values, so that those who remove need
+//! not fight for one place.
 //!
-//! The type is that of J. M. Wing, C. Gong: Testing and verifying concurrent objects. JPDC 17, 1993, section 7. The algorithm is the
-//! segmented queue of Y. Afek, G. Korland, E. Yanovsky: Quasi-linearizability. OPODIS 2010, which, unlike theirs, finds out that
-//! it is empty and frees what it does not need: a list of segments of k cells. `enq` fills the first free cell of the last segment;
-//! `deq` takes any value of the first one, each thread from another cell on.
+//! The type is that of J. M. Wing, C. Gong: Testing and verifying concurrent objects. JPDC 17,
+//! 1993, section 7. The algorithm is the segmented queue of Y. Afek, G. Korland, E. Yanovsky:
+//! Quasi-linearizability. OPODIS 2010, which, unlike theirs, finds out that it is empty and frees
+//! what it does not need: a list of segments of k cells. `enq` fills the first free cell of the
+//! last segment; `deq` takes any value of the first one, each thread from another cell on.
 //!
-//! A cell is free, then holds a value, then is taken for good. **Invariants:** the cells of a segment are filled in ascending
-//! order, since who fills a cell has seen those before it filled; a segment gets a next one only when all its cells are filled; `head`
-//! leaves a segment when all its cells are taken, and not while `tail` is there.
+//! A cell is free, then holds a value, then is taken for good. **Invariants:** the cells of a
+//! segment are filled in ascending order, since who fills a cell has seen those before it filled; a
+//! segment gets a next one only when all its cells are filled; `head` leaves a segment when all its
+//! cells are taken, and not while `tail` is there.
 //!
-//! **Ordering argument.** Let x <_r y if the cell of x was filled before that of y: a total order, and `enq` adds a value that is
-//! maximal. All values of a segment come before those of the next one, and the first segment never holds more than k: so what `deq` takes
-//! from it is one of the k minimal ones.
+//! **Ordering argument.** Let x <_r y if the cell of x was filled before that of y: a total order,
+//! and `enq` adds a value that is maximal. All values of a segment come before those of the next
+//! one, and the first segment never holds more than k: so what `deq` takes from it is one of the k
+//! minimal ones.
 //!
-//! **Linearization.** `enq` where it fills its cell, or links a segment that has its value in the first cell. `deq` where it takes a
-//! cell; if it finds nothing, where it reads in a second look, in ascending order, that the first cell which is not taken is free (then
-//! all behind it are free), or, if all are taken, that there is no next segment. One look is not enough: while it goes on, a
-//! value may come into a cell that it has passed and one leave a cell before it gets there.
+//! **Linearization.** `enq` where it fills its cell, or links a segment that has its value in the
+//! first cell. `deq` where it takes a cell; if it finds nothing, where it reads in a second look,
+//! in ascending order, that the first cell which is not taken is free (then all behind it are
+//! free), or, if all are taken, that there is no next segment. One look is not enough: while it
+//! goes on, a value may come into a cell that it has passed and one leave a cell before it gets
+//! there.
 //!
-//! **Progress.** Lock-free. **Cost.** O(k) without contention, and one allocation for each value. The list is that of
-//! `lagging_list.rs`.
+//! **Progress.** Lock-free. **Cost.** O(k) without contention, and one allocation for each value.
+//! The list is that of `lagging_list.rs`.
 
 use super::grace;
 use super::lagging_list::{LaggingList, Node};
@@ -48,7 +54,8 @@ struct Segment<T> {
     cells: Box<[AtomicPtr<T>]>,
 }
 
-// SAFETY: values move from the thread that enqueues to the one that dequeues or drops; no two threads have one at a time.
+// SAFETY: values move from the thread that enqueues to the one that dequeues or drops; no two
+// threads have one at a time.
 unsafe impl<T: Send> Send for Semiqueue<T> {}
 // SAFETY: as above: no `&T` is given out.
 unsafe impl<T: Send> Sync for Semiqueue<T> {}
@@ -67,7 +74,8 @@ impl<T> Segment<T> {
 
     /// Puts a value into the first free cell; false where there is none.
     fn fill(&self, value: *mut T) -> bool {
-        // Acquire: a cell is filled only after those before it were seen filled, and who sees this one sees those.
+        // Acquire: a cell is filled only after those before it were seen filled, and who sees this
+        // one sees those.
         self.cells.iter().any(|cell| {
             let (yes, no) = (Ordering::AcqRel, Ordering::Acquire);
             cell.load(Ordering::Acquire).is_null()
@@ -105,7 +113,8 @@ impl<T> Semiqueue<T> {
         Semiqueue::with_batch(k, grace::BATCH)
     }
 
-    /// The same, in which a thread tries to free segments after it has passed so many (64 if not told otherwise).
+    /// The same, in which a thread tries to free segments after it has passed so many (64 if not
+    /// told otherwise).
     ///
     /// # Panics
     /// If k is 0.
@@ -120,7 +129,8 @@ impl<T> Semiqueue<T> {
         self.k
     }
 
-    /// Frees what was removed and can be freed now, by this thread and by threads that have ended, which else happens after some more operations.
+    /// Frees what was removed and can be freed now, by this thread and by threads that have ended,
+    /// which else happens after some more operations.
     pub fn flush(&self) {
         self.list.flush();
     }
@@ -131,7 +141,8 @@ impl<T> Semiqueue<T> {
         self.list.enter(|_| {
             let mut tail = self.list.tail();
             loop {
-                // SAFETY: `tail` was in the list since this operation began, so it is not freed before it ends.
+                // SAFETY: `tail` was in the list since this operation began, so it is not freed
+                // before it ends.
                 let node = unsafe { &*tail };
                 if node.content.fill(value) {
                     return;
@@ -143,7 +154,8 @@ impl<T> Semiqueue<T> {
                     match unsafe { self.list.link(tail, new) } {
                         Ok(()) => return,
                         Err(other) => {
-                            // SAFETY: nobody else has seen the segment; its value is not dropped with it.
+                            // SAFETY: nobody else has seen the segment; its value is not dropped
+                            // with it.
                             drop(unsafe { Box::from_raw(new) });
                             next = other;
                         }
@@ -160,7 +172,8 @@ impl<T> Semiqueue<T> {
         self.list.enter(|inside| {
             let mut head = self.list.head();
             loop {
-                // SAFETY: `head` was in the list since this operation began, so it is not freed before it ends.
+                // SAFETY: `head` was in the list since this operation began, so it is not freed
+                // before it ends.
                 let segment = unsafe { &(*head).content };
                 if let Some(value) = segment.take(start) {
                     return Some(value);
@@ -183,10 +196,12 @@ impl<T> Semiqueue<T> {
     pub fn is_empty(&self) -> bool {
         self.list.enter(|_| {
             let mut next = self.list.head();
-            // SAFETY: here and below: the node was in the list since this operation began, so it is not freed before it ends.
+            // SAFETY: here and below: the node was in the list since this operation began, so it is
+            // not freed before it ends.
             while let Some(node) = unsafe { next.as_ref() } {
                 if let Some(value) = node.content.first() {
-                    // Cells are filled in their order: where this one is free, so are those behind it.
+                    // Cells are filled in their order: where this one is free, so are those behind
+                    // it.
                     return value.is_null();
                 }
                 next = node.next();
@@ -200,7 +215,8 @@ impl<T> Semiqueue<T> {
         self.list.enter(|_| {
             let mut before = None;
             loop {
-                // A cell is free, then filled, then taken. So if as many were filled and as many taken as the last time, each cell was the same all the time between.
+                // A cell is free, then filled, then taken. So if as many were filled and as many
+                // taken as the last time, each cell was the same all the time between.
                 let (mut next, mut filled, mut taken_out) = (self.list.head(), 0, 0);
                 let first = next;
                 // SAFETY: as above.

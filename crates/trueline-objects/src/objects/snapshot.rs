@@ -1,22 +1,28 @@
 //! An atomic snapshot: segments that are updated one by one and scanned at once.
 //!
-//! Y. Afek, H. Attiya, D. Dolev, E. Gafni, M. Merritt, N. Shavit: Atomic snapshots of shared memory. J. ACM 40(4), 1993: the unbounded
-//! algorithm, for any number of writers of a segment. A scan collects all segments until two collects in a row are the same.
-//! Each update takes a scan first and leaves it beside its value, so that a scan which is disturbed again and again by one thread can
-//! borrow that thread's.
+//! Y. Afek, H. Attiya, D. Dolev, E. Gafni, M. Merritt, N. Shavit: Atomic snapshots of shared
+//! memory. J. ACM 40(4), 1993: the unbounded algorithm, for any number of writers of a segment. A
+//! scan collects all segments until two collects in a row are the same. Each update takes a scan
+//! first and leaves it beside its value, so that a scan which is disturbed again and again by one
+//! thread can borrow that thread's.
 //!
-//! **Linearization.** `update` at its swap. A scan whose last two collects are the same: anywhere between them. Each update makes a
-//! cell of its own, and a cell is not used again while a scan is under way that may have seen it (`grace.rs`): what is the same twice
-//! has been there all the time. A scan that borrows: where the scan that it borrows has its place, which lies inside its own
-//! interval. For if a thread is seen to have moved in collect `r`, its update was over when collect `r` was; if it is seen to have moved in
-//! collect `r + 2` or later, that update wrote after collect `r + 1` had begun, so it is another one, and began after the first.
-//! Two collects next to each other do not suffice: the thread may have written to two segments in the order opposite to that of the reads.
+//! **Linearization.** `update` at its swap. A scan whose last two collects are the same: anywhere
+//! between them. Each update makes a cell of its own, and a cell is not used again while a scan is
+//! under way that may have seen it (`grace.rs`): what is the same twice has been there all the
+//! time. A scan that borrows: where the scan that it borrows has its place, which lies inside its
+//! own interval. For if a thread is seen to have moved in collect `r`, its update was over when
+//! collect `r` was; if it is seen to have moved in collect `r + 2` or later, that update wrote
+//! after collect `r + 1` had begun, so it is another one, and began after the first. Two collects
+//! next to each other do not suffice: the thread may have written to two segments in the order
+//! opposite to that of the reads.
 //!
-//! **Progress.** Wait-free for a fixed number of threads: each collect that differs shows a thread that moved, and each can be seen to move
-//! in two of them before its scan is borrowed: at most `2 * threads + 2` collects. **Cost.** O(segments) for each collect; an update allocates a cell with as
-//! many values as there are segments.
+//! **Progress.** Wait-free for a fixed number of threads: each collect that differs shows a thread
+//! that moved, and each can be seen to move in two of them before its scan is borrowed: at most
+//! `2 * threads + 2` collects. **Cost.** O(segments) for each collect; an update allocates a cell
+//! with as many values as there are segments.
 //!
-//! All accesses are sequentially consistent: with less, two scans could see two updates in opposite orders.
+//! All accesses are sequentially consistent: with less, two scans could see two updates in opposite
+//! orders.
 
 use super::grace::{self, Domain, Inside};
 use super::sync::atomic::{AtomicPtr, Ordering};
@@ -37,7 +43,8 @@ pub struct Snapshot<T> {
 /// What an update leaves. It is not written again.
 struct Cell<T> {
     value: T,
-    /// What the update has scanned; empty in the cells of the beginning, which nobody is seen to have written.
+    /// What the update has scanned; empty in the cells of the beginning, which nobody is seen to
+    /// have written.
     view: Box<[T]>,
     writer: usize,
 }
@@ -55,7 +62,8 @@ impl<T: Copy> Snapshot<T> {
         Snapshot { segments: segments.collect(), domain: Domain::new(grace::BATCH) }
     }
 
-    /// Frees what was removed and can be freed now, by this thread and by threads that have ended, which else happens after some more operations.
+    /// Frees what was removed and can be freed now, by this thread and by threads that have ended,
+    /// which else happens after some more operations.
     pub fn flush(&self) {
         self.domain.flush();
     }
@@ -66,15 +74,18 @@ impl<T: Copy> Snapshot<T> {
     /// Where there is no such segment.
     pub fn update(&self, segment: usize, value: T) {
         let segment = &self.segments[segment];
-        // The number is this thread's until the update is over, also where the thread is ending and has borrowed it (`thread_index.rs`). Were it given back before,
-        // another thread could update under the same number meanwhile, and a scan that sees the two would take them for one after the other and borrow the scan of
-        // the first, which may be older than itself: the mutant `-shares-numbers`.
+        // The number is this thread's until the update is over, also where the thread is ending and
+        // has borrowed it (`thread_index.rs`). Were it given back before, another thread could
+        // update under the same number meanwhile, and a scan that sees the two would take them for
+        // one after the other and borrow the scan of the first, which may be older than itself: the
+        // mutant `-shares-numbers`.
         with_thread_index(|writer| {
             self.domain.enter(|inside| {
                 let view = self.scan_inside(inside).into();
                 let cell = Box::into_raw(Box::new(Cell { value, view, writer }));
                 let former = segment.swap(cell, Ordering::SeqCst);
-                // SAFETY: the swap has taken the cell out of the only place that it was in; each is taken out once.
+                // SAFETY: the swap has taken the cell out of the only place that it was in; each is
+                // taken out once.
                 unsafe { inside.retire(former) };
             });
         });
@@ -96,7 +107,8 @@ impl<T: Copy> Snapshot<T> {
                 break;
             }
             for (&cell, _) in now.iter().zip(&before).filter(|(now, before)| now != before) {
-                // SAFETY: the cell was reachable after this operation had begun, so that it is not freed before it ends.
+                // SAFETY: the cell was reachable after this operation had begun, so that it is not
+                // freed before it ends.
                 let cell = unsafe { &*cell };
                 match moved.iter().find(|(writer, _)| *writer == cell.writer) {
                     Some(&(_, first)) if round >= first + 2 => return cell.view.to_vec(),

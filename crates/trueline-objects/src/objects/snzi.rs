@@ -1,22 +1,29 @@
-//! A scalable nonzero indicator: tells whether more have arrived than departed, without counting at one place.
+//! A scalable nonzero indicator: tells whether more have arrived than departed, without counting at
+//! one place.
 //!
-//! F. Ellen, Y. Lev, V. Luchangco, M. Moir: SNZI: scalable nonzero indicators. PODC 2007. A tree of nodes; a node tells its parent only that
-//! it is no longer empty, and that it is again. The root has an indicator beside its count, which is all that a query reads.
+//! F. Ellen, Y. Lev, V. Luchangco, M. Moir: SNZI: scalable nonzero indicators. PODC 2007. A tree of
+//! nodes; a node tells its parent only that it is no longer empty, and that it is again. The root
+//! has an indicator beside its count, which is all that a query reads.
 //!
-//! **A node below the root** counts in halves: it goes from 0 to one half, then its parent is told, then it goes to 1. Who finds one half
-//! helps, and tells the parent too; of those who told it, all but one take it back at the end. **The root** announces with its
-//! first arrival that the indicator must be set; every arrival that sees the announcement sets it. The departure that leaves the root
-//! empty clears the indicator, unless the root's version shows that somebody has arrived since. `models/snzi.tl` is the root.
+//! **A node below the root** counts in halves: it goes from 0 to one half, then its parent is told,
+//! then it goes to 1. Who finds one half helps, and tells the parent too; of those who told it, all
+//! but one take it back at the end. **The root** announces with its first arrival that the
+//! indicator must be set; every arrival that sees the announcement sets it. The departure that
+//! leaves the root empty clears the indicator, unless the root's version shows that somebody has
+//! arrived since. `models/snzi.tl` is the root.
 //!
-//! **Ordering argument.** Arrivals and departures are ordered by their changes of a node that let the root know, or need not: while
-//! a node has a surplus, its parent has one on its behalf. **Linearization.** `query` at its read; arrivals and departures that let the
-//! surplus of the root begin or end, where the indicator is written for it; others where they change their node.
+//! **Ordering argument.** Arrivals and departures are ordered by their changes of a node that let
+//! the root know, or need not: while a node has a surplus, its parent has one on its behalf.
+//! **Linearization.** `query` at its read; arrivals and departures that let the surplus of the root
+//! begin or end, where the indicator is written for it; others where they change their node.
 //!
-//! **Progress.** `query` is wait-free: one read. Arrivals and departures are lock-free. **Cost.** O(depth) at worst, O(1) where others are at the
-//! same place. **Limits.** At most 2^30 arrivals at a place that have not departed; versions have 32 bits: a departure that is stopped while its
+//! **Progress.** `query` is wait-free: one read. Arrivals and departures are lock-free. **Cost.**
+//! O(depth) at worst, O(1) where others are at the same place. **Limits.** At most 2^30 arrivals at
+//! a place that have not departed; versions have 32 bits: a departure that is stopped while its
 //! place goes from empty to not empty 2^32 times could be wrong.
 //!
-//! All accesses are sequentially consistent: the version is read after the indicator, the indicator written after the count.
+//! All accesses are sequentially consistent: the version is read after the indicator, the indicator
+//! written after the count.
 
 use super::padded::Padded;
 use super::sync::atomic::{AtomicU64, Ordering};
@@ -35,7 +42,8 @@ use alloc::boxed::Box;
 /// assert!(!indicator.query());
 /// ```
 pub struct Snzi {
-    /// In the order of a heap: the root first, the children of `i` at `2i + 1` and `2i + 2`, the places last.
+    /// In the order of a heap: the root first, the children of `i` at `2i + 1` and `2i + 2`, the
+    /// places last.
     nodes: Box<[Padded<AtomicU64>]>,
     /// Twice the number of times that it was written, and one if somebody is there.
     indicator: Padded<AtomicU64>,
@@ -50,7 +58,8 @@ pub struct Arrival<'a> {
     place: usize,
 }
 
-/// A node as it was read: twice the count, whether the indicator must be set (the root's), a version.
+/// A node as it was read: twice the count, whether the indicator must be set (the root's), a
+/// version.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Word {
     halves: u32,
@@ -88,7 +97,8 @@ impl Snzi {
         Arrival { indicator: self, place }
     }
 
-    /// Arrives at a place, for good or until somebody departs from it. Places have any numbers: a few share one.
+    /// Arrives at a place, for good or until somebody departs from it. Places have any numbers: a
+    /// few share one.
     pub fn arrive_at(&self, place: usize) {
         self.arrive_node(self.leaf(place));
     }
@@ -179,7 +189,8 @@ impl Snzi {
             while let Err(other) = self.indicate(seen, true) {
                 seen = other;
             }
-            // It need not be set again for those who come later. Where this fails, others have come and see to it.
+            // It need not be set again for those who come later. Where this fails, others have come
+            // and see to it.
             change(root, now, Word { announces: false, ..now });
         }
     }

@@ -1,13 +1,15 @@
 //! The ticket lock: take a number, wait until it is called.
 //!
-//! D. P. Reed, R. K. Kanodia: Synchronization with eventcounts and sequencers. CACM 22(2), 1979; J. M. Mellor-Crummey, M. L. Scott: Algorithms
-//! for scalable synchronization on shared-memory multiprocessors. TOCS 9(1), 1991.
+//! D. P. Reed, R. K. Kanodia: Synchronization with eventcounts and sequencers. CACM 22(2), 1979; J.
+//! M. Mellor-Crummey, M. L. Scott: Algorithms for scalable synchronization on shared-memory
+//! multiprocessors. TOCS 9(1), 1991.
 //!
 //! The lock is held, or promised to a thread that waits, iff `next` and `serving` differ.
 //!
-//! **Progress.** Blocking; threads get the lock in the order in which they asked for it, so none starves. `try_lock` and unlocking are
-//! wait-free. Cost: one read-modify-write to lock, a store to unlock; all that wait read one location, so it is for few threads
-//! and short critical sections. A thread that stops while it waits stops all behind it.
+//! **Progress.** Blocking; threads get the lock in the order in which they asked for it, so none
+//! starves. `try_lock` and unlocking are wait-free. Cost: one read-modify-write to lock, a store to
+//! unlock; all that wait read one location, so it is for few threads and short critical sections. A
+//! thread that stops while it waits stops all behind it.
 
 use super::padded::Padded;
 use super::sync::Backoff;
@@ -34,7 +36,8 @@ pub struct TicketLock<T> {
 
 // SAFETY: the value moves with the lock.
 unsafe impl<T: Send> Send for TicketLock<T> {}
-// SAFETY: the value is reached by one thread at a time, and by each after the one before it has unlocked.
+// SAFETY: the value is reached by one thread at a time, and by each after the one before it has
+// unlocked.
 unsafe impl<T: Send> Sync for TicketLock<T> {}
 
 /// The lock, held: unlocks when dropped.
@@ -69,7 +72,8 @@ impl<T> TicketLock<T> {
 
     /// Takes the lock if nobody holds it or waits for it.
     pub fn try_lock(&self) -> Option<Guard<'_, T>> {
-        // Acquire: as in `lock`. If the number is still the next one when it is taken, it is the one that is served, and stays so.
+        // Acquire: as in `lock`. If the number is still the next one when it is taken, it is the
+        // one that is served, and stays so.
         let ticket = self.serving.load(Ordering::Acquire);
         let after = ticket.wrapping_add(1);
         let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);

@@ -2,19 +2,24 @@
 //!
 //! R. K. Treiber: Systems programming: coping with parallelism. IBM Research Report RJ 5118, 1986.
 //!
-//! **Linearization.** `push` at its successful compare-exchange; `pop` at its successful compare-exchange, or at the read of
-//! a head that is null. A node that was taken off is not used again before every operation that was under way then has ended
-//! (`grace.rs`), so that a head that is the same again has been the same all the time: there is no ABA.
+//! **Linearization.** `push` at its successful compare-exchange; `pop` at its successful
+//! compare-exchange, or at the read of a head that is null. A node that was taken off is not used
+//! again before every operation that was under way then has ended (`grace.rs`), so that a head that
+//! is the same again has been the same all the time: there is no ABA.
 //!
 //! `is_empty` and `len` at their read of the head: the nodes below it do not change.
 //!
-//! **`push` is not inside of the domain**, since it follows no pointer. The head that it has read may be a node that is popped, freed, and pushed again by another thread
-//! with memory at the same address before the compare-exchange, which succeeds then: rightly, for that node is on top. But the pointer that was read belongs to the memory
-//! that is gone, though it has the same address. So nodes are linked by addresses alone, with the provenance of the memory that is there when a `pop` follows them:
-//! each node exposes its own before it is in the list, which costs nothing. The orderings suffice: the head is written by read-modify-writes alone, so that who reads
-//! it sees what every `push` before did.
+//! **`push` is not inside of the domain**, since it follows no pointer. The head that it has read
+//! may be a node that is popped, freed, and pushed again by another thread with memory at the same
+//! address before the compare-exchange, which succeeds then: rightly, for that node is on top. But
+//! the pointer that was read belongs to the memory that is gone, though it has the same address. So
+//! nodes are linked by addresses alone, with the provenance of the memory that is there when a
+//! `pop` follows them: each node exposes its own before it is in the list, which costs nothing. The
+//! orderings suffice: the head is written by read-modify-writes alone, so that who reads it sees
+//! what every `push` before did.
 //!
-//! **Progress.** Lock-free: a compare-exchange fails only because another one succeeded. Cost: O(1) without contention.
+//! **Progress.** Lock-free: a compare-exchange fails only because another one succeeded. Cost: O(1)
+//! without contention.
 
 use super::grace::{self, Domain, Inside};
 use super::sync::Backoff;
@@ -40,11 +45,13 @@ pub struct TreiberStack<T> {
 struct Node<T> {
     /// Moved out by the thread that takes the node off.
     value: UnsafeCell<ManuallyDrop<T>>,
-    /// The address of the node below, 0 where there is none. Written before the node is in the list, and not after.
+    /// The address of the node below, 0 where there is none. Written before the node is in the
+    /// list, and not after.
     next: UnsafeCell<usize>,
 }
 
-// SAFETY: values move from the thread that pushes to the one that pops or drops; no two threads have one at a time.
+// SAFETY: values move from the thread that pushes to the one that pops or drops; no two threads
+// have one at a time.
 unsafe impl<T: Send> Send for TreiberStack<T> {}
 // SAFETY: as above: no `&T` is given out.
 unsafe impl<T: Send> Sync for TreiberStack<T> {}
@@ -57,12 +64,14 @@ impl<T> TreiberStack<T> {
         TreiberStack::with_batch(grace::BATCH)
     }
 
-    /// An empty stack in which a thread tries to free nodes after it has popped so many (64 if not told otherwise).
+    /// An empty stack in which a thread tries to free nodes after it has popped so many (64 if not
+    /// told otherwise).
     pub const fn with_batch(batch: usize) -> TreiberStack<T> {
         TreiberStack { head: AtomicPtr::new(ptr::null_mut()), domain: Domain::with_spare(batch) }
     }
 
-    /// Frees what was removed and can be freed now, by this thread and by threads that have ended, which else happens after some more operations.
+    /// Frees what was removed and can be freed now, by this thread and by threads that have ended,
+    /// which else happens after some more operations.
     pub fn flush(&self) {
         self.domain.flush();
     }
@@ -77,8 +86,8 @@ impl<T> TreiberStack<T> {
         loop {
             // SAFETY: the node is this thread's own until it is in the list.
             unsafe { (*node).next.with_mut(|next| *next = head.addr()) };
-            // Release: who reads the head sees what is in the node. Nodes below are seen too, since each
-            // compare-exchange continues the release sequences of those before it.
+            // Release: who reads the head sees what is in the node. Nodes below are seen too, since
+            // each compare-exchange continues the release sequences of those before it.
             let (yes, no) = (Ordering::Release, Ordering::Relaxed);
             match self.head.compare_exchange_weak(head, node, yes, no) {
                 Ok(_) => return,
@@ -106,14 +115,16 @@ impl<T> TreiberStack<T> {
         if head.is_null() {
             return Ok(None);
         }
-        // SAFETY: the node was in the list since this operation began, so it is not freed before it ends.
+        // SAFETY: the node was in the list since this operation began, so it is not freed before it
+        // ends.
         let next = unsafe { (*head).next.with(|next| *next) };
         let next = ptr::with_exposed_provenance_mut(next);
         let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
         // Not the weak one: to leave and enter again costs more than what it saves.
         let swapped = self.head.compare_exchange(head, next, yes, no);
         swapped.map_err(|_| Overtaken)?;
-        // SAFETY: this thread alone has taken the node off, so the value is its own; nobody reads it again.
+        // SAFETY: this thread alone has taken the node off, so the value is its own; nobody reads
+        // it again.
         let value = unsafe { (*head).value.with(|value| ptr::read(value)) };
         // SAFETY: the node is off the list, for good and by this thread alone.
         unsafe { inside.retire(head) };
@@ -130,13 +141,15 @@ impl<T> TreiberStack<T> {
         self.head.load(Ordering::Acquire).is_null()
     }
 
-    /// How many values there are, or were when it looked at the top: what is below does not change while it is there. O(n).
+    /// How many values there are, or were when it looked at the top: what is below does not change
+    /// while it is there. O(n).
     pub fn len(&self) -> usize {
         self.domain.enter(|_| {
             let (mut node, mut count) = (self.head.load(Ordering::Acquire), 0);
             while !node.is_null() {
                 count += 1;
-                // SAFETY: the node was in the list since this operation began, so it is not freed before it ends.
+                // SAFETY: the node was in the list since this operation began, so it is not freed
+                // before it ends.
                 let next = unsafe { (*node).next.with(|next| *next) };
                 node = ptr::with_exposed_provenance_mut(next);
             }

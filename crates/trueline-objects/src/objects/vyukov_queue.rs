@@ -1,25 +1,29 @@
-//! Vyukov's bounded queue for many producers and many consumers, as it was published. **It is not linearizable.**
+//! Vyukov's bounded queue for many producers and many consumers, as it was published. **It is not
+//! linearizable.**
 //!
 //! D. Vyukov: Bounded MPMC queue. 1024cores.net, 2010.
 //!
-//! A ring of slots, each with a sequence number that says whose turn it is: `p` means 'free for the `enq` number p', `p + 1` 'filled by it'.
-//! An operation claims its number with a compare-exchange and then fills or empties its slot, on which nobody else works.
+//! A ring of slots, each with a sequence number that says whose turn it is: `p` means 'free for the
+//! `enq` number p', `p + 1` 'filled by it'. An operation claims its number with a compare-exchange
+//! and then fills or empties its slot, on which nobody else works.
 //!
-//! **What is wrong.** `deq` says that the queue is empty when the slot at the front is not filled. But the `enq` that claimed this slot
-//! may be half done while later ones have ended. So a thread that has enqueued a value itself, and nobody has taken it, can be
-//! told that there is none. In the same way `enq` says 'full' while a `deq` is half done, though values behind it have been taken.
-//! Two threads with two operations each are enough:
+//! **What is wrong.** `deq` says that the queue is empty when the slot at the front is not filled.
+//! But the `enq` that claimed this slot may be half done while later ones have ended. So a thread
+//! that has enqueued a value itself, and nobody has taken it, can be told that there is none. In
+//! the same way `enq` says 'full' while a `deq` is half done, though values behind it have been
+//! taken. Two threads with two operations each are enough:
 //!
 //! ```text
 //! A: enq(1) claims slot 0 .................................... fills it
 //! B:                        enq(2) -> true    deq() -> None
 //! ```
 //!
-//! It is what several crates ship (heapless, issue 583). For some uses it is good enough: what was enqueued comes
-//! out once, and in the order of the claims. [`ArrayQueue`](super::array_queue::ArrayQueue) is the same with the repair.
+//! It is what several crates ship (heapless, issue 583). For some uses it is good enough: what was
+//! enqueued comes out once, and in the order of the claims.
+//! [`ArrayQueue`](super::array_queue::ArrayQueue) is the same with the repair.
 //!
-//! **Progress.** No operation waits for another one; a thread that stops between its two steps makes the queue look empty or full to all
-//! others. Cost: O(1) without contention.
+//! **Progress.** No operation waits for another one; a thread that stops between its two steps
+//! makes the queue look empty or full to all others. Cost: O(1) without contention.
 
 use super::ring::Ring;
 use super::sync::atomic::{AtomicUsize, Ordering};

@@ -1,6 +1,8 @@
-//! Which objects this thread is inside of, while they run code of the user's: so that an object which that code calls knows that it would wait for itself.
+//! Which objects this thread is inside of, while they run code of the user's: so that an object
+//! which that code calls knows that it would wait for itself.
 //!
-//! A thread's frames are a list on its stack, the innermost first. An entry costs two stores to a thread local.
+//! A thread's frames are a list on its stack, the innermost first. An entry costs two stores to a
+//! thread local.
 
 use super::sync::thread_local;
 use std::cell::Cell;
@@ -36,7 +38,8 @@ pub(crate) fn within<R>(object: *const (), function: impl FnOnce() -> R) -> R {
 /// Whether this thread runs a function inside of the object at this address.
 pub(crate) fn is_within(object: *const ()) -> bool {
     let mut next = INNERMOST.with(Cell::get);
-    // SAFETY: it is a frame of this thread, of a call of `within` that has not returned: it is on the stack, and nobody writes it.
+    // SAFETY: it is a frame of this thread, of a call of `within` that has not returned: it is on
+    // the stack, and nobody writes it.
     while let Some(frame) = unsafe { next.as_ref() } {
         if ptr::eq(frame.object, object) {
             return true;

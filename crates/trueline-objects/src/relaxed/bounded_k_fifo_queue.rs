@@ -1,20 +1,25 @@
-//! The bounded k-FIFO queue of Kirsch, Lippautz and Payer (2013): a ring of segments of k cells. As in the unbounded one any free cell of
-//! the last segment will do for `enq`, any value of the first for `deq`; segments are used again when the ring comes round.
+//! The bounded k-FIFO queue of Kirsch, Lippautz and Payer (2013): a ring of segments of k cells. As
+//! in the unbounded one any free cell of the last segment will do for `enq`, any value of the first
+//! for `deq`; segments are used again when the ring comes round.
 //!
-//! Segments are counted and never numbered again: segment n lies at n modulo the length of the ring, so that of two numbers one can tell
-//! which comes first. A cell counts its changes, since an `enq` that was delayed for a round must not fill it then.
+//! Segments are counted and never numbered again: segment n lies at n modulo the length of the
+//! ring, so that of two numbers one can tell which comes first. A cell counts its changes, since an
+//! `enq` that was delayed for a round must not fill it then.
 //!
-//! **Whether a value is in the queue** is known only after it stands in its cell (`committed`): its segment must not be left behind. In the
-//! *first* segment a `deq` may have seen nothing and be about to go on, or to say that there is nothing; so the `enq` raises a version that
-//! stands beside the number of the first segment, and the `deq` looks again. This is what makes EMPTY right: no `enq` into the segment ended
-//! while it was looked at.
+//! **Whether a value is in the queue** is known only after it stands in its cell (`committed`): its
+//! segment must not be left behind. In the *first* segment a `deq` may have seen nothing and be
+//! about to go on, or to say that there is nothing; so the `enq` raises a version that stands
+//! beside the number of the first segment, and the `deq` looks again. This is what makes EMPTY
+//! right: no `enq` into the segment ended while it was looked at.
 //!
-//! **Progress.** A `deq` leaves a segment only if it was not the last one *before* the look that found nothing. The published one leaves, too, if it
-//! ceased to be the last one meanwhile; then an `enq` that filled the segment takes its value back, the one that found it full and went on
-//! finds the next one filled by the first, and with the `deq` the three may go on so for ever: no search for all executions of
-//! `enq | enq | deq` with segments of one cell ends.
+//! **Progress.** A `deq` leaves a segment only if it was not the last one *before* the look that
+//! found nothing. The published one leaves, too, if it ceased to be the last one meanwhile; then an
+//! `enq` that filled the segment takes its value back, the one that found it full and went on finds
+//! the next one filled by the first, and with the `deq` the three may go on so for ever: no search
+//! for all executions of `enq | enq | deq` with segments of one cell ends.
 //!
-//! **Full** is said where the ring has no further segment and a value is in the first one. So there may be up to k-1 free cells.
+//! **Full** is said where the ring has no further segment and a value is in the first one. So there
+//! may be up to k-1 free cells.
 
 use crate::shadowed::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::shadowed::sync::hint;
@@ -74,7 +79,8 @@ impl Queue {
         }
     }
 
-    /// Whether what was put into a cell of this segment is in the queue, or was and is taken already.
+    /// Whether what was put into a cell of this segment is in the queue, or was and is taken
+    /// already.
     fn committed(&self, segment: usize, cell: usize, filled: u64) -> bool {
         if self.cells[cell].load(Ordering::SeqCst) != filled {
             return true;

@@ -1,5 +1,5 @@
-//! `IQueue` of the paper's Table I: a queue whose `deq` may find nothing although the queue is not empty. It looks whether there is a
-//! value, and then gives up if another was faster.
+//! `IQueue` of the paper's Table I: a queue whose `deq` may find nothing although the queue is not
+//! empty. It looks whether there is a value, and then gives up if another was faster.
 
 use super::cells::{Cells, Held};
 use crate::shadowed::sync::atomic::{AtomicUsize, Ordering};

@@ -1,6 +1,7 @@
-//! The unbounded k-FIFO queue of Kirsch, Lippautz and Payer (2013): segments of k cells; any free cell of the last segment will do for `enq`,
-//! any value of the first for `deq`. Unlike in the segmented queue a first segment without values is removed even if it has free cells,
-//! so that an `enq` must make sure afterwards that its segment is still there.
+//! The unbounded k-FIFO queue of Kirsch, Lippautz and Payer (2013): segments of k cells; any free
+//! cell of the last segment will do for `enq`, any value of the first for `deq`. Unlike in the
+//! segmented queue a first segment without values is removed even if it has free cells, so that an
+//! `enq` must make sure afterwards that its segment is still there.
 
 use super::cells::{Cells, Held};
 use crate::shadowed::growing_array::GrowingArray;
@@ -52,7 +53,8 @@ impl Queue {
                 return Some(value);
             }
             if self.last.load(Ordering::SeqCst) == segment {
-                // Cells of one segment are filled in ascending order and taken for good: see the segmented queue.
+                // Cells of one segment are filled in ascending order and taken for good: see the
+                // segmented queue.
                 let first = self.cells_of(segment).map(|cell| self.cells.look(cell));
                 match first.into_iter().find(|held| *held != Held::Taken) {
                     Some(Held::Free) => return None,

@@ -1,12 +1,16 @@
-//! The quasi priority queue of the paper's Table I: the smallest value first, out of order by at most two. Values stand in cells; a window of
-//! the three smallest is taken from its largest on before the next window opens. One thread at a time removes. A new window opens, too, when
+//! The quasi priority queue of the paper's Table I: the smallest value first, out of order by at
+//! most two. Values stand in cells; a window of the three smallest is taken from its largest on
+//! before the next window opens. One thread at a time removes. A new window opens, too, when
 //! smaller values came in and the value that would be taken is no longer one of the three smallest.
 //!
-//! **What is promised.** A `poll` takes one of the three smallest values (`out-of-order=2`), always. If nothing smaller comes in while a window
-//! is open, as in the paper's programs, no `poll` is further than two places from its turn (`displacement=2`). *No* priority queue whose `insert` never waits can promise the latter
-//! for all programs, unless it is strict: once it gave away a value that was not the smallest, the strict queue owes that value and
-//! pays only after all smaller ones; and whoever inserts two smaller ones before each `poll` puts that off for ever. The
-//! shortest program is `insert(2) insert(3) insert(4) poll() -> 4 insert(1)`: 4 would have been fourth.
+//! **What is promised.** A `poll` takes one of the three smallest values (`out-of-order=2`),
+//! always. If nothing smaller comes in while a window is open, as in the paper's programs, no
+//! `poll` is further than two places from its turn (`displacement=2`). *No* priority queue whose
+//! `insert` never waits can promise the latter for all programs, unless it is strict: once it gave
+//! away a value that was not the smallest, the strict queue owes that value and pays only after all
+//! smaller ones; and whoever inserts two smaller ones before each `poll` puts that off for ever.
+//! The shortest program is `insert(2) insert(3) insert(4) poll() -> 4 insert(1)`: 4 would have been
+//! fourth.
 //!
 //! The mutant b2 takes the largest value.
 
@@ -88,8 +92,8 @@ impl Queue {
         Some((place, *next))
     }
 
-    /// The values that are there. Cells are filled in ascending order, so none is behind a free one, and nobody else removes: at the look at
-    /// the free one, these are all.
+    /// The values that are there. Cells are filled in ascending order, so none is behind a free
+    /// one, and nobody else removes: at the look at the free one, these are all.
     fn values(&self) -> Vec<(usize, i64)> {
         let mut values = Vec::new();
         for cell in 0.. {

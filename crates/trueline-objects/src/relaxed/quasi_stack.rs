@@ -1,5 +1,5 @@
-//! The stack of the paper's Table I: values are taken by marking them, and nodes stay. As it stands it is linearizable, hence quasi
-//! linearizable; the mutants are b1 and b2.
+//! The stack of the paper's Table I: values are taken by marking them, and nodes stay. As it stands
+//! it is linearizable, hence quasi linearizable; the mutants are b1 and b2.
 
 use crate::mutants::nursery::Nursery;
 use crate::shadowed::sync::atomic::{AtomicI64, AtomicPtr, Ordering};

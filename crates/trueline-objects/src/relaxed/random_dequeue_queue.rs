@@ -1,8 +1,9 @@
-//! The random-dequeue queue of Afek, Korland and Yanovsky (2010), the paper's Figure 4: one list; the first w values form a *virtual
-//! window*. `deq` takes any value of the window, and the window moves on when all of it is taken.
+//! The random-dequeue queue of Afek, Korland and Yanovsky (2010), the paper's Figure 4: one list;
+//! the first w values form a *virtual window*. `deq` takes any value of the window, and the window
+//! moves on when all of it is taken.
 //!
-//! The mutant has no window: it takes any of the first w values that are there. Each single removal looks right, but the first
-//! value may be overtaken for ever: 2, 3, 4, ... and never 1.
+//! The mutant has no window: it takes any of the first w values that are there. Each single removal
+//! looks right, but the first value may be overtaken for ever: 2, 3, 4, ... and never 1.
 
 use super::cells::{Cells, Held};
 use crate::shadowed::sync::atomic::{AtomicUsize, Ordering};
@@ -34,7 +35,8 @@ impl Queue {
             let start = self.start.load(Ordering::SeqCst);
             let mut values = Vec::new();
             let mut cell = start;
-            // Ascending: cells are filled in this order, so that at a free one nothing is behind it.
+            // Ascending: cells are filled in this order, so that at a free one nothing is behind
+            // it.
             let ended = loop {
                 match self.cells.look(cell) {
                     Held::Free => break true,

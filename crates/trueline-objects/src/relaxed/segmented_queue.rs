@@ -1,11 +1,13 @@
-//! The segmented quasi queue of Afek, Korland and Yanovsky (2010), the paper's Figure 3: a list of segments of k cells. `enq` fills the
-//! first free cell of the last segment; `deq` takes any value of the first segment, and goes on to the next when all its cells
-//! are taken. A value is at most k-1 places from its turn.
+//! The segmented quasi queue of Afek, Korland and Yanovsky (2010), the paper's Figure 3: a list of
+//! segments of k cells. `enq` fills the first free cell of the last segment; `deq` takes any value
+//! of the first segment, and goes on to the next when all its cells are taken. A value is at most
+//! k-1 places from its turn.
 //!
-//! **EMPTY.** A `deq` that sees no value must not conclude that there is none: while it looks at one cell after another, a value may
-//! come into a cell that it has passed and one leave a cell before it gets there. Cells are filled in ascending order and taken
-//! for good, so a second look in ascending order settles it: at the first free cell behind taken ones the queue is empty.
-//! The mutant [`Fault::RacyEmpty`] trusts the first look. With one cell in a segment that is right.
+//! **EMPTY.** A `deq` that sees no value must not conclude that there is none: while it looks at
+//! one cell after another, a value may come into a cell that it has passed and one leave a cell
+//! before it gets there. Cells are filled in ascending order and taken for good, so a second look
+//! in ascending order settles it: at the first free cell behind taken ones the queue is empty. The
+//! mutant [`Fault::RacyEmpty`] trusts the first look. With one cell in a segment that is right.
 
 use super::cells::Held;
 use super::segments::Segments;
@@ -70,8 +72,8 @@ impl Queue {
         }
     }
 
-    /// Takes a value of a segment: threads with even numbers look from the newest on, others from the oldest. Else tells whether a cell was
-    /// free when it was looked at; all others are taken.
+    /// Takes a value of a segment: threads with even numbers look from the newest on, others from
+    /// the oldest. Else tells whether a cell was free when it was looked at; all others are taken.
     fn take_from(&self, segment: usize) -> Result<i64, Option<Held>> {
         let Segments { size, cells, .. } = &self.segments;
         let mut seen = None;

@@ -1,4 +1,5 @@
-//! Segments of k cells each, in an array without an end: what queues that take any value of the first segment have in common.
+//! Segments of k cells each, in an array without an end: what queues that take any value of the
+//! first segment have in common.
 
 use super::cells::{Cells, Held};
 use crate::shadowed::sync::atomic::{AtomicUsize, Ordering};

@@ -51,7 +51,8 @@ pub(crate) mod sync {
         0
     }
 
-    /// In an exploration the numbers of threads that have ended are not used again, so that nobody takes over what they left.
+    /// In an exploration the numbers of threads that have ended are not used again, so that nobody
+    /// takes over what they left.
     pub(crate) fn threads_ended() -> usize {
         0
     }

@@ -1,11 +1,13 @@
-//! Which arguments an object takes. Some keep numbers for themselves, to say that a cell is free or taken, and some have room for
-//! a few bits: what they do with other values would say nothing about them, so programs are held to these ranges before they are run.
+//! Which arguments an object takes. Some keep numbers for themselves, to say that a cell is free or
+//! taken, and some have room for a few bits: what they do with other values would say nothing about
+//! them, so programs are held to these ranges before they are run.
 
 use std::ops::RangeInclusive;
 
 use super::program::{Argument, Call};
 
-/// The whole numbers that are taken at each place of a call, whatever its method. In places that are not listed: all.
+/// The whole numbers that are taken at each place of a call, whatever its method. In places that
+/// are not listed: all.
 pub(crate) type Domain = &'static [RangeInclusive<i64>];
 
 /// All numbers, everywhere.

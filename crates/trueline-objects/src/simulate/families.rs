@@ -1,6 +1,7 @@
 //! How the objects of a family are called: by the methods of one specification.
 //!
-//! Values are whole numbers. Programs are checked before they are run, so that nobody calls what an object does not have.
+//! Values are whole numbers. Programs are checked before they are run, so that nobody calls what an
+//! object does not have.
 
 use std::mem;
 
@@ -359,7 +360,8 @@ macro_rules! snapshots {
                     }
                     ("scan", []) => {
                         let values = self.scan();
-                        // Copies of a list share it, so that it must outlive the execution and its arena.
+                        // Copies of a list share it, so that it must outlive the execution and its
+                        // arena.
                         untracked(|| Value::list(values.iter().copied().map(Value::Int)))
                     }
                     _ => absent(method, args),

@@ -1,5 +1,6 @@
-//! Which programs a simulation runs: those that were given, then those that nobody wrote, made while they are run, since all of them may take
-//! more memory than there is; and what a verdict about them may claim.
+//! Which programs a simulation runs: those that were given, then those that nobody wrote, made
+//! while they are run, since all of them may take more memory than there is; and what a verdict
+//! about them may claim.
 
 use super::matrices;
 use super::program::{self, Call, Case, Program};
@@ -51,7 +52,8 @@ impl Generated {
 }
 
 impl Entry {
-    /// All programs of so many processes with so many operations each, up to the names of the processes.
+    /// All programs of so many processes with so many operations each, up to the names of the
+    /// processes.
     pub fn matrices(&self, processes: usize, operations: usize) -> Vec<Case> {
         let programs = matrices::all(&self.calls(), self.rule, processes, operations);
         programs.map(|program| Case { program, ..Case::default() }).collect()
@@ -124,7 +126,8 @@ impl Entry {
         matrices::number(&self.calls(), self.rule, processes, operations)
     }
 
-    /// So many programs at random, of processes with at most so many operations each. On real threads nobody waits for ever in them.
+    /// So many programs at random, of processes with at most so many operations each. On real
+    /// threads nobody waits for ever in them.
     pub fn random(
         &self,
         mode: Mode,

@@ -1,8 +1,9 @@
 //! Generated programs: all of a given size, or a random sample.
 //!
-//! A matrix has a row for each process, of operations from an alphabet. Which process is which does not matter, so rows are
-//! taken in order: of n rows for p processes C(n + p - 1, p) matrices remain. A `*` stands for a number of its own at each place.
-//! For containers that do not look at what they hold, programs with different values say as much as all others: Wolper, Expressing
+//! A matrix has a row for each process, of operations from an alphabet. Which process is which does
+//! not matter, so rows are taken in order: of n rows for p processes C(n + p - 1, p) matrices
+//! remain. A `*` stands for a number of its own at each place. For containers that do not look at
+//! what they hold, programs with different values say as much as all others: Wolper, Expressing
 //! interesting properties of programs in propositional temporal logic. POPL 1986.
 
 use trueline::rng::Rng;
@@ -12,8 +13,9 @@ use super::program::{Argument, Call, Program};
 /// Whether a process may call these methods, in this order.
 pub(crate) type Rule = fn(&[&str]) -> Result<(), String>;
 
-/// All programs of so many processes with so many operations each, up to the names of the processes; none where [`number`] says that
-/// there are more than anybody wants. They are made one at a time: all of them may take more memory than there is.
+/// All programs of so many processes with so many operations each, up to the names of the
+/// processes; none where [`number`] says that there are more than anybody wants. They are made one
+/// at a time: all of them may take more memory than there is.
 pub(crate) fn all(
     alphabet: &[Call],
     rule: Option<Rule>,
@@ -49,8 +51,9 @@ impl Iterator for Matrices {
     }
 }
 
-/// All programs with so many operations in all, whatever the number of processes, up to the names of the processes. Longer processes come
-/// first; there are about `2^total * alphabet^total` of them.
+/// All programs with so many operations in all, whatever the number of processes, up to the names
+/// of the processes. Longer processes come first; there are about `2^total * alphabet^total` of
+/// them.
 pub(crate) fn of_total(alphabet: &[Call], rule: Option<Rule>, total: usize) -> Vec<Program> {
     let mut programs = Vec::new();
     let mut begun: Vec<Vec<Call>> = Vec::new();
@@ -58,8 +61,8 @@ pub(crate) fn of_total(alphabet: &[Call], rule: Option<Rule>, total: usize) -> V
     programs
 }
 
-/// Adds processes with so many operations in all, none of which comes before the last one: it is no longer than that, and if as long, its
-/// row has no lower number.
+/// Adds processes with so many operations in all, none of which comes before the last one: it is no
+/// longer than that, and if as long, its row has no lower number.
 fn complete(
     alphabet: &[Call],
     rule: Option<Rule>,
@@ -103,8 +106,8 @@ pub(crate) fn number(
 /// More rows than this are not enumerated.
 const MANY: usize = 1 << 12;
 
-/// A program at random, each of whose processes keeps to the rules. The second one is about whole processes: those that cannot be
-/// completed within this length are shorter.
+/// A program at random, each of whose processes keeps to the rules. The second one is about whole
+/// processes: those that cannot be completed within this length are shorter.
 pub(crate) fn random(
     alphabet: &[Call],
     rules: [Option<Rule>; 2],

@@ -1,13 +1,14 @@
-//! Simulates the objects of this crate, in the terms of Wing and Gong (Testing and verifying concurrent objects. JPDC 17, 1993, section
-//! 3): processes, operations, programs, cases from a file or at random.
+//! Simulates the objects of this crate, in the terms of Wing and Gong (Testing and verifying
+//! concurrent objects. JPDC 17, 1993, section 3): processes, operations, programs, cases from a
+//! file or at random.
 //!
 //! ```text
 //! 'enq(3) | deq()' ──program──> calls ──harness of trueline-explore──> histories ──check──> verdict
 //! ```
 //!
-//! To add an object: its file in `objects/`, a line in `lib.rs` and one in `shadowed/mod.rs`, one in `families.rs` if it is of a
-//! family that is there, and an [`Entry`] in `entries`. Its operations are those of a named specification of `trueline`, which
-//! also reads and prints them.
+//! To add an object: its file in `objects/`, a line in `lib.rs` and one in `shadowed/mod.rs`, one
+//! in `families.rs` if it is of a family that is there, and an [`Entry`] in `entries`. Its
+//! operations are those of a named specification of `trueline`, which also reads and prints them.
 
 mod domain;
 mod entries;

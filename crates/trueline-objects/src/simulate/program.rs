@@ -1,7 +1,9 @@
-//! Programs as people write them: `enq(3) | enq(4) deq()` is one process that calls `enq(3)`, beside one that calls `enq(4)`, then `deq()`.
+//! Programs as people write them: `enq(3) | enq(4) deq()` is one process that calls `enq(3)`,
+//! beside one that calls `enq(4)`, then `deq()`.
 //!
-//! A case says also what is called before and after: `before enq(1); enq(3) | deq(); after deq() deq()`. A file of cases has
-//! one a line; what follows a `#` is a comment.
+//! A case says also what is called before and after:
+//! `before enq(1); enq(3) | deq(); after deq() deq()`. A file of cases has one a line; what follows
+//! a `#` is a comment.
 
 use std::fmt;
 

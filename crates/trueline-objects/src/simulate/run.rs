@@ -25,9 +25,11 @@ pub struct Request {
     pub cases: Vec<Case>,
     /// Programs that nobody wrote, behind the cases. They are made while they are run.
     pub generated: Option<Generated>,
-    /// Explored: at most so many executions of a case. On real threads: so many rounds of all cases together.
+    /// Explored: at most so many executions of a case. On real threads: so many rounds of all cases
+    /// together.
     pub limit: Option<u64>,
-    /// What all of it may cost, making a failure smaller included: time, memory. Nothing limits it where this is not given.
+    /// What all of it may cost, making a failure smaller included: time, memory. Nothing limits it
+    /// where this is not given.
     pub budget: Option<Arc<Budget>>,
     /// Explored: only schedules with at most so many preemptions.
     pub preemptions: Option<u32>,
@@ -39,8 +41,9 @@ pub struct Request {
     pub replay: Option<String>,
     /// The specification to judge by, in place of the object's own; one with the same methods.
     pub spec: Option<Arc<Named>>,
-    /// Quasi linearizability by the enumeration of Round-Up, in place of linearizability; the specification to judge by is then the
-    /// strict one, and programs remove as many values as they add.
+    /// Quasi linearizability by the enumeration of Round-Up, in place of linearizability; the
+    /// specification to judge by is then the strict one, and programs remove as many values as they
+    /// add.
     pub two_phase: Option<TwoPhase>,
     /// Whether a failure is reported as it was found, and no smaller one is looked for.
     pub as_found: bool,
@@ -169,7 +172,8 @@ impl Entry {
             };
             counts.add(&done);
             if request.replay.is_some() && request.mode == Mode::Explore {
-                // What a schedule of this program shows is one execution, which is never all of them.
+                // What a schedule of this program shows is one execution, which is never all of
+                // them.
                 if done.executions > 1 || outcome.holds() {
                     return Err(wrong("the schedule is one of another object or program"));
                 }
@@ -193,7 +197,8 @@ impl Entry {
                     undecided = Some(Undecided::new(Undecided::SAMPLE, nothing));
                 }
                 Verdict::Undecided(why) => {
-                    // The budget is the same for all programs: where it is spent, it says what stopped this one.
+                    // The budget is the same for all programs: where it is spent, it says what
+                    // stopped this one.
                     let code = budget.spend(0).err().map_or("incomplete", |why| limit_code(&why));
                     undecided = Some(Undecided::new(code, why.message));
                 }
@@ -274,8 +279,8 @@ impl Entry {
         program::calls(self.alphabet).expect("a list of calls")
     }
 
-    /// The specification of an object of this family whose removals are within so many places of their turn; `None` where it is
-    /// no queue, stack or priority queue.
+    /// The specification of an object of this family whose removals are within so many places of
+    /// their turn; `None` where it is no queue, stack or priority queue.
     pub fn displaced_by(&self, places: u32) -> Option<String> {
         let (name, parameters) = self.spec.split_once(':').unwrap_or((self.spec, ""));
         let family = name.strip_prefix("relaxed-").unwrap_or(name);
@@ -421,8 +426,9 @@ impl Entry {
         harness
     }
 
-    /// Runs one case on real threads, so many times; a few rounds at once, so that what fails is made smaller by as few rounds as it took to
-    /// find it. Stops at a round that waits as it may; tells whether there was one.
+    /// Runs one case on real threads, so many times; a few rounds at once, so that what fails is
+    /// made smaller by as few rounds as it took to find it. Stops at a round that waits as it may;
+    /// tells whether there was one.
     fn stress(
         &self,
         request: &Request,
@@ -483,7 +489,8 @@ const ROUNDS_AT_ONCE: u64 = 100;
 /// How long a round on real threads may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// So many cases may have a round that waits before no other is run: the threads of each go on waiting.
+/// So many cases may have a round that waits before no other is run: the threads of each go on
+/// waiting.
 const MOST_WAITING: usize = 3;
 
 const NOTHING_REPLAYED: &str = "nothing is wrong under this schedule, which is one of many";

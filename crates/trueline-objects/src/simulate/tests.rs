@@ -21,7 +21,8 @@ fn cases(text: &str) -> Vec<Case> {
     program::cases(text).unwrap()
 }
 
-/// A stack whose pops take the same value whenever two of them overlap. They wait for each other, so that they do.
+/// A stack whose pops take the same value whenever two of them overlap. They wait for each other,
+/// so that they do.
 #[derive(Default)]
 struct Meeting(AtomicUsize);
 
@@ -59,7 +60,8 @@ fn operations_that_overlap_on_real_threads_are_seen_to() {
     assert_eq!(found.minimised, Minimised::NotAsked);
 }
 
-/// Twenty operations of two processes that both begin with `deq` were 'linearizable, complete' after one execution.
+/// Twenty operations of two processes that both begin with `deq` were 'linearizable, complete'
+/// after one execution.
 #[test]
 fn a_random_sample_never_holds() {
     let entry = find("herlihy-wing-queue").unwrap();
@@ -85,12 +87,14 @@ fn a_random_sample_never_holds() {
     assert!(simulated.scope.starts_with("all programs of 2 processes x 2 operations; "));
 }
 
-/// `bounded-k-fifo-queue`, which has room for eight values, was 'stuck' after nine `enq`: its specification had no bound.
+/// `bounded-k-fifo-queue`, which has room for eight values, was 'stuck' after nine `enq`: its
+/// specification had no bound.
 #[test]
 fn a_bounded_object_may_wait_where_it_is_full() {
     let entry = find("bounded-k-fifo-queue").unwrap();
     let enq = |n: usize| (1..=n).map(|value| format!("enq({value})")).collect::<Vec<_>>().join(" ");
-    // Waiting with eight values inside is fine, and so it is with seven, where one is left of the first segment.
+    // Waiting with eight values inside is fine, and so it is with seven, where one is left of the
+    // first segment.
     for case in [
         enq(9),
         format!(
@@ -192,7 +196,8 @@ fn a_limit_covers_making_a_failure_smaller() {
     assert!(stopped > 0);
 }
 
-/// On real threads a limit was looked at between rounds only, and a round that waits takes two seconds.
+/// On real threads a limit was looked at between rounds only, and a round that waits takes two
+/// seconds.
 #[test]
 fn a_limit_ends_rounds_on_real_threads() {
     let entry = find("herlihy-wing-queue").unwrap();
@@ -229,7 +234,8 @@ fn programs_are_made_while_they_are_run() {
         ..Request::default()
     };
     let verdict = entry.run(&request);
-    // More operations than can be run are an error, or the limit comes first; neither takes four thousand million programs.
+    // More operations than can be run are an error, or the limit comes first; neither takes four
+    // thousand million programs.
     assert!(!matches!(verdict, Ok(Simulated { verdict: Verdict::Holds, .. })), "{verdict:?}");
 }
 

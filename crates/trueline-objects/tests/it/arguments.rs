@@ -18,7 +18,8 @@ fn run(entry: &Entry, text: &str) -> Result<Verdict<Box<Found>>, String> {
     entry.run(&request).map(|simulated| simulated.verdict).map_err(|error| error.to_string())
 }
 
-/// One process that calls every operation twice, with this number for a value, and for one key or for two of them.
+/// One process that calls every operation twice, with this number for a value, and for one key or
+/// for two of them.
 fn programs(entry: &Entry, number: i64) -> [String; 3] {
     let key = format!("({number}");
     let values = entry.alphabet.replace('*', &number.to_string());
@@ -27,7 +28,8 @@ fn programs(entry: &Entry, number: i64) -> [String; 3] {
     [values, keys, more_keys].map(|calls| format!("{calls} {calls}"))
 }
 
-/// Objects that are right were called wrong for values which they keep for themselves or have no room for, and some panicked.
+/// Objects that are right were called wrong for values which they keep for themselves or have no
+/// room for, and some panicked.
 #[test]
 fn values_that_an_object_does_not_take_are_no_violations() {
     for entry in simulate::all().filter(|entry| entry.alphabet.contains(['*', '1'])) {
@@ -103,7 +105,8 @@ fn all_programs_are_checked_before_the_first_is_run() {
     assert!(entry.run(&Request { cases, watch: Some(watch), ..Request::default() }).is_err());
 }
 
-/// The orders of 24 operations in real time took gigabytes, whatever the limit of time; programs that nobody wrote had a bound.
+/// The orders of 24 operations in real time took gigabytes, whatever the limit of time; programs
+/// that nobody wrote had a bound.
 #[test]
 fn programs_have_no_more_processes_than_can_be_run() {
     let entry = simulate::find("michael-scott-queue").unwrap();
@@ -126,8 +129,8 @@ impl Meter for Asked {
     }
 }
 
-/// The orders of operations that do not touch each other are as many as their permutations: a limit of time was met at the end of the first
-/// execution only, when the memory had been used up.
+/// The orders of operations that do not touch each other are as many as their permutations: a limit
+/// of time was met at the end of the first execution only, when the memory had been used up.
 #[test]
 fn the_clock_is_looked_at_within_one_execution() {
     let entry = simulate::find("counter").unwrap();

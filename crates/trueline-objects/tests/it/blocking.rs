@@ -41,7 +41,8 @@ fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Threads and tasks push and pop, some give up now and then, and at the end the queue is closed: everything comes out once.
+/// Threads and tasks push and pop, some give up now and then, and at the end the queue is closed:
+/// everything comes out once.
 fn hand_over<Q: Queue<Item: Send> + Sync>(queue: Q, item: impl Fn(usize) -> Q::Item + Sync) {
     const EACH: usize = 3000;
     let (queue, popped, barrier) = (Blocking::new(queue), AtomicUsize::new(0), Barrier::new(3));
@@ -195,7 +196,8 @@ impl Ord for Priority {
     }
 }
 
-/// A comparison that panics while it pushes leaves no push under way: else `close` would wait for ever.
+/// A comparison that panics while it pushes leaves no push under way: else `close` would wait for
+/// ever.
 #[test]
 fn a_push_that_panics_is_over() {
     let queue = Blocking::new(PriorityQueue::new());
@@ -204,7 +206,8 @@ fn a_push_that_panics_is_over() {
     assert!(queue.close() && queue.pop().is_some());
 }
 
-/// One that was woken and whose pop panicked kept the wakeup: the value lay there while others waited for it.
+/// One that was woken and whose pop panicked kept the wakeup: the value lay there while others
+/// waited for it.
 #[test]
 fn a_pop_that_panics_hands_its_turn_on() {
     let queue = Blocking::new(PriorityQueue::new());
@@ -305,7 +308,8 @@ fn a_waker_that_panics_keeps_nobody_else_asleep() {
 static RE_ENTERED: std::sync::OnceLock<Blocking<PriorityQueue<Priority, u8>>> =
     std::sync::OnceLock::new();
 
-/// A comparison that closed the queue, or asked it while another thread did, waited for the push that ran it.
+/// A comparison that closed the queue, or asked it while another thread did, waited for the push
+/// that ran it.
 #[test]
 fn code_that_a_push_runs_may_use_and_close_the_queue() {
     let queue = RE_ENTERED.get_or_init(Blocking::default);

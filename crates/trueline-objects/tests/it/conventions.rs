@@ -212,7 +212,8 @@ fn a_tree_has_entries() {
     assert!(tree.iter().eq([("four", 4), ("three", 3), ("two", 2)]));
 }
 
-/// Each update counts once, and keys that are there all the time are seen by who goes through the tree.
+/// Each update counts once, and keys that are there all the time are seen by who goes through the
+/// tree.
 #[test]
 fn a_tree_is_updated_and_walked_through_by_threads() {
     let tree = BLinkTree::<u32, u32>::new();

@@ -1,4 +1,5 @@
-//! What the objects have beyond the operations of their papers, under every schedule of small programs: where it says 'at one moment', there is one.
+//! What the objects have beyond the operations of their papers, under every schedule of small
+//! programs: where it says 'at one moment', there is one.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

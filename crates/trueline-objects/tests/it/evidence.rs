@@ -1,4 +1,5 @@
-//! The quick form of `cargo xtask evidence`: every object clean, every mutant found, within smaller bounds.
+//! The quick form of `cargo xtask evidence`: every object clean, every mutant found, within smaller
+//! bounds.
 
 #[path = "../../examples/evidence/gather.rs"]
 mod gather;

@@ -57,7 +57,8 @@ fn objects_hold_for_all_small_programs() {
     for entry in simulate::all().filter(correct) {
         for (processes, operations) in [(2, 2), (3, 1), (1, 4)] {
             let cases = entry.matrices(processes, operations);
-            // Three threads that thwart each other have very many schedules: `cargo xtask evidence` takes the time.
+            // Three threads that thwart each other have very many schedules: `cargo xtask evidence`
+            // takes the time.
             let many = processes == 3 && ["fetch-add-queue", "snzi"].contains(&entry.name);
             let preemptions = many.then_some(2);
             let found = entry.run(&Request { cases, preemptions, ..Request::default() }).unwrap();
@@ -67,7 +68,8 @@ fn objects_hold_for_all_small_programs() {
     }
 }
 
-/// What the small programs do not reach from an empty object: neighbours that go at once, towers, splits of nodes above the leaves.
+/// What the small programs do not reach from an empty object: neighbours that go at once, towers,
+/// splits of nodes above the leaves.
 #[test]
 fn ordered_objects_hold_for_programs_with_contents() {
     for (name, case) in [
@@ -104,7 +106,8 @@ fn ordered_objects_hold_for_programs_with_contents() {
     }
 }
 
-/// The token of a parked thread was named after whoever came to it first, which is no event: here both orders occur, and were taken for nondeterminism.
+/// The token of a parked thread was named after whoever came to it first, which is no event: here
+/// both orders occur, and were taken for nondeterminism.
 #[test]
 fn a_token_has_one_name_whoever_comes_first() {
     let entry = simulate::find("blocking-queue").unwrap();
@@ -133,7 +136,8 @@ fn faults_are_of_the_kind_that_they_say() {
     assert_eq!(kind("ticket-lock-skips"), Kind::Stuck);
 }
 
-/// The known violation of Vyukov's queue: `None` after one's own completed `enq`, while another `enq` is half done.
+/// The known violation of Vyukov's queue: `None` after one's own completed `enq`, while another
+/// `enq` is half done.
 #[test]
 fn what_is_wrong_with_vyukovs_queue_is_made_as_small_as_it_gets() {
     let entry = simulate::find("vyukov-queue").unwrap();
@@ -164,7 +168,8 @@ fn a_failure_is_run_again_from_its_text() {
     assert_eq!((second.sentence, second.sections), (first.sentence, first.sections));
 }
 
-/// With a batch of one each `pop` and `deq` looks around and frees what it can, in the midst of the others.
+/// With a batch of one each `pop` and `deq` looks around and frees what it can, in the midst of the
+/// others.
 #[test]
 fn nodes_are_freed_in_the_midst_of_other_operations() {
     let stack = Exploration::new().run(|| {
@@ -190,7 +195,8 @@ fn nodes_are_freed_in_the_midst_of_other_operations() {
     assert!(queue.holds(), "{queue}");
 }
 
-/// The same where what is freed is a segment, a value that several were told, or words that others read.
+/// The same where what is freed is a segment, a value that several were told, or words that others
+/// read.
 #[test]
 fn segments_and_values_are_freed_in_the_midst_of_other_operations() {
     let segments = Exploration::new().run(|| {
@@ -244,8 +250,9 @@ fn ordered_objects_free_nodes_in_the_midst_of_other_operations() {
     assert!(tree.holds(), "{tree}");
 }
 
-/// A thread leaves an operation in which it has read a node, and enters the next one before the collector looks: what the collector reads is the
-/// number of the second entry, and that must order the free after the read, too.
+/// A thread leaves an operation in which it has read a node, and enters the next one before the
+/// collector looks: what the collector reads is the number of the second entry, and that must order
+/// the free after the read, too.
 #[test]
 fn a_collector_that_sees_the_next_operation_comes_after_the_one_before() {
     let set = Exploration::new().run(|| {
@@ -262,7 +269,8 @@ fn a_collector_that_sees_the_next_operation_comes_after_the_one_before() {
 /// Nodes with towers are pushed, popped, cut off and freed at the same time, on two levels.
 #[test]
 fn towers_are_gone_before_their_nodes_are_freed() {
-    // Seeds: all nodes that come before are tall, and the first two of each thread; only the first node of the first thread is.
+    // Seeds: all nodes that come before are tall, and the first two of each thread; only the first
+    // node of the first thread is.
     let (all_tall, one_tall) = (1312, 0);
     let explore =
         |seed: u64, preemptions: Option<u32>, before: &[u32], threads: &[&[Option<u32>]]| {
@@ -296,14 +304,16 @@ fn towers_are_gone_before_their_nodes_are_freed() {
     explore(all_tall, None, &[2, 2], &[&[pop, Some(3)], &[pop, pop]]);
     // Popped while it is being linked on the upper level, cut off, freed, and looked for there.
     explore(one_tall, Some(2), &[1], &[&[Some(2)], &[pop, pop, Some(3)]]);
-    // Passed by a cut while the one that popped it has not taken it off the upper level, where a third thread finds it. Were it freed then, three preemptions
-    // would show it; they take half a minute, and two are what every run of the tests has time for.
+    // Passed by a cut while the one that popped it has not taken it off the upper level, where a
+    // third thread finds it. Were it freed then, three preemptions would show it; they take half a
+    // minute, and two are what every run of the tests has time for.
     let thorough = std::env::var("TRUELINE_CASES").is_ok_and(|cases| cases.len() > 3);
     let preemptions = if thorough { 3 } else { 2 };
     explore(all_tall, Some(preemptions), &[3, 2, 1], &[&[pop], &[pop, pop], &[Some(0)]]);
 }
 
-/// What comes first does not get worse while others only push; and who alone pops sees what it then takes, unless something better came.
+/// What comes first does not get worse while others only push; and who alone pops sees what it then
+/// takes, unless something better came.
 #[test]
 fn a_peek_tells_what_is_first() {
     let report = Exploration::new().run(|| {
@@ -337,7 +347,8 @@ fn an_array_grows_under_threads_that_use_it() {
     assert!(matches!(found.verdict, Verdict::Holds), "{found:?}");
 }
 
-/// The reads of a round were taken for a round each, so that a `deq` that looks at nine places was reported as stuck.
+/// The reads of a round were taken for a round each, so that a `deq` that looks at nine places was
+/// reported as stuck.
 #[test]
 fn a_dequeue_that_rereads_how_far_to_look_is_not_stuck_behind_many_empty_places() {
     let before: Vec<String> = (1..=8).map(|i| format!("enq({i}) deq()")).collect();

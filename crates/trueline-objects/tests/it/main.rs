@@ -1,6 +1,6 @@
-//! The integration tests of the crate, one module per subject. Two others have an allocator of their
-//! own, hence a binary of their own: `tests/memory.rs` counts bytes, `tests/user_code` overwrites
-//! what is freed.
+//! The integration tests of the crate, one module per subject. Two others have an allocator of
+//! their own, hence a binary of their own: `tests/memory.rs` counts bytes, `tests/user_code`
+//! overwrites what is freed.
 
 #[cfg(feature = "simulate")]
 mod arguments;

@@ -1,5 +1,6 @@
-//! The ordered and set-like objects as they ship, over std: in sequence beside std's collections, on real threads, that they free what they
-//! hold, and that code of the user's which they run may panic and may call them.
+//! The ordered and set-like objects as they ship, over std: in sequence beside std's collections,
+//! on real threads, that they free what they hold, and that code of the user's which they run may
+//! panic and may call them.
 
 use std::cell::Cell;
 use std::cmp::{Ordering as Order, Reverse};
@@ -244,7 +245,8 @@ fn sets_add_up_on_threads() {
     }
 }
 
-/// Each thread pushes and pops as often; nothing is lost, doubled or left, and what is left in between comes out in order.
+/// Each thread pushes and pops as often; nothing is lost, doubled or left, and what is left in
+/// between comes out in order.
 #[test]
 fn priority_queues_lose_nothing_on_threads() {
     const THREADS: u64 = 4;
@@ -314,7 +316,8 @@ fn a_small_queue_hands_everything_over() {
     assert_eq!(sum, each * (each - 1));
 }
 
-/// While writers split nodes, a key that was there before is found at all times; at the end everything is there.
+/// While writers split nodes, a key that was there before is found at all times; at the end
+/// everything is there.
 #[test]
 fn a_tree_hides_nothing_while_it_is_split() {
     const KEYS: u64 = 2000;
@@ -385,7 +388,8 @@ fn objects_go_where_their_values_may() {
     crosses::<ListSet<u8>>();
     crosses::<Multiset<u8>>();
     crosses::<BLinkTree<u8, u8>>();
-    // A `Cell` may move to another thread, and not be shared: values of which no `&T` is given out may be such.
+    // A `Cell` may move to another thread, and not be shared: values of which no `&T` is given out
+    // may be such.
     crosses::<PriorityQueue<u8, Cell<u8>>>();
     crosses::<BoundedPriorityQueue<Cell<u8>>>();
 }
@@ -449,7 +453,8 @@ fn a_comparison_that_panics_leaves_a_sound_object() {
         }
     }
     assert!(panics > 20, "{panics}");
-    // Objects that another thread uses, too: nobody is inside of them any more, and no lock is held.
+    // Objects that another thread uses, too: nobody is inside of them any more, and no lock is
+    // held.
     thread::scope(|s| {
         s.spawn(|| {
             for number in (0..40).step_by(2) {
@@ -470,7 +475,8 @@ struct Meddling(u64);
 static MEDDLED_WITH: OnceLock<ListSet<Meddling>> = OnceLock::new();
 
 thread_local! {
-    /// How often this thread will meddle: not for ever, since an operation that always finds something changed never ends.
+    /// How often this thread will meddle: not for ever, since an operation that always finds
+    /// something changed never ends.
     static MEDDLES: Cell<u32> = const { Cell::new(0) };
 }
 
@@ -500,7 +506,8 @@ impl Drop for Meddling {
     }
 }
 
-/// What the outer operation has found is removed, retired and, but for the protection of the outer one, freed under its hands.
+/// What the outer operation has found is removed, retired and, but for the protection of the outer
+/// one, freed under its hands.
 #[test]
 fn comparisons_and_destructors_may_call_the_object() {
     let set = MEDDLED_WITH.get_or_init(|| ListSet::with_batch(1));

@@ -1,4 +1,5 @@
-//! The objects as they ship, over std: in sequence, on real threads, and that they free what they hold.
+//! The objects as they ship, over std: in sequence, on real threads, and that they free what they
+//! hold.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -123,7 +124,8 @@ fn bounded_queues_in_sequence() {
     );
 }
 
-/// Each of several threads inserts values of its own and removes as many; nothing is lost, doubled or left.
+/// Each of several threads inserts values of its own and removes as many; nothing is lost, doubled
+/// or left.
 fn on_threads<O: Sync>(
     object: &O,
     insert: impl Fn(&O, (usize, Counted)) + Sync,
@@ -236,7 +238,8 @@ fn a_lock_keeps_others_out() {
 #[test]
 fn objects_go_where_their_values_may() {
     fn crosses<T: Send + Sync>() {}
-    // A `Cell` may move to another thread, and not be shared: containers that give no `&T` out are fine with that.
+    // A `Cell` may move to another thread, and not be shared: containers that give no `&T` out are
+    // fine with that.
     type Moves = std::cell::Cell<u8>;
     crosses::<TreiberStack<Moves>>();
     crosses::<MichaelScottQueue<Moves>>();
@@ -252,8 +255,8 @@ fn objects_go_where_their_values_may() {
     crosses::<TicketLock<Moves>>();
 }
 
-/// Writers count up, each in a segment of its own; one scan never shows less than another in one segment and more in the next, and a thread's
-/// scans never go back.
+/// Writers count up, each in a segment of its own; one scan never shows less than another in one
+/// segment and more in the next, and a thread's scans never go back.
 #[test]
 fn scans_of_a_snapshot_are_in_a_row() {
     let snapshot = Snapshot::new(3, 0u64);
@@ -309,7 +312,8 @@ fn a_semiqueue_of_nothing() {
     assert_eq!([(); 4].map(|()| queue.deq()), [Some(()), Some(()), Some(()), None]);
 }
 
-/// Each value is told, in order, at most as often as it may be, and no thread is told an older one after a newer one.
+/// Each value is told, in order, at most as often as it may be, and no thread is told an older one
+/// after a newer one.
 #[test]
 fn a_stuttering_queue_tells_each_value_up_to_j_times() {
     const VALUES: usize = 4000;
@@ -402,7 +406,8 @@ fn nobody_departs_who_has_not_arrived() {
     Snzi::new(2).depart_from(1);
 }
 
-/// Values that threads had removed and not freed when they ended stayed until a thread with the same number came.
+/// Values that threads had removed and not freed when they ended stayed until a thread with the
+/// same number came.
 #[test]
 fn what_ended_threads_have_removed_is_freed_by_others() {
     let alive: Arc<AtomicUsize> = Arc::default();

@@ -59,7 +59,8 @@ fn the_k_stack_as_published_inserts_a_value_twice() {
     let value = &value[value.find("push(").unwrap() + 5..value.find(')').unwrap()];
     let insert = format!(": 0 -> {value}");
     let at = |from: usize, lane: usize, what: &str| trace.find(from, lane, what);
-    // Step 1: the pop finds nothing in the segment and begins to remove it. The cells are those that the push fills later.
+    // Step 1: the pop finds nothing in the segment and begins to remove it. The cells are those
+    // that the push fills later.
     let first = at(0, push, &insert);
     let cell = trace.location(first);
     let empty = at(0, pop, &format!("load {cell} = 0"));
@@ -131,8 +132,8 @@ fn the_k_stack_repaired_inserts_it_once() {
     }
 }
 
-/// With a mark in place of a count, a pop that gives up took away the mark of another one, and a push in between was lost. It takes three threads and
-/// three preemptions.
+/// With a mark in place of a count, a pop that gives up took away the mark of another one, and a
+/// push in between was lost. It takes three threads and three preemptions.
 #[test]
 fn two_pops_that_remove_a_segment_do_not_take_away_each_others_mark() {
     let entry = simulate::find("k-stack-of-one").unwrap();
@@ -160,11 +161,13 @@ fn the_k_stack_repaired_is_out_of_order_by_one() {
     let (simulated, histories) = run("k-stack", case);
     assert!(matches!(simulated.verdict, Verdict::Holds), "{simulated:?}");
     assert!(simulated.scope.contains("complete"), "{}", simulated.scope);
-    // Displacement is no promise of a k-stack: 1 leaves first, and what is pushed meanwhile puts its turn back.
+    // Displacement is no promise of a k-stack: 1 leaves first, and what is pushed meanwhile puts
+    // its turn back.
     assert_eq!(displacement("stack", "pop", &histories), Some(2));
 }
 
-/// Displacement is no promise of a priority queue whose `insert` does not wait; the explorer makes the program as small as it gets.
+/// Displacement is no promise of a priority queue whose `insert` does not wait; the explorer makes
+/// the program as small as it gets.
 #[test]
 fn a_smaller_value_that_comes_late_displaces_those_that_left_early() {
     let case = "insert(2) insert(3) insert(4) poll() insert(1)";
@@ -199,7 +202,8 @@ fn a_bounded_k_fifo_queue_is_full_and_comes_round() {
     assert!(histories.iter().any(refused) && !histories.iter().all(refused));
 }
 
-/// The paper's enumeration and the search for the specification `displacement` are two ways to one answer.
+/// The paper's enumeration and the search for the specification `displacement` are two ways to one
+/// answer.
 #[test]
 fn two_phases_agree_with_the_search() {
     let fill = "add(1) add(2) | add(3) take(); after take() take()";
@@ -269,7 +273,8 @@ fn two_phase_checking_counts_what_it_skips() {
     let found = entry.run(&request).unwrap();
     assert!(matches!(found.verdict, Verdict::Holds), "{found:?}");
     let all = found.counts.enumerated;
-    // Fourteen permutations of four removals are within two places, whatever the order of the six additions is.
+    // Fourteen permutations of four removals are within two places, whatever the order of the six
+    // additions is.
     assert!(found.counts.checks < found.counts.histories, "{:?}", found.counts);
     assert!(all.skipped_sequentializations > 0 && all.skipped_permutations > 0, "{all:?}");
     assert_eq!(all.permutations + all.skipped_permutations, 14 * all.sequentializations);

@@ -1,4 +1,5 @@
-//! The objects as they ship, and the mutants whose fault is no undefined behaviour, on real threads.
+//! The objects as they ship, and the mutants whose fault is no undefined behaviour, on real
+//! threads.
 
 use trueline::{Algorithm, Budget, spec};
 use trueline_objects::simulate::{
@@ -21,8 +22,9 @@ fn nothing_is_wrong_with_the_objects() {
     }
 }
 
-/// Whether real threads show a fault depends on the machine and on what else it does; that two operations overlap is forced in the tests of
-/// `simulate` itself. What is shown is a violation for the checker, too, which knows nothing of the simulation.
+/// Whether real threads show a fault depends on the machine and on what else it does; that two
+/// operations overlap is forced in the tests of `simulate` itself. What is shown is a violation for
+/// the checker, too, which knows nothing of the simulation.
 #[test]
 fn what_real_threads_show_of_a_fault_is_a_violation() {
     for (name, case) in [

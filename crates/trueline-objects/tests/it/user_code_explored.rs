@@ -1,7 +1,10 @@
-//! Random user code under many schedules of small programs: comparisons, clones and destructors that lie, panic and call the object that holds them. The explorer
-//! looks for uses of freed memory, for races, for threads that are stuck and for leaks; the test for values that are lost or come out twice.
+//! Random user code under many schedules of small programs: comparisons, clones and destructors
+//! that lie, panic and call the object that holds them. The explorer looks for uses of freed
+//! memory, for races, for threads that are stuck and for leaks; the test for values that are lost
+//! or come out twice.
 //!
-//! What the code does depends on the values alone, so that an execution can be repeated; the schedules are those with few preemptions.
+//! What the code does depends on the values alone, so that an execution can be repeated; the
+//! schedules are those with few preemptions.
 
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -19,7 +22,8 @@ use trueline_objects::shadowed::{
 };
 
 thread_local! {
-    /// What decides how the code of the user's behaves; 0: it is honest. All threads of an exploration run on one thread of the system.
+    /// What decides how the code of the user's behaves; 0: it is honest. All threads of an
+    /// exploration run on one thread of the system.
     static MANNERS: Cell<u64> = const { Cell::new(0) };
     /// The object that is called back.
     static OBJECT: Cell<Option<&'static dyn Object>> = const { Cell::new(None) };
@@ -28,7 +32,8 @@ thread_local! {
 trueline_explore::thread_local! {
     /// Whether this thread is in code that calls back: it does not do so again.
     static CALLS_BACK: Cell<bool> = const { Cell::new(false) };
-    /// Whether code of this thread panics. One thread's alone does: where two unwind at once, the explorer does not know which of them still does.
+    /// Whether code of this thread panics. One thread's alone does: where two unwind at once, the
+    /// explorer does not know which of them still does.
     static PANICS: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -188,7 +193,8 @@ impl Object for Blocking<PriorityQueue<Key, Token>> {
     }
 }
 
-/// A value of a queue: only its destructor misbehaves, and that is all of the user's code that a queue can run.
+/// A value of a queue: only its destructor misbehaves, and that is all of the user's code that a
+/// queue can run.
 struct Held(Key, #[allow(dead_code, reason = "dropped with it")] Token);
 
 /// Stacks and queues: how a value is put in, and how one is taken out.
@@ -282,7 +288,8 @@ fn explore<O: Object + 'static>(make: impl Fn(u64) -> O + Sync, cases: u64) {
                 drop(catch_unwind(AssertUnwindSafe(|| object.call(operation, key(number)))));
             };
             let borrowed: &dyn Object = &object;
-            // SAFETY: it is taken away below, before the object goes; an execution that is given up does not come here again.
+            // SAFETY: it is taken away below, before the object goes; an execution that is given up
+            // does not come here again.
             OBJECT.set(Some(unsafe {
                 std::mem::transmute::<&dyn Object, &'static dyn Object>(borrowed)
             }));
@@ -327,7 +334,8 @@ fn wild_sets() {
     explore(|_| Multiset::with_batch(1), 30);
 }
 
-/// A key that `remove` drops under the lock of the leaf is found at seed 1069 (`TRUELINE_FROM=1060`), where both threads wait for the lock that they have.
+/// A key that `remove` drops under the lock of the leaf is found at seed 1069
+/// (`TRUELINE_FROM=1060`), where both threads wait for the lock that they have.
 #[test]
 fn a_wild_tree() {
     explore(|_| BLinkTree::<Key, Key, 2>::with_batch(1), 30);

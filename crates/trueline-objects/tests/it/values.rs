@@ -1,4 +1,5 @@
-//! Values of all sizes and alignments, and threads that come in waves. `cargo xtask sanitize` runs these under the address sanitizer.
+//! Values of all sizes and alignments, and threads that come in waves. `cargo xtask sanitize` runs
+//! these under the address sanitizer.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -74,7 +75,8 @@ impl Marked for Huge {
     }
 }
 
-/// Waves of threads put values in and take some out; what is taken, and what is left, is what was put in. Half of what is left is dropped with the object.
+/// Waves of threads put values in and take some out; what is taken, and what is left, is what was
+/// put in. Half of what is left is dropped with the object.
 fn in_waves<T: Marked, O: Sync>(
     what: &str,
     object: O,
@@ -194,7 +196,8 @@ fn copies<T: Marked + Copy + Sync>(make: impl Fn(usize) -> T + Sync) {
     }
 }
 
-/// More threads than an object has records for from the start, in waves, on objects that are dropped in between.
+/// More threads than an object has records for from the start, in waves, on objects that are
+/// dropped in between.
 #[test]
 fn waves_of_many_threads() {
     for wave in 0..3 {

@@ -1,5 +1,5 @@
-//! Objects that hold values of the user's run the user's code: comparisons, clones, destructors. No such code may break memory, hang the object, or lose values
-//! beyond what the pages say.
+//! Objects that hold values of the user's run the user's code: comparisons, clones, destructors. No
+//! such code may break memory, hang the object, or lose values beyond what the pages say.
 
 mod wild;
 
@@ -22,14 +22,16 @@ use wild::{Ledger, Manners, Wild, behave, dice, may_panic, quiet, seed_dice, wit
 
 const STEPS: u64 = 400;
 
-/// The seeds of the random tests, told as for all of the project's: this crate has no dependency that reads them (`trueline::rng::seeds`).
+/// The seeds of the random tests, told as for all of the project's: this crate has no dependency
+/// that reads them (`trueline::rng::seeds`).
 fn rounds() -> std::ops::Range<u64> {
     let number = |name| std::env::var(name).ok().and_then(|text| text.parse().ok());
     let first: u64 = number("TRUELINE_FROM").unwrap_or(0);
     first..first.saturating_add(number("TRUELINE_CASES").unwrap_or(24))
 }
 
-/// A priority queue was freed while it was linked on an upper level, where a comparison said at random what is larger.
+/// A priority queue was freed while it was linked on an upper level, where a comparison said at
+/// random what is larger.
 #[test]
 fn a_random_order_frees_no_node_of_a_priority_queue_that_is_linked() {
     quiet();
@@ -91,7 +93,8 @@ fn a_number_that_is_none_frees_no_node_of_a_priority_queue_that_is_linked() {
     assert_eq!(left + popped.load(SeqCst), pushed.load(SeqCst));
 }
 
-/// A comparison that panicked inside a `pop` kept nodes from being freed for ever, and a `push` that panicked forgot its value.
+/// A comparison that panicked inside a `pop` kept nodes from being freed for ever, and a `push`
+/// that panicked forgot its value.
 #[test]
 fn a_panicking_comparison_costs_a_priority_queue_nothing_but_that_push() {
     quiet();
@@ -109,7 +112,8 @@ fn a_panicking_comparison_costs_a_priority_queue_nothing_but_that_push() {
         last = value.key;
     }
     behave(Manners::default());
-    // What was pushed and popped is freed, but for the few last nodes: there is no node that keeps others from being cut off.
+    // What was pushed and popped is freed, but for the few last nodes: there is no node that keeps
+    // others from being cut off.
     assert!(ledger.alive() < 10, "{}", ledger.alive());
     drop(queue);
     ledger.assert_settled("priority queue");
@@ -346,8 +350,10 @@ fn run_wild<O: Send + Sync>(
     quiet();
     for round in rounds() {
         let (mut manners, ledger) = (manners_of(round), Ledger::default());
-        // An operation of the tree starts over when its own user's code has changed the page: it must not each time. And who looks at all values takes very long if
-        // its own user's code does the same for each of them, above all where an order that lies lets values in again and again.
+        // An operation of the tree starts over when its own user's code has changed the page: it
+        // must not each time. And who looks at all values takes very long if its own user's code
+        // does the same for each of them, above all where an order that lies lets values in again
+        // and again.
         let most = match what {
             "tree" => 6,
             _ if what.ends_with("looked at") => {

@@ -1,5 +1,6 @@
-//! Values whose comparisons, clones and destructors do what they like, as far as safe code can: lie, panic, and call the object that holds them. They
-//! notice if they are used after they were dropped, and count themselves.
+//! Values whose comparisons, clones and destructors do what they like, as far as safe code can:
+//! lie, panic, and call the object that holds them. They notice if they are used after they were
+//! dropped, and count themselves.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
@@ -9,8 +10,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 
-/// Memory that was freed is overwritten and not used again for a long time, so that a use after it is seen by what is read there. Under the address
-/// sanitizer, which sees more, memory is freed.
+/// Memory that was freed is overwritten and not used again for a long time, so that a use after it
+/// is seen by what is read there. Under the address sanitizer, which sees more, memory is freed.
 struct Overwriting;
 
 const SANITIZED: bool = option_env!("TRUELINE_SANITIZE").is_some();
@@ -171,7 +172,8 @@ unsafe impl Sync for Wild {}
 
 impl Wild {
     fn look(&self) -> bool {
-        // SAFETY: the address is that of a value; where it was dropped and its memory freed, that is what is looked for.
+        // SAFETY: the address is that of a value; where it was dropped and its memory freed, that
+        // is what is looked for.
         let there = unsafe { self.there.as_ptr().read_volatile() } == THERE;
         if !there {
             FAULTS.fetch_add(1, SeqCst);

@@ -39,7 +39,8 @@ fn shown(specification: &str, history: &History, explanation: &Explanation) -> V
     explanation.operations.iter().map(|&i| named.show(history, i, true)).collect()
 }
 
-/// Histories whose values repeat, with pending operations: the ones for which little can be left out.
+/// Histories whose values repeat, with pending operations: the ones for which little can be left
+/// out.
 fn hard_histories() -> impl Iterator<Item = (u64, History)> {
     let named = spec::named("cas-register").unwrap();
     (0..24).map(move |seed| {
@@ -200,7 +201,8 @@ fn long_values_and_names_are_cut_at_words() {
 
 #[test]
 fn the_note_names_nobody_else_than_the_sentence() {
-    // Two reads at once of values that nobody wrote: either is to blame, but one report should not blame both.
+    // Two reads at once of values that nobody wrote: either is to blame, but one report should not
+    // blame both.
     let events =
         "4 write(2) / 4 ok / 9 write(0) / 9 ok / 22 read() / 21 read() / 21 ok 5 / 22 ok 3";
     let (told, explanation) = report("register", &history(events));

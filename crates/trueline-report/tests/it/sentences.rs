@@ -1,8 +1,9 @@
-//! What is said about small violations of every specification, to be read as somebody does who knows nothing of trueline:
-//! the result that is impossible, what it would have needed, and the operations that exclude that.
+//! What is said about small violations of every specification, to be read as somebody does who
+//! knows nothing of trueline: the result that is impossible, what it would have needed, and the
+//! operations that exclude that.
 //!
-//! `sentences.txt` holds the answers. Events stand between ` / `: `0 enq(1)` is a call by process 0, `0 ok 7` its return,
-//! `0 ?` an outcome that is not known; the n-th event stands in line n.
+//! `sentences.txt` holds the answers. Events stand between ` / `: `0 enq(1)` is a call by process
+//! 0, `0 ok 7` its return, `0 ?` an outcome that is not known; the n-th event stands in line n.
 
 use crate::common::history;
 use expect_test::expect_file;

@@ -1,16 +1,18 @@
 //! Tests what a specification claims to commute, on the operations of the history at hand.
 //!
-//! A wrong claim makes a search drop orders that it should try, so that it reports a violation where there is none. So
-//! the claim is tested before a violation that may rest on it is reported: all pairs of operations that are said to
-//! commute, in the initial state and those that the operations lead to, the nearest first, as far as [`MOST`] tests go. A
-//! claim that fails is not used at all. One that is wrong only in states beyond those is not noticed. What built-in
+//! A wrong claim makes a search drop orders that it should try, so that it reports a violation
+//! where there is none. So the claim is tested before a violation that may rest on it is reported:
+//! all pairs of operations that are said to commute, in the initial state and those that the
+//! operations lead to, the nearest first, as far as [`MOST`] tests go. A claim that fails is not
+//! used at all. One that is wrong only in states beyond those is not noticed. What built-in
 //! specifications claim is tested once and for all, by their laws.
 
 use std::collections::HashSet;
 
 use crate::spec::subject::{Recorded, States, Subject};
 
-/// Different operations that are looked at, how far they are looked for, and pairs in states that are tested at most.
+/// Different operations that are looked at, how far they are looked for, and pairs in states that
+/// are tested at most.
 const KINDS: usize = 24;
 const LOOK: usize = 20_000;
 const MOST: usize = 1024;

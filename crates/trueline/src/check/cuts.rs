@@ -1,36 +1,40 @@
 //! Which of the open operations may come next. Two cuts, both exact; both searches use them.
 //!
-//! A search linearizes, before each return `R`, a sequence of open operations that ends with `R`: a *segment*.
-//! Observers in it are taken as soon as they fit. Of the segments that lead to the same end, a few are enough:
+//! A search linearizes, before each return `R`, a sequence of open operations that ends with `R`: a
+//! *segment*. Observers in it are taken as soon as they fit. Of the segments that lead to the same
+//! end, a few are enough:
 //!
-//! - **Early only for somebody's sake.** If an operation of a segment commutes with everything behind it, `R`
-//!   included, it can be moved behind `R`: each swap with a neighbour leads to the same states, it has not
-//!   returned yet, and so nothing that it passes must come after it. So every operation of a segment must be followed,
-//!   up to `R`, by one that it does not commute with. An operation that still waits for such a one is *early*. A
-//!   configuration that has `R` and an early operation is dropped.
-//! - **Twins.** Two open operations that are equal, results included, are interchangeable: the one that returns
-//!   first goes first, those that are pending for ever last and by call. If `b` stands before `a` in a
-//!   linearization and `a` returns first, let them change places. The states are the same. Both were open
-//!   where `b` stood, so `a` may stand there; whatever must come after `b` must come after `a`, too, so `b` may stand
-//!   where `a` stood.
+//! - **Early only for somebody's sake.** If an operation of a segment commutes with everything
+//!   behind it, `R` included, it can be moved behind `R`: each swap with a neighbour leads to the
+//!   same states, it has not returned yet, and so nothing that it passes must come after it. So
+//!   every operation of a segment must be followed, up to `R`, by one that it does not commute
+//!   with. An operation that still waits for such a one is *early*. A configuration that has `R`
+//!   and an early operation is dropped.
+//! - **Twins.** Two open operations that are equal, results included, are interchangeable: the one
+//!   that returns first goes first, those that are pending for ever last and by call. If `b` stands
+//!   before `a` in a linearization and `a` returns first, let them change places. The states are
+//!   the same. Both were open where `b` stood, so `a` may stand there; whatever must come after `b`
+//!   must come after `a`, too, so `b` may stand where `a` stood.
 //!
-//! Why both together are exact: call a linearization *later* than another if the numbers of the segments in which its
-//! operations stand, observers left out, have a larger sum; a pending operation that is not used counts as if it stood
-//! behind everything. Of equally late ones, that one comes first whose observers come earlier, and then the one that comes
-//! first by the order of returns, pending operations last. Wherever a cut forbids a segment, the arguments above
-//! yield one that is later, or as late and first. So the latest is never cut.
+//! Why both together are exact: call a linearization *later* than another if the numbers of the
+//! segments in which its operations stand, observers left out, have a larger sum; a pending
+//! operation that is not used counts as if it stood behind everything. Of equally late ones, that
+//! one comes first whose observers come earlier, and then the one that comes first by the order of
+//! returns, pending operations last. Wherever a cut forbids a segment, the arguments above yield
+//! one that is later, or as late and first. So the latest is never cut.
 //!
-//! Why the memo of a search need not know the early operations: let `c` be a configuration that is dropped because
-//! it was reached before, by another way with other early operations, and let `s` be what follows `c` in the latest
-//! way on from `a`, the configuration with which its segment starts. Both ways to `c` have the same operations, so if the
-//! other way starts in `a`, too, it is as late with `s` as the first one, and none of its early operations is left
-//! over at `R`: one that is could be moved behind `R`. If it starts elsewhere, in `b`, then all that follows `b`
-//! was explored before `a` was, and there is a latest way on from `b`: the argument is repeated with it. That ends,
-//! because the frontier never goes back, and of the configurations that start at a frontier each repetition takes an
-//! earlier one.
+//! Why the memo of a search need not know the early operations: let `c` be a configuration that is
+//! dropped because it was reached before, by another way with other early operations, and let `s`
+//! be what follows `c` in the latest way on from `a`, the configuration with which its segment
+//! starts. Both ways to `c` have the same operations, so if the other way starts in `a`, too, it is
+//! as late with `s` as the first one, and none of its early operations is left over at `R`: one
+//! that is could be moved behind `R`. If it starts elsewhere, in `b`, then all that follows `b` was
+//! explored before `a` was, and there is a latest way on from `b`: the argument is repeated with
+//! it. That ends, because the frontier never goes back, and of the configurations that start at a
+//! frontier each repetition takes an earlier one.
 //!
-//! What commutes is a claim of the specification ([`Spec::commutes`](crate::spec::Spec::commutes)); observers commute
-//! with each other, and equal operations do.
+//! What commutes is a claim of the specification ([`Spec::commutes`](crate::spec::Spec::commutes));
+//! observers commute with each other, and equal operations do.
 
 use hashbrown::HashMap;
 use smallvec::SmallVec;
@@ -58,9 +62,10 @@ impl Cuts {
         Cuts { early: EarlySets::default(), idle: Idle::new(spans) }
     }
 
-    /// The operations that are early once this one is taken; `None` where it must not be taken here: an equal one has
-    /// to go first, or nobody up to the next return has anything to do with it. `place` is its place among the
-    /// candidates; `early` are the operations that are early so far.
+    /// The operations that are early once this one is taken; `None` where it must not be taken
+    /// here: an equal one has to go first, or nobody up to the next return has anything to do with
+    /// it. `place` is its place among the candidates; `early` are the operations that are early so
+    /// far.
     #[inline]
     pub(super) fn take<M: Mask>(
         &mut self,
@@ -95,7 +100,8 @@ impl Cuts {
     }
 }
 
-/// The sets of early operations that a search came across, ascending each. Number 0 is the empty set.
+/// The sets of early operations that a search came across, ascending each. Number 0 is the empty
+/// set.
 #[derive(Default)]
 struct EarlySets {
     sets: Vec<Set>,
@@ -149,11 +155,11 @@ impl EarlySets {
     }
 }
 
-/// Operations that commute with everything they overlap with, as far as that was looked at. It spares looking at the
-/// same pairs at each return.
+/// Operations that commute with everything they overlap with, as far as that was looked at. It
+/// spares looking at the same pairs at each return.
 struct Idle {
-    /// For each operation a frontier, and a number of operations by call: it commutes with those that were open
-    /// there, and with those that were called since, up to that number.
+    /// For each operation a frontier, and a number of operations by call: it commutes with those
+    /// that were open there, and with those that were called since, up to that number.
     known: Vec<(u32, u32)>,
 }
 
@@ -175,8 +181,9 @@ pub(super) struct Place<'a, M> {
 }
 
 impl<M: Mask> Place<'_, M> {
-    /// The candidate at this place, unless it is linearized or an observer, which is taken as soon as it fits, or an equal
-    /// one has to go first. Candidates are the open operations by return, then the pending ones by call.
+    /// The candidate at this place, unless it is linearized or an observer, which is taken as soon
+    /// as it fits, or an equal one has to go first. Candidates are the open operations by return,
+    /// then the pending ones by call.
     #[inline]
     pub(super) fn candidate(&self, place: usize) -> Option<u32> {
         let open = self.timeline.open();
@@ -211,7 +218,8 @@ impl<M: Mask> Place<'_, M> {
         })
     }
 
-    /// True where the operation commutes with the next return and with everything that may stand between.
+    /// True where the operation commutes with the next return and with everything that may stand
+    /// between.
     fn is_for_nobody(&self, operation: u32, idle: &mut Idle, stepper: &Stepper<'_>) -> bool {
         let (since, until) = &mut idle.known[operation as usize];
         let (frontier, called) = (self.timeline.frontier() as u32, self.timeline.called());

@@ -2,22 +2,24 @@
 //!
 //! A configuration is (frontier, linearized open operations, used pending operations, state); see
 //! [`super::timeline`]. Six things keep the search small, each exact:
-//! - *Observers at once.* An operation that changes no state is taken as soon as it fits: moving it forward in
-//!   any linearization leaves all other operations where they were.
+//! - *Observers at once.* An operation that changes no state is taken as soon as it fits: moving it
+//!   forward in any linearization leaves all other operations where they were.
 //! - *Memo.* A configuration is explored once.
-//! - *Dominance.* At equal frontier, open operations and state, having used fewer pending operations wins: what
-//!   can still be done with more of them left includes what can be done with fewer.
-//! - *Looking ahead.* A configuration from which a known result is out of reach is left at once; see
-//!   [`super::look_ahead`].
-//! - *Twins.* Equal operations are interchangeable: the one that returns first goes first. See [`super::cuts`].
-//! - *Commuting operations.* One that commutes with everything up to the next return is not taken before it. See
+//! - *Dominance.* At equal frontier, open operations and state, having used fewer pending
+//!   operations wins: what can still be done with more of them left includes what can be done with
+//!   fewer.
+//! - *Looking ahead.* A configuration from which a known result is out of reach is left at once;
+//!   see [`super::look_ahead`].
+//! - *Twins.* Equal operations are interchangeable: the one that returns first goes first. See
 //!   [`super::cuts`].
+//! - *Commuting operations.* One that commutes with everything up to the next return is not taken
+//!   before it. See [`super::cuts`].
 //!
-//! Where the specification's state is a function of which operations were applied, the memo leaves it out
-//! ([`Keys::WithoutState`]) and states live on the current path only.
+//! Where the specification's state is a function of which operations were applied, the memo leaves
+//! it out ([`Keys::WithoutState`]) and states live on the current path only.
 //!
-//! Cost: O(n) for histories with few choices; O(n 2^k s) steps for k open operations and s states in the worst
-//! case. Invariant: `path` is legal and respects real time at all times.
+//! Cost: O(n) for histories with few choices; O(n 2^k s) steps for k open operations and s states
+//! in the worst case. Invariant: `path` is legal and respects real time at all times.
 
 use std::collections::VecDeque;
 
@@ -206,7 +208,8 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
         }
     }
 
-    /// Takes what needs no choice, then remembers the configuration; true when everything is explained.
+    /// Takes what needs no choice, then remembers the configuration; true when everything is
+    /// explained.
     fn arrive(
         &mut self,
         stepper: &mut Stepper<'_>,
@@ -314,7 +317,8 @@ pub(super) fn take_observers<M: Mask>(
     Ok(())
 }
 
-/// Adds the used pending operations to those known for a configuration; false where known ones are as good.
+/// Adds the used pending operations to those known for a configuration; false where known ones are
+/// as good.
 pub(super) fn remember<K: Eq + std::hash::Hash + Clone, M: Mask>(
     memo: &mut HashMap<K, Known<M>, foldhash::fast::FixedState>,
     key: &K,

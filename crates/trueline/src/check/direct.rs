@@ -1,8 +1,9 @@
 //! Decides a long history by the monitor of its kind without decoding it into a second copy.
 //!
-//! A decoded history costs as much memory again as the one that was read. Where the specification is of a known kind,
-//! each operation is decoded, put into the kind's words (16 bytes) and forgotten; only the few operations of a violation
-//! are decoded again to be explained. Whatever does not fit is left to [`super::Check::run`], which also says why.
+//! A decoded history costs as much memory again as the one that was read. Where the specification
+//! is of a known kind, each operation is decoded, put into the kind's words (16 bytes) and
+//! forgotten; only the few operations of a violation are decoded again to be explained. Whatever
+//! does not fit is left to [`super::Check::run`], which also says why.
 //!
 //! Cost: O(n log n); the memory of the words, the monitor and the witness besides the history.
 
@@ -36,8 +37,8 @@ const BLOCK: usize = 1 << 16;
 /// Operations that are looked at to see where the values lie.
 const SAMPLE: usize = 1024;
 
-/// Decides a history of more than a few thousand operations; nothing where another way has to be taken. The error
-/// means that the history does not fit the specification.
+/// Decides a history of more than a few thousand operations; nothing where another way has to be
+/// taken. The error means that the history does not fit the specification.
 pub(crate) fn decide_directly(
     spec: &Opaque,
     history: &History,
@@ -188,8 +189,8 @@ impl Translated {
         stretch
     }
 
-    /// Decodes every operation; nothing where one has no word. While the words of one block are numbered, which has
-    /// to go in order, the next is decoded.
+    /// Decodes every operation; nothing where one has no word. While the words of one block are
+    /// numbered, which has to go in order, the next is decoded.
     fn new(
         decoder: &dyn Decoder,
         claim: &Claim,
@@ -358,7 +359,8 @@ impl<'a> Translator<'a> {
     }
 }
 
-/// Where nearly all whole numbers among arguments and results lie, by a sample: few may lie far away.
+/// Where nearly all whole numbers among arguments and results lie, by a sample: few may lie far
+/// away.
 fn range_of_numbers(history: &History) -> Option<RangeInclusive<i64>> {
     let stride = (history.len() / SAMPLE).max(1);
     let mut sample: Vec<i64> = Vec::new();

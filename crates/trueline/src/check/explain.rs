@@ -1,8 +1,10 @@
 //! Says in one sentence why a small violation is one.
 //!
-//! Where the kind of object is known, a rule of [`super::tell`] finds the words. Else, for a few operations, the smallest set of 'returned before' facts that already excludes every legal order is
-//! found by dropping facts one at a time; those facts are the sentence. It needs to know nothing about the type:
-//! `deq() -> 7` returned before `enq(7)` was called, but every legal order has them the other way round.
+//! Where the kind of object is known, a rule of [`super::tell`] finds the words. Else, for a few
+//! operations, the smallest set of 'returned before' facts that already excludes every legal order
+//! is found by dropping facts one at a time; those facts are the sentence. It needs to know nothing
+//! about the type: `deq() -> 7` returned before `enq(7)` was called, but every legal order has them
+//! the other way round.
 //!
 //! Cost: at most 2^8 sets times the states they lead to, for each of at most 28 facts.
 
@@ -31,16 +33,17 @@ const FEW: usize = 8;
 /// Tales that are tried, and steps that confirming one may take.
 const TRIED: usize = 12;
 const CONFIRM: u64 = 1 << 16;
-/// Histories of more operations than this are not looked through for operations that look like one that is named.
+/// Histories of more operations than this are not looked through for operations that look like one
+/// that is named.
 const COMPARED: usize = 4096;
 /// Longer operations are cut.
 pub(crate) const LONG: usize = 80;
 /// A tale about more operations than this is no better than the one that the times tell.
 const SHORT: usize = 12;
 
-/// Tells the violation in the words of its kind of object, and by which of the operations. These are a violation in
-/// themselves: that is confirmed here. `complete` says that `operations` leave out nothing that touches their values;
-/// operations that return after `until` count as pending.
+/// Tells the violation in the words of its kind of object, and by which of the operations. These
+/// are a violation in themselves: that is confirmed here. `complete` says that `operations` leave
+/// out nothing that touches their values; operations that return after `until` count as pending.
 pub(super) fn by_kind(
     subject: &Subject<'_>,
     operations: &[u32],
@@ -113,12 +116,12 @@ fn as_cell(act: &Act) -> Act {
     }
 }
 
-/// Operations as people read them. One that looks like another of the same object and key is told apart from it: by its
-/// process, else by its line, else by its place in the order of calls. Of a long history, only the operations that a
-/// sentence may name are compared.
+/// Operations as people read them. One that looks like another of the same object and key is told
+/// apart from it: by its process, else by its line, else by its place in the order of calls. Of a
+/// long history, only the operations that a sentence may name are compared.
 ///
-/// A sentence names few of the operations that are shown, so a name is made when it is asked for. Cost of a name: one
-/// look at each operation, and a text for each that may look alike.
+/// A sentence names few of the operations that are shown, so a name is made when it is asked for.
+/// Cost of a name: one look at each operation, and a text for each that may look alike.
 pub(crate) struct Names<'a> {
     subject: &'a Subject<'a>,
     /// What shows the results that count.
@@ -214,9 +217,9 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Explains the violation by times; `core.first_bad` is the operation whose return is the first that cannot be explained.
-/// `reason` is who is wrong and why, where that is known already. `is_whole`: no operation came before that is not known
-/// any more, as in a stream.
+/// Explains the violation by times; `core.first_bad` is the operation whose return is the first
+/// that cannot be explained. `reason` is who is wrong and why, where that is known already.
+/// `is_whole`: no operation came before that is not known any more, as in a stream.
 pub(super) fn explain(
     subject: &Subject<'_>,
     core: &Core,
@@ -331,8 +334,8 @@ impl<'a> Story<'a> {
         }
     }
 
-    /// An operation without which the others have a legal order: the first whose return cannot be explained, else the one
-    /// that returned last.
+    /// An operation without which the others have a legal order: the first whose return cannot be
+    /// explained, else the one that returned last.
     fn culprit(&self) -> Option<u32> {
         let operations = &self.core.operations;
         let mut places: Vec<u32> = (0..operations.len() as u32).collect();
@@ -395,7 +398,8 @@ impl<'a> Story<'a> {
         facts
     }
 
-    /// True where some order of all returned and any pending operations, but for `without`, is legal and respects the facts.
+    /// True where some order of all returned and any pending operations, but for `without`, is
+    /// legal and respects the facts.
     fn has_legal_order(&self, facts: &[(u32, u32)], without: Option<u32>) -> bool {
         let n = self.core.operations.len();
         let must: u32 = (0..n)

@@ -1,13 +1,15 @@
 //! Cuts a long history of a container where the container can be taken to be empty.
 //!
-//! *Gap lemma.* A value is certainly inside from the return of its insert to the call of its removal: its cover. At a
-//! moment that no cover contains, every value can be wholly before or wholly after: before iff both its operations were
-//! called by then. So a history of a queue, a stack or a priority queue is linearizable iff the stretches between
-//! such moments are, each from an empty container, and their orders one behind the other are an order of the whole.
-//! An empty result belongs before a moment by which it was called: the moment itself is good for it.
+//! *Gap lemma.* A value is certainly inside from the return of its insert to the call of its
+//! removal: its cover. At a moment that no cover contains, every value can be wholly before or
+//! wholly after: before iff both its operations were called by then. So a history of a queue, a
+//! stack or a priority queue is linearizable iff the stretches between such moments are, each from
+//! an empty container, and their orders one behind the other are an order of the whole. An empty
+//! result belongs before a moment by which it was called: the moment itself is good for it.
 //!
-//! Why cut: stretches are decided on all cores, and a stretch fits the cache. Cost: O(n), 16 bytes a value and 1 byte an
-//! event. Nothing here is trusted: the orders of the stretches are replayed, and each must leave the container empty.
+//! Why cut: stretches are decided on all cores, and a stretch fits the cache. Cost: O(n), 16 bytes
+//! a value and 1 byte an event. Nothing here is trusted: the orders of the stretches are replayed,
+//! and each must leave the container empty.
 
 use super::words::Word;
 use crate::history::PENDING;
@@ -16,9 +18,10 @@ use crate::spec::Action;
 /// How many operations a stretch should have; it has more where there is no gap.
 pub(super) const STRETCH: usize = 1 << 15;
 
-/// The numbers of the words of each stretch, ascending; nothing where the history is short, has no gap, or is one that
-/// the monitor has to look at as a whole: a value that is inserted or removed twice, or removed before it
-/// was inserted or without that, or a removal whose result is not known.
+/// The numbers of the words of each stretch, ascending; nothing where the history is short, has no
+/// gap, or is one that the monitor has to look at as a whole: a value that is inserted or removed
+/// twice, or removed before it was inserted or without that, or a removal whose result is not
+/// known.
 pub(super) fn stretches(
     words: &[Word],
     initial: &[u32],
@@ -95,8 +98,8 @@ fn covers(words: &[Word], initial: &[u32], values: u32) -> Option<Vec<Cover>> {
     Some(covers)
 }
 
-/// Ranks of moments without a cover, so many events or more from one another. A moment is just behind the event of its
-/// rank.
+/// Ranks of moments without a cover, so many events or more from one another. A moment is just
+/// behind the event of its rank.
 fn cuts(words: &[Word], covers: &[Cover], distance: usize) -> Option<Vec<u32>> {
     let events = 1 + words.iter().map(|w| w.span.call).max()? as usize;
     let mut changes = vec![0i8; events];
@@ -135,7 +138,8 @@ mod tests {
     use crate::spec::subject::Claim;
     use crate::value::Value;
 
-    /// Random operations on values that go in once and come out at most once, or too early, or are never inserted.
+    /// Random operations on values that go in once and come out at most once, or too early, or are
+    /// never inserted.
     fn random(rng: &mut Rng, initial: u32) -> Vec<(Span, Action)> {
         let values = 1 + rng.below(6) as u32;
         let mut actions = Vec::new();

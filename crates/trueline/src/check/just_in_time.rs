@@ -1,14 +1,14 @@
 //! `just-in-time`: sets of configurations carried from return to return.
 //!
-//! Before a return, a configuration says which open operations are linearized, which pending ones were used, and
-//! the state. At the return of `o` the set is closed under linearizing open operations until `o` is in; those
-//! that have it go on, the rest is dropped; an empty set is a violation at that very return. The same
-//! reductions apply as in [`super::depth_first`].
+//! Before a return, a configuration says which open operations are linearized, which pending ones
+//! were used, and the state. At the return of `o` the set is closed under linearizing open
+//! operations until `o` is in; those that have it go on, the rest is dropped; an empty set is a
+//! violation at that very return. The same reductions apply as in [`super::depth_first`].
 //!
-//! Where depth-first search must refute a wrong early choice again and again, this one carries all choices at
-//! once, and each is small. Cost: O(n 2^k s) steps in the worst case, memory O(2^k s) and the family tree of the
-//! living configurations, from which the witness is read. Invariant: `family` holds every ancestor of every
-//! living configuration.
+//! Where depth-first search must refute a wrong early choice again and again, this one carries all
+//! choices at once, and each is small. Cost: O(n 2^k s) steps in the worst case, memory O(2^k s)
+//! and the family tree of the living configurations, from which the witness is read. Invariant:
+//! `family` holds every ancestor of every living configuration.
 
 use hashbrown::HashMap;
 use smallvec::SmallVec;
@@ -23,7 +23,8 @@ use crate::budget::Exhausted;
 
 const ROOT: u32 = u32::MAX;
 
-/// How a configuration came about: the operation that was linearized last, and the configuration before.
+/// How a configuration came about: the operation that was linearized last, and the configuration
+/// before.
 #[derive(Clone, Copy)]
 struct Ancestor {
     parent: u32,
@@ -86,9 +87,10 @@ impl<'a, M: Mask> JustInTime<'a, M> {
         self.timeline.frontier()
     }
 
-    /// Pushes the states that are possible just before each of these returns, until the search ends or `limit`
-    /// steps are spent: the states of all configurations with which the wait for that return begins. Looking ahead
-    /// is off meanwhile: a state that leads nowhere is still one that was possible.
+    /// Pushes the states that are possible just before each of these returns, until the search ends
+    /// or `limit` steps are spent: the states of all configurations with which the wait for that
+    /// return begins. Looking ahead is off meanwhile: a state that leads nowhere is still one that
+    /// was possible.
     pub(crate) fn watch(
         &mut self,
         frontiers: &[usize],
@@ -273,8 +275,8 @@ impl<'a, M: Mask> JustInTime<'a, M> {
         order
     }
 
-    /// Drops the ancestors of configurations that are gone. Only between two returns, when all that live are
-    /// ready.
+    /// Drops the ancestors of configurations that are gone. Only between two returns, when all that
+    /// live are ready.
     fn prune(&mut self) {
         let mut alive = vec![false; self.family.len()];
         for configuration in &self.ready {

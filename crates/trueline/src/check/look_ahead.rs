@@ -1,11 +1,12 @@
 //! Sees that a configuration leads nowhere before its successors are tried.
 //!
-//! An observer that is not linearized yet must find its state some day. Only operations that are called before it
-//! returns can bring that about. If it is out of reach now and none of these may help, no order goes on from here.
-//! What is out of reach, and what may help, the specification says: [`crate::spec::Spec::in_reach`].
+//! An observer that is not linearized yet must find its state some day. Only operations that are
+//! called before it returns can bring that about. If it is out of reach now and none of these may
+//! help, no order goes on from here. What is out of reach, and what may help, the specification
+//! says: [`crate::spec::Spec::in_reach`].
 //!
-//! Cost: a few observers, times the operations that overlap the time until they return. Exact as far as the
-//! specification's claims are.
+//! Cost: a few observers, times the operations that overlap the time until they return. Exact as
+//! far as the specification's claims are.
 
 use super::mask::Mask;
 use super::problem::{Spans, Stepper};

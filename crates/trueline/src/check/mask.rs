@@ -34,7 +34,8 @@ impl Mask for u64 {
     }
 }
 
-/// Any number of slots. Words at the end that hold nothing are left out, so that equal sets are equal.
+/// Any number of slots. Words at the end that hold nothing are left out, so that equal sets are
+/// equal.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Wide(SmallVec<[u64; 3]>);
 

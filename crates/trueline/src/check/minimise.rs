@@ -1,21 +1,22 @@
 //! Finds a small part of a violation that is a violation for the same reason.
 //!
-//! Operations are left out only where that is *monotone*: where the history without them is linearizable if the
-//! history with them is. So what remains is a violation of the history, not an artefact of cutting. What may
-//! leave, [`Spec::observes`] and [`Spec::touches`] tell:
+//! Operations are left out only where that is *monotone*: where the history without them is
+//! linearizable if the history with them is. So what remains is a violation of the history, not an
+//! artefact of cutting. What may leave, [`Spec::observes`] and [`Spec::touches`] tell:
 //! - an observer, any time;
 //! - all operations of a container's value together;
 //! - a write that no operation that stays reads;
-//! - everything before some moment, if the story starts with the states that were possible then and the
-//!   operations that were open then count as pending.
+//! - everything before some moment, if the story starts with the states that were possible then and
+//!   the operations that were open then count as pending.
 //!
-//! What remains is *minimal* where each operation that may leave, alone or with the others of its value, was left out in
-//! turn and a search found an order of the rest, and all were called before the first bad return. The same is asked of a
-//! value that may not leave because some operation touches everything. Where a search gave up, nothing is said to be
-//! minimal.
+//! What remains is *minimal* where each operation that may leave, alone or with the others of its
+//! value, was left out in turn and a search found an order of the rest, and all were called before
+//! the first bad return. The same is asked of a value that may not leave because some operation
+//! touches everything. Where a search gave up, nothing is said to be minimal.
 //!
-//! Cost: O(log n) searches of growing windows, then one search an operation or group of the window found, each
-//! bounded in steps. When they are spent, what was found so far is returned and said not to be minimal.
+//! Cost: O(log n) searches of growing windows, then one search an operation or group of the window
+//! found, each bounded in steps. When they are spent, what was found so far is returned and said
+//! not to be minimal.
 //!
 //! [`Spec::observes`]: crate::spec::Spec::observes
 //! [`Spec::touches`]: crate::spec::Spec::touches
@@ -57,8 +58,8 @@ pub(super) fn shrink(
     Core { operations, window, start: None, minimal, first_bad: None }
 }
 
-/// True where nothing can be left out of a violation: of each operation or group that may leave it is certain that the
-/// others have an order. False where that takes more than about `effort` steps.
+/// True where nothing can be left out of a violation: of each operation or group that may leave it
+/// is certain that the others have an order. False where that takes more than about `effort` steps.
 pub(super) fn is_minimal(
     subject: &Subject<'_>,
     operations: &[u32],
@@ -97,7 +98,8 @@ struct Minimiser<'m, 'a, 'b> {
     gave_up: bool,
 }
 
-/// Shrinks the part at `indices`, in which no search got past the return of operation `stuck`, in about `effort` steps.
+/// Shrinks the part at `indices`, in which no search got past the return of operation `stuck`, in
+/// about `effort` steps.
 pub(super) struct Shrinking<'m, 'a, 'b> {
     minimiser: Minimiser<'m, 'a, 'b>,
     indices: &'a [u32],
@@ -118,7 +120,8 @@ impl<'m, 'a, 'b> Shrinking<'m, 'a, 'b> {
         Shrinking { minimiser, indices, stuck, first_bad: None }
     }
 
-    /// The operation whose return is the first that cannot be explained, where the steps are enough to tell.
+    /// The operation whose return is the first that cannot be explained, where the steps are enough
+    /// to tell.
     pub(super) fn first_bad(&mut self) -> Option<u32> {
         self.first_bad = self.minimiser.first_bad_return(self.indices, self.stuck);
         self.first_bad
@@ -136,8 +139,8 @@ impl<'m, 'a, 'b> Shrinking<'m, 'a, 'b> {
         let operations = minimiser.subject.history.operations();
         let until = operations[first_bad as usize].returned + 1;
         minimiser.window = Window { from: 0, until };
-        // The prefix that ends with the first bad return is a violation whatever came later, so what was called later may leave,
-        // if those that were open then count as pending.
+        // The prefix that ends with the first bad return is a violation whatever came later, so
+        // what was called later may leave, if those that were open then count as pending.
         if core.operations.iter().any(|&i| operations[i as usize].call >= until) {
             match minimiser.by_prefix(indices, first_bad) {
                 Some(early) => core = early,
@@ -184,8 +187,9 @@ impl<'m, 'a, 'b> Minimiser<'m, 'a, 'b> {
         }
     }
 
-    /// The operation whose return ends the shortest prefix that is a violation. A search knows the results of
-    /// operations that are still open, a prefix does not, so it may come later than where the search got stuck.
+    /// The operation whose return ends the shortest prefix that is a violation. A search knows the
+    /// results of operations that are still open, a prefix does not, so it may come later than
+    /// where the search got stuck.
     fn first_bad_return(&mut self, indices: &[u32], stuck: u32) -> Option<u32> {
         let operations = self.subject.history.operations();
         let from = operations[stuck as usize].returned;
@@ -220,7 +224,8 @@ impl<'m, 'a, 'b> Minimiser<'m, 'a, 'b> {
         Some(later[high])
     }
 
-    /// True for a violation, false for none, `None` where a share of the steps that are left is not enough.
+    /// True for a violation, false for none, `None` where a share of the steps that are left is not
+    /// enough.
     fn decide(&mut self, problem: Problem<'_>) -> Option<bool> {
         self.decide_in(problem, 1)
     }
@@ -241,8 +246,8 @@ impl<'m, 'a, 'b> Minimiser<'m, 'a, 'b> {
         }
     }
 
-    /// So little is left that nothing more can be tried. Asked before each try: what prepares a search counts
-    /// no steps, but takes time.
+    /// So little is left that nothing more can be tried. Asked before each try: what prepares a
+    /// search counts no steps, but takes time.
     fn spent(&mut self) -> bool {
         if self.ticker.is_exhausted() {
             self.deadline = 0;
@@ -252,14 +257,16 @@ impl<'m, 'a, 'b> Minimiser<'m, 'a, 'b> {
 
     /// Leaves out observers and groups of operations, the whole history counting.
     fn by_groups(&mut self, indices: &[u32], stuck: u32) -> Core {
-        // The story should be about the first return that cannot be explained: leave out what comes later.
+        // The story should be about the first return that cannot be explained: leave out what comes
+        // later.
         let end = self.subject.history.operations()[stuck as usize].returned;
         let calls_before =
             indices.partition_point(|&i| self.subject.history.operations()[i as usize].call < end);
         let early = self.closure(indices, &indices[..calls_before]);
         let indices = if self.violates(&early, None) { early } else { indices.to_vec() };
         let indices = indices.as_slice();
-        // Most violations are local: try the operations around the one that is stuck, and what they belong to.
+        // Most violations are local: try the operations around the one that is stuck, and what they
+        // belong to.
         let place = indices.partition_point(|&i| i < stuck);
         let mut kept = indices.to_vec();
         let mut reach = 2;
@@ -279,8 +286,9 @@ impl<'m, 'a, 'b> Minimiser<'m, 'a, 'b> {
         Core { operations: kept, window: self.window, start: None, minimal, first_bad: None }
     }
 
-    /// Ends the story with the first bad return, which the window ends with. Only where every operation that it needs had
-    /// returned by then, or never did: of the others, a reader would see a result that does not count.
+    /// Ends the story with the first bad return, which the window ends with. Only where every
+    /// operation that it needs had returned by then, or never did: of the others, a reader would
+    /// see a result that does not count.
     fn by_prefix(&mut self, indices: &[u32], first_bad: u32) -> Option<Core> {
         let operations = self.subject.history.operations();
         let until = self.window.until;
@@ -334,7 +342,8 @@ impl<'m, 'a, 'b> Minimiser<'m, 'a, 'b> {
         self.subject.spec.observes(self.window.recorded(&self.subject.history, index))
     }
 
-    /// The operations that must stay if `near` stays, `near` included; observers elsewhere are left out.
+    /// The operations that must stay if `near` stays, `near` included; observers elsewhere are left
+    /// out.
     fn closure(&self, indices: &[u32], near: &[u32]) -> Vec<u32> {
         let mut kept: HashSet<u32> = near.iter().copied().collect();
         let rest: Vec<u32> =
@@ -390,7 +399,8 @@ impl<'m, 'a, 'b> Minimiser<'m, 'a, 'b> {
             .collect()
     }
 
-    /// Leaves out what can be left out, one operation or group at a time; true when it is certain that nothing more can.
+    /// Leaves out what can be left out, one operation or group at a time; true when it is certain
+    /// that nothing more can.
     fn drop_one_by_one(&mut self, kept: &mut Vec<u32>, start: Option<&[OpaqueState]>) -> bool {
         loop {
             let before = kept.len();
@@ -426,8 +436,9 @@ impl<'m, 'a, 'b> Minimiser<'m, 'a, 'b> {
         }
     }
 
-    /// True where it is certain that no operation can be missing that did not leave, since leaving it out could have made
-    /// another violation of it: the rest has an order without it, and without what belongs to it.
+    /// True where it is certain that no operation can be missing that did not leave, since leaving
+    /// it out could have made another violation of it: the rest has an order without it, and
+    /// without what belongs to it.
     fn needs_all(&mut self, kept: &[u32], start: Option<&[OpaqueState]>) -> bool {
         for &index in kept {
             if self.leaves_with(kept, index).is_some() {
@@ -462,7 +473,8 @@ impl<'m, 'a, 'b> Minimiser<'m, 'a, 'b> {
         }
     }
 
-    /// The operations that belong to one that may not leave: all of its value, or itself where it only needs a value.
+    /// The operations that belong to one that may not leave: all of its value, or itself where it
+    /// only needs a value.
     fn belongs_with(&self, kept: &[u32], index: u32) -> Option<HashSet<u32>> {
         match self.touches(index) {
             touches @ Touches::Value(_) => {

@@ -1,8 +1,9 @@
 //! Deciding whether a history is linearizable.
 //!
-//! [`Check::run`] splits the history into its parts (objects, independent keys, the specification's own keys),
-//! decides each with the chosen [`Algorithm`], and joins the answers: linearizability is local, so the whole is
-//! linearizable iff every part is. Parts run in parallel; the answer does not depend on how.
+//! [`Check::run`] splits the history into its parts (objects, independent keys, the specification's
+//! own keys), decides each with the chosen [`Algorithm`], and joins the answers: linearizability is
+//! local, so the whole is linearizable iff every part is. Parts run in parallel; the answer does
+//! not depend on how.
 
 mod commuting;
 mod cuts;
@@ -166,7 +167,8 @@ pub struct Outcome {
     pub verdict: Verdict,
     /// What decided: `queue-monitor`, `depth-first`.
     pub algorithm: &'static str,
-    /// Why that one: what allowed the monitor, or what stood in its way. Empty where the algorithm was named.
+    /// Why that one: what allowed the monitor, or what stood in its way. Empty where the algorithm
+    /// was named.
     pub because: String,
     /// Number of parts that were decided on their own.
     pub partitions: usize,

@@ -1,7 +1,9 @@
-//! Decides a part by an exact monitor, where the specification is of a known kind and the history allows it.
+//! Decides a part by an exact monitor, where the specification is of a known kind and the history
+//! allows it.
 //!
-//! The claim to be of a kind is tested on all short sequences ([`trust`]); the operations of the part are put into the
-//! words of the kind; [`super::words`] decides. A violation is confirmed by the reference search like any other.
+//! The claim to be of a kind is tested on all short sequences ([`trust`]); the operations of the
+//! part are put into the words of the kind; [`super::words`] decides. A violation is confirmed by
+//! the reference search like any other.
 
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
@@ -13,13 +15,15 @@ use crate::monitor::{Op, Span};
 use crate::spec::subject::{Claim, Recorded, Subject};
 use crate::spec::{Action, Kind};
 
-/// The longest sequences on which a claim is tested, the values they use, and how far these are looked for.
+/// The longest sequences on which a claim is tested, the values they use, and how far these are
+/// looked for.
 const LENGTH: usize = 5;
 const VALUES: usize = 2;
 const LOOK: usize = 20_000;
 
-/// Tests the claim on all sequences of up to five operations on two values of the part: the specification allows
-/// exactly what the model of the kind does. The error says on which sequence they differ.
+/// Tests the claim on all sequences of up to five operations on two values of the part: the
+/// specification allows exactly what the model of the kind does. The error says on which sequence
+/// they differ.
 pub(crate) fn trust(subject: &Subject<'_>, claim: &Claim, indices: &[u32]) -> Result<(), String> {
     let mut words = Words::new(claim);
     // One operation for everything that is done: to each value, and without one.
@@ -47,7 +51,8 @@ pub(crate) fn trust(subject: &Subject<'_>, claim: &Claim, indices: &[u32]) -> Re
     let is_chosen = |action: &Action<u32>| {
         action.value().is_none_or(|value| values.iter().any(|&(_, v)| v == value))
     };
-    // A scan shows many values: updates and scans are chosen by themselves, and their sequences are shorter.
+    // A scan shows many values: updates and scans are chosen by themselves, and their sequences are
+    // shorter.
     let (mut updates, mut scans) = (0, 0);
     let mut first_ones = |action: &Action<u32>| {
         let count = if let Action::Scan(_) = action { &mut scans } else { &mut updates };
@@ -153,8 +158,8 @@ pub(super) fn decide(
     Ok(words.decide(&said, budget)?.renamed(|n| index[n as usize]))
 }
 
-/// What an operation is in the words of the kind, if it returned when `returned` says; nothing where nobody saw it and it
-/// changed nothing. The error says why the monitor does not fit.
+/// What an operation is in the words of the kind, if it returned when `returned` says; nothing
+/// where nobody saw it and it changed nothing. The error says why the monitor does not fit.
 fn action(
     subject: &Subject<'_>,
     claim: &Claim,

@@ -1,4 +1,5 @@
-//! The parts of a history that are decided on their own, what was found out about each, and the answer for the whole.
+//! The parts of a history that are decided on their own, what was found out about each, and the
+//! answer for the whole.
 
 use super::Outcome;
 use crate::budget::Exhausted;
@@ -46,8 +47,8 @@ impl PartAnswer {
     }
 }
 
-/// The parts that can be decided on their own, as ascending indices: by object and key, then by the keys that
-/// the specification tells, unless some operation of the object touches everything.
+/// The parts that can be decided on their own, as ascending indices: by object and key, then by the
+/// keys that the specification tells, unless some operation of the object touches everything.
 pub(super) fn parts(subject: &Subject<'_>) -> Vec<Vec<u32>> {
     let mut parts = Vec::new();
     for group in history::by_part(&subject.history) {
@@ -115,10 +116,10 @@ pub(super) fn join(history: &Intervals, answers: Vec<Option<PartAnswer>>) -> Out
     Outcome { verdict, algorithm, because, partitions, states: 0 }
 }
 
-/// One order of the whole from an order of each part: every operation gets a moment inside its interval, the
-/// latest call up to and including it in its part's order; moments are compared across parts. Operations of one
-/// moment are of one part and stay as they are. Operations are numbered by their calls, so a moment is a number, and
-/// counting sorts them: O(n).
+/// One order of the whole from an order of each part: every operation gets a moment inside its
+/// interval, the latest call up to and including it in its part's order; moments are compared
+/// across parts. Operations of one moment are of one part and stay as they are. Operations are
+/// numbered by their calls, so a moment is a number, and counting sorts them: O(n).
 pub(crate) fn merge(
     operations: usize,
     orders: impl IntoIterator<Item = impl AsRef<[u32]>> + Clone,

@@ -1,7 +1,7 @@
 //! One part of a history, ready for a search: operations and states as small numbers.
 //!
-//! Operations are numbered by their calls, states by their first appearance. A search sees only these numbers
-//! through [`Stepper`], so a configuration is a few words.
+//! Operations are numbered by their calls, states by their first appearance. A search sees only
+//! these numbers through [`Stepper`], so a configuration is a few words.
 
 use std::time::Duration;
 
@@ -14,20 +14,22 @@ use crate::history::{Operation, PENDING};
 use crate::spec::OpaqueState;
 use crate::spec::subject::{Intervals, Recorded, States, Subject};
 
-/// When the operations of a part were called and returned, and what else a search must know of them.
+/// When the operations of a part were called and returned, and what else a search must know of
+/// them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spans {
     /// Rank of each call, ascending.
     pub(crate) call: Vec<u32>,
     /// Rank of each return, or [`PENDING`].
     pub(crate) returned: Vec<u32>,
-    /// True where the operation changes no state: see [`Spec::observes`](crate::spec::Spec::observes).
+    /// True where the operation changes no state: see
+    /// [`Spec::observes`](crate::spec::Spec::observes).
     pub(crate) observer: Vec<bool>,
     /// The operation before it that is pending for ever and equal to it, or itself: equal ones are
     /// interchangeable, the earliest goes first.
     pub(crate) earlier_twin: Vec<u32>,
-    /// The first operation that is equal to it, results included, or [`ALONE`]; the same for equal ones that overlap. Not
-    /// told of observers.
+    /// The first operation that is equal to it, results included, or [`ALONE`]; the same for equal
+    /// ones that overlap. Not told of observers.
     pub(crate) class: Vec<u32>,
     /// The returning operations, sorted by return.
     pub(crate) returns: Vec<u32>,
@@ -69,8 +71,8 @@ pub(crate) struct Problem<'a> {
     reorders: bool,
 }
 
-/// The stretch of a history that counts, in ranks: later calls are left out; operations that were called before
-/// it or return after it have an unknown outcome.
+/// The stretch of a history that counts, in ranks: later calls are left out; operations that were
+/// called before it or return after it have an unknown outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Window {
     pub(crate) from: u32,
@@ -99,8 +101,8 @@ impl<'a> Problem<'a> {
         let (spec, all) = (&*subject.spec, subject.history.operations());
         let mut operations: Vec<Recorded> = Vec::with_capacity(indices.len());
         let mut spans = Spans::default();
-        // Only operations that overlap can be interchanged: as long as few are open, these are looked through. Hashing all
-        // of them would cost more than the rest of this function.
+        // Only operations that overlap can be interchanged: as long as few are open, these are
+        // looked through. Hashing all of them would cost more than the rest of this function.
         let mut open: SmallVec<[u32; FEW]> = SmallVec::new();
         let mut table: Option<HashTable<Equal>> = None;
         // What an operation is and what it told, as far as that says something.
@@ -181,7 +183,8 @@ impl<'a> Problem<'a> {
         Problem { subject, operations, spans, start: None, reorders }
     }
 
-    /// The same part; what the specification claims to commute counts only where the claim is trusted.
+    /// The same part; what the specification claims to commute counts only where the claim is
+    /// trusted.
     pub(crate) fn reordering(self, is_trusted: bool) -> Problem<'a> {
         Problem { reorders: self.reorders && is_trusted, ..self }
     }
@@ -301,7 +304,8 @@ impl Stepper<'_> {
 pub(crate) enum Decision {
     /// An order of operation numbers; unused pending operations are left out.
     Order(Vec<u32>),
-    /// There is none: no prefix that holds the return of this operation has one, every shorter prefix has.
+    /// There is none: no prefix that holds the return of this operation has one, every shorter
+    /// prefix has.
     Stuck(u32),
 }
 
@@ -323,7 +327,8 @@ pub(crate) struct Ticker<'a> {
 }
 
 impl<'a> Ticker<'a> {
-    /// Steps between two looks at the budget, at most. Fewer where a step takes long: states may be large.
+    /// Steps between two looks at the budget, at most. Fewer where a step takes long: states may be
+    /// large.
     const MOST: u64 = 256;
     /// A look should come about this often.
     const OFTEN: Duration = Duration::from_millis(5);

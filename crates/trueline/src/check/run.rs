@@ -1,9 +1,10 @@
 //! Splits a history into parts, decides each, and joins the answers.
 //!
-//! Parts are decided in parallel, in rounds: each round allows every undecided part four times the steps of the one
-//! before, so that one hard part does not hide an easy violation in another. The violation that is reported is that
-//! of the first part, in order of first appearance, that the earliest round refutes: the same whatever the number of
-//! threads. Only that one is shrunk and explained.
+//! Parts are decided in parallel, in rounds: each round allows every undecided part four times the
+//! steps of the one before, so that one hard part does not hide an easy violation in another. The
+//! violation that is reported is that of the first part, in order of first appearance, that the
+//! earliest round refutes: the same whatever the number of threads. Only that one is shrunk and
+//! explained.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,8 +26,8 @@ use crate::spec::subject::{Claim, Subject};
 /// Steps that a part may take in the first round; every further round allows four times as many.
 const FIRST_ROUND: u64 = 1 << 15;
 
-/// See [`super::Check::run`]. `is_tested`: what the specification claims to commute is known to be true, as the laws of
-/// built-in ones hold it against `step`.
+/// See [`super::Check::run`]. `is_tested`: what the specification claims to commute is known to be
+/// true, as the laws of built-in ones hold it against `step`.
 pub(crate) fn run(
     subject: &Subject<'_>,
     algorithm: Algorithm,
@@ -120,8 +121,8 @@ pub(super) struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    /// Whether what the specification claims to commute counts. Tested when it is asked for first: only violations
-    /// rest on it, an order is replayed.
+    /// Whether what the specification claims to commute counts. Tested when it is asked for first:
+    /// only violations rest on it, an order is replayed.
     pub(super) fn commuting(&self) -> &Result<(), String> {
         self.commuting.get_or_init(|| commuting::trust(self.subject))
     }
@@ -169,8 +170,8 @@ impl Setting<'_> {
         }
     }
 
-    /// Decides by the object's theory. Whatever is not proven by it, or needs an explanation, the exact monitor or the
-    /// search decides, too: both must agree.
+    /// Decides by the object's theory. Whatever is not proven by it, or needs an explanation, the
+    /// exact monitor or the search decides, too: both must agree.
     fn by_theory(&self, claim: &Claim, indices: &[u32], limit: u64) -> Result<PartAnswer, String> {
         let by = self.algorithm.name();
         let (subject, budget) = (self.subject, self.budget);
@@ -280,7 +281,8 @@ impl Setting<'_> {
         Some(PartAnswer { kind, by, because: String::new(), steps })
     }
 
-    /// Decides by a search. One that got stuck with the help of a wrong claim of what commutes is repeated without it.
+    /// Decides by a search. One that got stuck with the help of a wrong claim of what commutes is
+    /// repeated without it.
     fn searched(&self, indices: &[u32], limit: u64, reorders: bool) -> PartAnswer {
         let problem = Problem::new(self.subject, indices, Window::ALL).reordering(reorders);
         let mut ticker = Ticker::limited(self.budget, limit);

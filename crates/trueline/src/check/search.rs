@@ -1,7 +1,8 @@
 //! `search`: depth-first and just-in-time search advanced in turn, whichever ends first.
 //!
-//! Depth first wins on long histories with few choices, just in time where early choices are refuted late. They
-//! take turns by counted steps, never by the clock, so the same input gives the same answer by the same way.
+//! Depth first wins on long histories with few choices, just in time where early choices are
+//! refuted late. They take turns by counted steps, never by the clock, so the same input gives the
+//! same answer by the same way.
 
 use super::depth_first::{DepthFirst, Keys};
 use super::just_in_time::JustInTime;
@@ -29,8 +30,8 @@ pub(crate) struct Found {
     pub(crate) by: &'static str,
 }
 
-/// The states that are possible just before each of these returns (indices into the returns of the part,
-/// ascending), as far as `limit` steps reach.
+/// The states that are possible just before each of these returns (indices into the returns of the
+/// part, ascending), as far as `limit` steps reach.
 pub(crate) fn states_before(
     problem: &Problem<'_>,
     ticker: &mut Ticker<'_>,
@@ -63,8 +64,8 @@ pub(crate) fn search(
     search_or(problem, ticker, which, limit, &mut || false)
 }
 
-/// The same. Where the first turn of each search decides nothing, `knows` is asked once whether somebody else knows
-/// the answer: if so, the search ends undecided.
+/// The same. Where the first turn of each search decides nothing, `knows` is asked once whether
+/// somebody else knows the answer: if so, the search ends undecided.
 pub(crate) fn search_or(
     problem: &Problem<'_>,
     ticker: &mut Ticker<'_>,

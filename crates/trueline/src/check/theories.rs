@@ -1,8 +1,9 @@
 //! Decides a part by the theory of its object: the algorithm `saturate`, and those of papers.
 //!
-//! A specification that is of a known kind is an object with a theory; its operations are told to the algorithm event by
-//! event, and it answers at every return. What an operation may still do is told at its call, what it did at its
-//! return, so the step at which a violation is seen is one at which it can be seen.
+//! A specification that is of a known kind is an object with a theory; its operations are told to
+//! the algorithm event by event, and it answers at every return. What an operation may still do is
+//! told at its call, what it did at its return, so the step at which a violation is seen is one at
+//! which it can be seen.
 
 use super::Algorithm;
 use crate::budget::{Budget, Exhausted};

@@ -1,14 +1,16 @@
-//! Additions that nothing shows: of collections that are read as a whole, these may leave an explanation.
+//! Additions that nothing shows: of collections that are read as a whole, these may leave an
+//! explanation.
 //!
-//! Every read of a set may depend on every addition, so [`Touches`](crate::spec::Touches) says that none may leave. But
-//! where no read that is shown shows a value, all that is done to it can be deleted from any order of the others:
+//! Every read of a set may depend on every addition, so [`Touches`](crate::spec::Touches) says that
+//! none may leave. But where no read that is shown shows a value, all that is done to it can be
+//! deleted from any order of the others:
 //! - of a set, the operations on a value that is not there at first and that no read shows;
 //! - of a log in which no append tells its index, an append whose value no read shows;
 //! - of a text that is never replaced, an append of a text that no read contains.
 //!
-//! An explanation that stays a violation without them is not minimal: unless it shows values whose additions it leaves
-//! out, which makes another violation of what is left. Nothing is left out for this: words of a specification decide
-//! nothing, see [`Vocabulary`](crate::spec::Vocabulary).
+//! An explanation that stays a violation without them is not minimal: unless it shows values whose
+//! additions it leaves out, which makes another violation of what is left. Nothing is left out for
+//! this: words of a specification decide nothing, see [`Vocabulary`](crate::spec::Vocabulary).
 
 use std::collections::HashSet;
 

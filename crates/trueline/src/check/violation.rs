@@ -1,4 +1,5 @@
-//! Shrinks a violation, explains it, and confirms it by a search that shares no code with the one that found it.
+//! Shrinks a violation, explains it, and confirms it by a search that shares no code with the one
+//! that found it.
 
 use std::sync::OnceLock;
 
@@ -19,17 +20,18 @@ use crate::verdict::{Explanation, Reason, Start, Unknown, Verdict};
 
 /// Steps that shrinking a violation, and confirming it, may take in any case.
 const ENOUGH: u64 = 12_000;
-/// Steps that confirming a short story may take in any case. Most need a few hundred; a dozen operations, most of them
-/// pending, need a million.
+/// Steps that confirming a short story may take in any case. Most need a few hundred; a dozen
+/// operations, most of them pending, need a million.
 const RECHECK: u64 = 1 << 22;
 const SHORT: usize = 24;
 
-/// Parts of more operations than this are not searched for the longest prefix that is fine by bisection.
+/// Parts of more operations than this are not searched for the longest prefix that is fine by
+/// bisection.
 pub(super) const MANY: usize = 20_000;
 
 impl Setting<'_> {
-    /// Shrinks and explains a violation, and confirms it by a search that shares no search code. That may cost
-    /// about as much again as the decision did, and a little in any case.
+    /// Shrinks and explains a violation, and confirms it by a search that shares no search code.
+    /// That may cost about as much again as the decision did, and a little in any case.
     pub(super) fn violation(&self, indices: &[u32], answer: PartAnswer) -> Verdict {
         let subject = self.subject;
         let effort = answer.steps.max(ENOUGH);
@@ -90,8 +92,9 @@ impl Setting<'_> {
         })
     }
 
-    /// Tells the violation in the words of its kind, where there are such. A claim to be of a kind is tested first.
-    /// `blamed`: where to look first if it is not known which return is the first bad one.
+    /// Tells the violation in the words of its kind, where there are such. A claim to be of a kind
+    /// is tested first. `blamed`: where to look first if it is not known which return is the first
+    /// bad one.
     fn by_kind(
         &self,
         operations: &[u32],
@@ -122,7 +125,8 @@ impl Setting<'_> {
         Some((self.as_it_is(operations, first_bad, ticker), sentence))
     }
 
-    /// A violation that a rule found. Whether something can be left out of it is tested, not taken from the rule.
+    /// A violation that a rule found. Whether something can be left out of it is tested, not taken
+    /// from the rule.
     fn as_it_is(
         &self,
         operations: Vec<u32>,
@@ -134,10 +138,11 @@ impl Setting<'_> {
         Core { operations, window: Window::ALL, start: None, minimal, first_bad }
     }
 
-    /// The operation whose return ends the shortest prefix that is a violation, by bisection with the monitor, which
-    /// starts at `likely`: mostly the violation is complete when the last of those that are blamed returns, and not
-    /// before. Not for long histories. (It may come behind all operations of the explanation: in a prefix, the results
-    /// of operations that are still open are not known.)
+    /// The operation whose return ends the shortest prefix that is a violation, by bisection with
+    /// the monitor, which starts at `likely`: mostly the violation is complete when the last of
+    /// those that are blamed returns, and not before. Not for long histories. (It may come behind
+    /// all operations of the explanation: in a prefix, the results of operations that are still
+    /// open are not known.)
     fn first_bad_return(&self, indices: &[u32], likely: Option<u32>) -> Option<u32> {
         if indices.len() > MANY || self.source != Source::History {
             return None;
@@ -216,8 +221,8 @@ fn recheck(
     Ok(true)
 }
 
-/// Explains a violation that was found without decoding the history: `operations` of the subject's, which holds what there is
-/// to tell and nothing else. `is_tested`: see [`super::run::run`].
+/// Explains a violation that was found without decoding the history: `operations` of the subject's,
+/// which holds what there is to tell and nothing else. `is_tested`: see [`super::run::run`].
 pub(crate) fn explain_clash(
     subject: &Subject<'_>,
     operations: Vec<u32>,

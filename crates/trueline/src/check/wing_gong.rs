@@ -1,13 +1,14 @@
 //! The reference algorithms `wing-gong` and `wgl`.
 //!
-//! `wing-gong` is the search of Wing and Gong (1993): a doubly linked list of events; take any operation whose
-//! call stands before the first return, lift it out, go on with the rest; put it back when stuck. `wgl` adds
-//! Lowe's memo on the full set of linearized operations and the state, as the popular checkers do. Both are
-//! simple on purpose: they are what our own search is measured and tested against.
+//! `wing-gong` is the search of Wing and Gong (1993): a doubly linked list of events; take any
+//! operation whose call stands before the first return, lift it out, go on with the rest; put it
+//! back when stuck. `wgl` adds Lowe's memo on the full set of linearized operations and the state,
+//! as the popular checkers do. Both are simple on purpose: they are what our own search is measured
+//! and tested against.
 //!
-//! To confirm a violation, `wgl` leaves out what cannot matter, in its own way: of equal operations that could be taken
-//! the one that returns first is, and if the operation that returns first commutes with everything that could be
-//! taken before it, it is taken at once.
+//! To confirm a violation, `wgl` leaves out what cannot matter, in its own way: of equal operations
+//! that could be taken the one that returns first is, and if the operation that returns first
+//! commutes with everything that could be taken before it, it is taken at once.
 //!
 //! Cost: `wing-gong` O(n!) steps, `wgl` O(2^n) entries of n/8 bytes in the worst case.
 
@@ -18,8 +19,8 @@ use super::problem::{ALONE, Decision, Spans, Stepper, Ticker};
 use crate::budget::Exhausted;
 use crate::history::PENDING;
 
-/// The events in order of rank as a doubly linked list. Event `2 * o` is the call of operation `o`, event
-/// `2 * o + 1` its return; the last two numbers are the ends of the list.
+/// The events in order of rank as a doubly linked list. Event `2 * o` is the call of operation `o`,
+/// event `2 * o + 1` its return; the last two numbers are the ends of the list.
 struct Events {
     next: Vec<u32>,
     previous: Vec<u32>,

@@ -1,7 +1,8 @@
 //! Operations in the words of a kind of object, values as numbers; the kind's monitor decides them.
 //!
-//! Knows no specification, so it is compiled once. An order that a monitor gives is replayed against an object of
-//! the kind before anybody sees it. Cost: O(n log n); 16 bytes an operation besides what the monitor needs.
+//! Knows no specification, so it is compiled once. An order that a monitor gives is replayed
+//! against an object of the kind before anybody sees it. Cost: O(n log n); 16 bytes an operation
+//! besides what the monitor needs.
 
 mod blame;
 mod dense;
@@ -125,7 +126,8 @@ impl Words {
         number
     }
 
-    /// Makes room for the values of so many operations, most whole numbers among them in this range.
+    /// Makes room for the values of so many operations, most whole numbers among them in this
+    /// range.
     pub(super) fn reserve(&mut self, operations: usize, range: Option<RangeInclusive<i64>>) {
         let Some(range) = range else { return };
         let Some(mut dense) = Dense::new(range, operations) else {
@@ -145,14 +147,16 @@ impl Words {
 
     fn number(&mut self, value: &Value) -> u32 {
         let place = match value {
-            // Whole numbers are what histories are made of: their own tables spare a look at the value.
+            // Whole numbers are what histories are made of: their own tables spare a look at the
+            // value.
             &Value::Int(n) => match self.dense.place(n) {
                 Some(place) => place,
                 None => self.ints.entry(n).or_insert(u32::MAX),
             },
             value => self.others.entry_ref(value).or_insert(u32::MAX),
         };
-        // Which of the two it is cannot be foretold, so no branch: a wrong guess would wait for the memory each time.
+        // Which of the two it is cannot be foretold, so no branch: a wrong guess would wait for the
+        // memory each time.
         let fresh = *place == u32::MAX;
         *place = hint::select_unpredictable(fresh, self.count, *place);
         self.count += u32::from(fresh);
@@ -208,8 +212,8 @@ impl Words {
         self.priorities = priorities;
     }
 
-    /// The sequential object at its start, for actions on these values: of a set, only these count. Values are ranked
-    /// where the kind has priorities.
+    /// The sequential object at its start, for actions on these values: of a set, only these count.
+    /// Values are ranked where the kind has priorities.
     pub(super) fn start(&self, values: impl Iterator<Item = u32>) -> Items<u32> {
         if self.kind == Kind::Set {
             let mut initial: SmallVec<[u32; 4]> = SmallVec::new();
@@ -247,8 +251,8 @@ impl Words {
         }
     }
 
-    /// Decides stretches of a container between moments at which it can be taken to be empty, where there are such
-    /// moments. The first violation counts.
+    /// Decides stretches of a container between moments at which it can be taken to be empty, where
+    /// there are such moments. The first violation counts.
     pub(super) fn decide_in_stretches(
         &self,
         words: &[Word],
@@ -336,7 +340,8 @@ impl Words {
         (part, said.collect())
     }
 
-    /// Decides without cutting. `ends_empty`: something is to follow that starts with nothing inside.
+    /// Decides without cutting. `ends_empty`: something is to follow that starts with nothing
+    /// inside.
     pub(super) fn decide_whole(
         &self,
         words: &[Word],
@@ -381,7 +386,8 @@ impl Words {
         words.iter().all(|word| self.apply(&mut state, word.action.map(|v| self.ranked(v))))
     }
 
-    /// Runs the monitor of the kind; `None` where the budget is spent, an error where it does not fit.
+    /// Runs the monitor of the kind; `None` where the budget is spent, an error where it does not
+    /// fit.
     fn monitor(
         &self,
         words: &[Word],
@@ -478,8 +484,8 @@ impl Words {
         Ok(Some(monitor(&operations, &self.initial)))
     }
 
-    /// All operations of the first value that came out more often than it can have gone in, if there is one: a
-    /// violation whatever the order, even where values repeat.
+    /// All operations of the first value that came out more often than it can have gone in, if
+    /// there is one: a violation whatever the order, even where values repeat.
     fn overdrawn(&self, words: &[Word]) -> Option<Vec<u32>> {
         let mut balance: HashMap<u32, i64, FixedState> = HashMap::default();
         for &value in &self.initial {
@@ -501,8 +507,8 @@ impl Words {
         Some(numbers.collect())
     }
 
-    /// Replays an order against the model: every returned operation once, in real time order, each legal, and nothing
-    /// left where something else is to follow.
+    /// Replays an order against the model: every returned operation once, in real time order, each
+    /// legal, and nothing left where something else is to follow.
     pub(super) fn replay(
         &self,
         words: &[Word],
@@ -538,8 +544,8 @@ impl Words {
         }
     }
 
-    /// The operations and everything else that touches their values, so that what is told of them is true of the whole
-    /// history; nothing where that is too much.
+    /// The operations and everything else that touches their values, so that what is told of them
+    /// is true of the whole history; nothing where that is too much.
     fn scene(&self, words: &[Word], operations: &[u32]) -> Vec<u32> {
         let mut touched: HashMap<u32, (), FixedState> = HashMap::default();
         for value in operations.iter().filter_map(|&n| words[n as usize].action.value()) {
@@ -561,8 +567,8 @@ impl Words {
         if scene.len() > tell::MOST { Vec::new() } else { scene }
     }
 
-    /// Operations on values that were there from the start belong to every violation of a container: without
-    /// them these values would stay inside for ever.
+    /// Operations on values that were there from the start belong to every violation of a
+    /// container: without them these values would stay inside for ever.
     fn add_initial(&self, words: &[Word], operations: &mut Vec<u32>) {
         if self.initial.is_empty() {
             return;

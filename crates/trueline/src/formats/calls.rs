@@ -1,13 +1,15 @@
 //! `[1] call push(a)` and `[1] return`, in two meanings of the number.
 //!
-//! In `calls` (Violin's logs) it is the *operation*: no number is called twice, and operations get lanes, always the
-//! lowest free one; an operation that never returns keeps its lane. In `limo` it is the *thread*: it calls again once
-//! it returned, and a thread that calls without having returned leaves its earlier call pending for ever. There, too,
-//! the value of a removal may stand on its call line, before a bare return: `[0] call pop(?<0,0>)` then `[0] return`.
+//! In `calls` (Violin's logs) it is the *operation*: no number is called twice, and operations get
+//! lanes, always the lowest free one; an operation that never returns keeps its lane. In `limo` it
+//! is the *thread*: it calls again once it returned, and a thread that calls without having
+//! returned leaves its earlier call pending for ever. There, too, the value of a removal may stand
+//! on its call line, before a bare return: `[0] call pop(?<0,0>)` then `[0] return`.
 //!
-//! `# @object atomic-queue` names the specification; other lines that start with `#` are comments. An argument is
-//! whatever stands in the parentheses, as one value; `call push 1` and `call pop()` are fine. `return empty` and a
-//! bare `return` have the result nil. A method's name is kept as it is.
+//! `# @object atomic-queue` names the specification; other lines that start with `#` are comments.
+//! An argument is whatever stands in the parentheses, as one value; `call push 1` and `call pop()`
+//! are fine. `return empty` and a bare `return` have the result nil. A method's name is kept as it
+//! is.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -180,7 +182,8 @@ fn parse<'a>(line: &Piece<'a>) -> Result<Line<'a>, Error> {
     })
 }
 
-/// Takes a line apart; the error is the rest of the line where it is wrong, and what was expected there.
+/// Takes a line apart; the error is the rest of the line where it is wrong, and what was expected
+/// there.
 pub(super) fn parse_line(whole: &[u8]) -> Result<Line<'_>, (&[u8], &'static str)> {
     const EXPECTED: &str = "`[number] call method(argument)` or `[number] return result`";
     // Errors are told by what is left, so that nothing may be trimmed at the end later.

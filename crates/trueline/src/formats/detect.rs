@@ -1,9 +1,9 @@
 //! Recognises formats by their content.
 //!
-//! The first line that is neither blank nor a comment decides, except that log text may stand before the operation
-//! lines of a Jepsen log. `calls` and `limo` look alike: a number that is called again makes it `limo`, and so does
-//! a value without parentheses or on the call of a removal; a file without any of these is taken for `calls`, which
-//! then means the same.
+//! The first line that is neither blank nor a comment decides, except that log text may stand
+//! before the operation lines of a Jepsen log. `calls` and `limo` look alike: a number that is
+//! called again makes it `limo`, and so does a value without parentheses or on the call of a
+//! removal; a file without any of these is taken for `calls`, which then means the same.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
@@ -13,7 +13,8 @@ use super::edn::Cursor;
 use super::lexis::int;
 use super::{Format, jepsen_log, wing_gong};
 
-/// The format of a history that starts with these bytes; some 64 KiB of them are enough. `None` where no format fits.
+/// The format of a history that starts with these bytes; some 64 KiB of them are enough. `None`
+/// where no format fits.
 pub fn detect(head: &[u8]) -> Option<Format> {
     let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head);
     let valid = std::str::from_utf8(head).map_or_else(|error| error.valid_up_to(), str::len);

@@ -1,10 +1,12 @@
-//! The syntax of EDN, as far as histories need it: skipping forms without building them, and values.
+//! The syntax of EDN, as far as histories need it: skipping forms without building them, and
+//! values.
 //!
-//! A [`Cursor`] walks over a slice that may end anywhere: it then says [`Stop::Incomplete`], and the caller reads
-//! on and starts the form again. Commas, comments and `#_` discards are white space; a tag is skipped and its
-//! value kept. Keywords keep their colon (`:a` becomes the text `:a`), so that they differ from strings; symbols,
-//! and characters become texts. Numbers may be of any size, with fractions; ratios are refused. Sets become sorted lists, maps sorted
-//! lists of pairs.
+//! A [`Cursor`] walks over a slice that may end anywhere: it then says [`Stop::Incomplete`], and
+//! the caller reads on and starts the form again. Commas, comments and `#_` discards are white
+//! space; a tag is skipped and its value kept. Keywords keep their colon (`:a` becomes the text
+//! `:a`), so that they differ from strings; symbols, and characters become texts. Numbers may be of
+//! any size, with fractions; ratios are refused. Sets become sorted lists, maps sorted lists of
+//! pairs.
 //!
 //! Cost: linear. Nesting deeper than [`DEPTH`] is an error.
 
@@ -51,7 +53,8 @@ impl<'a> Cursor<'a> {
         Cursor { data, at, last }
     }
 
-    /// Passes white space, comments and discarded forms; the byte behind them, `None` at the end of the input.
+    /// Passes white space, comments and discarded forms; the byte behind them, `None` at the end of
+    /// the input.
     #[inline]
     pub(crate) fn next(&mut self, depth: usize) -> Result<Option<u8>, Stop> {
         loop {

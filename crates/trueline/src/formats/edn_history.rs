@@ -1,8 +1,8 @@
 //! Histories in EDN: one map an event, one a line or all of them in one vector or list.
 //!
-//! Keys that do not matter (`:time`, `:index`, `:error`, `:node`) are skipped without building their values, and so
-//! are the events of processes that are keywords, such as `:nemesis`: they are no clients. With `:key` beside
-//! `:value` (format `edn-kv`), the key is the first argument.
+//! Keys that do not matter (`:time`, `:index`, `:error`, `:node`) are skipped without building
+//! their values, and so are the events of processes that are keywords, such as `:nemesis`: they are
+//! no clients. With `:key` beside `:value` (format `edn-kv`), the key is the first argument.
 
 use std::io::Read;
 
@@ -117,8 +117,8 @@ struct Reader {
 }
 
 impl Reader {
-    /// One map, or one bracket around the maps. `Stop`: the syntax is wrong or goes on in the next chunk; nothing
-    /// was taken in. `Error`: the event does not fit the history.
+    /// One map, or one bracket around the maps. `Stop`: the syntax is wrong or goes on in the next
+    /// chunk; nothing was taken in. `Error`: the event does not fit the history.
     fn step<R: Read>(
         &mut self,
         cursor: &mut Cursor<'_>,
@@ -206,7 +206,8 @@ impl Reader {
         }
     }
 
-    /// The event that the fields of a map make; its place is not yet known. The map starts at `start`.
+    /// The event that the fields of a map make; its place is not yet known. The map starts at
+    /// `start`.
     fn event<'a>(&mut self, fields: &Fields<'a>, start: usize) -> Result<Event<'a>, Stop> {
         let lacks = |field: &Field<'_>| field.bytes.is_empty();
         if lacks(&fields.process)

@@ -1,7 +1,8 @@
 //! Events one by one: our JSON Lines as a stream that need not end, read and written.
 //!
-//! [`read`](super::read) builds a history; this holds a chunk of the input and nothing else. Only lines that are events can be
-//! streamed: a line with `start` and `end` tells of a call when it is long past.
+//! [`read`](super::read) builds a history; this holds a chunk of the input and nothing else. Only
+//! lines that are events can be streamed: a line with `start` and `end` tells of a call when it is
+//! long past.
 
 use std::io::{self, Read, Write};
 

@@ -1,18 +1,19 @@
 //! Operations as intervals: `push 1 1 2` is method, value, start and end (format `intervals`);
 //! `0 1 5 ENQ 10` is process, start, end, method and value (format `intervals-pid`).
 //!
-//! A line such as `# stack` names the specification; other lines that start with `#` are comments. All operations
-//! returned. Methods are lower-cased. What the values mean depends on the method:
+//! A line such as `# stack` names the specification; other lines that start with `#` are comments.
+//! All operations returned. Methods are lower-cased. What the values mean depends on the method:
 //!
 //! - an insertion (`push`, `enq`, `insert`, `push_front`, ...) has its value as the argument;
-//! - a removal or a peek (`pop`, `deq`, `poll`, `peek_back`, ...) has it as the result, `-1` meaning empty (nil), so that an
-//!   insertion of -1 is refused: it would come out as nil;
-//! - with two values, the second 0 or 1 (`insert 4 1 ...`), the operations of a set have an argument and a truth value;
+//! - a removal or a peek (`pop`, `deq`, `poll`, `peek_back`, ...) has it as the result, `-1`
+//!   meaning empty (nil), so that an insertion of -1 is refused: it would come out as nil;
+//! - with two values, the second 0 or 1 (`insert 4 1 ...`), the operations of a set have an
+//!   argument and a truth value;
 //! - `incr` and `decr` of a semaphore have a truth value as the result;
 //! - `read_modify_write old new` becomes `rmw` with two arguments.
 //!
-//! Where an interval ends when another one starts, they overlap in `intervals`; in `intervals-pid` the one that ends
-//! comes first.
+//! Where an interval ends when another one starts, they overlap in `intervals`; in `intervals-pid`
+//! the one that ends comes first.
 
 use std::io::Read;
 

@@ -1,15 +1,16 @@
 //! What the events of Jepsen mean, whichever file they stand in.
 //!
 //! - `:ok` returns, `:fail` did not happen, `:info` is pending for ever.
-//! - A call without a value, or with nil, has no argument. A cas `[old new]` has two. Any other value is one.
-//! - [Observers](is_observer) such as `read` and `deq` have no argument, whatever their call shows (some files fill
-//!   it in afterwards), and return the value of their `:ok`. Of all others the `:ok` repeats the value of the call;
-//!   another value there is a result.
-//! - Objects with keys of their own ([`Keys::Arguments`]): a `get` is called with the key, `k` or `[k nil]`, and returns the
-//!   value, `v` or `[k v]`.
-//! - Independent keys: each value is `[k v]`, and a cas `[k [old new]]`. Where nobody says whether they are there,
-//!   the events are taken as having keys until one of them cannot; then what was read so far is
-//!   [put back](Builder::forget_keys), so that no event is held for the decision.
+//! - A call without a value, or with nil, has no argument. A cas `[old new]` has two. Any other
+//!   value is one.
+//! - [Observers](is_observer) such as `read` and `deq` have no argument, whatever their call shows
+//!   (some files fill it in afterwards), and return the value of their `:ok`. Of all others the
+//!   `:ok` repeats the value of the call; another value there is a result.
+//! - Objects with keys of their own ([`Keys::Arguments`]): a `get` is called with the key, `k` or
+//!   `[k nil]`, and returns the value, `v` or `[k v]`.
+//! - Independent keys: each value is `[k v]`, and a cas `[k [old new]]`. Where nobody says whether
+//!   they are there, the events are taken as having keys until one of them cannot; then what was
+//!   read so far is [put back](Builder::forget_keys), so that no event is held for the decision.
 
 use super::Keys;
 use crate::history::{Args, Builder, Call, Error, History, Part, Position};

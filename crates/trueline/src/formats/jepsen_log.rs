@@ -1,9 +1,10 @@
 //! The log of a Jepsen run: `INFO  jepsen.util - 0<TAB>:invoke<TAB>:cas<TAB>[1 2]`.
 //!
-//! A line is an operation line if it holds, between tabs or blanks, a process (a number or a keyword), a type
-//! (`:invoke`, `:ok`, `:fail`, `:info`) and an operation (a keyword); the value is the EDN form behind them. Other
-//! lines are log text and skipped, as are those of processes that are keywords. Behind `:info` stands a reason such
-//! as `:timed-out` in place of the value. What the events mean is told in [`jepsen`](super::jepsen).
+//! A line is an operation line if it holds, between tabs or blanks, a process (a number or a
+//! keyword), a type (`:invoke`, `:ok`, `:fail`, `:info`) and an operation (a keyword); the value is
+//! the EDN form behind them. Other lines are log text and skipped, as are those of processes that
+//! are keywords. Behind `:info` stands a reason such as `:timed-out` in place of the value. What
+//! the events mean is told in [`jepsen`](super::jepsen).
 
 use std::io::Read;
 

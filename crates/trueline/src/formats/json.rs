@@ -1,8 +1,8 @@
 //! The syntax of JSON within one line: a cursor over bytes, values without objects.
 //!
-//! Numbers may be of any size, with fractions. Objects as
-//! values are an error, as is nesting deeper than [`DEPTH`]. Cost: linear, without allocation for numbers and for
-//! texts that were seen before.
+//! Numbers may be of any size, with fractions. Objects as values are an error, as is nesting deeper
+//! than [`DEPTH`]. Cost: linear, without allocation for numbers and for texts that were seen
+//! before.
 
 use super::lexis::{DEPTH, found, int, number, string, text, unescape};
 use crate::history::Builder;

@@ -6,10 +6,11 @@
 //! {"process":0,"return":null}
 //! ```
 //!
-//! The first line may be a header with the schema and the specification. A history is made of events (`call`,
-//! `return`, `fail`, `unknown`) in the order of the lines, or of operations with `start` and `end`, never of both.
-//! Where an interval ends when another one starts, they overlap. A field that nobody knows is an error, so that a
-//! typing error is not lost; `index` and `note` are for others and skipped, and so is `time`, unless streams are merged by it.
+//! The first line may be a header with the schema and the specification. A history is made of
+//! events (`call`, `return`, `fail`, `unknown`) in the order of the lines, or of operations with
+//! `start` and `end`, never of both. Where an interval ends when another one starts, they overlap.
+//! A field that nobody knows is an error, so that a typing error is not lost; `index` and `note`
+//! are for others and skipped, and so is `time`, unless streams are merged by it.
 
 use std::io::Read;
 
@@ -52,8 +53,9 @@ struct Header {
     spec: Option<String>,
 }
 
-/// An event as nearly all lines have it, written without blanks and with small numbers: taken apart without looking at
-/// each field by name. The general way reads the same from such a line; it takes twice as long.
+/// An event as nearly all lines have it, written without blanks and with small numbers: taken apart
+/// without looking at each field by name. The general way reads the same from such a line; it takes
+/// twice as long.
 struct Plain<'a> {
     process: i64,
     /// On the only object; the method by its name.
@@ -504,7 +506,8 @@ impl Lines {
     }
 }
 
-/// The arguments of a call; the cursor stands at the bracket. None and one, which most calls have, need no list.
+/// The arguments of a call; the cursor stands at the bracket. None and one, which most calls have,
+/// need no list.
 fn arguments(json: &mut Json<'_>, builder: &mut Builder) -> Result<Args, Bad> {
     let from = json.at;
     json.at += 1;

@@ -75,8 +75,8 @@ pub(crate) fn number(bytes: &[u8]) -> Option<Value> {
     }
 }
 
-/// A value in the notation of [`Value`]'s `Display`: `5`, `9.5`, `abc`, `"a b"`, `[1 2]`, `nil`, `true`. What is none of
-/// these, such as `?<1,0>`, is a text of its own.
+/// A value in the notation of [`Value`]'s `Display`: `5`, `9.5`, `abc`, `"a b"`, `[1 2]`, `nil`,
+/// `true`. What is none of these, such as `?<1,0>`, is a text of its own.
 pub(crate) fn word(bytes: &[u8], builder: &mut Builder) -> Value {
     if let Some(n) = number(bytes) {
         return n;
@@ -95,7 +95,8 @@ pub(crate) fn word(bytes: &[u8], builder: &mut Builder) -> Value {
     }
 }
 
-/// One value in brackets or quotes, or a bare item of a list; `None` where the notation does not hold.
+/// One value in brackets or quotes, or a bare item of a list; `None` where the notation does not
+/// hold.
 fn notation(rest: &mut &[u8], builder: &mut Builder, depth: usize) -> Option<Value> {
     match *rest.first()? {
         b'"' => {
@@ -176,8 +177,8 @@ pub(crate) fn quote(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// The inside of a string and its length with the closing quote; the input starts behind the opening one. `None`
-/// where no quote closes it.
+/// The inside of a string and its length with the closing quote; the input starts behind the
+/// opening one. `None` where no quote closes it.
 #[inline]
 pub(crate) fn string(bytes: &[u8]) -> Option<(&[u8], usize)> {
     // Most strings are short: a loop beats setting up a search.

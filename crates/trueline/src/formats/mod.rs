@@ -1,12 +1,13 @@
 //! Formats of histories: bytes in, a validated [`History`] out, and back.
 //!
-//! [`read()`] recognises the format from its content, or takes the one that it is told. Every reader streams: it
-//! holds one chunk of the input and the history that it builds, never the file. Errors name line and column, what
-//! was found and what was expected.
+//! [`read()`] recognises the format from its content, or takes the one that it is told. Every
+//! reader streams: it holds one chunk of the input and the history that it builds, never the file.
+//! Errors name line and column, what was found and what was expected.
 //!
-//! **Invariants.** No input makes a reader panic, recurse without bound or hold more than the history, a chunk and
-//! one form of at most 64 MiB. The outcome does not depend on how the reader cuts its chunks. A byte order mark,
-//! Windows line ends and a missing last line end are fine in every format.
+//! **Invariants.** No input makes a reader panic, recurse without bound or hold more than the
+//! history, a chunk and one form of at most 64 MiB. The outcome does not depend on how the reader
+//! cuts its chunks. A byte order mark, Windows line ends and a missing last line end are fine in
+//! every format.
 
 mod calls;
 mod detect;
@@ -200,8 +201,8 @@ pub enum Keys {
     Yes,
     /// They do not.
     No,
-    /// They do not: the object itself has keys, as a map does, and `[k v]` is a key and a value of it. So what a `get` is
-    /// called with is a key.
+    /// They do not: the object itself has keys, as a map does, and `[k v]` is a key and a value of
+    /// it. So what a `get` is called with is a key.
     Arguments,
 }
 
@@ -214,15 +215,17 @@ pub struct ReadOptions {
     pub keys: Keys,
 }
 
-/// Reads a history and tells its format. An input with several histories is refused: [`read_all`] takes it.
+/// Reads a history and tells its format. An input with several histories is refused: [`read_all`]
+/// takes it.
 pub fn read(input: impl Read, options: &ReadOptions) -> Result<(History, Format), Error> {
     let mut source = Source::new(input);
     let format = format_of(&mut source, options)?;
     Ok((read_one(&mut source, format, options)?, format))
 }
 
-/// Reads all histories of an input, of which there is at least one, and tells their format. In Wing and Gong's notation a blank line
-/// separates histories; an input in any other format is one history.
+/// Reads all histories of an input, of which there is at least one, and tells their format. In Wing
+/// and Gong's notation a blank line separates histories; an input in any other format is one
+/// history.
 pub fn read_all(input: impl Read, options: &ReadOptions) -> Result<(Vec<History>, Format), Error> {
     let mut source = Source::new(input);
     let format = format_of(&mut source, options)?;

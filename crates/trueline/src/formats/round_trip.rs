@@ -79,8 +79,8 @@ fn random_history(random: &mut Rng, means: &Means) -> History {
     b.finish()
 }
 
-/// Writes random histories and reads them back; those that the format cannot express are errors. The number of
-/// histories that were compared.
+/// Writes random histories and reads them back; those that the format cannot express are errors.
+/// The number of histories that were compared.
 fn round_trips(format: Format, means: &Means, same: impl Fn(&History, &History)) -> usize {
     let mut random = Rng::new(0x2545_f491_4f6c_dd1d);
     let mut written = 0;

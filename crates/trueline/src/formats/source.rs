@@ -1,12 +1,13 @@
 //! Bytes from a reader, a chunk at a time: what every format reads from.
 //!
-//! A [`Source`] shows the bytes that are read and not yet consumed; a parser that finds its form incomplete asks
-//! for [more](Source::more) and starts the form again. Cost: each byte is read, validated as UTF-8 and searched
-//! for line ends once; memory is one chunk, or twice the longest form.
+//! A [`Source`] shows the bytes that are read and not yet consumed; a parser that finds its form
+//! incomplete asks for [more](Source::more) and starts the form again. Cost: each byte is read,
+//! validated as UTF-8 and searched for line ends once; memory is one chunk, or twice the longest
+//! form.
 //!
-//! **Invariants.** Shown bytes are valid UTF-8. What is wrong with the input itself (invalid UTF-8, a failing
-//! reader) is told only when the bytes before it are used up, so that the outcome never depends on where the
-//! reader cuts its chunks.
+//! **Invariants.** Shown bytes are valid UTF-8. What is wrong with the input itself (invalid UTF-8,
+//! a failing reader) is told only when the bytes before it are used up, so that the outcome never
+//! depends on where the reader cuts its chunks.
 
 use std::io::{ErrorKind, Read};
 
@@ -112,7 +113,8 @@ impl<R: Read> Source<R> {
         self.data().len() > before
     }
 
-    /// What is wrong with the input at the end of [`Source::data`], once [`Source::more`] says false.
+    /// What is wrong with the input at the end of [`Source::data`], once [`Source::more`] says
+    /// false.
     pub(crate) fn check_end(&self) -> Result<(), Error> {
         match &self.end {
             End::Failed(message) => {

@@ -4,7 +4,8 @@ mod edn_and_logs;
 
 use super::*;
 
-/// One line an operation: `process method(args) -> result @call..return`, with object and key where there are any.
+/// One line an operation: `process method(args) -> result @call..return`, with object and key where
+/// there are any.
 pub(super) fn show(history: &History) -> String {
     let mut shown = String::new();
     for (i, o) in history.operations().iter().enumerate() {
@@ -261,7 +262,8 @@ fn json_lines_of_events() {
     );
 }
 
-/// Lines without blanks are taken apart in a quicker way, which must read what the general way reads, errors included.
+/// Lines without blanks are taken apart in a quicker way, which must read what the general way
+/// reads, errors included.
 #[test]
 fn plain_json_lines_are_read_as_others_are() {
     let numbers = [

@@ -1,10 +1,12 @@
-//! The notation of Wing and Gong's paper: `Q Enq(5) A` is a call of process `A` on object `Q`, `Q Ok() A` its return.
+//! The notation of Wing and Gong's paper: `Q Enq(5) A` is a call of process `A` on object `Q`,
+//! `Q Ok() A` its return.
 //!
-//! A line is `object Name(arguments) process`. `Ok(7)` returns 7, `Ok()` nil. Another name ends an open call, too, if
-//! it has no arguments and no method bears it: `Empty()` returns nil, `Full()` false, any other its own name as a text.
-//! Methods are lower-cased. `/* ... */` are comments, over several lines if need be, and so is everything from a lone
-//! `*` to the end of its line. Names and values with blanks or signs stand in quotes. A blank line between events separates
-//! histories; what is open there is pending in the history before.
+//! A line is `object Name(arguments) process`. `Ok(7)` returns 7, `Ok()` nil. Another name ends an
+//! open call, too, if it has no arguments and no method bears it: `Empty()` returns nil, `Full()`
+//! false, any other its own name as a text. Methods are lower-cased. `/* ... */` are comments, over
+//! several lines if need be, and so is everything from a lone `*` to the end of its line. Names and
+//! values with blanks or signs stand in quotes. A blank line between events separates histories;
+//! what is open there is pending in the history before.
 
 use std::io::Read;
 
@@ -51,7 +53,8 @@ struct Reader {
 }
 
 impl Reader {
-    /// The next history; none at the end. A blank line behind its events ends it, where more events follow.
+    /// The next history; none at the end. A blank line behind its events ends it, where more events
+    /// follow.
     fn history<R: Read>(&mut self, source: &mut Source<R>) -> Result<Option<History>, Error> {
         let mut builder = std::mem::take(&mut self.next);
         self.begun = None;

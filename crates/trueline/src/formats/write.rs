@@ -1,8 +1,8 @@
 //! Writes histories: as JSON Lines, EDN, in Wing and Gong's notation, or as calls.
 //!
-//! What is written reads back as the same operations in the same order; what a format has no words for is a
-//! [`WriteError`] that says so, never left out. JSON Lines has words for everything. The others lose: the
-//! specification (EDN, Wing and Gong), and the processes (calls).
+//! What is written reads back as the same operations in the same order; what a format has no words
+//! for is a [`WriteError`] that says so, never left out. JSON Lines has words for everything. The
+//! others lose: the specification (EDN, Wing and Gong), and the processes (calls).
 
 use std::fmt::{self, Write as _};
 use std::io;
@@ -85,7 +85,8 @@ pub fn write(
     };
     let mut text = String::new();
     writer.header(history, &mut text)?;
-    // The open operation of each process; a pending one is closed when the process calls again, or at the end.
+    // The open operation of each process; a pending one is closed when the process calls again, or
+    // at the end.
     let mut pending: Vec<Option<usize>> = vec![None; history.processes().len()];
     for (index, is_call) in events(history) {
         let operation = &history.operations()[index];

@@ -1,8 +1,8 @@
 //! Histories made to order: linearizable by construction, or with one violation planted.
 //!
-//! Simulates processes that call, take effect at a random moment on the sequential object, and return later.
-//! What is called is decided when it takes effect, so nothing blocks for ever. Cost: O(1) an operation besides
-//! the change of the state.
+//! Simulates processes that call, take effect at a random moment on the sequential object, and
+//! return later. What is called is decided when it takes effect, so nothing blocks for ever. Cost:
+//! O(1) an operation besides the change of the state.
 
 mod plant;
 #[cfg(test)]
@@ -25,10 +25,11 @@ pub struct Plan {
     pub processes: usize,
     /// Where the random choices come from.
     pub seed: u64,
-    /// Where to plant one violation: 0.0 near the start, 1.0 near the end. `None`: the history is linearizable.
+    /// Where to plant one violation: 0.0 near the start, 1.0 near the end. `None`: the history is
+    /// linearizable.
     pub violation: Option<f64>,
-    /// Share of the operations whose outcome stays unknown; half of these have an effect. Where a planted
-    /// violation needs a known state, they start behind it.
+    /// Share of the operations whose outcome stays unknown; half of these have an effect. Where a
+    /// planted violation needs a known state, they start behind it.
     pub pending: f64,
     /// Removals may find nothing.
     pub empties: bool,
@@ -59,8 +60,8 @@ impl Default for Plan {
     }
 }
 
-/// Makes a history of this specification, which the history then names if there is a name. The error says why
-/// there is none.
+/// Makes a history of this specification, which the history then names if there is a name. The
+/// error says why there is none.
 pub fn generate<B: Builtin>(
     spec: &B,
     plan: &Plan,
@@ -77,8 +78,9 @@ pub fn generate<B: Builtin>(
 /// What a process does, as [`stream`] tells it: a call is a method and its arguments.
 pub type Generated<'a> = crate::history::Event<(&'a str, Vec<Value>), &'a Value>;
 
-/// Makes the history of [`generate`] event by event, in order, and holds only what is open. A process is a number. Ends
-/// early where `tell` says false. The error says why there is no such history; a planted violation needs the whole.
+/// Makes the history of [`generate`] event by event, in order, and holds only what is open. A
+/// process is a number. Ends early where `tell` says false. The error says why there is no such
+/// history; a planted violation needs the whole.
 pub fn stream<B: Builtin>(
     spec: &B,
     plan: &Plan,
@@ -128,8 +130,8 @@ enum Forgery {
     None,
     /// A result that no state allows: see [`Builtin::alien`].
     Alien(usize),
-    /// A result that is wrong in the one state that the object can be in: everything else is at rest and has a
-    /// known outcome.
+    /// A result that is wrong in the one state that the object can be in: everything else is at
+    /// rest and has a known outcome.
     Wrong(usize),
 }
 
@@ -185,7 +187,8 @@ struct Simulation<'a, B: Builtin> {
     first: usize,
     called: usize,
     ranks: u32,
-    /// How many values are inside, and what says what an operation does to them; where an occupancy is asked for.
+    /// How many values are inside, and what says what an operation does to them; where an occupancy
+    /// is asked for.
     inside: usize,
     canonical: Option<Canonical<B::Op, Value>>,
     idle: Vec<u32>,
@@ -275,7 +278,8 @@ impl<'a, B: Builtin> Simulation<'a, B> {
         Ok(true)
     }
 
-    /// Hands the events out up to the first call that has not taken effect: what it calls is not decided yet.
+    /// Hands the events out up to the first call that has not taken effect: what it calls is not
+    /// decided yet.
     fn hand_out(&mut self, tell: &mut dyn FnMut(u32, Generated<'_>) -> bool) -> bool {
         while let Some(&event) = self.events.front() {
             let (Event::Call(i) | Event::Return(i) | Event::Leave(i)) = event;
@@ -417,7 +421,8 @@ impl<'a, B: Builtin> Simulation<'a, B> {
         Err(format!("operation {index}: no operation is possible"))
     }
 
-    /// True iff nil says that a removal found nothing: it may change the state, but not with this result.
+    /// True iff nil says that a removal found nothing: it may change the state, but not with this
+    /// result.
     fn found_nothing(&self, op: &B::Op) -> bool {
         self.spec.observes(op, Some(&Value::Nil)) && !self.spec.observes(op, None)
     }

@@ -1,9 +1,10 @@
 //! Plants a violation, and makes sure that it is one.
 //!
-//! The best one is subtle: two equal operations (two removals, two reads) exchange their results. That this is
-//! a violation is proved on the few operations that have to do with the two values: [`Spec::touches`] says that
-//! leaving out all others never makes a violation, and trying every order of the rest finds none that is legal.
-//! Where no such pair is near, a single result is falsified: see [`Forgery`].
+//! The best one is subtle: two equal operations (two removals, two reads) exchange their results.
+//! That this is a violation is proved on the few operations that have to do with the two values:
+//! [`Spec::touches`] says that leaving out all others never makes a violation, and trying every
+//! order of the rest finds none that is legal. Where no such pair is near, a single result is
+//! falsified: see [`Forgery`].
 //!
 //! [`Spec::touches`]: crate::spec::Spec::touches
 
@@ -118,7 +119,8 @@ fn swap_results<Op>(records: &mut [Record<Op>], x: usize, y: usize) {
     records[x].result = std::mem::replace(&mut records[y].result, result);
 }
 
-/// True iff what must stay with these two operations is a violation. False also where that is too much.
+/// True iff what must stay with these two operations is a violation. False also where that is too
+/// much.
 fn is_violation<B: Builtin>(
     spec: &B,
     records: &[Record<B::Op>],

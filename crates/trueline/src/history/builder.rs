@@ -203,8 +203,8 @@ impl Builder {
         &self.names.methods[self.operations[operation].op.method as usize]
     }
 
-    /// Joins all parts into one, for a reader that took values apart into keys and learns that they are none:
-    /// `restore` puts the key back into the call and into the result.
+    /// Joins all parts into one, for a reader that took values apart into keys and learns that they
+    /// are none: `restore` puts the key back into the call and into the result.
     pub(crate) fn forget_keys(
         &mut self,
         mut restore: impl FnMut(&Value, &mut Call, Option<&mut Value>),
@@ -289,8 +289,8 @@ impl Builder {
         Ok(index)
     }
 
-    /// The outcome of the open operation of a process is unknown: it is pending for ever, and the process may
-    /// call again.
+    /// The outcome of the open operation of a process is unknown: it is pending for ever, and the
+    /// process may call again.
     pub fn unknown(&mut self, process: u32, at: Position) -> Result<usize, Error> {
         let index = self.close(process, "ends with an unknown outcome", at)?;
         self.operations[index].returned = PENDING;
@@ -314,9 +314,9 @@ impl Builder {
         History { operations: self.operations, names: Arc::new(self.names) }
     }
 
-    /// A whole operation, for formats made of intervals. `process` is `None` where the format names none: lanes
-    /// are then given out so that no process overlaps itself. `end` is `None` where the operation is pending.
-    /// End such a history with [`Builder::finish_intervals`].
+    /// A whole operation, for formats made of intervals. `process` is `None` where the format names
+    /// none: lanes are then given out so that no process overlaps itself. `end` is `None` where the
+    /// operation is pending. End such a history with [`Builder::finish_intervals`].
     pub fn interval(
         &mut self,
         process: Option<u32>,
@@ -355,7 +355,8 @@ impl Builder {
         let mut events: Vec<(i64, u8, u32)> = Vec::with_capacity(2 * self.times.len());
         for (i, &(start, end)) in self.times.iter().enumerate() {
             let instant = end == Some(start);
-            // At one time: returns of earlier calls, calls, returns of operations that take no time.
+            // At one time: returns of earlier calls, calls, returns of operations that take no
+            // time.
             events.push((start, 1, i as u32));
             if let Some(end) = end {
                 let first = ties == Ties::ReturnsFirst && !instant;
@@ -372,7 +373,8 @@ impl Builder {
         Ok(self.finish())
     }
 
-    /// Gives lanes to the operations without a process and checks that no named process overlaps itself.
+    /// Gives lanes to the operations without a process and checks that no named process overlaps
+    /// itself.
     fn check_lanes(&mut self) -> Result<(), Error> {
         let mut lanes = Lanes::default();
         let mut last: Vec<Option<(u32, u32)>> = vec![None; self.names.processes.len()];

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// A place in a file; lines and columns count from 1, columns in bytes. Line 0 means 'the file as a whole'.
+/// A place in a file; lines and columns count from 1, columns in bytes. Line 0 means 'the file as a
+/// whole'.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Position {
     /// The line, from 1.

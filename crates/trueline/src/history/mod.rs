@@ -1,9 +1,9 @@
 //! Histories: what was called, by whom, when, and what came back.
 //!
-//! **Invariant: a history is validated once, when it is built.** Each process has at most one open operation,
-//! each return belongs to a call, ranks are dense and unique, operations are sorted by call. Later code never
-//! checks again. Failed operations (known not to have happened) are gone; operations with an unknown outcome
-//! are *pending for ever*.
+//! **Invariant: a history is validated once, when it is built.** Each process has at most one open
+//! operation, each return belongs to a call, ranks are dense and unique, operations are sorted by
+//! call. Later code never checks again. Failed operations (known not to have happened) are gone;
+//! operations with an unknown outcome are *pending for ever*.
 
 mod builder;
 mod error;
@@ -96,7 +96,8 @@ impl From<Vec<Value>> for Args {
     }
 }
 
-/// Which object, and which independent key of it, an operation belongs to. Nil where the history names none.
+/// Which object, and which independent key of it, an operation belongs to. Nil where the history
+/// names none.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Part {
     /// The object's name.
@@ -116,8 +117,8 @@ impl fmt::Display for Part {
     }
 }
 
-/// A validated history. `History` alone is what readers produce; [`History::decode`] turns it into the
-/// operations of a specification.
+/// A validated history. `History` alone is what readers produce; [`History::decode`] turns it into
+/// the operations of a specification.
 #[derive(Clone, Debug)]
 pub struct History<Op = Call, Ret = Value> {
     operations: Vec<Operation<Op, Ret>>,
@@ -197,7 +198,8 @@ impl<Op, Ret> History<Op, Ret> {
         &self.names.parts
     }
 
-    /// The specification that the file itself names (`# @object atomic-queue`, a JSON Lines header).
+    /// The specification that the file itself names (`# @object atomic-queue`, a JSON Lines
+    /// header).
     pub fn spec(&self) -> Option<&str> {
         self.names.spec.as_deref()
     }
@@ -207,8 +209,8 @@ impl<Op, Ret> History<Op, Ret> {
         self.names.minus_one_was_nil
     }
 
-    /// Where the reader had to guess whether the values `[k v]` of a Jepsen history carry independent keys: true where it
-    /// took them to. `None` where nothing was guessed.
+    /// Where the reader had to guess whether the values `[k v]` of a Jepsen history carry
+    /// independent keys: true where it took them to. `None` where nothing was guessed.
     pub fn guessed_keys(&self) -> Option<bool> {
         self.names.guessed_keys
     }
@@ -224,7 +226,8 @@ impl<Op, Ret> History<Op, Ret> {
         History { operations, names: self.names.clone() }
     }
 
-    /// Every operation with its call and result replaced, times and processes kept. The first error ends it.
+    /// Every operation with its call and result replaced, times and processes kept. The first error
+    /// ends it.
     pub fn map<O, R, E>(
         &self,
         mut f: impl FnMut(&Operation<Op, Ret>) -> Result<(O, Option<R>), E>,
@@ -240,8 +243,8 @@ impl<Op, Ret> History<Op, Ret> {
 }
 
 impl<Op, Ret> History<Op, Ret> {
-    /// A history of operations that are known to be sound: sorted by call, with dense ranks. For code that saw each
-    /// event and checked it then.
+    /// A history of operations that are known to be sound: sorted by call, with dense ranks. For
+    /// code that saw each event and checked it then.
     pub(crate) fn assemble(
         operations: Vec<Operation<Op, Ret>>,
         processes: Vec<Value>,
@@ -255,16 +258,16 @@ impl<Op, Ret> History<Op, Ret> {
 }
 
 impl<Op: Clone, Ret: Clone> History<Op, Ret> {
-    /// The sub-history of the operations at these indices, which must be ascending. Ranks are kept: they stay
-    /// unique and ordered, and still name the events of the whole history.
+    /// The sub-history of the operations at these indices, which must be ascending. Ranks are kept:
+    /// they stay unique and ordered, and still name the events of the whole history.
     pub fn select(&self, indices: &[u32]) -> History<Op, Ret> {
         debug_assert!(indices.is_sorted());
         let operations = indices.iter().map(|&i| self.operations[i as usize].clone()).collect();
         History { operations, names: self.names.clone() }
     }
 
-    /// The history up to and without the event of rank `end`: later calls are gone, operations that return
-    /// later are pending.
+    /// The history up to and without the event of rank `end`: later calls are gone, operations that
+    /// return later are pending.
     pub fn prefix(&self, end: u32) -> History<Op, Ret> {
         let kept = self.operations.partition_point(|o| o.call < end);
         let mut operations = self.operations[..kept].to_vec();
@@ -290,9 +293,9 @@ impl History {
         owned
     }
 
-    /// Turns calls and results as the file spells them into a specification's own operations. `f` sees the
-    /// method, its arguments and the result (`None`: unknown); what it says is wrong becomes an [`Error`] with
-    /// the place in the file.
+    /// Turns calls and results as the file spells them into a specification's own operations. `f`
+    /// sees the method, its arguments and the result (`None`: unknown); what it says is wrong
+    /// becomes an [`Error`] with the place in the file.
     pub fn decode<Op, Ret>(
         &self,
         mut f: impl FnMut(&str, &[Value], Option<&Value>) -> Result<(Op, Option<Ret>), String>,
@@ -315,7 +318,8 @@ impl History {
         }
     }
 
-    /// Methods get other names, all at once: `offer` becomes `enq`, and two methods can swap theirs.
+    /// Methods get other names, all at once: `offer` becomes `enq`, and two methods can swap
+    /// theirs.
     pub fn rename<'a>(&mut self, new_name: impl Fn(&str) -> Option<&'a str>) {
         let names = Arc::make_mut(&mut self.names);
         for method in &mut names.methods {

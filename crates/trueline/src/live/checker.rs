@@ -1,4 +1,5 @@
-//! The background thread of a live monitor: collects events, puts them in order, and hands them to the monitor of streams.
+//! The background thread of a live monitor: collects events, puts them in order, and hands them to
+//! the monitor of streams.
 
 use std::collections::HashMap;
 use std::mem;
@@ -14,7 +15,8 @@ use crate::spec::Spec;
 use crate::stream::{Monitor, Stopped};
 use crate::value::Value;
 
-/// How long the monitor sleeps when there is nothing to do: twice as long each time, from the first to the second.
+/// How long the monitor sleeps when there is nothing to do: twice as long each time, from the first
+/// to the second.
 const NAPS: (Duration, Duration) = (Duration::from_micros(300), Duration::from_millis(10));
 /// So many operations of unknown outcome are taken along over a gap.
 const MOST_ABANDONED: usize = 1 << 16;

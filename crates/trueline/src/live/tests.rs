@@ -1,4 +1,5 @@
-//! The monitor's rounds run when the test says so: what comes between two rounds is on its way together.
+//! The monitor's rounds run when the test says so: what comes between two rounds is on its way
+//! together.
 
 mod random;
 
@@ -60,7 +61,8 @@ fn nothing() -> (QueueOp, Value) {
     (QueueOp::Deq, Value::Nil)
 }
 
-/// Violations of operations that lie behind a gap; before them the queue shows that it is empty, or lets a value through.
+/// Violations of operations that lie behind a gap; before them the queue shows that it is empty, or
+/// lets a value through.
 #[test]
 fn violations_behind_a_gap_are_found() {
     let shown: [&[(QueueOp, Value)]; 2] = [&[nothing()], &[enq(1), deq(1)]];
@@ -76,7 +78,8 @@ fn violations_behind_a_gap_are_found() {
                 for cancelled in [false, true] {
                     let mut live = manual(16, Full::Drop);
                     if cancelled {
-                        // A peek that never returned: it changes nothing, but it was counted as running for ever.
+                        // A peek that never returned: it changes nothing, but it was counted as
+                        // running for ever.
                         drop(live.running.process().call(QueueOp::Peek));
                     }
                     (0..gaps).for_each(|_| live.overflow());
@@ -155,7 +158,8 @@ fn what_may_have_holes_is_left_out_at_the_end() {
     let mut live = manual(1 << 10, Full::Block);
     let (mut a, mut b) = (live.running.process(), live.running.process());
     a.call(QueueOp::Enq(Value::Int(1))).returns(Value::Nil);
-    // The monitor has read the word, and then a's list; b's comes after that, with events that follow from others which a has made since.
+    // The monitor has read the word, and then a's list; b's comes after that, with events that
+    // follow from others which a has made since.
     let until = live.running.shared.word.load(super::Ordering::SeqCst) / super::EVENT;
     live.checker.collect();
     a.call(QueueOp::Enq(Value::Int(2))).returns(Value::Nil);
@@ -170,7 +174,8 @@ fn what_may_have_holes_is_left_out_at_the_end() {
     assert_eq!(report.tally.operations, 1);
 }
 
-/// Dropped tokens stayed among the operations that run, until their count ran over into the numbers of events.
+/// Dropped tokens stayed among the operations that run, until their count ran over into the numbers
+/// of events.
 #[test]
 fn a_million_cancelled_calls_are_no_violation() {
     let mut live = manual(1 << 16, Full::Block);
@@ -186,7 +191,8 @@ fn a_million_cancelled_calls_are_no_violation() {
     live.report().assert_linearizable();
 }
 
-/// A slow dequeue that runs beside them all, with hardly any room: what is lost is said, and nothing is made up.
+/// A slow dequeue that runs beside them all, with hardly any room: what is lost is said, and
+/// nothing is made up.
 #[test]
 fn a_slow_dequeue_beside_a_million_cancelled_ones_is_no_violation() {
     for cancelled in [(1 << 20) - 1, (1 << 20) - 2] {
@@ -302,7 +308,8 @@ fn a_callback_that_panics_does_not_hide_the_violation() {
     assert!(live.stop().is_violation());
 }
 
-/// Planted before, between and after gaps and calls that panicked: what is checked is found, and what is not is said.
+/// Planted before, between and after gaps and calls that panicked: what is checked is found, and
+/// what is not is said.
 #[test]
 fn a_fault_is_found_before_between_and_after_gaps_and_panics() {
     let faults: [&[(QueueOp, Value)]; 3] = [

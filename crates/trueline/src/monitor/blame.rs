@@ -1,4 +1,5 @@
-//! Who is wrong and why, in one sentence about a few operations, for what a monitor knows better than the times tell.
+//! Who is wrong and why, in one sentence about a few operations, for what a monitor knows better
+//! than the times tell.
 
 use smallvec::SmallVec;
 

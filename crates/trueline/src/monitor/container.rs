@@ -1,18 +1,20 @@
-//! What the queue, the stack and the priority queue have in common: values that go in once and come out once.
+//! What the queue, the stack and the priority queue have in common: values that go in once and come
+//! out once.
 //!
-//! The *cover* of a value is the time during which it is certainly inside: the slots from the return of its
-//! insert up to the call of its removal (none where they overlap). A value that was never removed has a
-//! removal at infinity; initial values are inserted one after the other before everything. Two facts carry
-//! every monitor here:
+//! The *cover* of a value is the time during which it is certainly inside: the slots from the
+//! return of its insert up to the call of its removal (none where they overlap). A value that was
+//! never removed has a removal at infinity; initial values are inserted one after the other before
+//! everything. Two facts carry every monitor here:
 //!
-//! - *Gap lemma.* In a slot that no cover contains, the container can be taken to be empty: each value has an
-//!   insert that can still come later or a removal that can have been before.
+//! - *Gap lemma.* In a slot that no cover contains, the container can be taken to be empty: each
+//!   value has an insert that can still come later or a removal that can have been before.
 //! - *Empty results.* One is a violation iff the covers together contain its whole interval.
 
 use super::ranks::{Names, Ranks, all_differ};
 use super::{Answer, NEVER, NONE, Op, Span, Why};
 
-/// What an operation on a container did. Each value is inserted at most once, initial contents included.
+/// What an operation on a container did. Each value is inserted at most once, initial contents
+/// included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     /// Put the value in.
@@ -21,11 +23,13 @@ pub(crate) enum Action {
     Remove(u32),
     /// Found nothing to take out, or looked and found it empty.
     Empty,
-    /// A removal that never returned. The monitors take it not to have happened; [`super::pending`] decides.
+    /// A removal that never returned. The monitors take it not to have happened; [`super::pending`]
+    /// decides.
     RemoveUnknown,
 }
 
-/// True where each value is inserted at most once, initial contents included: what the monitors rely on.
+/// True where each value is inserted at most once, initial contents included: what the monitors
+/// rely on.
 pub(crate) fn is_unambiguous(operations: &[Op<Action>], initial: &[u32]) -> bool {
     let inserted = operations.iter().filter_map(|o| match o.action {
         Action::Insert(v) => Some(v),
@@ -93,7 +97,8 @@ pub(super) struct Values {
 }
 
 impl Values {
-    /// Pairs inserts with removals. The error is a violation: a value from nowhere, twice, or too early.
+    /// Pairs inserts with removals. The error is a violation: a value from nowhere, twice, or too
+    /// early.
     pub(super) fn new(operations: &[Op<Action>], initial: &[u32]) -> Result<Values, Answer> {
         let shift = 2 * initial.len() as u32;
         let ranks = Ranks::new(operations.iter().map(|o| o.span), shift);
@@ -176,13 +181,14 @@ impl Values {
         Ok((values, empties))
     }
 
-    /// Gives each empty result a slot of its interval that no cover contains: (slot, operation), sorted. The
-    /// error is a violation, with a shortest chain of covers.
+    /// Gives each empty result a slot of its interval that no cover contains: (slot, operation),
+    /// sorted. The error is a violation, with a shortest chain of covers.
     pub(super) fn place_empties(&self) -> Result<Vec<(u32, u32)>, Answer> {
         if self.empties.is_empty() {
             return Ok(Vec::new());
         }
-        // First the change of the number of covers at each rank, then in its place the next slot without.
+        // First the change of the number of covers at each rank, then in its place the next slot
+        // without.
         let mut next = vec![0u32; self.end as usize + 1];
         for v in self.values.iter().filter(|v| v.present() && v.covers()) {
             let last = v.rem.call.min(self.end) as usize;
@@ -213,7 +219,8 @@ impl Values {
         Ok(placed)
     }
 
-    /// A violation by all operations of the values at these places, and one more operation or [`NONE`].
+    /// A violation by all operations of the values at these places, and one more operation or
+    /// [`NONE`].
     pub(super) fn violation(
         &self,
         places: impl IntoIterator<Item = u32>,
@@ -237,8 +244,8 @@ impl Values {
         answer
     }
 
-    /// The places of a smallest number of values, out of those that `may`, whose covers together contain the
-    /// slots `from..to`. They must exist.
+    /// The places of a smallest number of values, out of those that `may`, whose covers together
+    /// contain the slots `from..to`. They must exist.
     pub(super) fn chain(&self, from: u32, to: u32, may: impl Fn(u32) -> bool) -> Vec<u32> {
         let mut covers: Vec<(u32, u32)> = Vec::new();
         for (i, v) in self.values.iter().enumerate() {

@@ -1,4 +1,5 @@
-//! A tree of maxima over an array of numbers: set one, ask for the largest of a prefix and where it is.
+//! A tree of maxima over an array of numbers: set one, ask for the largest of a prefix and where it
+//! is.
 //!
 //! Sixteen children a node, so that a node is one cache line and a million numbers are five levels.
 
@@ -6,7 +7,8 @@ const WIDTH: usize = 16;
 
 /// An array of numbers, at first 0, which stands for 'nothing here'.
 pub(super) struct MaxTree {
-    /// The array itself, then the maxima of its blocks of [`WIDTH`], and so on up to a single block.
+    /// The array itself, then the maxima of its blocks of [`WIDTH`], and so on up to a single
+    /// block.
     levels: Vec<Vec<u32>>,
 }
 
@@ -31,7 +33,8 @@ impl MaxTree {
         }
     }
 
-    /// The largest of the first `end` numbers and one place where it stands; `None` where all are 0.
+    /// The largest of the first `end` numbers and one place where it stands; `None` where all are
+    /// 0.
     pub(super) fn max_before(&self, end: usize) -> Option<(u32, usize)> {
         let (mut end, mut best, mut found) = (end, 0, (0, 0));
         for (level, keys) in self.levels.iter().enumerate() {

@@ -1,9 +1,10 @@
 //! Monitors: exact decisions in O(n log n) for the data types that people use.
 //!
-//! A monitor is a pure function on numbers. It knows nothing of specifications, files or budgets: the caller
-//! has found out that a history is one of a queue, say, and that each value is inserted at most once, and
-//! hands over intervals and small numbers. The answer is an order that explains the history, or a few
-//! operations that no order explains. Both are checked again by code that shares nothing with this module.
+//! A monitor is a pure function on numbers. It knows nothing of specifications, files or budgets:
+//! the caller has found out that a history is one of a queue, say, and that each value is inserted
+//! at most once, and hands over intervals and small numbers. The answer is an order that explains
+//! the history, or a few operations that no order explains. Both are checked again by code that
+//! shares nothing with this module.
 //!
 //! | file | decides | cost |
 //! |---|---|---|
@@ -18,14 +19,15 @@
 //!
 //! # Time
 //!
-//! Events have unique *ranks*. The *slot* s is the moment between the ranks s and s + 1, so that an operation
-//! [call, returned] can take effect in the slots call, ..., returned - 1, and nothing happens at a rank. All
-//! arrays over time are indexed by rank or by slot: ranks are dense, so buckets replace sorting. Where they
-//! are not (one key of many), [`ranks`] makes them dense first.
+//! Events have unique *ranks*. The *slot* s is the moment between the ranks s and s + 1, so that an
+//! operation [call, returned] can take effect in the slots call, ..., returned - 1, and nothing
+//! happens at a rank. All arrays over time are indexed by rank or by slot: ranks are dense, so
+//! buckets replace sorting. Where they are not (one key of many), [`ranks`] makes them dense first.
 //!
-//! **Invariant: dropping is sound.** For the queue, the stack and the priority queue, dropping a value with
-//! all its operations, or an empty result, turns no linearizable history into a violation: delete the same
-//! operations from the order. So a sub-history made by such drops that is a violation explains the whole.
+//! **Invariant: dropping is sound.** For the queue, the stack and the priority queue, dropping a
+//! value with all its operations, or an empty result, turns no linearizable history into a
+//! violation: delete the same operations from the order. So a sub-history made by such drops that
+//! is a violation explains the whole.
 
 mod blame;
 pub(crate) mod container;
@@ -78,7 +80,8 @@ pub(crate) enum Answer {
     Violation {
         /// The operations.
         operations: Vec<u32>,
-        /// The initial values that take part. To check again: these operations on these initial contents.
+        /// The initial values that take part. To check again: these operations on these initial
+        /// contents.
         initial: Vec<u32>,
         /// The rule that they break.
         why: Why,
@@ -95,8 +98,9 @@ impl Answer {
     }
 }
 
-/// The rule that a violation breaks. Numbers are indices of operations; [`NONE`] in the place of an insert is
-/// a value that was there from the start, in the place of a removal one that was never removed.
+/// The rule that a violation breaks. Numbers are indices of operations; [`NONE`] in the place of an
+/// insert is a value that was there from the start, in the place of a removal one that was never
+/// removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Why {
     /// A container gave out a value that nobody put in.
@@ -129,7 +133,8 @@ pub(crate) enum Why {
         /// The removal that came too late, or never.
         first_remove: u32,
     },
-    /// 'Empty' was reported while at each moment some value was certainly inside: the other operations.
+    /// 'Empty' was reported while at each moment some value was certainly inside: the other
+    /// operations.
     EmptyWhileCovered {
         /// The empty result.
         empty: u32,
@@ -160,7 +165,8 @@ pub(crate) enum Why {
         /// The write of the other value, or [`NONE`].
         other: u32,
     },
-    /// An operation on a key (or a lock) that could not have its result at any moment of its interval.
+    /// An operation on a key (or a lock) that could not have its result at any moment of its
+    /// interval.
     Impossible {
         /// The operation.
         operation: u32,

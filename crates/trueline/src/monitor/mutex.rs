@@ -1,5 +1,6 @@
-//! The mutex without owners: any process may release it. A set with a single key, which is there while the lock
-//! is held: to acquire is to add, to release is to remove. Cost and proof are those of [`super::set`].
+//! The mutex without owners: any process may release it. A set with a single key, which is there
+//! while the lock is held: to acquire is to add, to release is to remove. Cost and proof are those
+//! of [`super::set`].
 
 use super::{Answer, Op, set};
 

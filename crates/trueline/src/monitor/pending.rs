@@ -1,21 +1,24 @@
 //! Removals that never returned: which value they took, if any, is for us to choose.
 //!
-//! A pending removal matters only by the value that it takes, and only if that value is otherwise never removed:
-//! one that takes nothing, or finds nothing, can be left out. Giving a removal to a value can only help: instead
-//! of 'never' the value leaves at some time after the removal's call, and the earlier the call the better. So the
-//! search starts without any and is led by the violations that the monitor finds:
+//! A pending removal matters only by the value that it takes, and only if that value is otherwise
+//! never removed: one that takes nothing, or finds nothing, can be left out. Giving a removal to a
+//! value can only help: instead of 'never' the value leaves at some time after the removal's call,
+//! and the earlier the call the better. So the search starts without any and is led by the
+//! violations that the monitor finds:
 //!
-//! - A violation is a sub-history. A choice that makes the history linearizable gives a pending removal to one
-//!   of its never removed values. Try each such value; one that was tried in vain stays without in the branches
-//!   after it, so that no set of values is tried twice. A violation without such a value ends the branch.
-//! - Removals are tried latest call first, which leaves the earlier, stronger ones to others. (For a queue without
-//!   empty results the values have mere deadlines, and this never takes a step back.) Where a removal is too late
-//!   for the value whatever the others do, later ones are too: bisection finds the latest that is not.
-//! - Give each value that is left its own copy of the earliest removal that is left: if that is a violation,
-//!   the branch has no solution.
+//! - A violation is a sub-history. A choice that makes the history linearizable gives a pending
+//!   removal to one of its never removed values. Try each such value; one that was tried in vain
+//!   stays without in the branches after it, so that no set of values is tried twice. A violation
+//!   without such a value ends the branch.
+//! - Removals are tried latest call first, which leaves the earlier, stronger ones to others. (For
+//!   a queue without empty results the values have mere deadlines, and this never takes a step
+//!   back.) Where a removal is too late for the value whatever the others do, later ones are too:
+//!   bisection finds the latest that is not.
+//! - Give each value that is left its own copy of the earliest removal that is left: if that is a
+//!   violation, the branch has no solution.
 //!
-//! Cost: a few runs of the monitor a step; steps are exponential in the number of pending removals at worst and few
-//! in practice. Exact when it ends.
+//! Cost: a few runs of the monitor a step; steps are exponential in the number of pending removals
+//! at worst and few in practice. Exact when it ends.
 
 use super::container::Action;
 use super::shrink::shrink;
@@ -27,9 +30,10 @@ pub(crate) type Monitor<'a> = &'a dyn Fn(&[Op<Action>], &[u32]) -> Answer;
 /// Operations that may be looked at to make an explanation smaller.
 const SHRINK_WORK: u64 = 1 << 20;
 
-/// Decides a history with pending removals ([`Action::RemoveUnknown`], which never return). `monitor` decides
-/// one without. `step` is told the number of operations that will be looked at and says whether to go on;
-/// `None` where it said no. Without pending removals this is the monitor itself.
+/// Decides a history with pending removals ([`Action::RemoveUnknown`], which never return).
+/// `monitor` decides one without. `step` is told the number of operations that will be looked at
+/// and says whether to go on; `None` where it said no. Without pending removals this is the monitor
+/// itself.
 pub(crate) fn check(
     operations: &[Op<Action>],
     initial: &[u32],
@@ -96,7 +100,8 @@ impl<'a> Search<'a> {
         Search { operations, initial, monitor, free, stay, settled, blamed }
     }
 
-    /// What the monitor says of the removals given out so far; the never removed values of a violation.
+    /// What the monitor says of the removals given out so far; the never removed values of a
+    /// violation.
     fn look(&mut self) -> Result<Vec<u32>, (Answer, Vec<u32>)> {
         match (self.monitor)(&self.operations, self.initial) {
             Answer::Order(order) => Ok(order),
@@ -180,7 +185,8 @@ impl<'a> Search<'a> {
         }
         match (self.monitor)(&operations, self.initial) {
             Answer::Order(_) => false,
-            // A copy that comes too late for its own value says nothing of a history where the value stays.
+            // A copy that comes too late for its own value says nothing of a history where the
+            // value stays.
             Answer::Violation { why: Why::HigherInside { remove }, .. }
                 if remove as usize >= self.operations.len() =>
             {
@@ -211,8 +217,8 @@ impl<'a> Search<'a> {
         values
     }
 
-    /// The operations and initial values that take part in any of the violations, made fewer as far as
-    /// the work allows, and the pending removals.
+    /// The operations and initial values that take part in any of the violations, made fewer as far
+    /// as the work allows, and the pending removals.
     fn explain(
         &mut self,
         operations: &[Op<Action>],
@@ -236,8 +242,8 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The operations and initial values of these sorted items, and all pending removals that can matter: one that
-/// is called after everything else has returned can not.
+/// The operations and initial values of these sorted items, and all pending removals that can
+/// matter: one that is called after everything else has returned can not.
 fn select(operations: &[Op<Action>], initial: &[u32], items: &[Item]) -> (Vec<u32>, Vec<u32>) {
     let has = |v: u32| items.binary_search(&Item::Value(v)).is_ok();
     let mut chosen: Vec<u32> = (0..operations.len() as u32)

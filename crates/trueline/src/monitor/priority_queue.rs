@@ -1,25 +1,29 @@
-//! The priority queue: largest first, equal priorities in any order. O(n α(n)) after one sort by priority.
+//! The priority queue: largest first, equal priorities in any order. O(n α(n)) after one sort by
+//! priority.
 //!
-//! A history in which each value is inserted at most once is linearizable iff the rules on single values hold
-//! (see [`super::container`]), each removal of a value x has a slot, at or after the call of x's insert, that no
-//! cover of a *strictly higher* value contains, and each empty result has a slot that no cover contains.
+//! A history in which each value is inserted at most once is linearizable iff the rules on single
+//! values hold (see [`super::container`]), each removal of a value x has a slot, at or after the
+//! call of x's insert, that no cover of a *strictly higher* value contains, and each empty result
+//! has a slot that no cover contains.
 //!
-//! **Necessary**: in the slot where x leaves, no higher value may be inside. **Sufficient**: let x leave in its
-//! first such slot t(x), and enter as late as it can: at the end of the last slot of its insert, or together with
-//! its removal where that is earlier. Then x is inside during its cover and, where t(x) is later than the call of
-//! its removal, in slots that covers of higher values contain. So in a slot that no cover of a value above y
-//! contains no value above y is inside at the end, and those that are inside at the start leave in the slot
-//! itself. Hence in each slot: first the removals, highest first, then the empty results, then the at most one insert
-//! whose time is up. This order is the witness.
+//! **Necessary**: in the slot where x leaves, no higher value may be inside. **Sufficient**: let x
+//! leave in its first such slot t(x), and enter as late as it can: at the end of the last slot of
+//! its insert, or together with its removal where that is earlier. Then x is inside during its
+//! cover and, where t(x) is later than the call of its removal, in slots that covers of higher
+//! values contain. So in a slot that no cover of a value above y contains no value above y is
+//! inside at the end, and those that are inside at the start leave in the slot itself. Hence in
+//! each slot: first the removals, highest first, then the empty results, then the at most one
+//! insert whose time is up. This order is the witness.
 //!
-//! The slots that are covered by the values so far, highest first, are kept in a union-find structure that leads
-//! to the next free slot; a group of equal priorities is tested before its own covers are added.
+//! The slots that are covered by the values so far, highest first, are kept in a union-find
+//! structure that leads to the next free slot; a group of equal priorities is tested before its own
+//! covers are added.
 
 use super::container::{Action, INS_RETURN, NO_EVENT, Value, Values};
 use super::{Answer, NONE, Op, Why};
 
-/// Decides a priority queue. `initial` is what is in it at the start, in any order. `priorities` has an entry for
-/// each value that occurs, indexed by value; larger leaves first.
+/// Decides a priority queue. `initial` is what is in it at the start, in any order. `priorities`
+/// has an entry for each value that occurs, indexed by value; larger leaves first.
 pub(crate) fn check(operations: &[Op<Action>], initial: &[u32], priorities: &[u32]) -> Answer {
     let mut values = match Values::new(operations, initial) {
         Ok(values) => values,

@@ -1,26 +1,29 @@
 //! The queue: first in, first out. O(n), with a witness.
 //!
-//! A history in which each value is enqueued at most once is a violation iff a rule on single values breaks
-//! (see [`super::container`]), an empty result is covered, or there are values a and b with
+//! A history in which each value is enqueued at most once is a violation iff a rule on single
+//! values breaks (see [`super::container`]), an empty result is covered, or there are values a and
+//! b with
 //!
 //! > enq(a) before enq(b), and deq(b) before deq(a)
 //!
-//! (Henzinger, Sezgin and Vafeiadis, *Aspect-oriented linearizability proofs*, CONCUR 2013). This file proves
-//! the rule by constructing a witness whenever the rule is kept.
+//! (Henzinger, Sezgin and Vafeiadis, *Aspect-oriented linearizability proofs*, CONCUR 2013). This
+//! file proves the rule by constructing a witness whenever the rule is kept.
 //!
-//! **Order of values.** Let enq(v) end no later than deq(v), and deq(v) begin no earlier than enq(v): that
-//! changes no verdict and makes no new clash. 'enq(a) before enq(b)' and 'deq(a) before deq(b)' are two interval
-//! orders; an empty result, put into a slot that no cover contains, counts as a value that goes in and out
-//! in that slot. Their union has no cycle unless it has one of length two: take a shortest cycle; both orders
-//! are transitive, so its steps alternate, a E b D c E d ..., and since E is an interval order a E d or c E b,
-//! either of which shortens the cycle. So whoever repeatedly takes a value that is first in both orders gets
-//! stuck iff there is a clash. Both conditions only become easier while values are taken: four cursors that
-//! move forward over the events find them, in linear time.
+//! **Order of values.** Let enq(v) end no later than deq(v), and deq(v) begin no earlier than
+//! enq(v): that changes no verdict and makes no new clash. 'enq(a) before enq(b)' and 'deq(a)
+//! before deq(b)' are two interval orders; an empty result, put into a slot that no cover contains,
+//! counts as a value that goes in and out in that slot. Their union has no cycle unless it has one
+//! of length two: take a shortest cycle; both orders are transitive, so its steps alternate, a E b
+//! D c E d ..., and since E is an interval order a E d or c E b, either of which shortens the
+//! cycle. So whoever repeatedly takes a value that is first in both orders gets stuck iff there is
+//! a clash. Both conditions only become easier while values are taken: four cursors that move
+//! forward over the events find them, in linear time.
 //!
-//! **Operations.** Along the order of values let enq(v) take effect at the latest call of an enqueue so far,
-//! deq(v) at the latest call of a dequeue so far. Each lies in its interval because the order respects
-//! both interval orders; both only grow along the order; and enq(v) is not after deq(v). Merging the two
-//! sequences by time, enqueues first, and meeting at each empty result, is the witness.
+//! **Operations.** Along the order of values let enq(v) take effect at the latest call of an
+//! enqueue so far, deq(v) at the latest call of a dequeue so far. Each lies in its interval because
+//! the order respects both interval orders; both only grow along the order; and enq(v) is not after
+//! deq(v). Merging the two sequences by time, enqueues first, and meeting at each empty result, is
+//! the witness.
 
 use super::container::{
     Action, INS_CALL, INS_RETURN, NO_EVENT, REM_CALL, REM_RETURN, Value, Values,
@@ -73,8 +76,8 @@ impl Ready {
     }
 }
 
-/// The values, and [`EMPTY`] for each empty result, in an order that both orders respect; `None` where there
-/// is none.
+/// The values, and [`EMPTY`] for each empty result, in an order that both orders respect; `None`
+/// where there is none.
 fn order_of_values(values: &Values, events: &[u32], empties: &[(u32, u32)]) -> Option<Vec<u32>> {
     let present = values.values.iter().filter(|v| v.present()).count();
     let total = present + empties.len();
@@ -117,7 +120,8 @@ fn order_of_values(values: &Values, events: &[u32], empties: &[(u32, u32)]) -> O
             sequence.push(EMPTY);
             moved = true;
         }
-        // Slot s is before rank s + 1, so calls up to the slot of the next empty result may come before it.
+        // Slot s is before rank s + 1, so calls up to the slot of the next empty result may come
+        // before it.
         let next_empty = empties.peek().map_or(NEVER, |slot| slot + 1);
         while enqueue_calls < enqueue_ends.min(next_empty) {
             if let Some((v, INS_CALL)) = value_at(enqueue_calls) {

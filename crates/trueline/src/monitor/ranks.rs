@@ -1,7 +1,8 @@
 //! Dense ranks: the events of one history, or of one key of it, numbered without holes.
 //!
-//! Ranks of a whole history are dense already and are only shifted, to make room for initial contents. The
-//! events of one key among many are sparse; they are sorted and numbered anew, O(n log n).
+//! Ranks of a whole history are dense already and are only shifted, to make room for initial
+//! contents. The events of one key among many are sparse; they are sorted and numbered anew, O(n
+//! log n).
 
 use super::{NEVER, Span};
 
@@ -56,7 +57,8 @@ fn last(span: Span) -> u32 {
     if span.returned == NEVER { span.call } else { span.returned }
 }
 
-/// A map from given names of values to dense ones, for which arrays have space. Usually it changes nothing.
+/// A map from given names of values to dense ones, for which arrays have space. Usually it changes
+/// nothing.
 pub(super) struct Names {
     sorted: Option<Vec<u32>>,
     /// Dense names are smaller than this.

@@ -1,22 +1,24 @@
 //! The register with unique writes: zones. O(n), with a witness.
 //!
-//! No two writes write the same value, and none the initial one. The *cluster* of a value is its write and its
-//! reads; let f be the first return in it and s the last call (the initial value is written, and has
-//! returned, before everything). If f < s the cluster is *forward*: the register holds the value from f to s. Else
-//! it is *backward*: all its operations have the slots from s to f in common and can happen there in one moment.
-//! A history is linearizable iff each read has a write that was not called after the read returned, no two
-//! forward zones overlap, and no backward zone lies inside a forward one (Gibbons and Korach, *Testing shared
-//! memories*, SIAM J. Comput. 26, 1997).
+//! No two writes write the same value, and none the initial one. The *cluster* of a value is its
+//! write and its reads; let f be the first return in it and s the last call (the initial value is
+//! written, and has returned, before everything). If f < s the cluster is *forward*: the register
+//! holds the value from f to s. Else it is *backward*: all its operations have the slots from s to
+//! f in common and can happen there in one moment. A history is linearizable iff each read has a
+//! write that was not called after the read returned, no two forward zones overlap, and no backward
+//! zone lies inside a forward one (Gibbons and Korach, *Testing shared memories*, SIAM J. Comput.
+//! 26, 1997).
 //!
-//! **Witness.** A forward cluster writes right before f; a read happens at its call, or right after the write if
-//! that is later. A backward cluster happens at s, or at the end of the forward zone that s lies in. So clusters do
-//! not interleave, and they follow each other by the beginning of their zones, min(f, s). Inside a cluster:
-//! the write, then the reads by call.
+//! **Witness.** A forward cluster writes right before f; a read happens at its call, or right after
+//! the write if that is later. A backward cluster happens at s, or at the end of the forward zone
+//! that s lies in. So clusters do not interleave, and they follow each other by the beginning of
+//! their zones, min(f, s). Inside a cluster: the write, then the reads by call.
 //!
-//! **Explanation.** Two clusters clash by their zones, and a zone is given by at most three operations: the
-//! write, which must be there for the reads to make sense, the first to return and the last to be called. That
-//! makes six at most, and mostly four or fewer after superfluous reads are dropped. Six can be necessary: two
-//! writes that are open all the time, and reads of either value both before and after reads of the other.
+//! **Explanation.** Two clusters clash by their zones, and a zone is given by at most three
+//! operations: the write, which must be there for the reads to make sense, the first to return and
+//! the last to be called. That makes six at most, and mostly four or fewer after superfluous reads
+//! are dropped. Six can be necessary: two writes that are open all the time, and reads of either
+//! value both before and after reads of the other.
 
 use super::ranks::{Names, Ranks, all_differ};
 use super::{Answer, NEVER, NONE, Op, Span, Why};
@@ -71,7 +73,8 @@ impl Cluster {
         self.first_return < self.last_call
     }
 
-    /// False for a value that was never written, and for a write that never returned and nobody saw.
+    /// False for a value that was never written, and for a write that never returned and nobody
+    /// saw.
     fn counts(&self) -> bool {
         self.write != ABSENT && (self.first_return != NEVER || self.reads > 0)
     }
@@ -81,8 +84,8 @@ impl Cluster {
     }
 }
 
-/// Decides a register. Operations are sorted by call. No value is written twice, and `initial`, where there is
-/// one, not at all; without it no value can be read that was not written.
+/// Decides a register. Operations are sorted by call. No value is written twice, and `initial`,
+/// where there is one, not at all; without it no value can be read that was not written.
 pub(crate) fn check(operations: &[Op<Action>], initial: Option<u32>) -> Answer {
     debug_assert!(operations.is_sorted_by_key(|o| o.span.call));
     let name = |a: Action| match a {

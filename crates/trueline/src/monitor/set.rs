@@ -1,26 +1,30 @@
-//! One key of a set: adds and removes that succeeded, and operations that found the key present or absent. Values
-//! may repeat. O(n log p) for p operations open at a time, with a witness.
+//! One key of a set: adds and removes that succeeded, and operations that found the key present or
+//! absent. Values may repeat. O(n log p) for p operations open at a time, with a witness.
 //!
-//! Successful adds and removes alternate. A sweep over the events keeps the state and puts off every change until it
-//! must be:
+//! Successful adds and removes alternate. A sweep over the events keeps the state and puts off
+//! every change until it must be:
 //!
-//! - An operation that found the key present (absent) happens as soon as it is open and the state is right.
-//! - When an operation returns that has not happened yet, the state changes, by the open add (remove) that returns
-//!   first, until it has. If there is none, the history is a violation.
+//! - An operation that found the key present (absent) happens as soon as it is open and the state
+//!   is right.
+//! - When an operation returns that has not happened yet, the state changes, by the open add
+//!   (remove) that returns first, until it has. If there is none, the history is a violation.
 //!
-//! **Exact** by exchange. Take any legal order and the first place where it differs from the sweep's. Lookups that
-//! happen earlier, in the same state, hurt nothing. A change that the order makes before one is forced can wait:
-//! everything between could happen without it. That an add which returns earlier goes first is
-//! no loss, since two open adds are the same but for their ends. An add or remove that never returned may be left
-//! out; it returns at infinity, so the sweep uses it only where nothing else will do.
+//! **Exact** by exchange. Take any legal order and the first place where it differs from the
+//! sweep's. Lookups that happen earlier, in the same state, hurt nothing. A change that the order
+//! makes before one is forced can wait: everything between could happen without it. That an add
+//! which returns earlier goes first is no loss, since two open adds are the same but for their
+//! ends. An add or remove that never returned may be left out; it returns at infinity, so the sweep
+//! uses it only where nothing else will do.
 //!
-//! **Explanation.** Nothing that was called after the violation matters, and most of what came before does
-//! not either. Call a moment a *cut* if the state there is known and no open add or remove has happened: counting
-//! the finished ones the key is present and no remove is open, or absent and no add is open. Operations that
-//! returned before a cut only set the state at the cut, so they can be dropped, but for one finished add
-//! (remove) where that state is not the initial one. Lookups can be dropped always. A cut that no operation
-//! reaches across which stays is better: one that does might have an order together with some of what is dropped, and a
-//! reader would ask why. Where that would show too much, and for locks, which somebody waits for all the time, any cut will do.
+//! **Explanation.** Nothing that was called after the violation matters, and most of what came
+//! before does not either. Call a moment a *cut* if the state there is known and no open add or
+//! remove has happened: counting the finished ones the key is present and no remove is open, or
+//! absent and no add is open. Operations that returned before a cut only set the state at the cut,
+//! so they can be dropped, but for one finished add (remove) where that state is not the initial
+//! one. Lookups can be dropped always. A cut that no operation reaches across which stays is
+//! better: one that does might have an order together with some of what is dropped, and a reader
+//! would ask why. Where that would show too much, and for locks, which somebody waits for all the
+//! time, any cut will do.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -29,8 +33,8 @@ use super::ranks::timeline;
 use super::shrink::shrink;
 use super::{Answer, Op, Why};
 
-/// What an operation on the key did. Only adds and removes may never have returned; those may have taken effect
-/// or not.
+/// What an operation on the key did. Only adds and removes may never have returned; those may have
+/// taken effect or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     /// The key was absent and is present.
@@ -43,7 +47,8 @@ pub(crate) enum Action {
     Absent,
 }
 
-/// Decides one key. `present` tells whether it is there at the start, `waited_for` whether somebody waits for it nearly all the time.
+/// Decides one key. `present` tells whether it is there at the start, `waited_for` whether somebody
+/// waits for it nearly all the time.
 pub(crate) fn check(operations: &[Op<Action>], present: bool, waited_for: bool) -> Answer {
     let events = timeline(operations.iter().map(|o| o.span));
     match sweep(operations, &events, present) {
@@ -69,7 +74,8 @@ struct Sweep<'a> {
     present: bool,
     order: Vec<u32>,
     happened: Vec<bool>,
-    /// Open removes and adds, earliest return first. Index 0: what leads away from present, 1: from absent.
+    /// Open removes and adds, earliest return first. Index 0: what leads away from present, 1: from
+    /// absent.
     changes: [BinaryHeap<Reverse<(u32, u32)>>; 2],
     /// Open lookups that need the key absent, present.
     lookups: [Vec<u32>; 2],
@@ -182,8 +188,8 @@ fn explain(
         }
     }
 
-    // What was open at the violation and had happened. Adds and removes that were open and had not happened can
-    // not help: all of the other kind are used up.
+    // What was open at the violation and had happened. Adds and removes that were open and had not
+    // happened can not help: all of the other kind are used up.
     let end = operations[stuck.operation as usize].span.returned;
     let still_open = |i: &u32| operations[*i as usize].span.returned > end && changes(*i);
     let open: Vec<u32> = stuck.order.iter().copied().filter(still_open).collect();
@@ -207,7 +213,8 @@ fn explain(
         }
         let crosses = shorter.iter().any(|&i| place_of_call[i as usize] < cut);
         if state != present {
-            // A change of the right kind has finished before this cut, since the state is not the initial one.
+            // A change of the right kind has finished before this cut, since the state is not the
+            // initial one.
             shorter.extend(first[usize::from(state)]);
         }
         shorter.sort_unstable();

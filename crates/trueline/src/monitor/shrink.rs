@@ -1,13 +1,15 @@
 //! Shrinking: drop what a violation does not need.
 //!
-//! First halves, then quarters, down to single items. Violations that are made smaller by sound drops are
-//! closed upwards (more items, still a violation), so one pass of single drops leaves nothing to drop. The work
-//! is bounded by [`WORK`] items looked at; a violation that is too large for that stays larger than it must.
+//! First halves, then quarters, down to single items. Violations that are made smaller by sound
+//! drops are closed upwards (more items, still a violation), so one pass of single drops leaves
+//! nothing to drop. The work is bounded by [`WORK`] items looked at; a violation that is too large
+//! for that stays larger than it must.
 
 /// Items that may be looked at, all attempts together.
 const WORK: usize = 1 << 18;
 
-/// A subset of `items`, in their order, for which `fails` still holds. It must hold for all of them.
+/// A subset of `items`, in their order, for which `fails` still holds. It must hold for all of
+/// them.
 pub(super) fn shrink<T: Copy>(mut items: Vec<T>, mut fails: impl FnMut(&[T]) -> bool) -> Vec<T> {
     let mut work = 0;
     let mut chunk = items.len().div_ceil(2);

@@ -1,24 +1,26 @@
-//! Snapshots: segments that are updated one by one and scanned at once. O(n) and the entries that scans show, with a
-//! witness.
+//! Snapshots: segments that are updated one by one and scanned at once. O(n) and the entries that
+//! scans show, with a witness.
 //!
-//! Updates of one segment do not overlap, as each segment has one writer; they are numbered by time. Neighbouring updates
-//! with the same value are a *run*, the first run starts with the initial value. Where the entries of a scan S tell from
-//! which run they are, the history is linearizable iff this relation has no cycle:
+//! Updates of one segment do not overlap, as each segment has one writer; they are numbered by
+//! time. Neighbouring updates with the same value are a *run*, the first run starts with the
+//! initial value. Where the entries of a scan S tell from which run they are, the history is
+//! linearizable iff this relation has no cycle:
 //!
 //! - a before b, if a returned before b was called;
-//! - the first update of the run that S shows before S, and S before the first update of the next run.
+//! - the first update of the run that S shows before S, and S before the first update of the next
+//!   run.
 //!
-//! Any order of it is legal: in each segment the last update before S is of the run that S shows. Simple histories (each of
-//! two segments changes once) and differentiated ones (each update has a value of its own) are of this kind. An order is
-//! found as time goes by: what returns is put behind everything that must come before it, and that was called by then
-//! unless there is a cycle.
+//! Any order of it is legal: in each segment the last update before S is of the run that S shows.
+//! Simple histories (each of two segments changes once) and differentiated ones (each update has a
+//! value of its own) are of this kind. An order is found as time goes by: what returns is put
+//! behind everything that must come before it, and that was called by then unless there is a cycle.
 //!
 //! A cycle is told in the words of a property of snapshots: see `snapshot/told.rs`.
 //!
-//! **Repeated values.** Where a value has several runs that a scan may have seen, the first and the last of them bound what
-//! it saw; the relation is then necessary. A cycle is a violation, an order that is legal proves itself, and in between the
-//! monitor does not fit. Updates that overlap within a segment that is shown leave the rule for values that were never
-//! written.
+//! **Repeated values.** Where a value has several runs that a scan may have seen, the first and the
+//! last of them bound what it saw; the relation is then necessary. A cycle is a violation, an order
+//! that is legal proves itself, and in between the monitor does not fit. Updates that overlap
+//! within a segment that is shown leave the rule for values that were never written.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -65,13 +67,15 @@ struct Check<'a> {
     runs: Vec<RunInfo>,
     /// The run that an update starts.
     started: Vec<Run>,
-    /// What the scans show, one behind the other, ascending by segment; entries that bind nothing are left out.
+    /// What the scans show, one behind the other, ascending by segment; entries that bind nothing
+    /// are left out.
     bounds: Vec<Bound>,
     /// Where the bounds of an operation are.
     bounds_of: Vec<(u32, u32)>,
     /// True where a scan may show one of several runs.
     is_vague: bool,
-    /// Of scans that show a value that has several runs: the updates by which times tell which it is.
+    /// Of scans that show a value that has several runs: the updates by which times tell which it
+    /// is.
     told_apart_by: HashMap<u32, Vec<u32>, FixedState>,
 }
 
@@ -278,7 +282,8 @@ impl Check<'_> {
         &self.bounds[start as usize..end as usize]
     }
 
-    /// Gives a scan its bounds, narrowed by time where a value has several runs; an answer where there is no run.
+    /// Gives a scan its bounds, narrowed by time where a value has several runs; an answer where
+    /// there is no run.
     fn bind(
         &mut self,
         scan: u32,
@@ -322,8 +327,9 @@ impl Check<'_> {
         None
     }
 
-    /// The runs that a scan may have seen by its times; where there is none, the last that came too early or else the
-    /// first that came too late. Beside it the update that overwrote the last one that came too early.
+    /// The runs that a scan may have seen by its times; where there is none, the last that came too
+    /// early or else the first that came too late. Beside it the update that overwrote the last one
+    /// that came too early.
     fn narrowed(
         &self,
         bound: Bound,
@@ -352,7 +358,8 @@ impl Check<'_> {
         (bound, low.checked_sub(1).and_then(|last| self.next(runs[last])))
     }
 
-    /// An order, or a cycle: each operation must come before the next, and the last before the first.
+    /// An order, or a cycle: each operation must come before the next, and the last before the
+    /// first.
     fn order(&self) -> Result<Vec<u32>, Vec<u32>> {
         // The scans that must come before the first update of a run.
         let mut starts = vec![0u32; self.runs.len() + 1];

@@ -1,34 +1,40 @@
 //! The stack: last in, first out. O(n log n), with a witness.
 //!
-//! A history in which each value is pushed at most once is decided by taking the stack apart from the bottom.
-//! The rules on single values and on empty results come first (see [`super::container`]). A value without a cover
-//! can be pushed and popped in one moment: it never matters. Take the rest, a set S of values, let A be the
-//! first return of a push in S and B the last call of a pop in S, and repeat:
+//! A history in which each value is pushed at most once is decided by taking the stack apart from
+//! the bottom. The rules on single values and on empty results come first (see
+//! [`super::container`]). A value without a cover can be pushed and popped in one moment: it never
+//! matters. Take the rest, a set S of values, let A be the first return of a push in S and B the
+//! last call of a pop in S, and repeat:
 //!
-//! 1. If the covers of S leave a gap, the stack can be empty there: S falls apart into the values before and the
-//!    values after the gap, which are decided on their own.
-//! 2. Else the stack is not empty from A to B, so some value is at the bottom all that time. It can be any v whose
-//!    push is called before A and whose pop returns after B: put v's push right before A and its pop right
-//!    after B, and go on with S without v. Both conditions only become easier for the values that are left, so
-//!    it does not matter which is taken.
-//! 3. Else there is a violation. The values of a chain of covers from A to B, the ones that give A and B
-//!    among them, are a violation by themselves: A and B are the same, there is no gap, and no bottom.
+//! 1. If the covers of S leave a gap, the stack can be empty there: S falls apart into the values
+//!    before and the values after the gap, which are decided on their own.
+//! 2. Else the stack is not empty from A to B, so some value is at the bottom all that time. It can
+//!    be any v whose push is called before A and whose pop returns after B: put v's push right
+//!    before A and its pop right after B, and go on with S without v. Both conditions only become
+//!    easier for the values that are left, so it does not matter which is taken.
+//! 3. Else there is a violation. The values of a chain of covers from A to B, the ones that give A
+//!    and B among them, are a violation by themselves: A and B are the same, there is no gap, and
+//!    no bottom.
 //!
-//! (That unique values make stacks tractable: Emmi and Enea, *Sound, complete, and tractable linearizability
-//! monitoring for concurrent collections*, POPL 2018. Done naively, the above takes O(n²).)
+//! (That unique values make stacks tractable: Emmi and Enea, *Sound, complete, and tractable
+//! linearizability monitoring for concurrent collections*, POPL 2018. Done naively, the above takes
+//! O(n²).)
 //!
-//! **Why O(n log n).** Sort the values by the return of their pushes and always work on the leftmost component.
+//! **Why O(n log n).** Sort the values by the return of their pushes and always work on the
+//! leftmost component.
 //!
-//! - It begins at the first value that is left, so A only grows, and one cursor over the events marks the
-//!   values whose push is called before A, for good.
-//! - Among the marked ones of the component the one whose pop returns last is asked for in a tree of maxima.
-//! - Gaps: each component keeps a *chain*, some of its values, each of which reaches beyond the push of the next, from
-//!   A to B. Taking away a value outside of the chain leaves no gap. Taking away one of the chain starts a
-//!   repair from the value before it: extend by the value, among those pushed in time, that is popped last (a
-//!   second tree of maxima), until the value after it is reached or there is nothing: a gap, and the chain goes on
-//!   behind it. A value that enters the chain stays until it is taken away: it was the last popped among
-//!   all that were pushed before some value before it ended, so nothing that comes in later makes it superfluous.
-//!   So each value enters once, with one question to the tree.
+//! - It begins at the first value that is left, so A only grows, and one cursor over the events
+//!   marks the values whose push is called before A, for good.
+//! - Among the marked ones of the component the one whose pop returns last is asked for in a tree
+//!   of maxima.
+//! - Gaps: each component keeps a *chain*, some of its values, each of which reaches beyond the
+//!   push of the next, from A to B. Taking away a value outside of the chain leaves no gap. Taking
+//!   away one of the chain starts a repair from the value before it: extend by the value, among
+//!   those pushed in time, that is popped last (a second tree of maxima), until the value after it
+//!   is reached or there is nothing: a gap, and the chain goes on behind it. A value that enters
+//!   the chain stays until it is taken away: it was the last popped among all that were pushed
+//!   before some value before it ended, so nothing that comes in later makes it superfluous. So
+//!   each value enters once, with one question to the tree.
 //!
 //! The recursion is a list of what is left to do; the depth of a stack is no matter.
 
@@ -54,7 +60,8 @@ pub(crate) fn check(operations: &[Op<Action>], initial: &[u32]) -> Answer {
 
 /// What is left to do, last first.
 enum Todo {
-    /// Take a component apart: the values that are left before `end`. `last` is the last of its chain.
+    /// Take a component apart: the values that are left before `end`. `last` is the last of its
+    /// chain.
     Component { end: u32, last: u32 },
     /// Pop a value, in this slot.
     Pop { value: u32, slot: u32 },
@@ -112,7 +119,8 @@ struct Parts<'a> {
     sorted: Vec<u32>,
     /// The index of each value with a cover.
     index: Vec<u32>,
-    /// How many values are pushed (certainly) before this one may be popped: they are the first so many.
+    /// How many values are pushed (certainly) before this one may be popped: they are the first so
+    /// many.
     reach: Vec<u32>,
     /// Call of the pop, of the values that are left.
     left: MaxTree,
@@ -212,8 +220,9 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// Extends the chain from `from` on, up to its old part that begins at `next` and ends at `last`, or to the
-    /// end of the component where `next` is [`NONE`]. Adds the components, leftmost last.
+    /// Extends the chain from `from` on, up to its old part that begins at `next` and ends at
+    /// `last`, or to the end of the component where `next` is [`NONE`]. Adds the components,
+    /// leftmost last.
     fn chain_up(&mut self, from: u32, next: u32, last: u32, end: u32, todo: &mut Vec<Todo>) {
         let added = todo.len();
         let mut at = from;
@@ -260,7 +269,8 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// The places of the values of the chain that begins here, without those that a greedy cover skips.
+    /// The places of the values of the chain that begins here, without those that a greedy cover
+    /// skips.
     fn chain(&self, first: u32) -> Vec<u32> {
         let mut chain = vec![first];
         let mut at = first;
@@ -278,8 +288,8 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Writes the witness: pushes and pops come in order of their slots; between them go the values without a
-/// cover and, while the stack is empty, the empty results.
+/// Writes the witness: pushes and pops come in order of their slots; between them go the values
+/// without a cover and, while the stack is empty, the empty results.
 struct Output<'a> {
     values: &'a Values,
     events: &'a [u32],

@@ -6,8 +6,9 @@
 //! | `symbolic` | the object's theory as propositional logic, asked of a SAT solver; every order in turn | the same |
 //! | `quasi` | quasi linearizability in the readings `uniform` and `literal`, and by enumeration | Zhang, Chattopadhyay and Wang, Round-Up, 2015 |
 //!
-//! The rest of the crate knows one variant of [`crate::Algorithm`], two readings of quasi linearizability
-//! and [`quasi::Algorithm::RoundUp`](crate::quasi::Algorithm::RoundUp) of it, each behind the feature.
+//! The rest of the crate knows one variant of [`crate::Algorithm`], two readings of quasi
+//! linearizability and [`quasi::Algorithm::RoundUp`](crate::quasi::Algorithm::RoundUp) of it, each
+//! behind the feature.
 
 mod options;
 pub(crate) mod quasi;

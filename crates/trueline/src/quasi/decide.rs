@@ -141,7 +141,8 @@ fn general(
     }
 }
 
-/// The certificate for p' in the reading `slots`: with an open end what remains is removed, those that wait first.
+/// The certificate for p' in the reading `slots`: with an open end what remains is removed, those
+/// that wait first.
 fn complete(
     words: &Words,
     bounds: Bounds,

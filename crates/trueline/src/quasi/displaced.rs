@@ -1,16 +1,19 @@
 //! The reading `slots` as a specification of its own, for the general search.
 //!
-//! Beside the order p' that the search builds runs the legal order p'': the same but that each removal slot removes what a
-//! strict container would. A value that p' removed before p'' is *early*, the other way round it is *late*; both wait
-//! for the other order, and their age counts the removals since. The specification rejects as soon as an age exceeds the
-//! factor. Of equal values the one that waits longest is met first: exchanging two meetings never makes the larger of two
-//! displacements smaller.
+//! Beside the order p' that the search builds runs the legal order p'': the same but that each
+//! removal slot removes what a strict container would. A value that p' removed before p'' is
+//! *early*, the other way round it is *late*; both wait for the other order, and their age counts
+//! the removals since. The specification rejects as soon as an age exceeds the factor. Of equal
+//! values the one that waits longest is met first: exchanging two meetings never makes the larger
+//! of two displacements smaller.
 //!
-//! **The open end is an invariant.** An early value that is `r` removals away from its turn in p'' will be `r` + age
-//! places early, whatever follows: additions can only put it back, and each removal that brings it nearer makes it older.
-//! So the bound is tested at every step, and a prefix of a good history is good. There is one exception: a stack that is given the same
-//! value again, whose turn comes first then; with repeated values a stack is asked at the end alone. The closed end asks in addition
-//! that nothing waits when all is over. [`Op::End`] is an operation that returns last and asks.
+//! **The open end is an invariant.** An early value that is `r` removals away from its turn in p''
+//! will be `r` + age places early, whatever follows: additions can only put it back, and each
+//! removal that brings it nearer makes it older. So the bound is tested at every step, and a prefix
+//! of a good history is good. There is one exception: a stack that is given the same value again,
+//! whose turn comes first then; with repeated values a stack is asked at the end alone. The closed
+//! end asks in addition that nothing waits when all is over. [`Op::End`] is an operation that
+//! returns last and asks.
 //!
 //! Cost of a step: O(contents). Checked against brute force over Definition 4 in `tests/it/quasi`.
 
@@ -79,8 +82,8 @@ impl<'a> Displaced<'a> {
         History::assemble(operations, Vec::new(), Vec::new(), vec![Default::default()])
     }
 
-    /// What each operation does when they come in this order, which is a good one: removals without a known result get
-    /// one that fits.
+    /// What each operation does when they come in this order, which is a good one: removals without
+    /// a known result get one that fits.
     pub(super) fn resolve(&self, order: &[u32]) -> Vec<Act> {
         let mut acts: Vec<Act> = self.words.words.iter().map(|w| w.act).collect();
         if self.words.words.iter().all(|w| w.act != Act::Unknown) {
@@ -142,7 +145,8 @@ impl<'a> Displaced<'a> {
         values
     }
 
-    /// The values that remain after this order, in an order in which they can be removed: the late ones first.
+    /// The values that remain after this order, in an order in which they can be removed: the late
+    /// ones first.
     pub(super) fn remainder(&self, acts: &[Act], order: &[u32]) -> Vec<u32> {
         let mut state = self.initial();
         for &o in order {
@@ -283,9 +287,9 @@ impl Spec for Displaced<'_> {
     }
 }
 
-/// The legal order that stands beside `order` in the reading `slots`: each removal slot holds the removal of the value
-/// whose turn it is there, equal values in the order of their removals. `acts` says what each operation does. `None` where
-/// some value is never removed in `order`.
+/// The legal order that stands beside `order` in the reading `slots`: each removal slot holds the
+/// removal of the value whose turn it is there, equal values in the order of their removals. `acts`
+/// says what each operation does. `None` where some value is never removed in `order`.
 pub(super) fn beside(words: &Words, acts: &[Act], order: &[u32]) -> Option<Vec<u32>> {
     let mut removals: Vec<std::collections::VecDeque<u32>> =
         vec![Default::default(); words.values.len()];

@@ -1,10 +1,11 @@
 //! Few operations that are a violation by themselves, and the sentence that says why.
 //!
-//! Operations leave in groups: all operations on one value together, or a removal that found nothing. Leaving out a value
-//! never turns a history that holds into one that does not: without it p'' stays legal, and of two places that
-//! differed by at most K the values between them leave both alike. (Should a value stand behind an operation in p' and
-//! before it in p'', the operation's own places are closer together than that value's.) Pending removals stay, and so do the
-//! operations on values that were there from the start.
+//! Operations leave in groups: all operations on one value together, or a removal that found
+//! nothing. Leaving out a value never turns a history that holds into one that does not: without it
+//! p'' stays legal, and of two places that differed by at most K the values between them leave both
+//! alike. (Should a value stand behind an operation in p' and before it in p'', the operation's own
+//! places are closer together than that value's.) Pending removals stay, and so do the operations
+//! on values that were there from the start.
 
 use super::decide::{Answer, Question, decide, generally};
 use super::words::{Act, Word, Words};
@@ -28,7 +29,8 @@ pub(super) struct Violation<'a> {
     pub(super) by: &'static str,
 }
 
-/// Explains; operations are local numbers. The error is a disagreement: another search finds an order.
+/// Explains; operations are local numbers. The error is a disagreement: another search finds an
+/// order.
 pub(super) fn explain(
     violation: &Violation<'_>,
     question: &Question<'_>,
@@ -47,9 +49,10 @@ pub(super) fn explain(
     let (sentence, clash) =
         sentence(&core, &operations, violation.bounds, &shrinking.question, show);
     let returned = |o: u32| violation.words.words[o as usize].returned;
-    // Where a search got stuck says how far an order goes only where it follows the returns: that for queues does. Others take
-    // removals in another order, and with a closed end a prefix may be a violation where the whole is none. Even that for
-    // queues knows what removals that are still open will return, which a prefix does not: so both prefixes are decided.
+    // Where a search got stuck says how far an order goes only where it follows the returns: that
+    // for queues does. Others take removals in another order, and with a closed end a prefix may be
+    // a violation where the whole is none. Even that for queues knows what removals that are still
+    // open will return, which a prefix does not: so both prefixes are decided.
     let prefixes = question.reading == Reading::Slots && violation.by == "quasi-queue";
     let until = violation.stuck.filter(|_| prefixes).map(returned).filter(|&r| r != PENDING);
     let fine_until = until.filter(|&rank| shrinking.goes_until(rank));
@@ -78,7 +81,8 @@ impl Shrinking<'_> {
         self.words.with(operations.iter().map(|&o| self.words.words[o as usize]).collect())
     }
 
-    /// True where the history up to this return, and without it, has an order, and with it has none.
+    /// True where the history up to this return, and without it, has an order, and with it has
+    /// none.
     fn goes_until(&self, rank: u32) -> bool {
         let prefix = |end: u32| {
             let called = self.words.words.iter().filter(|word| word.call < end);

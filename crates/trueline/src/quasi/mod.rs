@@ -1,16 +1,19 @@
 //! Quasi linearizability: operations out of order, but by a bounded number of places.
 //!
-//! Zhang, Chattopadhyay and Wang, *Round-Up* (2015), after Afek, Korland and Yanovsky (2010). A history is quasi
-//! linearizable iff its operations have an order p' that respects real time and a legal order p'' in which no
-//! operation is further from its place in p' than its *factor* says. Definition 4 leaves open what a place is, so there are
-//! three readings ([`Reading`]), and what becomes of values that nobody removed ([`End`]).
+//! Zhang, Chattopadhyay and Wang, *Round-Up* (2015), after Afek, Korland and Yanovsky (2010). A
+//! history is quasi linearizable iff its operations have an order p' that respects real time and a
+//! legal order p'' in which no operation is further from its place in p' than its *factor* says.
+//! Definition 4 leaves open what a place is, so there are three readings ([`Reading`]), and what
+//! becomes of values that nobody removed ([`End`]).
 //!
-//! [`Named::quasi`](crate::spec::Named::quasi) decides, for queues, stacks and priority queues; it also finds the least factor that
-//! explains a history. Every 'yes' comes with p' and p'', checked again straight from the definition; every 'no' comes with
-//! few operations that are a 'no' by themselves.
+//! [`Named::quasi`](crate::spec::Named::quasi) decides, for queues, stacks and priority queues; it
+//! also finds the least factor that explains a history. Every 'yes' comes with p' and p'', checked
+//! again straight from the definition; every 'no' comes with few operations that are a 'no' by
+//! themselves.
 //!
-//! Who decides: `slots` by `queue` where it fits, else by the general search on the specification of `displaced`;
-//! the other two readings, and the paper's enumeration, are in `papers/quasi`, behind the feature `papers`.
+//! Who decides: `slots` by `queue` where it fits, else by the general search on the specification
+//! of `displaced`; the other two readings, and the paper's enumeration, are in `papers/quasi`,
+//! behind the feature `papers`.
 
 mod certificate;
 mod decide;
@@ -40,15 +43,15 @@ use crate::verdict::Explanation;
 /// What the place of an operation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Reading {
-    /// Only removals that returned a value move, and only among their own places. Nothing is removed before it was
-    /// added. This is what the paper's tool computes, with causality added.
+    /// Only removals that returned a value move, and only among their own places. Nothing is
+    /// removed before it was added. This is what the paper's tool computes, with causality added.
     #[default]
     Slots,
     /// All operations move, and the place counts all of them.
     #[cfg(feature = "papers")]
     Uniform,
-    /// The definition to the letter: places count the operations of a class only (additions; removals that returned a
-    /// value). It allows values to be removed before they are added.
+    /// The definition to the letter: places count the operations of a class only (additions;
+    /// removals that returned a value). It allows values to be removed before they are added.
     #[cfg(feature = "papers")]
     Literal,
 }
@@ -110,7 +113,8 @@ pub enum End {
     /// The history is all there is: p'' is made of its operations.
     #[default]
     Closed,
-    /// The history may go on: some removal of everything that remains makes it one that holds with a closed end.
+    /// The history may go on: some removal of everything that remains makes it one that holds with
+    /// a closed end.
     Open,
 }
 
@@ -178,8 +182,8 @@ pub struct Effort {
 pub struct Finding {
     /// The verdict; its witness is p'.
     pub outcome: Outcome,
-    /// The factor that was asked about or, where the least one was asked for, that. `None` where no factor explains
-    /// the history, or where it was not found.
+    /// The factor that was asked about or, where the least one was asked for, that. `None` where no
+    /// factor explains the history, or where it was not found.
     pub factor: Option<u32>,
     /// p'': the legal order, as indices of operations. Removals of an open end are left out.
     pub legal: Vec<u32>,

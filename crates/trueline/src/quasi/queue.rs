@@ -1,22 +1,26 @@
-//! Queues with unique values, in the reading `slots`: a bound in O(n log n), and a search that carries few configurations.
+//! Queues with unique values, in the reading `slots`: a bound in O(n log n), and a search that
+//! carries few configurations.
 //!
-//! A strict queue removes in the order of addition, so the removal of a value may differ from its turn by the distance
-//! between its place among the additions of p' (its *rank*) and its place among the removals of p'. Real time alone tells
-//! in which window either place lies: where two windows are further apart than the factor, no order helps
-//! ([`least_by_windows`]). What that does not refute is searched from return to return, like `just-in-time`, with:
-//! - *Exchange of additions.* Of two additions that are both open, the one that returns first and whose value is surely
-//!   removed first goes first. In a solution that has them the other way round their places can be exchanged, and the
-//!   larger of the two displacements does not grow; nor does causality suffer.
-//! - *Exchange of removals.* Of two open removals, the one that returns first and whose value has the smaller rank
-//!   goes first, for the same reason. Every exchange lowers the number of inversions between additions and removals, so
-//!   a solution with the fewest obeys both rules.
+//! A strict queue removes in the order of addition, so the removal of a value may differ from its
+//! turn by the distance between its place among the additions of p' (its *rank*) and its place
+//! among the removals of p'. Real time alone tells in which window either place lies: where two
+//! windows are further apart than the factor, no order helps ([`least_by_windows`]). What that does
+//! not refute is searched from return to return, like `just-in-time`, with:
+//! - *Exchange of additions.* Of two additions that are both open, the one that returns first and
+//!   whose value is surely removed first goes first. In a solution that has them the other way
+//!   round their places can be exchanged, and the larger of the two displacements does not grow;
+//!   nor does causality suffer.
+//! - *Exchange of removals.* Of two open removals, the one that returns first and whose value has
+//!   the smaller rank goes first, for the same reason. Every exchange lowers the number of
+//!   inversions between additions and removals, so a solution with the fewest obeys both rules.
 //! - *Removals first.* A removal that was possible before the addition just made goes before it.
 //! - *Windows.* A value never takes a rank from which its removal is out of reach.
 //!
-//! With a *width* only the most promising configurations go on from return to return. Where none is left although some were dropped, the
-//! search goes some returns back, to a mark that it left there, and carries more for a while ([`Retry`]): what is far out of order is so for
-//! reasons that lie near. An order found so is an order; only a search that never had to drop one refutes. Cost: O(n w (p + c)) for width w,
-//! p open operations and contents c.
+//! With a *width* only the most promising configurations go on from return to return. Where none is
+//! left although some were dropped, the search goes some returns back, to a mark that it left
+//! there, and carries more for a while ([`Retry`]): what is far out of order is so for reasons that
+//! lie near. An order found so is an order; only a search that never had to drop one refutes. Cost:
+//! O(n w (p + c)) for width w, p open operations and contents c.
 
 use std::collections::VecDeque;
 
@@ -53,7 +57,8 @@ struct Life {
     is_there: bool,
     /// The ranks that real time allows.
     rank: (u32, u32),
-    /// The places among the removals that real time allows. Never removed: from the number of removals on.
+    /// The places among the removals that real time allows. Never removed: from the number of
+    /// removals on.
     place: (u32, u32),
 }
 
@@ -62,14 +67,16 @@ struct Life {
 pub(super) enum Found {
     /// p'.
     Order(Vec<u32>),
-    /// There is none; every prefix without the return of this operation has one, as far as the end is open.
+    /// There is none; every prefix without the return of this operation has one, as far as the end
+    /// is open.
     Refuted(Option<u32>),
     /// Configurations were dropped, and the rest led nowhere.
     Dropped,
 }
 
 impl<'a> Queue<'a> {
-    /// `None` where the part is not for this module: not a queue, repeated values, or outcomes that are unknown.
+    /// `None` where the part is not for this module: not a queue, repeated values, or outcomes that
+    /// are unknown.
     pub(super) fn new(words: &'a Words) -> Option<Queue<'a>> {
         if words.kind != Kind::Queue {
             return None;
@@ -131,7 +138,8 @@ impl<'a> Queue<'a> {
         Some(Queue { words, values, removals, returns, alien })
     }
 
-    /// A factor below which no order helps, and the operation that needs it; `u32::MAX` where no factor does.
+    /// A factor below which no order helps, and the operation that needs it; `u32::MAX` where no
+    /// factor does.
     pub(super) fn least_by_windows(&self, end: End) -> (u32, Option<u32>) {
         let mut least = (0, None);
         if self.alien.is_some() {
@@ -373,7 +381,8 @@ impl<'q, 'a> Search<'q, 'a> {
             at += 1;
         }
         let met = |c: &&Configuration| {
-            // p'' removed the ranks below the number of removals: with a closed end p' must have, too.
+            // p'' removed the ranks below the number of removals: with a closed end p' must have,
+            // too.
             self.end == End::Open || c.waiting.first().is_none_or(|w| w.0 >= c.taken)
         };
         match alive.iter().find(met) {
@@ -383,7 +392,8 @@ impl<'q, 'a> Search<'q, 'a> {
         }
     }
 
-    /// The mark to begin again at after no configuration survived this return; none where that was tried often enough.
+    /// The mark to begin again at after no configuration survived this return; none where that was
+    /// tried often enough.
     fn back(&mut self, at: usize, retry: &mut Retry) -> Option<Mark> {
         retry.tries = if at < retry.until { retry.tries + 1 } else { 1 };
         if retry.tries > TRIES {
@@ -397,7 +407,8 @@ impl<'q, 'a> Search<'q, 'a> {
         self.marks.pop_back()
     }
 
-    /// Takes the removals that found nothing where they fit, then files the configuration unless it is known.
+    /// Takes the removals that found nothing where they fit, then files the configuration unless it
+    /// is known.
     fn admit(&mut self, mut configuration: Configuration, returning: u64) {
         if configuration.added == configuration.taken {
             for &o in &self.open {

@@ -1,8 +1,9 @@
 //! From a history to a [`Finding`]: parts, factors, the least factor, the answer put together.
 //!
-//! Quasi linearizability is local like linearizability: parts are decided one by one, the least factor of the whole is
-//! the largest of theirs. The least factor of a part is found by going up from a bound that needs no search, in growing
-//! strides, and by halving what is left; what holds tells by how much it moved, which is a bound from above.
+//! Quasi linearizability is local like linearizability: parts are decided one by one, the least
+//! factor of the whole is the largest of theirs. The least factor of a part is found by going up
+//! from a bound that needs no search, in growing strides, and by halving what is left; what holds
+//! tells by how much it moved, which is a bound from above.
 
 use super::decide::{Answer, Question, decide, lower_bound};
 use super::explain::{Violation, explain};
@@ -94,7 +95,8 @@ pub(crate) fn run(
     Ok(whole.finding(verdict, &asked, budget.steps_spent() - steps))
 }
 
-/// Which class each factor is about. The error says what does not fit the specification or the reading.
+/// Which class each factor is about. The error says what does not fit the specification or the
+/// reading.
 fn asked(decoder: &dyn Decoder, quasi: &Quasi) -> Result<Asked, String> {
     let class = |method: &str| {
         let action = |args: &[Value]| match decoder.decode(method, args, None, true, false) {
@@ -152,7 +154,8 @@ pub(super) struct Least {
     pub(super) below: Option<Answer>,
 }
 
-/// The least factor from `from` on; `None` where no factor does. `limit` bounds the steps of each decision.
+/// The least factor from `from` on; `None` where no factor does. `limit` bounds the steps of each
+/// decision.
 pub(super) fn least(
     words: &Words,
     bounds: &dyn Fn(u32) -> Bounds,

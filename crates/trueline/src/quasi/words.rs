@@ -1,7 +1,7 @@
 //! One part of a history as additions to and removals from a container, values as numbers.
 //!
-//! All that the checkers of this module see. Equal values have equal numbers; in a priority queue the larger number
-//! leaves first.
+//! All that the checkers of this module see. Equal values have equal numbers; in a priority queue
+//! the larger number leaves first.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -45,7 +45,8 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// The operations at these indices, all of them of one part. The error names an operation that neither adds nor removes.
+    /// The operations at these indices, all of them of one part. The error names an operation that
+    /// neither adds nor removes.
     pub(crate) fn new(
         subject: &Subject<'_>,
         claim: &Claim,

@@ -1,12 +1,14 @@
 //! Forgetting what cannot matter any more (section 5 of the paper, corrected).
 //!
-//! A group may go once its addition and its removal have returned *and everything that was pending then has returned*:
-//! the paper drops it at once, and loses violations that a pending operation would have shown. The closed order of
-//! what stays is kept, so what the group forced stays forced. A removal that found nothing goes by the same rule. A
-//! register's write goes with its reads once a write behind it has returned and all that was pending then has.
+//! A group may go once its addition and its removal have returned *and everything that was pending
+//! then has returned*: the paper drops it at once, and loses violations that a pending operation
+//! would have shown. The closed order of what stays is kept, so what the group forced stays forced.
+//! A removal that found nothing goes by the same rule. A register's write goes with its reads once
+//! a write behind it has returned and all that was pending then has.
 //!
-//! Operations that were pending at a time have all returned iff the oldest open one was called later: what waits is
-//! therefore a queue in order of time, and forgetting costs constant time a node beyond the order's own.
+//! Operations that were pending at a time have all returned iff the oldest open one was called
+//! later: what waits is therefore a queue in order of time, and forgetting costs constant time a
+//! node beyond the order's own.
 //!
 //! **Limit.** An operation that never returns keeps everything that completes after its call.
 

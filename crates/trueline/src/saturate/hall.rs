@@ -1,8 +1,9 @@
 //! The Hall rule: are there enough pending removals for what must be gone already?
 //!
-//! Where the virtual removals of some values must come before an operation that has returned, each of them is one of
-//! the removals that are pending now, and no two are the same one. If the values cannot be matched to pending removals
-//! that may still do it, there is no linearization (Hall 1935). Augmenting paths; the sets are small.
+//! Where the virtual removals of some values must come before an operation that has returned, each
+//! of them is one of the removals that are pending now, and no two are the same one. If the values
+//! cannot be matched to pending removals that may still do it, there is no linearization (Hall
+//! 1935). Augmenting paths; the sets are small.
 
 use super::Why;
 use super::matched::Matched;

@@ -1,11 +1,13 @@
 //! Sets: split by key, each key decided exactly.
 //!
-//! Operations on different keys have nothing to do with each other, and a key is there or not. For each key the possible
-//! situations are carried from return to return: whether the key is there, which open operations have changed that, and
-//! what the other open operations can have seen so far. An operation takes effect no earlier than some return needs it.
+//! Operations on different keys have nothing to do with each other, and a key is there or not. For
+//! each key the possible situations are carried from return to return: whether the key is there,
+//! which open operations have changed that, and what the other open operations can have seen so
+//! far. An operation takes effect no earlier than some return needs it.
 //!
-//! Cost: exponential in the number of operations that overlap on *one key*, linear otherwise. A key is forgotten when
-//! it is absent and no operation on it is open. More than [`MOST`] situations of one key end it.
+//! Cost: exponential in the number of operations that overlap on *one key*, linear otherwise. A key
+//! is forgotten when it is absent and no operation on it is open. More than [`MOST`] situations of
+//! one key end it.
 
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};

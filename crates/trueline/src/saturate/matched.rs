@@ -1,8 +1,9 @@
 //! Operations, the groups that matching makes of them, and how both change at calls and returns.
 //!
-//! A *group* is an addition (a write, an acquire) with what is matched to it: its removal (its reads, its release).
-//! Values are unique among the groups that are not removed yet, so the matching is known as soon as a result is. A group
-//! takes part in the rules once its addition or its match has returned: then it must have happened.
+//! A *group* is an addition (a write, an acquire) with what is matched to it: its removal (its
+//! reads, its release). Values are unique among the groups that are not removed yet, so the
+//! matching is known as soon as a result is. A group takes part in the rules once its addition or
+//! its match has returned: then it must have happened.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -45,7 +46,8 @@ pub(super) struct Node {
     pub(super) role: Role,
     /// Its group, or [`NONE`].
     pub(super) group: u32,
-    /// The driver's number, [`INITIAL`] and up for what was there at first; `None` for virtual removals.
+    /// The driver's number, [`INITIAL`] and up for what was there at first; `None` for virtual
+    /// removals.
     pub(super) number: Option<u64>,
     /// When it was called.
     called: u64,
@@ -82,7 +84,8 @@ pub(super) struct Matched {
     open: HashMap<u64, u32, FixedState>,
     /// The nodes that returned.
     pub(super) completed: Vec<u64>,
-    /// The nodes that returned and whatever must come before one of them: what comes before every later call.
+    /// The nodes that returned and whatever must come before one of them: what comes before every
+    /// later call.
     pub(super) past: Vec<u64>,
     pub(super) virtuals: Vec<u64>,
     pub(super) pending_removals: Vec<u32>,
@@ -92,7 +95,8 @@ pub(super) struct Matched {
     pub(super) clock: u64,
     /// When the open operations were called.
     pub(super) open_since: BTreeSet<u64>,
-    /// What may be forgotten once everything called before this time has returned, in order of time.
+    /// What may be forgotten once everything called before this time has returned, in order of
+    /// time.
     pub(super) waiting: VecDeque<(u64, Waiting)>,
 }
 
@@ -158,7 +162,8 @@ impl Matched {
         self.slots().iter().map(|&(number, _)| number).filter(|&number| number < INITIAL).collect()
     }
 
-    /// The remembered operations, those that were there at first included, with their slots; ascending.
+    /// The remembered operations, those that were there at first included, with their slots;
+    /// ascending.
     pub(super) fn slots(&self) -> Vec<(u64, u32)> {
         let closed = members(&self.completed)
             .filter_map(|slot| self.nodes[slot as usize].number.map(|number| (number, slot)));

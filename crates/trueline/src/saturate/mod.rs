@@ -1,21 +1,25 @@
-//! Monitoring by saturation: what must hold is derived until a contradiction shows, and nothing is ever guessed.
+//! Monitoring by saturation: what must hold is derived until a contradiction shows, and nothing is
+//! ever guessed.
 //!
-//! The algorithm is SATURATE of Emmi, Enea and Hamza (Monitoring refinement via symbolic reasoning, PLDI 2015), with
-//! corrected rules. Operations are ordered by real time; the rules of the object's theory add what every linearization
-//! must have in common, by unit propagation on an order that is kept transitively closed. A cycle is a violation, and
-//! final. The converse is not proven: that no contradiction shows does not mean that the history is linearizable, and
-//! whoever says so must ask an exact checker.
+//! The algorithm is SATURATE of Emmi, Enea and Hamza (Monitoring refinement via symbolic reasoning,
+//! PLDI 2015), with corrected rules. Operations are ordered by real time; the rules of the object's
+//! theory add what every linearization must have in common, by unit propagation on an order that is
+//! kept transitively closed. A cycle is a violation, and final. The converse is not proven: that no
+//! contradiction shows does not mean that the history is linearizable, and whoever says so must ask
+//! an exact checker.
 //!
-//! Beyond the paper: an addition whose removal is not known yet gets a *virtual* removal ('later or never'), and the
-//! Hall rule counts whether enough removals are pending to do what must have been done already. Both are needed to
-//! see violations while operations are pending.
+//! Beyond the paper: an addition whose removal is not known yet gets a *virtual* removal ('later or
+//! never'), and the Hall rule counts whether enough removals are pending to do what must have been
+//! done already. Both are needed to see violations while operations are pending.
 //!
-//! [`Saturate`] is the monitor, [`Online`] what drives it. One file a concern: `order` keeps the closed order,
-//! `matched` the operations and their matches, `rules` the theories, `hall` the counting, `forget` the removal of
-//! matches; `keys` decides sets and `partners` exchangers, which need no order.
+//! [`Saturate`] is the monitor, [`Online`] what drives it. One file a concern: `order` keeps the
+//! closed order, `matched` the operations and their matches, `rules` the theories, `hall` the
+//! counting, `forget` the removal of matches; `keys` decides sets and `partners` exchangers, which
+//! need no order.
 //!
-//! Cost: every pair of the order is looked at a constant number of times, so O(m^2) for `m` remembered operations; with
-//! [`Saturate::forgetting`] `m` is bounded by the operations that overlap or are unmatched.
+//! Cost: every pair of the order is looked at a constant number of times, so O(m^2) for `m`
+//! remembered operations; with [`Saturate::forgetting`] `m` is bounded by the operations that
+//! overlap or are unmatched.
 
 mod forget;
 mod hall;
@@ -70,8 +74,8 @@ impl Saturate {
         monitor
     }
 
-    /// The object holds these values at first: oldest or bottom first, a register's one value, a set's keys. To be
-    /// said before the first call.
+    /// The object holds these values at first: oldest or bottom first, a register's one value, a
+    /// set's keys. To be said before the first call.
     pub fn holding(mut self, values: &[Value]) -> Saturate {
         let told = match &mut self.engine {
             Engine::Matched(engine) => engine.hold(values),
@@ -87,7 +91,8 @@ impl Saturate {
         self
     }
 
-    /// Forgets matches once they cannot matter: the option `r` of the paper, with its waiting rule corrected.
+    /// Forgets matches once they cannot matter: the option `r` of the paper, with its waiting rule
+    /// corrected.
     pub fn forgetting(mut self) -> Saturate {
         if let Engine::Matched(engine) = &mut self.engine {
             engine.forgets = true;
@@ -95,8 +100,9 @@ impl Saturate {
         self
     }
 
-    /// The remembered operations by their numbers, ascending, and whether the one at the first place must come before
-    /// that at the second. `None` where the object is decided without an order.
+    /// The remembered operations by their numbers, ascending, and whether the one at the first
+    /// place must come before that at the second. `None` where the object is decided without an
+    /// order.
     pub(crate) fn order(&self) -> Option<(Vec<u64>, impl Fn(usize, usize) -> bool + '_)> {
         let Engine::Matched(engine) = &self.engine else { return None };
         let slots = engine.slots();

@@ -1,7 +1,8 @@
 //! Deciding while operations come in: what drives a monitor and what it answers.
 //!
-//! A driver tells every call and every return, in the order in which they happened, under a number of its
-//! own for each operation. The monitor answers at every return, as the paper does. Whoever drives it needs nothing else:
+//! A driver tells every call and every return, in the order in which they happened, under a number
+//! of its own for each operation. The monitor answers at every return, as the paper does. Whoever
+//! drives it needs nothing else:
 //!
 //! ```
 //! use trueline::saturate::{Online, Saturate, Stop};
@@ -27,8 +28,8 @@ use crate::value::Value;
 ///
 /// After an error the monitor has nothing more to say: every later answer is the same error.
 pub trait Online {
-    /// Operation `operation` was called. The number is the driver's; no two operations share one. An operation that
-    /// never returns stays pending.
+    /// Operation `operation` was called. The number is the driver's; no two operations share one.
+    /// An operation that never returns stays pending.
     fn call(&mut self, operation: u64, method: Method, argument: &Value) -> Result<(), Stop>;
 
     /// Operation `operation` returned; `result` is as [`Method`] says.
@@ -65,8 +66,8 @@ pub struct Violation {
     pub operation: u64,
     /// The event that showed it, counted from 1 over calls and returns.
     pub step: u64,
-    /// The operations that the monitor remembered then, ascending, `operation` included: what was forgotten is not
-    /// among them, so they need not be a violation in themselves.
+    /// The operations that the monitor remembered then, ascending, `operation` included: what was
+    /// forgotten is not among them, so they need not be a violation in themselves.
     pub operations: Vec<u64>,
     /// The rule that it breaks, as a sentence about the object.
     pub reason: &'static str,

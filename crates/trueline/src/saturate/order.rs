@@ -1,10 +1,11 @@
 //! A strict partial order that is kept transitively closed, as bits.
 //!
-//! Nodes are slots: freed ones are used again. Row `x` of `after` holds the nodes behind `x`, row `x` of `before` those
-//! in front of it. **Invariant:** `after` is transitively closed and irreflexive, `before` is its converse.
+//! Nodes are slots: freed ones are used again. Row `x` of `after` holds the nodes behind `x`, row
+//! `x` of `before` those in front of it. **Invariant:** `after` is transitively closed and
+//! irreflexive, `before` is its converse.
 //!
-//! Cost: an edge that is new costs as many row unions as there are nodes in front of and behind it; every pair of the
-//! order is found once, and told to whoever derives more from it.
+//! Cost: an edge that is new costs as many row unions as there are nodes in front of and behind it;
+//! every pair of the order is found once, and told to whoever derives more from it.
 
 /// An order of slots.
 #[derive(Clone, Debug, Default)]
@@ -98,8 +99,8 @@ impl Order {
         &self.before[x as usize * self.width..(x as usize + 1) * self.width]
     }
 
-    /// Puts `x` in front of `y`, and whatever is in front of `x` in front of whatever is behind `y`. True where that
-    /// is news.
+    /// Puts `x` in front of `y`, and whatever is in front of `x` in front of whatever is behind
+    /// `y`. True where that is news.
     pub(crate) fn edge(&mut self, x: u32, y: u32) -> Result<bool, Cycle> {
         if x == y || self.precedes(y, x) {
             return Err(Cycle);
@@ -133,7 +134,8 @@ impl Order {
         Ok(true)
     }
 
-    /// Puts a node without edges behind all of these, which must be closed: whoever is in front of one is one.
+    /// Puts a node without edges behind all of these, which must be closed: whoever is in front of
+    /// one is one.
     pub(crate) fn put_behind(&mut self, front: &[u64], y: u32) {
         let width = self.width;
         let (word, bit) = (y as usize / 64, 1u64 << (y % 64));

@@ -1,8 +1,9 @@
 //! Exchangers: every value that came back was offered by a partner that overlaps and got ours.
 //!
-//! Offers are unique among the operations that are remembered, so partners are known from results; the rules of the
-//! theory (EXCHANGE, MATCH1, INJECTIVE, SYMMETRIC, MATCHOVERLAP, and that nobody is its own partner) are then checked
-//! one result at a time, exactly. An operation is forgotten when it and its partner have returned.
+//! Offers are unique among the operations that are remembered, so partners are known from results;
+//! the rules of the theory (EXCHANGE, MATCH1, INJECTIVE, SYMMETRIC, MATCHOVERLAP, and that nobody
+//! is its own partner) are then checked one result at a time, exactly. An operation is forgotten
+//! when it and its partner have returned.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;

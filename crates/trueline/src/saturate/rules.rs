@@ -1,19 +1,21 @@
 //! The theories as propagation rules: what one pair of the order forces about others.
 //!
-//! Every rule comes with its contrapositives. `a` is an addition, `r` its removal (real or virtual), `e` a removal that
-//! found nothing, `w` a write, `l` an acquire and `u` its release; `<` is known, `=>` is added. `real` says that the
-//! removal certainly happens.
+//! Every rule comes with its contrapositives. `a` is an addition, `r` its removal (real or
+//! virtual), `e` a removal that found nothing, `w` a write, `l` an acquire and `u` its release; `<`
+//! is known, `=>` is added. `real` says that the removal certainly happens.
 //!
 //! - empty: `a < e => r < e`; `e < r => e < a`
 //! - queue, one removal of the two real: `a1 < a2 => r1 < r2`; `r1 < r2 => a1 < a2`
 //! - stack, `r1` real: never `a1 < a2 < r1 < r2`; any two of the links force the third away
-//! - priority queue, `r1` real and value 1 leaving after value 2: `a2 < r1 => r2 < r1`; `r1 < r2 => r1 < a2`
+//! - priority queue, `r1` real and value 1 leaving after value 2: `a2 < r1 => r2 < r1`;
+//!   `r1 < r2 => r1 < a2`
 //! - register, `r` a read of `w`: `w1 < r => w1 < w`; `w < w1 => r < w1`
 //! - lock: `l1 < l2 => u1 < l2`; `l2 < u1 => l2 < l1`
-//! - semaphore of n: of the acquires, at most n - 1 others hold a permit when one takes it; no more than n acquires
-//!   have returned beyond the releases that were called (of a lock: one)
+//! - semaphore of n: of the acquires, at most n - 1 others hold a permit when one takes it; no more
+//!   than n acquires have returned beyond the releases that were called (of a lock: one)
 //!
-//! A virtual removal comes behind whatever has returned, unless a pending removal may turn out to be it.
+//! A virtual removal comes behind whatever has returned, unless a pending removal may turn out to
+//! be it.
 
 use super::Why;
 use super::matched::{Matched, NONE, Role};
@@ -180,7 +182,8 @@ impl Matched {
         }
     }
 
-    /// A virtual removal comes behind what has returned, unless a pending removal that may turn out to be it does not.
+    /// A virtual removal comes behind what has returned, unless a pending removal that may turn out
+    /// to be it does not.
     fn later_or_never(&mut self) -> Result<bool, Why> {
         let mut more = false;
         let mut mask = Vec::new();

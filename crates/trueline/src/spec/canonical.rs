@@ -1,8 +1,9 @@
 //! 'I am a queue': how a specification says that an exact algorithm in O(n log n) fits it.
 //!
-//! A [`Canonical`] names a kind of object and says what each operation is in its words. The claim is not believed: on
-//! all short sequences of operations of the history at hand, the specification must allow exactly what an object
-//! of the kind allows. Only then does [`Algorithm::Auto`](crate::Algorithm) use it.
+//! A [`Canonical`] names a kind of object and says what each operation is in its words. The claim
+//! is not believed: on all short sequences of operations of the history at hand, the specification
+//! must allow exactly what an object of the kind allows. Only then does
+//! [`Algorithm::Auto`](crate::Algorithm) use it.
 
 use std::fmt;
 
@@ -138,14 +139,15 @@ pub struct Canonical<Op, Ret> {
 }
 
 impl<Op, Ret> Canonical<Op, Ret> {
-    /// Claims to be of this kind. `action` says what an operation with this result is (`None`: not known); it
-    /// says `None` where the kind has no word for it, and the general search decides.
+    /// Claims to be of this kind. `action` says what an operation with this result is (`None`: not
+    /// known); it says `None` where the kind has no word for it, and the general search decides.
     pub fn new(kind: Kind, action: fn(&Op, Option<&Ret>) -> Option<Action>) -> Canonical<Op, Ret> {
         Canonical { kind, initial: Vec::new(), action }
     }
 
-    /// Claims to hold these values at first: oldest or bottom first, a register's one value, a set's keys. A
-    /// register that is not told one holds nil; of a snapshot object, the value of every segment.
+    /// Claims to hold these values at first: oldest or bottom first, a register's one value, a
+    /// set's keys. A register that is not told one holds nil; of a snapshot object, the value of
+    /// every segment.
     pub fn holding(mut self, initial: Vec<Value>) -> Canonical<Op, Ret> {
         self.initial = initial;
         self
@@ -188,13 +190,13 @@ impl Lists {
     }
 }
 
-/// The sequential object of a kind, on numbers: what the kind *means*. Claims are tested and witnesses
-/// replayed against it. Numbers of a priority queue are ordered as its priorities are: the largest
-/// leaves first.
+/// The sequential object of a kind, on numbers: what the kind *means*. Claims are tested and
+/// witnesses replayed against it. Numbers of a priority queue are ordered as its priorities are:
+/// the largest leaves first.
 ///
-/// The state is what is inside: of a register its value, of a mutex one value while it is held, of a
-/// snapshot object the initial value and then the segments that were written, as far as the last of
-/// them. Of a set it holds few keys, as it is decided key by key. A priority queue is a heap.
+/// The state is what is inside: of a register its value, of a mutex one value while it is held, of
+/// a snapshot object the initial value and then the segments that were written, as far as the last
+/// of them. Of a set it holds few keys, as it is decided key by key. A priority queue is a heap.
 impl Kind {
     /// The state at the start.
     pub(crate) fn start(self, initial: &[u32]) -> Items<u32> {

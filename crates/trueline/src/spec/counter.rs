@@ -1,8 +1,9 @@
 //! A number that operations add to: `counter`.
 //!
-//! `fetch_add` tells the total before, `add_and_get` the total after. What `add`, `inc` and `dec` tell is one or the other,
-//! the same throughout a history: where nobody says which ([`Counter::telling`]), a history is decided for both
-//! ([`Builtin::readings`]). Deciding each result on its own would accept two increments that both tell 1.
+//! `fetch_add` tells the total before, `add_and_get` the total after. What `add`, `inc` and `dec`
+//! tell is one or the other, the same throughout a history: where nobody says which
+//! ([`Counter::telling`]), a history is decided for both ([`Builtin::readings`]). Deciding each
+//! result on its own would accept two increments that both tell 1.
 
 use super::method::{self, Method, found, number, same};
 use super::vocabulary::{self as words, Family, Vocabulary};

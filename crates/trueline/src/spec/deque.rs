@@ -122,8 +122,8 @@ impl Spec for Deque {
         true
     }
 
-    /// What is done at one end and what is done at the other, unless the same value may be both the first and the
-    /// last.
+    /// What is done at one end and what is done at the other, unless the same value may be both the
+    /// first and the last.
     fn commutes(&self, a: (&DequeOp, Option<&Value>), b: (&DequeOp, Option<&Value>)) -> bool {
         match (a, b) {
             ((PushFront(_), _), (PushBack(_), _)) | ((PushBack(_), _), (PushFront(_), _)) => true,

@@ -1,8 +1,9 @@
 //! A built-in specification over calls that are made at run time: method and arguments by name.
 //!
-//! [`Named`](super::Named) decides histories as files spell them. Where calls are not read but made (an object is driven by a program that
-//! the user typed), code that is generic over [`Spec`] wants a type: [`Dynamic`] is it. Each step
-//! reads the call anew, which costs little for the short histories that such code makes.
+//! [`Named`](super::Named) decides histories as files spell them. Where calls are not read but made
+//! (an object is driven by a program that the user typed), code that is generic over [`Spec`] wants
+//! a type: [`Dynamic`] is it. Each step reads the call anew, which costs little for the short
+//! histories that such code makes.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,11 +1,13 @@
-//! What a specification knows about itself that decides a history without a search: where values come from, that
-//! it only grows, that it is a sum. Each is a claim that the tests of the laws hold against `step`.
+//! What a specification knows about itself that decides a history without a search: where values
+//! come from, that it only grows, that it is a sum. Each is a claim that the tests of the laws hold
+//! against `step`.
 
 use crate::value::Value;
 
-/// Where the values come from that results show. Claims: in every legal sequence from the initial state, an operation
-/// that shows a value comes behind one that brings it, unless the value is there at first; and of the operations that
-/// take a value each has one that brought it, or one of its initial copies, for itself.
+/// Where the values come from that results show. Claims: in every legal sequence from the initial
+/// state, an operation that shows a value comes behind one that brings it, unless the value is
+/// there at first; and of the operations that take a value each has one that brought it, or one of
+/// its initial copies, for itself.
 #[derive(Clone, Debug)]
 pub struct Origins<Op, Ret> {
     pub(crate) initial: Vec<Value>,
@@ -23,8 +25,8 @@ pub enum Shown {
 }
 
 impl<Op, Ret> Origins<Op, Ret> {
-    /// `brings` tells the value that an operation may bring, whatever its result; `shows` the value that a result
-    /// shows.
+    /// `brings` tells the value that an operation may bring, whatever its result; `shows` the value
+    /// that a result shows.
     pub fn new(
         brings: fn(&Op) -> Option<&Value>,
         shows: fn(&Op, &Ret) -> Option<Shown>,
@@ -56,8 +58,8 @@ pub enum Growth {
     Nothing,
 }
 
-/// A collection that only grows. Claims: the object allows exactly what a list or a set allows that starts with
-/// the initial values, as long as `growth` has a word for each operation.
+/// A collection that only grows. Claims: the object allows exactly what a list or a set allows that
+/// starts with the initial values, as long as `growth` has a word for each operation.
 #[derive(Clone, Debug)]
 pub struct Growing<Op, Ret> {
     pub(crate) initial: Vec<Value>,
@@ -100,8 +102,8 @@ pub enum Total {
     After(i64),
 }
 
-/// A sum. Claims: in every legal sequence, what results tell is the initial number and what the operations before
-/// added, as long as no number overflows.
+/// A sum. Claims: in every legal sequence, what results tell is the initial number and what the
+/// operations before added, as long as no number overflows.
 #[derive(Clone, Debug)]
 pub struct Sum<Op, Ret> {
     pub(crate) initial: i64,

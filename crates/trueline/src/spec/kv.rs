@@ -46,8 +46,8 @@ pub fn kv() -> Kv {
 /// The texts that are not empty, by ascending key. A part of a history has one key.
 pub type KvState = Vec<(Value, Arc<String>)>;
 
-/// A text; whole numbers count as their digits, nil as the empty text. A fraction may be written in several ways (`1.5`,
-/// `1.50`), so that it is no text.
+/// A text; whole numbers count as their digits, nil as the empty text. A fraction may be written in
+/// several ways (`1.5`, `1.50`), so that it is no text.
 fn text(value: &Value) -> Result<Arc<String>, String> {
     match value {
         Value::Text(text) => Ok(text.clone()),

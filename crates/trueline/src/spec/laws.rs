@@ -10,8 +10,8 @@ use crate::value::Value;
 
 type Step<B> = (<B as Spec>::Op, Option<Value>);
 
-/// A specification under test. `free` says which results beyond [`Builtin::results`] are legal on purpose:
-/// results that a format may leave out or shorten.
+/// A specification under test. `free` says which results beyond [`Builtin::results`] are legal on
+/// purpose: results that a format may leave out or shorten.
 struct Laws<B: Builtin> {
     spec: B,
     info: Info,
@@ -137,8 +137,8 @@ impl<B: Builtin> Laws<B> {
         }
     }
 
-    /// Operations that are said to commute do: both orders lead to the same states. A result that is said to say
-    /// nothing allows what an unknown one allows.
+    /// Operations that are said to commute do: both orders lead to the same states. A result that
+    /// is said to say nothing allows what an unknown one allows.
     fn reordering(&mut self) {
         let length = self.rng.below(6) as usize;
         let (_, state) = self.legal_history(length, 0.2);
@@ -174,7 +174,8 @@ impl<B: Builtin> Laws<B> {
         }
     }
 
-    /// What a result shows was brought before, or was there at first; what is taken was brought for it alone.
+    /// What a result shows was brought before, or was there at first; what is taken was brought for
+    /// it alone.
     fn origins(&mut self) {
         let Some(origins) = self.spec.origins() else { return };
         let (steps, _) = self.legal_history(8, 0.2);
@@ -199,7 +200,8 @@ impl<B: Builtin> Laws<B> {
         }
     }
 
-    /// As long as it has words for everything, a growing collection allows exactly what a list or a set does.
+    /// As long as it has words for everything, a growing collection allows exactly what a list or a
+    /// set does.
     fn growing(&mut self) {
         let Some(growing) = self.spec.growing() else { return };
         let (steps, _) = self.legal_history(8, 0.0);

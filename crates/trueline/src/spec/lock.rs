@@ -1,6 +1,7 @@
 //! Permits to hold: `mutex` and `semaphore`.
 //!
-//! Neither knows who calls: any process may release. A specification sees operations, not processes.
+//! Neither knows who calls: any process may release. A specification sees operations, not
+//! processes.
 
 use super::method::{self, Method, truth};
 use super::vocabulary::{self as words, Family, Vocabulary};

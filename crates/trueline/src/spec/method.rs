@@ -1,4 +1,5 @@
-//! How the built-in specifications spell their methods: one table each gives names, aliases, arity and errors.
+//! How the built-in specifications spell their methods: one table each gives names, aliases, arity
+//! and errors.
 
 use super::named::show_call;
 use crate::value::Value;
@@ -25,8 +26,8 @@ pub(super) struct Method<Op> {
 }
 
 impl<Op> Method<Op> {
-    /// Name, arity and whether it yields something are read from the signature. `make` sees as many arguments
-    /// as the signature has.
+    /// Name, arity and whether it yields something are read from the signature. `make` sees as many
+    /// arguments as the signature has.
     pub(super) const fn new(
         signature: &'static str,
         aliases: &'static [&'static str],
@@ -67,7 +68,8 @@ pub(super) const fn signatures<Op, const N: usize>(methods: &[Method<Op>; N]) ->
     all
 }
 
-/// Reads a call. `result` turns the result that a format gives into the one that the specification knows.
+/// Reads a call. `result` turns the result that a format gives into the one that the specification
+/// knows.
 pub(super) fn decode<Op>(
     methods: &[Method<Op>],
     method: &str,
@@ -82,8 +84,8 @@ pub(super) fn decode<Op>(
         return Err(format!("unknown method {method}: expected {}", expected.join(", ")));
     };
     let args = arguments(method, args, known.arity)?;
-    // One move from where a value is made to where it is wanted: adapters such as `transpose` copy it piece by piece, each time, and this is
-    // done for every operation of a history.
+    // One move from where a value is made to where it is wanted: adapters such as `transpose` copy
+    // it piece by piece, each time, and this is done for every operation of a history.
     let op = match (known.make)(args) {
         Ok(op) => op,
         Err(e) => return Err(in_method(method, &e)),
@@ -151,7 +153,8 @@ pub(super) fn number(value: &Value) -> Result<i64, String> {
     })
 }
 
-/// The result of a method that tells nothing: what a format writes there is an echo, unless it says that nothing happened.
+/// The result of a method that tells nothing: what a format writes there is an echo, unless it says
+/// that nothing happened.
 pub fn nothing(value: &Value) -> Result<Value, String> {
     match value {
         Value::Bool(false) => {

@@ -1,7 +1,7 @@
 //! Specifications: sequential objects that define which results are legal.
 //!
-//! Most people write [`Sequential`]: a plain struct with `apply`. Where several next states are possible, or a
-//! checker should know more about the type, implement [`Spec`].
+//! Most people write [`Sequential`]: a plain struct with `apply`. Where several next states are
+//! possible, or a checker should know more about the type, implement [`Spec`].
 
 pub(crate) mod canonical;
 mod counter;
@@ -101,7 +101,8 @@ pub trait Sequential: Data {
     fn enabled(&self, _op: &Self::Op) -> bool {
         true
     }
-    /// Operations with different keys never touch the same part of the state. `None`: touches everything.
+    /// Operations with different keys never touch the same part of the state. `None`: touches
+    /// everything.
     fn partition(_op: &Self::Op) -> Option<u64> {
         None
     }
@@ -109,10 +110,10 @@ pub trait Sequential: Data {
     fn canonical(&self) -> Option<Canonical<Self::Op, Self::Ret>> {
         None
     }
-    /// True claims: in every state, both orders of the two operations lead to the same state, give each the same
-    /// result, and block or do not block alike. A search then tries one order instead of two. Before a violation is
-    /// reported, the claim is tested on the operations of the history, in states that a few of them lead to; one that
-    /// fails is not used.
+    /// True claims: in every state, both orders of the two operations lead to the same state, give
+    /// each the same result, and block or do not block alike. A search then tries one order instead
+    /// of two. Before a violation is reported, the claim is tested on the operations of the
+    /// history, in states that a few of them lead to; one that fails is not used.
     fn commutes(_a: &Self::Op, _b: &Self::Op) -> bool {
         false
     }
@@ -120,8 +121,8 @@ pub trait Sequential: Data {
 
 /// A sequential object in full: nondeterministic, partial, and with what it knows about itself.
 ///
-/// Only the first two methods are needed. The others make checking faster or explanations shorter; what they
-/// claim must be true, and each says what it claims.
+/// Only the first two methods are needed. The others make checking faster or explanations shorter;
+/// what they claim must be true, and each says what it claims.
 pub trait Spec: Send + Sync {
     /// The object's state.
     type State: Data;
@@ -133,8 +134,8 @@ pub trait Spec: Send + Sync {
     /// The state before the first operation.
     fn initial(&self) -> Self::State;
 
-    /// Pushes every state that the operation with this result can lead to; none where the result is wrong.
-    /// `ret` is `None` where the outcome is unknown: then every result is possible.
+    /// Pushes every state that the operation with this result can lead to; none where the result is
+    /// wrong. `ret` is `None` where the outcome is unknown: then every result is possible.
     fn step(
         &self,
         state: &Self::State,
@@ -143,30 +144,33 @@ pub trait Spec: Send + Sync {
         next: &mut Vec<Self::State>,
     );
 
-    /// Operations with different keys never touch the same part of the state: a history splits by key. `None`:
-    /// the operation touches everything. Two keys may share a number; the state must keep them apart.
+    /// Operations with different keys never touch the same part of the state: a history splits by
+    /// key. `None`: the operation touches everything. Two keys may share a number; the state must
+    /// keep them apart.
     fn partition(&self, _op: &Self::Op) -> Option<u64> {
         None
     }
 
-    /// 'I am a queue': names a kind of object for which an exact algorithm is known. Tested before it is trusted.
+    /// 'I am a queue': names a kind of object for which an exact algorithm is known. Tested before
+    /// it is trusted.
     fn canonical(&self) -> Option<Canonical<Self::Op, Self::Ret>> {
         None
     }
 
-    /// The words in which violations are told. By default those of the [kind](Spec::canonical) that it claims to be.
+    /// The words in which violations are told. By default those of the [kind](Spec::canonical) that
+    /// it claims to be.
     fn vocabulary(&self) -> Option<Vocabulary<Self::Op, Self::Ret>> {
         self.canonical().map(Vocabulary::of)
     }
 
-    /// True claims: with this result the operation changes no state in which it is legal. Such an operation is
-    /// taken as soon as it fits, and one without a known result is dropped.
+    /// True claims: with this result the operation changes no state in which it is legal. Such an
+    /// operation is taken as soon as it fits, and one without a known result is dropped.
     fn observes(&self, _op: &Self::Op, _ret: Option<&Self::Ret>) -> bool {
         false
     }
 
-    /// True claims: the state is a function of which operations were applied, not of their order, as long as
-    /// every result is known.
+    /// True claims: the state is a function of which operations were applied, not of their order,
+    /// as long as every result is known.
     fn order_insensitive(&self) -> bool {
         false
     }
@@ -176,9 +180,9 @@ pub trait Spec: Send + Sync {
         false
     }
 
-    /// True claims: the two operations with these results commute. From every state, one after the other leads to
-    /// the same states in both orders; to none in both orders where a result is wrong. A result is `None` where it
-    /// is unknown.
+    /// True claims: the two operations with these results commute. From every state, one after the
+    /// other leads to the same states in both orders; to none in both orders where a result is
+    /// wrong. A result is `None` where it is unknown.
     fn commutes(
         &self,
         _a: (&Self::Op, Option<&Self::Ret>),
@@ -187,8 +191,8 @@ pub trait Spec: Send + Sync {
         false
     }
 
-    /// True claims: the result says nothing. In every state, the operation with it leads to the same states as with
-    /// an unknown outcome.
+    /// True claims: the result says nothing. In every state, the operation with it leads to the
+    /// same states as with an unknown outcome.
     fn says_nothing(&self, _op: &Self::Op, _ret: &Self::Ret) -> bool {
         false
     }
@@ -198,8 +202,9 @@ pub trait Spec: Send + Sync {
         false
     }
 
-    /// Looking ahead: false claims that the observer with this result is not legal in this state, and that no
-    /// sequence of operations leads from here to where it is, unless one of them [may help](Spec::may_help).
+    /// Looking ahead: false claims that the observer with this result is not legal in this state,
+    /// and that no sequence of operations leads from here to where it is, unless one of them [may
+    /// help](Spec::may_help).
     fn in_reach(
         &self,
         _state: &Self::State,
@@ -209,18 +214,20 @@ pub trait Spec: Send + Sync {
         true
     }
 
-    /// Looking ahead: false claims that the operation leads from no state in which the observer with this result
-    /// is out of reach to one in which it is in reach.
+    /// Looking ahead: false claims that the operation leads from no state in which the observer
+    /// with this result is out of reach to one in which it is in reach.
     fn may_help(&self, _op: &Self::Op, _observer: &Self::Op, _ret: Option<&Self::Ret>) -> bool {
         true
     }
 
-    /// Where the values come from that results show: what nobody can have brought is a violation at once.
+    /// Where the values come from that results show: what nobody can have brought is a violation at
+    /// once.
     fn origins(&self) -> Option<Origins<Self::Op, Self::Ret>> {
         None
     }
 
-    /// 'I only grow', as long as certain operations are not called: such histories are decided without a search.
+    /// 'I only grow', as long as certain operations are not called: such histories are decided
+    /// without a search.
     fn growing(&self) -> Option<Growing<Self::Op, Self::Ret>> {
         None
     }
@@ -230,8 +237,8 @@ pub trait Spec: Send + Sync {
         None
     }
 
-    /// What the operation has to do with values, so that an explanation can leave out what does not matter.
-    /// The default leaves out nothing but observers.
+    /// What the operation has to do with values, so that an explanation can leave out what does not
+    /// matter. The default leaves out nothing but observers.
     fn touches(&self, _op: &Self::Op, _ret: Option<&Self::Ret>) -> Touches {
         Touches::Everything
     }
@@ -250,16 +257,18 @@ pub trait Spec: Send + Sync {
     }
 }
 
-/// What an operation has to do with values. It tells an explanation what can be left out so that the rest is a
-/// violation *for the same reason*: dropping must never turn a linearizable history into a violation.
+/// What an operation has to do with values. It tells an explanation what can be left out so that
+/// the rest is a violation *for the same reason*: dropping must never turn a linearizable history
+/// into a violation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Touches {
     /// It may depend on every operation that changes the state.
     Everything,
-    /// It inserts, removes or sees one value of a container. All operations of one value may leave together.
+    /// It inserts, removes or sees one value of a container. All operations of one value may leave
+    /// together.
     Value(u64),
-    /// It needs the state to hold `reads` and leaves `writes` there. It may leave once no operation that stays
-    /// reads what it writes.
+    /// It needs the state to hold `reads` and leaves `writes` there. It may leave once no operation
+    /// that stays reads what it writes.
     Flow {
         /// The value that it needs.
         reads: Option<u64>,

@@ -1,7 +1,8 @@
 //! The built-in specifications by name: `queue`, `register:init=0`, `semiqueue:k=2`.
 //!
-//! A [`Builtin`] is a [`Spec`] over [`Value`]s that also knows how formats spell its methods, which results it
-//! would give (for generating histories), and how to read its parameters. [`Named`] hides its type.
+//! A [`Builtin`] is a [`Spec`] over [`Value`]s that also knows how formats spell its methods, which
+//! results it would give (for generating histories), and how to read its parameters. [`Named`]
+//! hides its type.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -50,7 +51,8 @@ pub trait Builtin: Spec<Ret = Value> + Clone + 'static {
         result: Option<&Value>,
     ) -> Result<(Self::Op, Option<Value>), String>;
 
-    /// Reads the result of a call, with the operation where it turns out to be another one than the call said.
+    /// Reads the result of a call, with the operation where it turns out to be another one than the
+    /// call said.
     fn decode_result(
         &self,
         called: &Self::Op,
@@ -62,7 +64,8 @@ pub trait Builtin: Spec<Ret = Value> + Clone + 'static {
         Ok(((op != *called).then_some(op), result.unwrap_or_default()))
     }
 
-    /// True where a method that reads takes a key: then `[k v]` in a Jepsen history is a key and a value of one object.
+    /// True where a method that reads takes a key: then `[k v]` in a Jepsen history is a key and a
+    /// value of one object.
     fn takes_keys(&self) -> bool {
         false
     }
@@ -72,8 +75,9 @@ pub trait Builtin: Spec<Ret = Value> + Clone + 'static {
         false
     }
 
-    /// The specifications that the history may mean, each with what that is called; a history is linearizable if it is so
-    /// for one of them. More than one only where what was recorded has two meanings and nobody said which.
+    /// The specifications that the history may mean, each with what that is called; a history is
+    /// linearizable if it is so for one of them. More than one only where what was recorded has two
+    /// meanings and nobody said which.
     fn readings(&self, _history: &History) -> Vec<(Self, &'static str)> {
         vec![(self.clone(), "")]
     }
@@ -81,8 +85,8 @@ pub trait Builtin: Spec<Ret = Value> + Clone + 'static {
     /// Writes a call as the formats spell it: the inverse of [`Builtin::decode`].
     fn encode(&self, op: &Self::Op) -> (&str, Vec<Value>);
 
-    /// Why a violation that was found since the last question cannot be relied on, if there is a reason: the
-    /// specification itself could not say what an operation does.
+    /// Why a violation that was found since the last question cannot be relied on, if there is a
+    /// reason: the specification itself could not say what an operation does.
     fn take_doubt(&self) -> Option<String> {
         None
     }
@@ -90,13 +94,14 @@ pub trait Builtin: Spec<Ret = Value> + Clone + 'static {
     /// The results that the operation may have in this state; empty where it blocks.
     fn results(&self, state: &Self::State, op: &Self::Op) -> Vec<Value>;
 
-    /// An operation for a generated history, chosen by the numbers that `pick` yields (each below its
-    /// argument). `fresh` is a value that was not used before, or one of a few where values may repeat.
+    /// An operation for a generated history, chosen by the numbers that `pick` yields (each below
+    /// its argument). `fresh` is a value that was not used before, or one of a few where values may
+    /// repeat.
     fn sample(&self, state: &Self::State, pick: &mut dyn FnMut(u64) -> u64, fresh: i64)
     -> Self::Op;
 
-    /// The same for an operation of this process, where it matters whose it is. `simple`: of a simple history, where the type knows
-    /// such.
+    /// The same for an operation of this process, where it matters whose it is. `simple`: of a
+    /// simple history, where the type knows such.
     fn sample_by(
         &self,
         _process: u32,
@@ -108,7 +113,8 @@ pub trait Builtin: Spec<Ret = Value> + Clone + 'static {
         self.sample(state, pick, fresh)
     }
 
-    /// Takes the step with one of [`Builtin::results`], in place. Overridden where cloning the state costs.
+    /// Takes the step with one of [`Builtin::results`], in place. Overridden where cloning the
+    /// state costs.
     fn perform(
         &self,
         state: &mut Self::State,
@@ -124,8 +130,9 @@ pub trait Builtin: Spec<Ret = Value> + Clone + 'static {
         }
     }
 
-    /// A result that looks like the one given and is wrong in the state in which that one is right, where processes use what is theirs alone.
-    /// `simple`: in a simple history, of which the result must be one. `None` where the type has none.
+    /// A result that looks like the one given and is wrong in the state in which that one is right,
+    /// where processes use what is theirs alone. `simple`: in a simple history, of which the result
+    /// must be one. `None` where the type has none.
     fn falsify(
         &self,
         _op: &Self::Op,
@@ -136,13 +143,14 @@ pub trait Builtin: Spec<Ret = Value> + Clone + 'static {
         None
     }
 
-    /// Whether so many processes each have a part of the object for themselves, so that [`Builtin::falsify`] can be used.
+    /// Whether so many processes each have a part of the object for themselves, so that
+    /// [`Builtin::falsify`] can be used.
     fn keeps_apart(&self, _processes: usize) -> bool {
         false
     }
 
-    /// An operation with a result that is wrong in every state that operations without `value` lead to; `None`
-    /// where the type has none.
+    /// An operation with a result that is wrong in every state that operations without `value` lead
+    /// to; `None` where the type has none.
     fn alien(&self, _value: i64) -> Option<(Self::Op, Value)> {
         None
     }
@@ -162,8 +170,8 @@ impl Named {
         Named { text: text.into(), spec: Opaque::new(spec), is_searched: false }
     }
 
-    /// The same specification, whose streams are watched by the general search: of what a user wrote no exact monitor
-    /// is known.
+    /// The same specification, whose streams are watched by the general search: of what a user
+    /// wrote no exact monitor is known.
     pub fn searched(self) -> Named {
         Named { is_searched: true, ..self }
     }
@@ -173,13 +181,14 @@ impl Named {
         &self.text
     }
 
-    /// The same specification as a [`Spec`] over calls by name, for code that makes calls rather than reads them.
+    /// The same specification as a [`Spec`] over calls by name, for code that makes calls rather
+    /// than reads them.
     pub fn dynamic(&self) -> Dynamic {
         Dynamic::new(self.spec.clone())
     }
 
-    /// Why a violation of the [dynamic](Named::dynamic) specification cannot be relied on, if there is a reason: see
-    /// [`Builtin::take_doubt`].
+    /// Why a violation of the [dynamic](Named::dynamic) specification cannot be relied on, if there
+    /// is a reason: see [`Builtin::take_doubt`].
     pub fn take_doubt(&self) -> Option<String> {
         self.spec.take_doubt()
     }
@@ -229,8 +238,8 @@ impl Named {
         outcome.ok_or_else(|| Error::whole("the history cannot be decoded"))
     }
 
-    /// Decides whether a history is quasi linearizable, or by how much it is not linearizable. An error means that the
-    /// history or the question does not fit the specification.
+    /// Decides whether a history is quasi linearizable, or by how much it is not linearizable. An
+    /// error means that the history or the question does not fit the specification.
     pub fn quasi(
         &self,
         history: &History,
@@ -251,8 +260,9 @@ impl Named {
         decide().map_err(|e| self.in_context(e))
     }
 
-    /// The object that the specification is, what it holds at first, and the events of a history in the words of its
-    /// theory. An error means that the history does not fit the specification, or that it has no theory.
+    /// The object that the specification is, what it holds at first, and the events of a history in
+    /// the words of its theory. An error means that the history does not fit the specification, or
+    /// that it has no theory.
     pub fn events(&self, history: &History) -> Result<(Object, Vec<Value>, Vec<Event>), Error> {
         let tell = || {
             let subject = self.spec.subject(&self.with_owners(history))?;
@@ -267,8 +277,8 @@ impl Named {
         tell().map_err(|e| self.in_context(e))
     }
 
-    /// True where a method that reads takes a key, as in maps: then `[k v]` in a Jepsen history is a key and a value of one
-    /// object, see [`Keys::Arguments`](crate::formats::Keys).
+    /// True where a method that reads takes a key, as in maps: then `[k v]` in a Jepsen history is
+    /// a key and a value of one object, see [`Keys::Arguments`](crate::formats::Keys).
     pub fn takes_keys(&self) -> bool {
         self.spec.takes_keys()
     }
@@ -279,8 +289,8 @@ impl Named {
         decoded.map(drop).map_err(|e| self.in_context(e))
     }
 
-    /// An operation in the words of the specification: `pop() -> nil`. Without a result where there is none or it
-    /// should not be told: `pop()`.
+    /// An operation in the words of the specification: `pop() -> nil`. Without a result where there
+    /// is none or it should not be told: `pop()`.
     pub fn show(&self, history: &History, index: u32, with_result: bool) -> String {
         let o = &history.operations()[index as usize];
         let method = &history.methods()[o.op.method as usize];
@@ -296,13 +306,15 @@ impl Named {
         shown.strip_suffix(" -> ?").map_or(shown.clone(), String::from)
     }
 
-    /// Makes a history of this specification, which the history then names. The error says why there is none.
+    /// Makes a history of this specification, which the history then names. The error says why
+    /// there is none.
     pub fn generate(&self, plan: &Plan) -> Result<History, PlanError> {
         generate::generate(&self.spec, plan, Some(&self.text))
             .map_err(|e| format!("{}: {e}", self.text).into())
     }
 
-    /// Makes the history of [`Named::generate`] event by event, holding only what is open: see [`generate::stream`].
+    /// Makes the history of [`Named::generate`] event by event, holding only what is open: see
+    /// [`generate::stream`].
     pub fn generate_stream(
         &self,
         plan: &Plan,
@@ -327,7 +339,8 @@ impl Named {
         }
     }
 
-    /// An object that holds -1 at first cannot be told from an empty one where the format writes nil as -1.
+    /// An object that holds -1 at first cannot be told from an empty one where the format writes
+    /// nil as -1.
     fn ensure_nil_is_told(&self, history: &History) -> Result<(), Error> {
         let mut words = self.text.split(['=', '[', ']', ',', ' ']);
         if history.read_minus_one_as_nil() && words.any(|word| word == "-1") {
@@ -450,7 +463,8 @@ pub fn all() -> &'static [Info] {
     &ALL
 }
 
-/// The specification that a text names: `queue:init=[1 2]`. The error says what is wrong and what is known.
+/// The specification that a text names: `queue:init=[1 2]`. The error says what is wrong and what
+/// is known.
 pub fn named(text: &str) -> Result<Named, SpecError> {
     let text = text.trim();
     let (name, parameters) = text.split_once(':').unwrap_or((text, ""));

@@ -1,10 +1,10 @@
 //! A built-in specification with its types hidden.
 //!
 //! There are many built-in specifications, and much is done with each: histories are generated,
-//! streams watched, models checked. [`Opaque`] is a [`Builtin`] that stands for any of them, so that
-//! code that is generic over `Builtin` is compiled once, for it. Its states are boxes, which cost an
-//! allocation and a look at their type, and so are operations that `opaque_op` does not know;
-//! whole histories are decided without them, see [`Subject`].
+//! streams watched, models checked. [`Opaque`] is a [`Builtin`] that stands for any of them, so
+//! that code that is generic over `Builtin` is compiled once, for it. Its states are boxes, which
+//! cost an allocation and a look at their type, and so are operations that `opaque_op` does not
+//! know; whole histories are decided without them, see [`Subject`].
 
 use std::any::Any;
 use std::fmt;

@@ -1,7 +1,7 @@
 //! A lock that belongs to whoever took it: `owner-mutex`.
 //!
-//! A specification sees operations, not processes, so the owner is an argument. Where a history gives none, the process
-//! that calls is the owner: see [`Builtin::owned`].
+//! A specification sees operations, not processes, so the owner is an argument. Where a history
+//! gives none, the process that calls is the owner: see [`Builtin::owned`].
 
 use super::method::{self, Method, item, truth};
 use super::vocabulary::{self as words, Family, Vocabulary};

@@ -7,7 +7,8 @@ use super::method::found;
 use crate::formats::number;
 use crate::value::Value;
 
-/// What stands after the colon. Each parameter is taken once; [`Params::finish`] complains about the rest.
+/// What stands after the colon. Each parameter is taken once; [`Params::finish`] complains about
+/// the rest.
 pub(super) struct Params {
     spec: &'static str,
     known: &'static str,

@@ -12,8 +12,8 @@ use crate::value::Value;
 /// What can be called on a priority queue. A value is its own priority, by the order of [`Value`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum PriorityQueueOp {
-    /// Inserts a value. Nil is not a value: inserting it is never legal. A bounded queue tells whether there
-    /// was room.
+    /// Inserts a value. Nil is not a value: inserting it is never legal. A bounded queue tells
+    /// whether there was room.
     Insert(Value),
     /// Removes a value of the highest priority; nil where there is none.
     Poll,
@@ -179,7 +179,8 @@ impl Spec for PriorityQueue {
         self.capacity.is_none()
     }
 
-    /// Without a bound: insertions, and an insertion with the removal of a value that comes before it.
+    /// Without a bound: insertions, and an insertion with the removal of a value that comes before
+    /// it.
     fn commutes(
         &self,
         a: (&PriorityQueueOp, Option<&Value>),
@@ -279,7 +280,8 @@ impl Builtin for PriorityQueue {
         if !inserts(pick) {
             return Poll;
         }
-        // As unique as `fresh`, yet not rising: an odd factor permutes the numbers below a power of two.
+        // As unique as `fresh`, yet not rising: an odd factor permutes the numbers below a power of
+        // two.
         const BLOCK: i64 = 1 << 20;
         let scattered = fresh.wrapping_mul(0x9E375) & (BLOCK - 1);
         Insert(Value::Int((fresh & !(BLOCK - 1)) | scattered))

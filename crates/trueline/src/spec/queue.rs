@@ -9,8 +9,8 @@ use crate::value::Value;
 /// What can be called on a queue, and on its relaxed relatives.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum QueueOp {
-    /// Inserts a value. Nil is not a value: inserting it is never legal. A bounded queue tells whether there
-    /// was room.
+    /// Inserts a value. Nil is not a value: inserting it is never legal. A bounded queue tells
+    /// whether there was room.
     Enq(Value),
     /// Removes the oldest value; nil where there is none.
     Deq,
@@ -198,8 +198,8 @@ impl Builtin for Queue {
     }
 }
 
-/// True iff an insertion may tell `ret`: a container without a bound tells nothing, one with a bound tells
-/// whether there was room, and telling nothing counts as 'there was'.
+/// True iff an insertion may tell `ret`: a container without a bound tells nothing, one with a
+/// bound tells whether there was room, and telling nothing counts as 'there was'.
 pub(super) fn inserted(capacity: Option<usize>, is_full: bool, ret: Option<&Value>) -> bool {
     match ret {
         None => true,
@@ -253,8 +253,8 @@ pub(super) fn touches(init: &[Value], op: &QueueOp, ret: Option<&Value>) -> Touc
     }
 }
 
-/// What an operation on one value of a container touches. The operations on a value that was there from the
-/// start cannot leave together: nothing would remove it.
+/// What an operation on one value of a container touches. The operations on a value that was there
+/// from the start cannot leave together: nothing would remove it.
 pub(super) fn touches_item(init: &[Value], value: &Value) -> Touches {
     if init.contains(value) { Touches::Everything } else { Touches::Value(key_of(value)) }
 }
@@ -263,7 +263,8 @@ pub(super) fn sample(pick: &mut dyn FnMut(u64) -> u64, fresh: i64) -> QueueOp {
     if inserts(pick) { QueueOp::Enq(Value::Int(fresh)) } else { QueueOp::Deq }
 }
 
-/// Whether a generated operation inserts: slightly less often than it removes, so that containers stay small.
+/// Whether a generated operation inserts: slightly less often than it removes, so that containers
+/// stay small.
 pub(super) fn inserts(pick: &mut dyn FnMut(u64) -> u64) -> bool {
     pick(32) < 15
 }

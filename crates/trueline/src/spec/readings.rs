@@ -1,8 +1,10 @@
 //! One explanation of a history that fits no order in either of its two meanings.
 //!
-//! A counter whose increments tell totals is decided for both, see [`Builtin::readings`](super::Builtin::readings), and each refutation shows
-//! operations that are a violation in its own meaning. In the other one they may well fit an order. So both are shown
-//! together, after a search has confirmed that the joint operations fit in neither; else the prefix is that neither explains.
+//! A counter whose increments tell totals is decided for both, see
+//! [`Builtin::readings`](super::Builtin::readings), and each refutation shows operations that are a
+//! violation in its own meaning. In the other one they may well fit an order. So both are shown
+//! together, after a search has confirmed that the joint operations fit in neither; else the prefix
+//! is that neither explains.
 
 use super::Opaque;
 use super::subject::Recorded;
@@ -84,7 +86,8 @@ fn both(
             rechecked,
         };
     }
-    // A violation stays one when more follows, so that the longer of the two prefixes is one in both meanings.
+    // A violation stays one when more follows, so that the longer of the two prefixes is one in
+    // both meanings.
     let mut until = fine_until.map_or(u32::MAX, |last| last + 1);
     let is_told = |&i: &u32| {
         let o = &history.operations()[i as usize];
@@ -106,8 +109,8 @@ fn both(
     }
 }
 
-/// The sentence of one meaning, in which operations that look like another one of the joint operations are told apart
-/// from it.
+/// The sentence of one meaning, in which operations that look like another one of the joint
+/// operations are told apart from it.
 fn retold(
     spec: &Opaque,
     history: &History,
@@ -160,7 +163,8 @@ fn retold(
     text
 }
 
-/// True where none of the operations that only look can be left out: the others then have an order in one of the meanings.
+/// True where none of the operations that only look can be left out: the others then have an order
+/// in one of the meanings.
 fn is_minimal(
     readings: &[(Opaque, &'static str)],
     history: &History,

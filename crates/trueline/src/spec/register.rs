@@ -64,7 +64,8 @@ pub fn cas_register(init: Option<Value>) -> Register {
     Register { init: Some(init.unwrap_or_default()), samples_cas: true }
 }
 
-/// A register whose initial value is not known: the first operation that tells something about it decides.
+/// A register whose initial value is not known: the first operation that tells something about it
+/// decides.
 pub fn unknown_register() -> Register {
     Register { init: None, samples_cas: false }
 }

@@ -1,19 +1,24 @@
 //! Containers that promise less: `relaxed-queue`, `relaxed-stack`, `relaxed-priority-queue`.
 //!
-//! The relaxations of Henzinger, Kirsch, Payer, Sezgin and Sokolova (2013), by state rather than by displacement, and the
-//! windows of Afek, Korland and Yanovsky (2010):
-//! - `out-of-order=K`: a removal takes any of the K+1 values whose turn comes first. For a queue this is `semiqueue:k=K+1`.
-//! - `lateness=L`: of any L+1 removals in a row, one takes the value whose turn it is; the others may take any value that
-//!   `out-of-order` allows, or any at all where that is not given. Together they are the paper's two restrictions.
+//! The relaxations of Henzinger, Kirsch, Payer, Sezgin and Sokolova (2013), by state rather than by
+//! displacement, and the windows of Afek, Korland and Yanovsky (2010):
+//! - `out-of-order=K`: a removal takes any of the K+1 values whose turn comes first. For a queue
+//!   this is `semiqueue:k=K+1`.
+//! - `lateness=L`: of any L+1 removals in a row, one takes the value whose turn it is; the others
+//!   may take any value that `out-of-order` allows, or any at all where that is not given. Together
+//!   they are the paper's two restrictions.
 //! - `stutter=J`: a removal may leave the value inside, so that it is told up to J times in a row.
-//! - `window=W`: a removal takes any value of a window of the W values whose turn comes first, and a new window opens when
-//!   it is empty: the segmented queue, the k-FIFO queue. In a stack, windows are segments of W values: values are
-//!   pushed into the uppermost that has room and popped from the uppermost.
-//! - `displacement=K`: quasi linearizability in the reading `slots` with an open end ([`crate::quasi`]): a removal is within K
-//!   removals of the one in which a strict container would have removed its value. A stack is asked at every step, so that a
-//!   value that left too early is not excused by the same value being pushed again; `--quasi` is exact there.
+//! - `window=W`: a removal takes any value of a window of the W values whose turn comes first, and
+//!   a new window opens when it is empty: the segmented queue, the k-FIFO queue. In a stack,
+//!   windows are segments of W values: values are pushed into the uppermost that has room and
+//!   popped from the uppermost.
+//! - `displacement=K`: quasi linearizability in the reading `slots` with an open end
+//!   ([`crate::quasi`]): a removal is within K removals of the one in which a strict container
+//!   would have removed its value. A stack is asked at every step, so that a value that left too
+//!   early is not excused by the same value being pushed again; `--quasi` is exact there.
 //!
-//! `capacity=N` goes with each of them: an insertion waits for room where N values are inside, so that it has no result there.
+//! `capacity=N` goes with each of them: an insertion waits for room where N values are inside, so
+//! that it has no result there.
 //!
 //! A correct k-stack promises no bound on displacement, so these are what it is checked against.
 
@@ -234,8 +239,8 @@ impl Relaxed {
         Some(after)
     }
 
-    /// The state after a removal of `value` within `factor` places of its turn: see `quasi/displaced.rs`, which does
-    /// the same on numbers.
+    /// The state after a removal of `value` within `factor` places of its turn: see
+    /// `quasi/displaced.rs`, which does the same on numbers.
     fn displaced(&self, state: &RelaxedState, value: &Value, factor: u32) -> Option<RelaxedState> {
         let count = |waiting: &Waiting| waiting.iter().filter(|w| w.0 == *value).count();
         let inside = state.items.iter().filter(|v| *v == value).count();
@@ -304,9 +309,11 @@ pub struct RelaxedState {
     items: Items,
     /// Values in the open window; in a stack, in each segment, the lowest first.
     windows: SmallVec<[u32; 2]>,
-    /// How many removals in a row did not take the value whose turn it was, or how often it was told.
+    /// How many removals in a row did not take the value whose turn it was, or how often it was
+    /// told.
     count: u32,
-    /// With a displacement: the values that were removed before their turn, and those whose turn has been.
+    /// With a displacement: the values that were removed before their turn, and those whose turn
+    /// has been.
     early: Waiting,
     late: Waiting,
 }
@@ -368,7 +375,8 @@ impl Spec for Relaxed {
                     let mut after = state.clone();
                     let turn = state.items.last();
                     self.add(&mut after, value.clone());
-                    // Of a stack it is the new value's turn, even if it equals the one before, and in a priority queue it may be.
+                    // Of a stack it is the new value's turn, even if it equals the one before, and
+                    // in a priority queue it may be.
                     let is_its_turn =
                         self.turn != Turn::Oldest && after.items.last() == Some(value);
                     if self.relaxation.stutter > 1 && (is_its_turn || turn.is_none()) {
@@ -416,8 +424,8 @@ impl Spec for Relaxed {
     }
 
     fn touches(&self, op: &ContainerOp, ret: Option<&Value>) -> Touches {
-        // Without a value others come closer to their turn. But it may have been a removal in its turn, or have
-        // filled a window.
+        // Without a value others come closer to their turn. But it may have been a removal in its
+        // turn, or have filled a window.
         let Relaxation { lateness, window, stutter, capacity, .. } = self.relaxation;
         // And it may have made room, or have taken it.
         let is_more = window.is_some() || stutter > 1 || capacity.is_some();
@@ -532,7 +540,8 @@ impl Builtin for Relaxed {
             return Remove;
         }
         let rising = matches!(self.turn, Turn::Oldest | Turn::Newest);
-        // As unique as `fresh`, yet not rising: an odd factor permutes the numbers below a power of two.
+        // As unique as `fresh`, yet not rising: an odd factor permutes the numbers below a power of
+        // two.
         const BLOCK: i64 = 1 << 20;
         let scattered = (fresh & !(BLOCK - 1)) | (fresh.wrapping_mul(0x9E375) & (BLOCK - 1));
         Add(Value::Int(if rising { fresh } else { scattered }))

@@ -1,7 +1,8 @@
 //! Queues that promise less: `semiqueue` and `stuttering-queue`.
 //!
-//! A semiqueue removes any of the k oldest values; a stuttering queue may tell the oldest value several times
-//! before it removes it. Both are nondeterministic: one result can lead to several states.
+//! A semiqueue removes any of the k oldest values; a stuttering queue may tell the oldest value
+//! several times before it removes it. Both are nondeterministic: one result can lead to several
+//! states.
 
 use super::items::{Items, or_nil};
 use super::method::{self, nothing};

@@ -269,7 +269,8 @@ impl Builtin for Set {
     }
 
     fn sample(&self, state: &Items, pick: &mut dyn FnMut(u64) -> u64, fresh: i64) -> SetOp {
-        // Slightly more removals than additions, so that the set stays small however long the history is.
+        // Slightly more removals than additions, so that the set stays small however long the
+        // history is.
         match pick(32) {
             0..10 => SetOp::Add(Value::Int(fresh)),
             10..23 => SetOp::Remove(likely_inside(state, pick, fresh)),

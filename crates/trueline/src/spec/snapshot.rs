@@ -11,7 +11,8 @@ use crate::value::Value;
 pub enum SnapshotOp {
     /// Replaces the value of a segment.
     Update(u32, Value),
-    /// The values of the segments from 0 on. A scan that shows fewer than there are tells about these only.
+    /// The values of the segments from 0 on. A scan that shows fewer than there are tells about
+    /// these only.
     Scan,
 }
 
@@ -49,8 +50,8 @@ pub struct Snapshot {
     init: Value,
 }
 
-/// A snapshot object whose segments hold 0 at first. With `segments`, scans show no more than so many: updates
-/// of others are never seen.
+/// A snapshot object whose segments hold 0 at first. With `segments`, scans show no more than so
+/// many: updates of others are never seen.
 pub fn snapshot(segments: Option<u32>) -> Snapshot {
     Snapshot { segments, init: Value::Int(0) }
 }
@@ -211,8 +212,8 @@ impl Builtin for Snapshot {
         }
     }
 
-    /// Each process has a segment of its own. In a simple history the first two processes change theirs to 1, sooner or
-    /// later, and the others never.
+    /// Each process has a segment of its own. In a simple history the first two processes change
+    /// theirs to 1, sooner or later, and the others never.
     fn sample_by(
         &self,
         process: u32,

@@ -1,4 +1,5 @@
-//! Whether anybody is there: `snzi`, the scalable nonzero indicator of Ellen, Lev, Luchangco and Moir (2007).
+//! Whether anybody is there: `snzi`, the scalable nonzero indicator of Ellen, Lev, Luchangco and
+//! Moir (2007).
 //!
 //! It does not know who calls: any process may depart, but not more of them than have arrived.
 

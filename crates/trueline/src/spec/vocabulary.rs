@@ -1,8 +1,9 @@
 //! What an operation does, in the words in which a report explains a violation.
 //!
-//! A [`Vocabulary`] is to explanations what [`Canonical`] is to monitors: it says what family an object belongs to and what
-//! each operation does. It decides nothing. What is told with its help is checked: the operations that a sentence names
-//! are a violation of the specification in themselves, or the general sentence is told instead.
+//! A [`Vocabulary`] is to explanations what [`Canonical`] is to monitors: it says what family an
+//! object belongs to and what each operation does. It decides nothing. What is told with its help
+//! is checked: the operations that a sentence names are a violation of the specification in
+//! themselves, or the general sentence is told instead.
 
 use std::sync::Arc;
 
@@ -43,13 +44,13 @@ pub enum Family {
         /// The smallest first.
         smallest: bool,
     },
-    /// A container of which only this is known: nothing comes out that was not put in, 'empty' is told only where it is, and
-    /// how many values a removal passes over.
+    /// A container of which only this is known: nothing comes out that was not put in, 'empty' is
+    /// told only where it is, and how many values a removal passes over.
     Relaxed {
         /// Whose turn it is.
         turn: Turn,
-        /// How many values whose turn comes first a removal may leave behind, where that is bounded and each value comes
-        /// out once at most.
+        /// How many values whose turn comes first a removal may leave behind, where that is bounded
+        /// and each value comes out once at most.
         passes: Option<usize>,
     },
     /// One value.
@@ -168,8 +169,8 @@ pub struct Vocabulary<Op, Ret> {
 }
 
 impl<Op: 'static, Ret: 'static> Vocabulary<Op, Ret> {
-    /// The words of an object of this family that holds these values at first. `act` says what an operation with this
-    /// result (`None`: not known) does; `None` where there is no word for it.
+    /// The words of an object of this family that holds these values at first. `act` says what an
+    /// operation with this result (`None`: not known) does; `None` where there is no word for it.
     pub fn new(
         family: Family,
         initial: impl IntoIterator<Item = Value>,
@@ -215,7 +216,8 @@ impl<Op: 'static, Ret: 'static> Vocabulary<Op, Ret> {
         Vocabulary { portrait, act }
     }
 
-    /// True where the words rest on the specification's claim to be of a [kind](crate::spec::Kind), which has to be tested.
+    /// True where the words rest on the specification's claim to be of a [kind](crate::spec::Kind),
+    /// which has to be tested.
     pub fn is_claimed(&self) -> bool {
         self.portrait.is_claimed
     }
@@ -225,7 +227,8 @@ impl<Op: 'static, Ret: 'static> Vocabulary<Op, Ret> {
         (self.act)(op, ret)
     }
 
-    /// The same for operations of another type: `read` says what an operation and its result are in this one's.
+    /// The same for operations of another type: `read` says what an operation and its result are in
+    /// this one's.
     pub fn translated<O: 'static, R: 'static>(
         self,
         read: impl Fn(&O, Option<&R>) -> Option<(Op, Option<Ret>)> + Send + Sync + 'static,

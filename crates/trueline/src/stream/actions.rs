@@ -1,8 +1,9 @@
-//! Simple snapshot histories straight from their text, `startScan!7;endScan!7,0,1;`, into the automata of
-//! [`super::snapshot`].
+//! Simple snapshot histories straight from their text, `startScan!7;endScan!7,0,1;`, into the
+//! automata of [`super::snapshot`].
 //!
-//! Nothing is kept of an action but what the automata keep: O(processes and segments) memory, one pass. The few operations
-//! that a violation names are remembered, and come out as a history of their own.
+//! Nothing is kept of an action but what the automata keep: O(processes and segments) memory, one
+//! pass. The few operations that a violation names are remembered, and come out as a history of
+//! their own.
 
 use std::io::Read;
 
@@ -62,7 +63,8 @@ struct Tester {
     next: Id,
 }
 
-/// Tests a simple history in the format `snapshot-actions`, as it is read. An error says where the text is wrong.
+/// Tests a simple history in the format `snapshot-actions`, as it is read. An error says where the
+/// text is wrong.
 pub fn test_actions(input: impl Read) -> Result<(Tested, Tally), Error> {
     let mut source = Source::new(input);
     let mut tester = Tester {
@@ -179,7 +181,8 @@ impl Tester {
 
     fn call(&mut self, place: usize, doing: Doing, called: u64) -> Id {
         let id = self.next;
-        // Numbers come again after four thousand million operations; those that are remembered are older then.
+        // Numbers come again after four thousand million operations; those that are remembered are
+        // older then.
         self.next = if id + 1 == NONE { 0 } else { id + 1 };
         self.tally.operations += 1;
         self.processes[place] = Process { doing, id, called };

@@ -1,22 +1,26 @@
-//! What the online queue and priority queue have in common: the values inside, the open removals, and promises.
+//! What the online queue and priority queue have in common: the values inside, the open removals,
+//! and promises.
 //!
-//! A *promise* is made by a removal that has returned: that at some moment of its interval no value of a certain kind
-//! was inside. An empty result promises it of every value; the removal of x from a priority queue, of every higher value.
-//! It is kept in a slot iff every such value that was in by then has a removal that was called by then (the covers of
-//! the offline monitors leave the slot free). So a promise starts with the slots of its interval, less the covers of the
-//! values that have left; it is
+//! A *promise* is made by a removal that has returned: that at some moment of its interval no value
+//! of a certain kind was inside. An empty result promises it of every value; the removal of x from
+//! a priority queue, of every higher value. It is kept in a slot iff every such value that was in
+//! by then has a removal that was called by then (the covers of the offline monitors leave the slot
+//! free). So a promise starts with the slots of its interval, less the covers of the values that
+//! have left; it is
 //!
-//! - *kept* as soon as it has a slot in which no value of the kind is inside but those that must have left by then
-//!   anyway, because of their deadlines;
-//! - *broken* when it has no slot left, or when in its first slot more values of the kind are inside than
-//!   there are open removals, called before its last, to have taken them;
-//! - *waiting* else: for open removals to return. A waiting promise holds its own slots, so what has left can be
-//!   forgotten all the same. It sets a deadline to the values that are inside in its first slot: its last slot. So a value
-//!   that was taken by a removal of unknown outcome keeps few promises waiting.
+//! - *kept* as soon as it has a slot in which no value of the kind is inside but those that must
+//!   have left by then anyway, because of their deadlines;
+//! - *broken* when it has no slot left, or when in its first slot more values of the kind are
+//!   inside than there are open removals, called before its last, to have taken them;
+//! - *waiting* else: for open removals to return. A waiting promise holds its own slots, so what
+//!   has left can be forgotten all the same. It sets a deadline to the values that are inside in
+//!   its first slot: its last slot. So a value that was taken by a removal of unknown outcome keeps
+//!   few promises waiting.
 //!
-//! **Forgetting.** Covers are needed by promises that are yet to be made, by removals that are open: one that ended
-//! before the earliest open removal was called is dropped. Values that left are known no more: a removal that returns
-//! such a value, or one that nobody inserted, is a violation at once.
+//! **Forgetting.** Covers are needed by promises that are yet to be made, by removals that are
+//! open: one that ended before the earliest open removal was called is dropped. Values that left
+//! are known no more: a removal that returns such a value, or one that nobody inserted, is a
+//! violation at once.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
@@ -240,7 +244,8 @@ impl Container {
         self.free.push(place);
     }
 
-    /// `takes`: false for what only looks. It can find nothing, so it may promise something, but it takes nothing.
+    /// `takes`: false for what only looks. It can find nothing, so it may promise something, but it
+    /// takes nothing.
     pub(super) fn removal_called(&mut self, id: Id, at: Time, takes: bool) {
         self.open.push(Open { call: at, id, takes });
     }
@@ -311,7 +316,8 @@ impl Container {
             by_priority.remove(value);
         }
         self.recent.left(value.clone(), copy.insert, id);
-        // What left while this removal was open may matter for what it promises, which is yet to come.
+        // What left while this removal was open may matter for what it promises, which is yet to
+        // come.
         self.forget_covers(call);
         if copy.returned < call {
             let (from, insert) = (copy.returned, copy.insert);
@@ -369,7 +375,8 @@ impl Container {
         self.get(self.head).map_or(NEVER, |entry| entry.returned)
     }
 
-    /// The removal `id`, of what `insert` put in, was in time to find nothing above from `from` up to now.
+    /// The removal `id`, of what `insert` put in, was in time to find nothing above from `from` up
+    /// to now.
     pub(super) fn promise(
         &mut self,
         id: Id,
@@ -399,7 +406,8 @@ impl Container {
         Ok(())
     }
 
-    /// True where the promise has a slot in which nothing is inside, or nothing that has not to be gone by then anyway.
+    /// True where the promise has a slot in which nothing is inside, or nothing that has not to be
+    /// gone by then anyway.
     fn is_kept(&self, promise: &Promise) -> bool {
         let above = promise.above.as_ref();
         if above.is_none() && promise.slots[0].0 < self.first_inside() {
@@ -419,8 +427,9 @@ impl Container {
         !slots.is_empty()
     }
 
-    /// What is inside in the first slot of a promise must have left by its last: that follows, whatever slot it is.
-    /// Deadlines of the queue ascend along the list, so none is set that is earlier than one before.
+    /// What is inside in the first slot of a promise must have left by its last: that follows,
+    /// whatever slot it is. Deadlines of the queue ascend along the list, so none is set that is
+    /// earlier than one before.
     fn set_deadlines(&mut self, promise: &Promise) {
         let (first, last) = (promise.slots[0].0, promise.slots[promise.slots.len() - 1].1);
         let latest = last.max(self.latest);

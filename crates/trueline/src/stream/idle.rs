@@ -1,8 +1,9 @@
 //! Engines of objects and keys of which nothing is left: the oldest of them are forgotten.
 //!
-//! A stream may have any number of keys, each used for a moment. An engine of an object that is as a new one (see
-//! [`Engine::is_bare`](super::Engine)) decides nothing that a new engine would not decide, so it need not be kept. The last few are kept
-//! all the same, because they remember what left them last and explain a value that comes out twice.
+//! A stream may have any number of keys, each used for a moment. An engine of an object that is as
+//! a new one (see [`Engine::is_bare`](super::Engine)) decides nothing that a new engine would not
+//! decide, so it need not be kept. The last few are kept all the same, because they remember what
+//! left them last and explain a value that comes out twice.
 //!
 //! Cost: O(1) an event; a number an engine that was ever there at the same time.
 

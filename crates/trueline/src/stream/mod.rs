@@ -1,9 +1,11 @@
-//! Exact online monitors for unbounded streams: they check events as they arrive and drop those that can no longer matter.
+//! Exact online monitors for unbounded streams: they check events as they arrive and drop those
+//! that can no longer matter.
 //!
-//! An `Engine` reads the events of one object, in order, as actions of its kind. At a return it reports that the
-//! history is a violation (`Clash`) only where the history up to there is one, whatever is still open; and at the end
-//! of the stream (`Engine::finish`) it has said so iff the whole history is one. What it holds is bounded by the
-//! operations that are open, unmatched, or overlap those; each file argues its rule:
+//! An `Engine` reads the events of one object, in order, as actions of its kind. At a return it
+//! reports that the history is a violation (`Clash`) only where the history up to there is one,
+//! whatever is still open; and at the end of the stream (`Engine::finish`) it has said so iff the
+//! whole history is one. What it holds is bounded by the operations that are open, unmatched, or
+//! overlap those; each file argues its rule:
 //!
 //! | file | decides | keeps |
 //! |---|---|---|
@@ -15,17 +17,20 @@
 //! | `snapshot` | snapshots, simple histories | open operations, a few that tell a violation |
 //! | `actions` | the same, straight from its text | four bits an open scan |
 //!
-//! The containers rest on the rules of `crate::monitor`, which are about complete histories. Two ideas carry them over.
+//! The containers rest on the rules of `crate::monitor`, which are about complete histories. Two
+//! ideas carry them over.
 //!
-//! **Owed removals.** Often a value must have left by some moment, and only an operation that is open then can have
-//! taken it. Which one is not known before it returns, so the value gets a *deadline*: its removal must have been
-//! called before. Deadlines can be met iff each gets an open removal of its own that was called in time; as both are
-//! mere numbers, that is so iff the n-th deadline is later than the n-th call, for every n. This is checked at every
-//! return, so a violation is found at the first return after which no deal is left.
+//! **Owed removals.** Often a value must have left by some moment, and only an operation that is
+//! open then can have taken it. Which one is not known before it returns, so the value gets a
+//! *deadline*: its removal must have been called before. Deadlines can be met iff each gets an open
+//! removal of its own that was called in time; as both are mere numbers, that is so iff the n-th
+//! deadline is later than the n-th call, for every n. This is checked at every return, so a
+//! violation is found at the first return after which no deal is left.
 //!
-//! **Values come again.** Values must be unique while they can be told apart: a value may be inserted again once its
-//! removal has returned, because whoever returns it from then on took the new one. A second insert before that is
-//! ambiguous, and `Stop::Unfit`; so is an operation that the kind has no word for.
+//! **Values come again.** Values must be unique while they can be told apart: a value may be
+//! inserted again once its removal has returned, because whoever returns it from then on took the
+//! new one. A second insert before that is ambiguous, and `Stop::Unfit`; so is an operation that
+//! the kind has no word for.
 //!
 //! A specification that has no exact monitor is watched by the general search (`searched`).
 //!
@@ -73,7 +78,8 @@ const NEVER: Time = Time::MAX;
 struct Clash {
     /// The operations, in no order; those that have not returned yet count as pending.
     operations: Vec<Id>,
-    /// True where operations that mattered are forgotten: the ones that are named need not be a violation alone.
+    /// True where operations that mattered are forgotten: the ones that are named need not be a
+    /// violation alone.
     partial: bool,
     /// The operation that is to blame and what is wrong with it, where that is told in a few words.
     reason: Option<Blame>,
@@ -110,7 +116,8 @@ impl From<Clash> for Stop {
 
 /// An online monitor of one object.
 trait Engine: Send {
-    /// An operation is called. `may` is what it is if its outcome stays unknown; nothing for one that only observes.
+    /// An operation is called. `may` is what it is if its outcome stays unknown; nothing for one
+    /// that only observes.
     fn call(&mut self, id: Id, at: Time, may: Option<&Action>) -> Result<(), Stop>;
 
     /// An operation returns; `action` is what it did.
@@ -127,7 +134,8 @@ trait Engine: Send {
         Ok(())
     }
 
-    /// An event could not be judged, and none that follows will be: decides what was put off before it.
+    /// An event could not be judged, and none that follows will be: decides what was put off before
+    /// it.
     fn give_up(&mut self) -> Result<(), Stop> {
         Ok(())
     }
@@ -135,8 +143,9 @@ trait Engine: Send {
     /// The stream is over; what is open stays so.
     fn finish(&mut self) -> Result<(), Stop>;
 
-    /// True where nothing runs and nothing is inside, or nothing else than at first: once what was put off is decided
-    /// ([`Engine::rest`]), a new engine would decide what follows as this one does. False where that is not known.
+    /// True where nothing runs and nothing is inside, or nothing else than at first: once what was
+    /// put off is decided ([`Engine::rest`]), a new engine would decide what follows as this one
+    /// does. False where that is not known.
     fn is_bare(&self) -> bool {
         false
     }
@@ -146,7 +155,8 @@ trait Engine: Send {
         Ok(())
     }
 
-    /// How many results were not judged since the contents at first were not known: see [`forgiving_engine`].
+    /// How many results were not judged since the contents at first were not known: see
+    /// [`forgiving_engine`].
     fn unjudged(&self) -> u64 {
         0
     }
@@ -183,12 +193,13 @@ fn engine(algorithm: Algorithm, kind: Kind, initial: &[Value]) -> Result<Box<dyn
     })
 }
 
-/// The engine of a kind for an object at rest whose state is not known. What was inside is ignored where it shows up:
-/// leaving out all operations of a value makes no violation. So such an engine reports nothing that is none, but may miss
-/// a value that comes out twice or from nowhere. Keys and locks have no such rule: there is no engine for them.
+/// The engine of a kind for an object at rest whose state is not known. What was inside is ignored
+/// where it shows up: leaving out all operations of a value makes no violation. So such an engine
+/// reports nothing that is none, but may miss a value that comes out twice or from nowhere. Keys
+/// and locks have no such rule: there is no engine for them.
 ///
-/// A container tells when what was inside is gone ([`Unknown`]): then all is judged as ever. Where inserts from before may still take effect
-/// (`lasts`) it never does.
+/// A container tells when what was inside is gone ([`Unknown`]): then all is judged as ever. Where
+/// inserts from before may still take effect (`lasts`) it never does.
 fn forgiving_engine(kind: Kind, lasts: bool) -> Result<Box<dyn Engine>, Stop> {
     Ok(match kind {
         Kind::Queue => Box::new(queue::Queue::forgiving(lasts)?),
@@ -204,8 +215,9 @@ fn forgiving_engine(kind: Kind, lasts: bool) -> Result<Box<dyn Engine>, Stop> {
 
 /// Contents that nobody knows, of an object that was not watched from the beginning.
 ///
-/// **When they are gone.** At some moment of the interval of an empty result nothing was inside, so whatever was there at first had left. In a
-/// queue whatever was there at first leaves before a value that came in later. So a removal that is called after the return of such an operation took
+/// **When they are gone.** At some moment of the interval of an empty result nothing was inside, so
+/// whatever was there at first had left. In a queue whatever was there at first leaves before a
+/// value that came in later. So a removal that is called after the return of such an operation took
 /// nothing of it. One that was called before may have.
 struct Unknown {
     /// A removal that was called before this may have taken something of it.
@@ -230,7 +242,8 @@ impl Unknown {
         }
     }
 
-    /// Whether a removal that was called then may have taken something of it: it is not judged then.
+    /// Whether a removal that was called then may have taken something of it: it is not judged
+    /// then.
     fn explains(&mut self, call: Time) -> bool {
         let explains = call < self.gone;
         self.unjudged += u64::from(explains);

@@ -1,5 +1,6 @@
-//! The monitor of a stream of events: checks that they follow the rules of a history, hands them to the engine of their
-//! object, or of their key where the specification tells keys apart, and explains what it finds.
+//! The monitor of a stream of events: checks that they follow the rules of a history, hands them to
+//! the engine of their object, or of their key where the specification tells keys apart, and
+//! explains what it finds.
 
 mod explain;
 
@@ -201,7 +202,8 @@ impl<S: Spec> Monitor<S> {
         self.records.get(id).map(|record| &record.op)
     }
 
-    /// The open operation of a process turns out to be this one: its result says more than its call did.
+    /// The open operation of a process turns out to be this one: its result says more than its call
+    /// did.
     pub(crate) fn correct(
         &mut self,
         process: u32,
@@ -298,8 +300,9 @@ impl<S: Spec> Monitor<S> {
         unfit.map_or(Ok(()), |why| Err(Stopped::Unknown(why)))
     }
 
-    /// Forgets everything and starts again while nothing runs: from the initial state, or from one that is not known,
-    /// where operations on values that were inside are ignored. The error says why that is not possible.
+    /// Forgets everything and starts again while nothing runs: from the initial state, or from one
+    /// that is not known, where operations on values that were inside are ignored. The error says
+    /// why that is not possible.
     pub fn restart(&mut self, state_is_known: bool) -> Result<(), WatchError> {
         self.open.fill(NONE);
         self.records = Records::new();
@@ -320,13 +323,15 @@ impl<S: Spec> Monitor<S> {
         self.spec.observes(op, None)
     }
 
-    /// How many results were not judged since the start, where that was from a state that is not known.
+    /// How many results were not judged since the start, where that was from a state that is not
+    /// known.
     pub fn unjudged(&self) -> u64 {
         self.engines.iter().map(|engine| engine.unjudged()).sum()
     }
 
-    /// As [`Monitor::restart`] from a state that is not known, while operations whose outcome stays unknown may still take effect: removals may take what comes
-    /// in later, so that a process of their own calls them again; what inserts bring in nobody knows.
+    /// As [`Monitor::restart`] from a state that is not known, while operations whose outcome stays
+    /// unknown may still take effect: removals may take what comes in later, so that a process of
+    /// their own calls them again; what inserts bring in nobody knows.
     pub fn restart_behind(
         &mut self,
         process: u32,
@@ -415,9 +420,11 @@ impl<S: Spec> Monitor<S> {
         self.rest(engine as u32)
     }
 
-    /// An operation of this engine's is over: forgets the engines that have been at rest for longest.
+    /// An operation of this engine's is over: forgets the engines that have been at rest for
+    /// longest.
     fn rest(&mut self, engine: u32) -> Result<(), Stopped<S::Op, S::Ret>> {
-        // What was inside at first is not there in an empty container. Sets and locks tell when they are as at first.
+        // What was inside at first is not there in an empty container. Sets and locks tell when
+        // they are as at first.
         let is_empty_at_first = self.canonical.initial.is_empty()
             || matches!(self.canonical.kind, Kind::Set | Kind::Mutex);
         // The claim is tested on operations that one engine decides.
@@ -446,7 +453,8 @@ impl<S: Spec> Monitor<S> {
         });
     }
 
-    /// Tests the claim of the specification to be of a kind, on those of the first operations that one engine decides.
+    /// Tests the claim of the specification to be of a kind, on those of the first operations that
+    /// one engine decides.
     fn test_claim(&mut self) -> Result<(), Stopped<S::Op, S::Ret>> {
         let Some(mut trial) = self.trial.take() else { return Ok(()) };
         let engine_of = |id: &Id| self.records.peek(*id).map(|record| record.engine);

@@ -1,18 +1,20 @@
 //! The queue, online: first in, first out.
 //!
-//! By [`crate::monitor::queue`] a complete history is a violation iff a value comes from nowhere or twice, an empty
-//! result is covered, or some a and b have enq(a) before enq(b) and deq(b) before deq(a). Empty results are promises: see
-//! [`super::container`]. The last rule is looked at when deq(b) returns: every value a inside, whose enqueue returned before
-//! that of b was called, must be in the hands of an open dequeue. So it gets a deadline: now. Later dequeues only set
-//! later deadlines, so the first counts; values get theirs in the order of the returns of their enqueues, so those
-//! with a deadline are the first of the list, and their deadlines ascend.
+//! By [`crate::monitor::queue`] a complete history is a violation iff a value comes from nowhere or
+//! twice, an empty result is covered, or some a and b have enq(a) before enq(b) and deq(b) before
+//! deq(a). Empty results are promises: see [`super::container`]. The last rule is looked at when
+//! deq(b) returns: every value a inside, whose enqueue returned before that of b was called, must
+//! be in the hands of an open dequeue. So it gets a deadline: now. Later dequeues only set later
+//! deadlines, so the first counts; values get theirs in the order of the returns of their enqueues,
+//! so those with a deadline are the first of the list, and their deadlines ascend.
 //!
-//! **Found when** the return of a dequeue leaves more values with a deadline than open dequeues that were called in
-//! time for them: without empty results that is the first prefix that is a violation. With them it may come later,
-//! where deadlines and promises compete for the same open dequeues: at the latest when these have returned, or at the end.
+//! **Found when** the return of a dequeue leaves more values with a deadline than open dequeues
+//! that were called in time for them: without empty results that is the first prefix that is a
+//! violation. With them it may come later, where deadlines and promises compete for the same open
+//! dequeues: at the latest when these have returned, or at the end.
 //!
-//! **Kept**: values inside, open operations, waiting promises. A value that has left is forgotten: as 'a' it was dequeued
-//! in time, as 'b' it has set its deadlines.
+//! **Kept**: values inside, open operations, waiting promises. A value that has left is forgotten:
+//! as 'a' it was dequeued in time, as 'b' it has set its deadlines.
 //!
 //! Cost: O(1) an operation, plus the number of open dequeues that overlap wrongly ordered values.
 

@@ -1,8 +1,9 @@
 //! The operations that may still be named in an explanation.
 //!
-//! Engines know operations by number and never say that they need one no more. They are asked now and then, when the
-//! records have doubled ([`Records::sweep`]): what is not marked then is dropped, and its number is used again. So each
-//! record costs O(1), and there are at most twice as many as are needed.
+//! Engines know operations by number and never say that they need one no more. They are asked now
+//! and then, when the records have doubled ([`Records::sweep`]): what is not marked then is
+//! dropped, and its number is used again. So each record costs O(1), and there are at most twice as
+//! many as are needed.
 
 use super::{Id, NEVER, NONE, Time};
 use crate::history::{History, Operation, PENDING, Part};

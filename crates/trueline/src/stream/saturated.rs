@@ -1,7 +1,9 @@
-//! Saturation as an engine of streams: sound at every return, and it forgets matches, but it may miss a violation.
+//! Saturation as an engine of streams: sound at every return, and it forgets matches, but it may
+//! miss a violation.
 //!
-//! [`crate::saturate`] explains the algorithm. Here its numbers for operations, which are never used twice, are kept beside
-//! ours, which are. A set is not told of lookups before they return, so it is left to the exact engine.
+//! [`crate::saturate`] explains the algorithm. Here its numbers for operations, which are never
+//! used twice, are kept beside ours, which are. A set is not told of lookups before they return, so
+//! it is left to the exact engine.
 
 use std::collections::BTreeMap;
 

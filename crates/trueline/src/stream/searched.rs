@@ -1,17 +1,19 @@
-//! The monitor of a stream for specifications of which no exact monitor is known: the general search, carried on from
-//! return to return.
+//! The monitor of a stream for specifications of which no exact monitor is known: the general
+//! search, carried on from return to return.
 //!
-//! Of each object it holds the *configurations* that explain what was seen: a state, and which of the open operations
-//! have taken effect already, with which results. A return keeps those in which the operation took effect with its
-//! result, and in the others lets open operations take effect, in every order, until it did (Lowe's just-in-time
-//! linearization, *Testing for linearizability*, 2017). No order explains the history once none is left.
+//! Of each object it holds the *configurations* that explain what was seen: a state, and which of
+//! the open operations have taken effect already, with which results. A return keeps those in which
+//! the operation took effect with its result, and in the others lets open operations take effect,
+//! in every order, until it did (Lowe's just-in-time linearization, *Testing for linearizability*,
+//! 2017). No order explains the history once none is left.
 //!
-//! **Windows.** Operations are kept for the explanation alone. While nothing is open the window may end: what follows
-//! starts from the states that are possible then. A violation is searched for again in its window, by the search that
-//! decides whole histories, and told by that one.
+//! **Windows.** Operations are kept for the explanation alone. While nothing is open the window may
+//! end: what follows starts from the states that are possible then. A violation is searched for
+//! again in its window, by the search that decides whole histories, and told by that one.
 //!
-//! Memory: the configurations, of which there are at most [`MOST`] (beyond, the stream is undecided), and for each
-//! object a window of at most [`LONGEST`] operations (beyond, its operations are forgotten and only named no more).
+//! Memory: the configurations, of which there are at most [`MOST`] (beyond, the stream is
+//! undecided), and for each object a window of at most [`LONGEST`] operations (beyond, its
+//! operations are forgotten and only named no more).
 
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
@@ -42,7 +44,8 @@ const EXPLAIN: u64 = 20_000_000;
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Configuration {
     state: OpaqueState,
-    /// The open operations that have taken effect, by number, with their results; none where the outcome stays unknown.
+    /// The open operations that have taken effect, by number, with their results; none where the
+    /// outcome stays unknown.
     done: Vec<(Id, Option<Value>)>,
 }
 
@@ -103,7 +106,8 @@ impl Searched {
         &self.records.peek(id).expect("an open operation is held").op
     }
 
-    /// The configurations in which the operation has returned with the result; none where there are too many.
+    /// The configurations in which the operation has returned with the result; none where there are
+    /// too many.
     fn after(&self, object: &Object, id: Id, result: &Value) -> Option<Configurations> {
         let (mut after, mut seen) = (Configurations::default(), Configurations::default());
         let mut todo = Vec::new();

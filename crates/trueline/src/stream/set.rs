@@ -1,21 +1,26 @@
 //! The set, key by key, and the lock, online. Values may repeat.
 //!
-//! [`crate::monitor::set`] sweeps over the events of one key, keeps its state, and puts every change off until an
-//! operation returns that needs it; then the open add (remove) that returns first makes the change. Online it is not
-//! known which one that will be, nor whether an open add will turn out to have changed anything. So the change is made
-//! *on credit*: it is owed by some operation that is open now. When an add that changed something returns, it pays the
-//! first debt that was made after its call, as in the offline sweep, where it would have been the first to return of
-//! those open then; only if there is none does it make a change of its own. So the states are those of the offline
-//! sweep, at every moment, and the history is a violation iff a debt can not be paid: debts are deadlines for calls, and the
-//! open adds (removes) must meet them (see [`super`]). An operation of unknown outcome may pay at any time, or never.
+//! [`crate::monitor::set`] sweeps over the events of one key, keeps its state, and puts every
+//! change off until an operation returns that needs it; then the open add (remove) that returns
+//! first makes the change. Online it is not known which one that will be, nor whether an open add
+//! will turn out to have changed anything. So the change is made *on credit*: it is owed by some
+//! operation that is open now. When an add that changed something returns, it pays the first debt
+//! that was made after its call, as in the offline sweep, where it would have been the first to
+//! return of those open then; only if there is none does it make a change of its own. So the states
+//! are those of the offline sweep, at every moment, and the history is a violation iff a debt can
+//! not be paid: debts are deadlines for calls, and the open adds (removes) must meet them (see
+//! [`super`]). An operation of unknown outcome may pay at any time, or never.
 //!
-//! A lookup is fine if the state was right at some time since its call: it is enough to know when the state was left last.
+//! A lookup is fine if the state was right at some time since its call: it is enough to know when
+//! the state was left last.
 //!
-//! **Found when** an operation returns and the debts can not be met any more: the first return that makes the history a
-//! violation.
+//! **Found when** an operation returns and the debts can not be met any more: the first return that
+//! makes the history a violation.
 //!
-//! **Kept**: of a key its state, its debts and what is open; nothing where nothing is open, no lookup is that was called
-//! before it came to rest (whose key is told at its return), and the state is the initial one. For explanations a key holds its operations since nothing of it was open, at most [`LOG`].
+//! **Kept**: of a key its state, its debts and what is open; nothing where nothing is open, no
+//! lookup is that was called before it came to rest (whose key is told at its return), and the
+//! state is the initial one. For explanations a key holds its operations since nothing of it was
+//! open, at most [`LOG`].
 //!
 //! Cost: O(1) an operation, plus the number of operations that are open on the key.
 

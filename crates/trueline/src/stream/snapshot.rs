@@ -1,20 +1,23 @@
-//! Snapshots, online: simple histories, in O(1) a call or a return and the entries that a scan shows.
+//! Snapshots, online: simple histories, in O(1) a call or a return and the entries that a scan
+//! shows.
 //!
-//! A history is *simple* if at most two segments, i and j, ever change, each once, from the initial value to another
-//! (Amram, Hayoun, Mizrahi, Weiss, DISC 2022: a snapshot algorithm that is independent of its data is linearizable iff its
-//! simple histories are). Which segments these are shows when they first change. Three automata read the events, and say
-//! of a return that the history is a violation iff the history up to there is one. Let Fi be the first update of i to the
-//! other value, and let a scan show (x, y) in i and j.
+//! A history is *simple* if at most two segments, i and j, ever change, each once, from the initial
+//! value to another (Amram, Hayoun, Mizrahi, Weiss, DISC 2022: a snapshot algorithm that is
+//! independent of its data is linearizable iff its simple histories are). Which segments these are
+//! shows when they first change. Three automata read the events, and say of a return that the
+//! history is a violation iff the history up to there is one. Let Fi be the first update of i to
+//! the other value, and let a scan show (x, y) in i and j.
 //!
 //! - **No Inversion**: no scan shows (0, 1) if another shows (1, 0).
-//! - **Non-Decreasing**: none shows 0 in i that was called after one that shows 1 there had returned; likewise j.
-//! - **Appropriateness**: none shows 0 in i that was called after Fi had returned, or 1 that returned before Fi was called;
-//!   none shows (0, 1) if Fi returned before Fj was called; likewise with i and j exchanged. Entries other than i and j are
-//!   initial.
+//! - **Non-Decreasing**: none shows 0 in i that was called after one that shows 1 there had
+//!   returned; likewise j.
+//! - **Appropriateness**: none shows 0 in i that was called after Fi had returned, or 1 that
+//!   returned before Fi was called; none shows (0, 1) if Fi returned before Fj was called; likewise
+//!   with i and j exchanged. Entries other than i and j are initial.
 //!
-//! **What is kept** is four bits for each open scan, one for each segment, and at most six operations that a violation
-//! would name. All scans show the same segments; updates of one segment do not overlap. What is not simple is
-//! [`Stop::Unfit`].
+//! **What is kept** is four bits for each open scan, one for each segment, and at most six
+//! operations that a violation would name. All scans show the same segments; updates of one segment
+//! do not overlap. What is not simple is [`Stop::Unfit`].
 
 use super::{Clash, Engine, Id, NONE, Stop, Time, strange};
 use crate::monitor::snapshot::Property;
@@ -34,7 +37,8 @@ struct Change<V> {
     shown_by: Id,
 }
 
-/// What was so when a scan was called: bits 0 and 1, the change had returned; bits 2 and 3, a scan that showed it had.
+/// What was so when a scan was called: bits 0 and 1, the change had returned; bits 2 and 3, a scan
+/// that showed it had.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mark(u8);
 
@@ -127,7 +131,8 @@ impl<V: Eq + Clone> Automata<V> {
             return Err(Halt::NotSimple("scans show different numbers of segments"));
         }
         let fault = |property, operations| Err(Halt::Fault(Fault { property, operations }));
-        // What it shows of the two segments; nothing of one that it does not show, or that has not changed.
+        // What it shows of the two segments; nothing of one that it does not show, or that has not
+        // changed.
         let mut shows: [Option<bool>; 2] = [None; 2];
         for (place, change) in self.changes.iter().enumerate() {
             let Some(change) = change else { continue };
@@ -164,7 +169,8 @@ impl<V: Eq + Clone> Automata<V> {
                 }
             }
         }
-        // What has not changed yet is not shown: the second change may be that of any other segment.
+        // What has not changed yet is not shown: the second change may be that of any other
+        // segment.
         if shows[0] == Some(true) && self.changes[1].is_none() && self.apart[0] == NONE {
             self.apart[0] = id;
         }
@@ -183,7 +189,8 @@ impl<V: Eq + Clone> Automata<V> {
         (0..2).any(|place| at(place) && shows[place] == Some(true))
     }
 
-    /// The updates that changed a segment: with the scans of a fault they are a violation by themselves.
+    /// The updates that changed a segment: with the scans of a fault they are a violation by
+    /// themselves.
     pub(crate) fn changes(&self) -> impl Iterator<Item = Id> + '_ {
         self.changes.iter().flatten().map(|change| change.update)
     }

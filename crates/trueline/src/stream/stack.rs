@@ -1,26 +1,31 @@
 //! The stack, online: last in, first out.
 //!
-//! A stack that never empties has no gap at which its past could be forgotten, and a value that has come and gone tells
-//! something about those that stay. Write p and q for the moments of a value's push and pop; a history is linearizable
-//! iff the intervals [p, q] can be chosen such that no two of them cross. Take a moment T at which no pop is open. Let X be the
-//! values that have left by then and U those that have not. A value x of X and one v of U do not cross iff p(v) is
-//! outside of [p(x), q(x)], because q(v) is behind T. So the values of U see X through the moments of their pushes only:
-//! X must be such that nothing of it is inside at p(v), for every v of U. By the gap lemma (see
-//! [`crate::monitor::container`]) that is so iff X alone is linearizable and each p(v) lies in no cover of X. Hence:
+//! A stack that never empties has no gap at which its past could be forgotten, and a value that has
+//! come and gone tells something about those that stay. Write p and q for the moments of a value's
+//! push and pop; a history is linearizable iff the intervals [p, q] can be chosen such that no two
+//! of them cross. Take a moment T at which no pop is open. Let X be the values that have left by
+//! then and U those that have not. A value x of X and one v of U do not cross iff p(v) is outside
+//! of [p(x), q(x)], because q(v) is behind T. So the values of U see X through the moments of their
+//! pushes only: X must be such that nothing of it is inside at p(v), for every v of U. By the gap
+//! lemma (see [`crate::monitor::container`]) that is so iff X alone is linearizable and each p(v)
+//! lies in no cover of X. Hence:
 //!
-//! > decide X and U by the offline monitor, cut the covers of X out of the push intervals of U, and forget X.
+//! > decide X and U by the offline monitor, cut the covers of X out of the push intervals of U, and
+//! forget X.
 //!
-//! What is cut out at the end of an interval makes it shorter. What is cut out of the middle stays as a *block*, a value
-//! without operations that is inside for just that time, as long as some push interval of U contains it. Empty results have
-//! returned by T, so they are decided, and forgotten too. The past enters the future by nothing else.
+//! What is cut out at the end of an interval makes it shorter. What is cut out of the middle stays
+//! as a *block*, a value without operations that is inside for just that time, as long as some push
+//! interval of U contains it. Empty results have returned by T, so they are decided, and forgotten
+//! too. The past enters the future by nothing else.
 //!
-//! **Kept**: values inside with their blocks, and what has come and gone since the last such moment T that was used. With p
-//! operations open all the time such a moment comes about every 2^p events; where pops overlap each other without end
-//! there is none (one pop of unknown outcome is enough), nothing is forgotten, and memory grows until the caller's limit says stop.
+//! **Kept**: values inside with their blocks, and what has come and gone since the last such moment
+//! T that was used. With p operations open all the time such a moment comes about every 2^p events;
+//! where pops overlap each other without end there is none (one pop of unknown outcome is enough),
+//! nothing is forgotten, and memory grows until the caller's limit says stop.
 //!
-//! **Found when** it is looked for: when at least [`BATCH`] values, and as many as are inside, have left since the last
-//! time and no pop is open; when nothing has come for a while ([`Engine::decide_deferred`]); and at the end. Values from nowhere are
-//! found at once.
+//! **Found when** it is looked for: when at least [`BATCH`] values, and as many as are inside, have
+//! left since the last time and no pop is open; when nothing has come for a while
+//! ([`Engine::decide_deferred`]); and at the end. Values from nowhere are found at once.
 //!
 //! Cost: O(log n) an operation, for n values inside, on average.
 
@@ -206,7 +211,8 @@ impl Stack {
         }
     }
 
-    /// The same while pops are open, which may have taken anything; false where it took too long to tell.
+    /// The same while pops are open, which may have taken anything; false where it took too long to
+    /// tell.
     fn look_with_open_pops(&self, mut patience: u64) -> Result<bool, Stop> {
         let replayed = self.replayed();
         let step = |operations: u64| {
@@ -365,7 +371,8 @@ impl Past {
         &self.union[first..end.max(first)]
     }
 
-    /// Adds the operations of a chain of covers from here to there, unless they are too many already.
+    /// Adds the operations of a chain of covers from here to there, unless they are too many
+    /// already.
     fn explain(&self, from: Time, to: Time, reasons: &mut Reasons) {
         let mut reached = from;
         while reached < to && reasons.len() <= REASONS {

@@ -1,7 +1,9 @@
-//! Streams against whole histories: at the end the verdicts are the same, and no violation is seen too early.
+//! Streams against whole histories: at the end the verdicts are the same, and no violation is seen
+//! too early.
 //!
-//! Histories come from the generator, linearizable, and are then damaged at random: results change places, events move,
-//! returns are lost. They are small, so the thresholds of forgetting are, too, in tests.
+//! Histories come from the generator, linearizable, and are then damaged at random: results change
+//! places, events move, returns are lost. They are small, so the thresholds of forgetting are, too,
+//! in tests.
 
 mod objects;
 mod searched;
@@ -307,8 +309,8 @@ fn compare_verdicts<B: Builtin>(name: &str, spec: &B, seed: u64) {
     assert!(violations > 10, "{name}: {violations}");
 }
 
-/// A key came to rest, a lookup of it was called, it changed and came to rest again, and was forgotten as of the first
-/// time.
+/// A key came to rest, a lookup of it was called, it changed and came to rest again, and was
+/// forgotten as of the first time.
 #[test]
 fn a_key_that_rests_again_behind_the_call_of_a_lookup() {
     use spec::SetOp::{Add, Contains, Remove};

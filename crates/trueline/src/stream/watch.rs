@@ -11,8 +11,9 @@ use crate::value::Value;
 /// Why a monitor does not go on, in the words of a file.
 pub type Ended = Stopped<Call, Value>;
 
-/// Watches objects of a built-in specification. Made by [`Named::watch`](crate::spec::Named::watch).
-/// Processes, methods and objects are numbers that it gives out.
+/// Watches objects of a built-in specification. Made by
+/// [`Named::watch`](crate::spec::Named::watch). Processes, methods and objects are numbers that it
+/// gives out.
 pub struct Watch {
     spec: Opaque,
     judge: Box<dyn Judge>,
@@ -24,7 +25,8 @@ pub struct Watch {
 /// Why what decides does not go on.
 pub(super) type Ends = Stopped<OpaqueOp, Value>;
 
-/// What decides a stream: the exact monitor, or the general search where there is none. See [`Monitor`].
+/// What decides a stream: the exact monitor, or the general search where there is none. See
+/// [`Monitor`].
 pub(super) trait Judge: Send {
     fn process(&mut self, name: Value) -> u32;
     fn object(&mut self, part: Part) -> Result<u32, WatchError>;

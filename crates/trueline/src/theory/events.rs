@@ -1,6 +1,7 @@
 //! Histories as theories see them: calls and returns, one at a time, in the words of an object.
 //!
-//! What an operation may still do is told at its call, what it did at its return: nobody is told the future.
+//! What an operation may still do is told at its call, what it did at its return: nobody is told
+//! the future.
 
 use crate::history::PENDING;
 use crate::spec::subject::{Claim, Recorded, Subject};
@@ -23,8 +24,8 @@ pub struct Event {
     pub result: Option<Value>,
 }
 
-/// The events of the operations at these ascending indices, in order. The error says why the object has no words for
-/// them.
+/// The events of the operations at these ascending indices, in order. The error says why the object
+/// has no words for them.
 pub(crate) fn events(
     subject: &Subject<'_>,
     claim: &Claim,
@@ -104,7 +105,8 @@ pub(crate) fn called(may: &Action) -> Option<(Method, Value)> {
 pub(crate) fn answered(method: Method, did: &Action) -> Option<Value> {
     Some(match did {
         Action::Remove(v) | Action::Read(v) => v.clone(),
-        // An addition to a set that finds its key present tells false, a removal and a look tell true.
+        // An addition to a set that finds its key present tells false, a removal and a look tell
+        // true.
         Action::Add(_) | Action::Delete(_) => Value::Bool(true),
         Action::Present(_) => Value::Bool(method != Method::Add),
         Action::Absent(_) => Value::Bool(method == Method::Add),

@@ -1,4 +1,5 @@
-//! Every file of the corpus, and of the histories in this repository, reads, is recognised, and has the operations that the manifest counts.
+//! Every file of the corpus, and of the histories in this repository, reads, is recognised, and has
+//! the operations that the manifest counts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,7 +45,8 @@ fn rows_of(folder: &str) -> Option<(PathBuf, Vec<Row>)> {
     Some((folder, rows.collect()))
 }
 
-/// The manifest counts failed operations, which a history drops. No file has a failed event that is no client's.
+/// The manifest counts failed operations, which a history drops. No file has a failed event that is
+/// no client's.
 fn failed(bytes: &[u8]) -> usize {
     let words = bytes.split(|b| b" \t\n,{}".contains(b));
     words.filter(|word| *word == b":fail").count()

@@ -1,4 +1,5 @@
-//! The page about formats tells the truth: its blocks are histories in the formats that they are labelled with.
+//! The page about formats tells the truth: its blocks are histories in the formats that they are
+//! labelled with.
 
 use std::path::Path;
 

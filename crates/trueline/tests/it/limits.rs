@@ -1,4 +1,5 @@
-//! Limits hold for all that a check does: also for what prepares a search, and for explaining what it found.
+//! Limits hold for all that a check does: also for what prepares a search, and for explaining what
+//! it found.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -27,8 +28,9 @@ fn pending_dequeues(pending: i64) -> History {
     builder.finish()
 }
 
-/// The solvers try every tuple of operations in the places of an axiom. Most tuples vanish at once, and those
-/// used to be free: with 1,000 pending dequeues a limit of a second was overrun by minutes.
+/// The solvers try every tuple of operations in the places of an axiom. Most tuples vanish at once,
+/// and those used to be free: with 1,000 pending dequeues a limit of a second was overrun by
+/// minutes.
 #[test]
 fn tuples_that_vanish_are_drawn_from_the_budget() {
     let pending = 60;
@@ -51,7 +53,8 @@ fn tuples_that_vanish_are_drawn_from_the_budget() {
     }
 }
 
-/// A register whose clock jumps to the end when somebody asks what can be left out of an explanation.
+/// A register whose clock jumps to the end when somebody asks what can be left out of an
+/// explanation.
 struct Ticking {
     clock: Clock,
 }
@@ -106,8 +109,9 @@ impl Spec for Ticking {
     }
 }
 
-/// Minimising a violation of thousands of operations used to go on for seconds after the time was over: it
-/// asked for each operation which others could leave with it, though nothing could be tried any more.
+/// Minimising a violation of thousands of operations used to go on for seconds after the time was
+/// over: it asked for each operation which others could leave with it, though nothing could be
+/// tried any more.
 #[test]
 fn minimising_ends_when_the_time_is_over() {
     let rounds = 200;

@@ -10,7 +10,8 @@ use trueline::live::{Full, Live};
 use trueline::rng::seeds;
 use trueline::spec::{self, QueueOp};
 
-/// `stop` decided events that were taken while it collected them, without those before them: of 500 runs 12 to 23 were violations of a queue that is correct.
+/// `stop` decided events that were taken while it collected them, without those before them: of 500
+/// runs 12 to 23 were violations of a queue that is correct.
 #[test]
 fn a_monitor_that_is_stopped_while_threads_work_finds_no_violation() {
     for round in seeds(300) {
@@ -49,7 +50,8 @@ fn a_monitor_that_is_stopped_while_threads_work_finds_no_violation() {
     }
 }
 
-/// Twice the number of operations is the number of events: that became 0, nothing was recorded, and the report was fine.
+/// Twice the number of operations is the number of events: that became 0, nothing was recorded, and
+/// the report was fine.
 #[test]
 fn a_window_of_more_operations_than_can_be_counted_has_no_end() {
     for operations in [usize::MAX / 4 + 1, usize::MAX / 2 + 1, usize::MAX] {

@@ -1,4 +1,5 @@
-//! The promises: budgets are honoured, answers do not depend on threads, claims are tested before they are trusted.
+//! The promises: budgets are honoured, answers do not depend on threads, claims are tested before
+//! they are trusted.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -69,7 +70,8 @@ fn every_search_stops_when_its_time_is_spent() {
         let meter = Counting::default();
         let budget = Budget::unlimited().time(Duration::from_millis(50)).meter(meter.clone());
         assert_eq!(stops(algorithm, budget), Exhausted::Time(Duration::from_millis(50)));
-        // It asks the clock often, and stops at once: a few more looks are allowed to those who clean up.
+        // It asks the clock often, and stops at once: a few more looks are allowed to those who
+        // clean up.
         let asked = meter.asked.load(Ordering::Relaxed);
         assert!(asked < 60, "{algorithm} asked {asked} times");
     }
@@ -101,7 +103,8 @@ fn every_search_stops_when_its_steps_are_spent_or_it_is_cancelled() {
     }
 }
 
-/// Many keys, several of them violations: which one is reported must not depend on who finishes first.
+/// Many keys, several of them violations: which one is reported must not depend on who finishes
+/// first.
 #[test]
 fn the_answer_does_not_depend_on_the_number_of_threads() {
     let plan = Plan {
@@ -275,8 +278,8 @@ fn long_histories_are_decided_alike_without_decoding() {
     }
 }
 
-/// Once, looking ahead dropped every state that a late start could have had: the story was empty, and an empty
-/// story counts as a violation and as confirmed.
+/// Once, looking ahead dropped every state that a late start could have had: the story was empty,
+/// and an empty story counts as a violation and as confirmed.
 #[test]
 fn a_story_has_operations_and_states_to_start_in() {
     for name in ["cas-register", "mutex", "log", "bounded-priority-queue:capacity=3"] {

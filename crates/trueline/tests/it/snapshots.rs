@@ -1,5 +1,5 @@
-//! Snapshots: the monitors, offline and online, against brute force on small random histories of three kinds, and the
-//! properties that violations are told by.
+//! Snapshots: the monitors, offline and online, against brute force on small random histories of
+//! three kinds, and the properties that violations are told by.
 //!
 //! `TRUELINE_CASES` sets the number of histories.
 
@@ -42,8 +42,8 @@ enum Style {
     ManyWriters,
 }
 
-/// Processes call, take effect on a real object, and return; then some scans are spoilt. What has not returned at the
-/// end is pending.
+/// Processes call, take effect on a real object, and return; then some scans are spoilt. What has
+/// not returned at the end is pending.
 fn story(random: &mut Rng, style: Style) -> Story {
     let processes = 2 + random.below(3) as usize;
     let length = 2 + random.below(7) as usize;
@@ -201,7 +201,8 @@ impl Story {
         builder.finish()
     }
 
-    /// What the online monitor says: after how many events it saw a violation; an error where it does not fit.
+    /// What the online monitor says: after how many events it saw a violation; an error where it
+    /// does not fit.
     fn watch(&self, spec: &Named) -> Result<Option<usize>, String> {
         let mut watch = spec.watch(stream::Algorithm::Exact).unwrap();
         let object = watch.object(Default::default()).unwrap();
@@ -361,7 +362,8 @@ fn violations_name_the_property_the_scans_and_the_updates() {
 
 #[test]
 fn a_long_chain_of_scans_is_told_by_two_of_them() {
-    // Each scan shows one update more than the one before, but the last returns before the first is called.
+    // Each scan shows one update more than the one before, but the last returns before the first is
+    // called.
     let mut text = String::new();
     for p in 0..12 {
         text += &format!("startUpdate!{p},{};", p + 1);

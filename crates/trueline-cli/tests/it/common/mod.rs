@@ -62,7 +62,8 @@ impl Drop for Folder {
     }
 }
 
-/// Waits until the child has read all that the file has, as the system tells. A child that is gone is not waited for.
+/// Waits until the child has read all that the file has, as the system tells. A child that is gone
+/// is not waited for.
 #[cfg(target_os = "linux")]
 pub(crate) fn await_read(child: &Child, file: &Path) {
     let length = fs::metadata(file).unwrap().len();

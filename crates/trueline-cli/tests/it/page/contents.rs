@@ -1,4 +1,5 @@
-//! What is on a page, without a browser where the data of the page are enough: orders only where they are true.
+//! What is on a page, without a browser where the data of the page are enough: orders only where
+//! they are true.
 
 use serde_json::Value as Json;
 

@@ -3,7 +3,8 @@
 use super::browser::Browser;
 use crate::common::Folder;
 
-/// A register whose read returns what was not written: the process, the value written and the value read.
+/// A register whose read returns what was not written: the process, the value written and the value
+/// read.
 fn history(process: &str, written: &str, read: &str) -> String {
     format!(
         "{{\"process\":\"{process}\",\"call\":\"write\",\"args\":[\"{written}\"]}}\n\
@@ -49,7 +50,8 @@ fn markup_stays_text() {
 
 #[test]
 fn characters_that_do_not_show_are_spelled_out() {
-    // An end of the text direction, an escape sequence, a null byte, and ends of lines of JavaScript.
+    // An end of the text direction, an escape sequence, a null byte, and ends of lines of
+    // JavaScript.
     let history = history("p\\u202eq", "a\\u0000\\u001b[31m", "\\u2028\\u2029\\u2066x\\ufeff");
     let Some((page, text)) = looked_at(history, "--spec register") else { return };
     assert!(!page.contains(['\u{202e}', '\u{2028}', '\u{2029}', '\u{2066}', '\u{1b}', '\0']));

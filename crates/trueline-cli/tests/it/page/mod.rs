@@ -39,7 +39,8 @@ fn the_page_of_each_way_in_can_be_used() {
         assert_eq!(run.stdout.lines().last(), Some(&*format!("  page: {page}")), "{}", run.stdout);
     }
 
-    // A violation: the sentence, the marked operations, search, a link, the longest order, the table.
+    // A violation: the sentence, the marked operations, search, a link, the longest order, the
+    // table.
     browser.open(&f.path().join("bad.html"), "");
     assert!(browser.text("#verdict").starts_with("violation: bad.jsonl: 4 of 6 operations"));
     assert!(browser.text(".sentence").starts_with("deq() -> 3 overtook 2"));

@@ -1,21 +1,26 @@
 //! As `std::sync::Arc`.
 //!
-//! The counts are std's. In an exploration each change of them is an event at a byte of their own, just before the value. The value of this
-//! location is the number of owners.
+//! The counts are std's. In an exploration each change of them is an event at a byte of their own,
+//! just before the value. The value of this location is the number of owners.
 //!
-//! Clones commute with each other and with drops, and so do drops as long as an owner is left: these are recorded as reads, so that n threads
-//! that drop their handles are not run in n! orders. The last drop is a write, which comes after all others: it runs the destructor. Whether a
-//! drop is the last depends on the drops before it, though those are reads. So the accesses are marked as
-//! [`Access::giving_up`], by which the search knows that one may turn another into the last. All that looks at the counts is a write, and
-//! so is an upgrade that finds an owner. Other changes to the number of `Weak` handles commute while an owner is left, who holds one.
+//! Clones commute with each other and with drops, and so do drops as long as an owner is left:
+//! these are recorded as reads, so that n threads that drop their handles are not run in n! orders.
+//! The last drop is a write, which comes after all others: it runs the destructor. Whether a drop
+//! is the last depends on the drops before it, though those are reads. So the accesses are marked
+//! as [`Access::giving_up`], by which the search knows that one may turn another into the last. All
+//! that looks at the counts is a write, and so is an upgrade that finds an owner. Other changes to
+//! the number of `Weak` handles commute while an owner is left, who holds one.
 //!
-//! Owners together hold one `Weak`. Where there has been another, it is given up after the destructor as an event, like that one.
+//! Owners together hold one `Weak`. Where there has been another, it is given up after the
+//! destructor as an event, like that one.
 //!
-//! The race detector keeps apart what owners and `Weak` handles pass on, as std has two counts: a decrement releases, the last one acquires,
-//! and so does `get_mut` where it finds no other handle.
+//! The race detector keeps apart what owners and `Weak` handles pass on, as std has two counts: a
+//! decrement releases, the last one acquires, and so does `get_mut` where it finds no other handle.
 //!
-//! Unlike std's, an `Arc<T>` does not turn into an `Arc<dyn Trait>` by itself, because the trait that says so is not stable:
-//! write `Arc::from_std(std::sync::Arc::new(value) as std::sync::Arc<dyn Trait>)`, or `Arc::from(Box::new(value) as Box<dyn Trait>)`.
+//! Unlike std's, an `Arc<T>` does not turn into an `Arc<dyn Trait>` by itself, because the trait
+//! that says so is not stable: write
+//! `Arc::from_std(std::sync::Arc::new(value) as std::sync::Arc<dyn Trait>)`, or
+//! `Arc::from(Box::new(value) as Box<dyn Trait>)`.
 
 use super::weak::{self, Weak};
 use crate::engine::interface::{self, Access, Effect};
@@ -72,7 +77,8 @@ impl<T: ?Sized> Last<T> {
     }
 }
 
-/// A `Weak` in place of that which the last owner is about to give up, unless there has never been another.
+/// A `Weak` in place of that which the last owner is about to give up, unless there has never been
+/// another.
 fn hold_weak<T: ?Sized>(front: &mut Front, location: usize, std: &real::Arc<T>) -> Option<Weak<T>> {
     if real::Arc::weak_count(std) == 0 && !front.weaks.contains_key(&location) {
         return None;
@@ -114,7 +120,8 @@ impl<T> Arc<T> {
             let location = counts(weak.as_ptr());
             interface::with_state(|front: &mut Front| front.weaks.insert(location, 1));
             let value = function(Weak::from_std_ref(weak));
-            // From here on there is an owner. Others see him at once, since nobody else runs before std has counted him.
+            // From here on there is an owner. Others see him at once, since nobody else runs before
+            // std has counted him.
             let access = Access::update(location).named("Arc::new_cyclic").at(caller);
             front::touching(access, |front, thread| {
                 front.detector.release(thread, made_edges(location));
@@ -270,8 +277,9 @@ impl<T: ?Sized> Arc<T> {
             .flatten()
     }
 
-    /// An access that depends on the exact counts. The function says, too, whether no other handle is
-    /// left: whoever finds that knows what was done with them; whoever merely counts them does not.
+    /// An access that depends on the exact counts. The function says, too, whether no other handle
+    /// is left: whoever finds that knows what was done with them; whoever merely counts them does
+    /// not.
     fn look<R>(
         &self,
         name: &'static str,

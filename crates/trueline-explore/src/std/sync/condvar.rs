@@ -1,10 +1,12 @@
 //! As `std::sync::Condvar`.
 //!
-//! In an exploration each waiter waits at a location of its own, entered in the list of the condition variable before the mutex is
-//! released. `notify_one` may wake any of them, and each choice is explored. A
-//! wait with a timeout may end at any time: it is an access without a condition, which finds that it was notified or not.
-//! A notification orders nothing by itself: what the waiter knows of the others it has from the mutex, as std promises no more.
-//! A wait that is to end for no reason ([`spurious`](crate::engine::Exploration::spurious)) is the same without a timeout; whether it is one is chosen when it begins.
+//! In an exploration each waiter waits at a location of its own, entered in the list of the
+//! condition variable before the mutex is released. `notify_one` may wake any of them, and each
+//! choice is explored. A wait with a timeout may end at any time: it is an access without a
+//! condition, which finds that it was notified or not. A notification orders nothing by itself:
+//! what the waiter knows of the others it has from the mutex, as std promises no more. A wait that
+//! is to end for no reason ([`spurious`](crate::engine::Exploration::spurious)) is the same without
+//! a timeout; whether it is one is chosen when it begins.
 
 use super::identity::Identity;
 use super::mutex::MutexGuard;
@@ -204,8 +206,8 @@ impl Condvar {
 
     /// Ends a wait that nobody need have ended; yields whether nobody has.
     ///
-    /// Leaving the list and looking whether one was notified is one access to the list, so that no notification is lost on a waiter who
-    /// has given up.
+    /// Leaving the list and looking whether one was notified is one access to the list, so that no
+    /// notification is lost on a waiter who has given up.
     fn leave(&self, place: usize, name: &'static str, caller: Caller) -> bool {
         let location = self.identity.location();
         let access = Access::update(location).named(name).at(caller);

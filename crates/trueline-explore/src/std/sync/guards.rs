@@ -1,4 +1,5 @@
-//! What all locks and guards have in common: a guard is its value, a lock is shown without it and knows whether it is poisoned.
+//! What all locks and guards have in common: a guard is its value, a lock is shown without it and
+//! knows whether it is poisoned.
 
 use super::identity::Identity;
 use super::{LockResult, PoisonError, TryLockError};
@@ -10,7 +11,8 @@ pub(super) fn poison<T>(value: T, poisoned: bool) -> LockResult<T> {
     if poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
 }
 
-/// What was tried on a lock of std's that stands for one of ours: ours remembers for itself whether it is poisoned.
+/// What was tried on a lock of std's that stands for one of ours: ours remembers for itself whether
+/// it is poisoned.
 pub(super) fn tried<G, H>(outside: Result<G, TryLockError<G>>) -> Result<G, TryLockError<H>> {
     match outside {
         Ok(guard) => Ok(guard),
@@ -32,7 +34,8 @@ pub(super) fn try_event<H>(
     if effect.wrote { Ok(()) } else { Err(TryLockError::WouldBlock) }
 }
 
-/// A guard that gives a look at the value behind its field `lock`, which it holds; `mut` where it holds it alone.
+/// A guard that gives a look at the value behind its field `lock`, which it holds; `mut` where it
+/// holds it alone.
 macro_rules! guard {
     ($guard:ident) => {
         impl<T: ?Sized> ::std::ops::Deref for $guard<'_, T> {

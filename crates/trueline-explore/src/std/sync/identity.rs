@@ -1,11 +1,15 @@
-//! The identity of a lock and the like: its address is the location of its events, and it knows the value that the engine keeps there.
+//! The identity of a lock and the like: its address is the location of its events, and it knows the
+//! value that the engine keeps there.
 //!
-//! It has an address of its own, so that no atomic inside of the protected value has the same location. But addresses are used again: where
-//! this lock is now, an atomic on the stack may have been before, or another lock, and the lock may have moved. So the value is kept in the lock as well.
-//! Before each access the two are compared. Where they belong to different objects the location begins anew, with the value of the lock.
+//! It has an address of its own, so that no atomic inside of the protected value has the same
+//! location. But addresses are used again: where this lock is now, an atomic on the stack may have
+//! been before, or another lock, and the lock may have moved. So the value is kept in the lock as
+//! well. Before each access the two are compared. Where they belong to different objects the
+//! location begins anew, with the value of the lock.
 //!
-//! **Statics** never move, nothing else is ever at their place, and several executions may use one at the same time, on several threads
-//! of the OS. A lock that was first used in another execution is one of them, or a lock that was made outside of all explorations: it is as the engine says.
+//! **Statics** never move, nothing else is ever at their place, and several executions may use one
+//! at the same time, on several threads of the OS. A lock that was first used in another execution
+//! is one of them, or a lock that was made outside of all explorations: it is as the engine says.
 
 use crate::engine::interface::{self, Access, Effect};
 use crate::front::{self, Edge, Front};
@@ -32,7 +36,8 @@ impl Identity {
     pub(super) fn location(&self) -> usize {
         let location = ::std::ptr::from_ref(self).addr();
         self.settle(location);
-        // What that leaves on the stack differs when it is used for the first time: a loop that tries a lock is recognised all the same.
+        // What that leaves on the stack differs when it is used for the first time: a loop that
+        // tries a lock is recognised all the same.
         interface::sweep();
         location
     }
@@ -87,7 +92,8 @@ impl Identity {
         self.keep(interface::value(canonical(::std::ptr::from_ref(self).addr())));
     }
 
-    /// The value was changed by an event. Of a lock that other executions use too only the engine knows.
+    /// The value was changed by an event. Of a lock that other executions use too only the engine
+    /// knows.
     #[inline]
     fn keep(&self, value: u64) {
         if self.stamp.load(Ordering::Relaxed) == front::stamp() {

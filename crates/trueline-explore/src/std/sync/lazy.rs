@@ -10,8 +10,8 @@ use ::std::sync::atomic::{AtomicBool, Ordering};
 
 /// As `std::sync::LazyLock`.
 ///
-/// A static starts anew in each execution, its function is called again. That takes a function that owns nothing, as
-/// those of statics do.
+/// A static starts anew in each execution, its function is called again. That takes a function that
+/// owns nothing, as those of statics do.
 pub struct LazyLock<T, F = fn() -> T> {
     once: Once,
     used: AtomicBool,
@@ -19,7 +19,8 @@ pub struct LazyLock<T, F = fn() -> T> {
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
-// SAFETY: as std's: the function is called by one thread, its value is written before anybody else can reach it.
+// SAFETY: as std's: the function is called by one thread, its value is written before anybody else
+// can reach it.
 unsafe impl<T: Sync + Send, F: Send> Sync for LazyLock<T, F> {}
 // SAFETY: as above.
 unsafe impl<T: Send, F: Send> Send for LazyLock<T, F> {}
@@ -40,7 +41,8 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
     /// As std's `force`.
     ///
     /// # Panics
-    /// If the function panics or has panicked before, or if it owns something and was called in an earlier execution.
+    /// If the function panics or has panicked before, or if it owns something and was called in an
+    /// earlier execution.
     #[inline]
     #[track_caller]
     pub fn force(this: &LazyLock<T, F>) -> &T {
@@ -57,7 +59,8 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
             !used || !needs_drop::<F>(),
             "a LazyLock whose function owns something cannot start anew in a second execution"
         );
-        // SAFETY: the function is read once, or owns nothing. Nobody else reaches it or the value while the call lasts.
+        // SAFETY: the function is read once, or owns nothing. Nobody else reaches it or the value
+        // while the call lasts.
         unsafe {
             let function = ManuallyDrop::into_inner(self.function.get().read());
             (*self.value.get()).write(function());

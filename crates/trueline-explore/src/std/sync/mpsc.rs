@@ -1,4 +1,5 @@
-//! As `std::sync::mpsc`. A channel that is made in an exploration is a queue behind a shadow [`Mutex`].
+//! As `std::sync::mpsc`. A channel that is made in an exploration is a queue behind a shadow
+//! [`Mutex`].
 
 use super::{Condvar, Mutex, MutexGuard, PoisonError};
 use crate::engine::interface;
@@ -40,8 +41,9 @@ pub struct SyncSender<T>(Side<real::mpsc::SyncSender<T>, T>);
 /// As `std::sync::mpsc::Receiver`.
 pub struct Receiver<T>(
     Side<real::mpsc::Receiver<T>, T>,
-    /// Messages that are lost with it. The fields are dropped in this order: destructors of messages may be events, and whether the
-    /// channel ends with this handle must not depend on these.
+    /// Messages that are lost with it. The fields are dropped in this order: destructors of
+    /// messages may be events, and whether the channel ends with this handle must not depend on
+    /// these.
     VecDeque<T>,
 );
 
@@ -50,7 +52,8 @@ enum Side<Outside, T> {
     Inside(real::Arc<Channel<T>>),
 }
 
-// SAFETY: as std's receiver, which may be sent but not shared: the shared channel itself is behind a mutex.
+// SAFETY: as std's receiver, which may be sent but not shared: the shared channel itself is behind
+// a mutex.
 unsafe impl<T: Send> Send for Receiver<T> {}
 
 struct Channel<T> {
@@ -409,7 +412,8 @@ impl<T> Drop for Receiver<T> {
         if let Side::Inside(channel) = &self.0 {
             let mut state = channel.lock();
             state.receiver = false;
-            // A rendezvous that did not take place gives its value back; everything else is lost with the receiver.
+            // A rendezvous that did not take place gives its value back; everything else is lost
+            // with the receiver.
             if state.bound != Some(0) {
                 self.1 = ::std::mem::take(&mut state.queue);
             }

@@ -1,7 +1,8 @@
 //! As `std::sync::Once` and `std::sync::OnceLock`.
 //!
-//! In an exploration the state is the value of a location, which moves with the object ([`Identity`]). A static that an earlier
-//! execution has initialised starts anew, because what it held is gone. What was initialised outside of all explorations stays.
+//! In an exploration the state is the value of a location, which moves with the object
+//! ([`Identity`]). A static that an earlier execution has initialised starts anew, because what it
+//! held is gone. What was initialised outside of all explorations stays.
 
 use super::identity::Identity;
 use crate::engine::interface::{self, Access, Condition, Effect};

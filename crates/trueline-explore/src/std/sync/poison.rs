@@ -1,8 +1,10 @@
 //! Whether a lock is poisoned.
 //!
-//! In an exploration that is the value of a location of its own: a guard that is dropped by a panic writes it, before the lock is given back.
-//! Whoever takes a lock that has never been poisoned looks without an event. Only who holds the lock can poison it, so the order of those two is that of the
-//! lock. Once it has been, inside or outside of the exploration, `clear_poison` may come at any time, and to look is an event.
+//! In an exploration that is the value of a location of its own: a guard that is dropped by a panic
+//! writes it, before the lock is given back. Whoever takes a lock that has never been poisoned
+//! looks without an event. Only who holds the lock can poison it, so the order of those two is that
+//! of the lock. Once it has been, inside or outside of the exploration, `clear_poison` may come at
+//! any time, and to look is an event.
 
 use super::identity::Identity;
 use crate::engine::interface::{self, Access, Effect};

@@ -1,4 +1,5 @@
-//! As `std::sync::RwLock`. In an exploration the location holds the number of readers, or a bit for the writer.
+//! As `std::sync::RwLock`. In an exploration the location holds the number of readers, or a bit for
+//! the writer.
 
 use super::guards::{guard, lock, poison, tried, try_event};
 use super::identity::Identity;

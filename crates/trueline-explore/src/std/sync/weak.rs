@@ -39,7 +39,8 @@ impl<T: ?Sized> Weak<T> {
         };
         let access = Access::update(location).changing(Condition::differs(0));
         let access = access.named("Weak::upgrade").at(Location::caller());
-        // Where no owner is left nothing is counted: it conflicts with the last drop and with the end of `new_cyclic` alone.
+        // Where no owner is left nothing is counted: it conflicts with the last drop and with the
+        // end of `new_cyclic` alone.
         front::touching(access, |front, thread| {
             let owners = self.owners();
             let upgraded = self.0.upgrade().map(Arc::from_std);
@@ -140,7 +141,8 @@ impl<T: ?Sized> Drop for Weak<T> {
     }
 }
 
-/// The number of `Weak` handles changes. While an owner is left none of them is the last, so such changes commute.
+/// The number of `Weak` handles changes. While an owner is left none of them is the last, so such
+/// changes commute.
 pub(super) fn counting(location: usize) -> Access {
     Access::update(location).changing(Condition::equals(0))
 }
@@ -150,7 +152,8 @@ pub(super) fn counted(owners: u64) -> Effect {
     if owners > 0 { Effect::counted(owners, owners) } else { Effect::write(0, 0) }
 }
 
-/// How many handles are left of an `Arc` without owners. Those of one that died outside of the exploration are not counted.
+/// How many handles are left of an `Arc` without owners. Those of one that died outside of the
+/// exploration are not counted.
 fn count_down(front: &mut Front, location: usize) -> usize {
     let Some(left) = front.weaks.get_mut(&location) else { return usize::MAX };
     *left = left.saturating_sub(1);

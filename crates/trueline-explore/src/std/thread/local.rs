@@ -1,4 +1,5 @@
-//! As `std::thread_local!`: in an exploration each virtual thread has values of its own, which are dropped when it ends.
+//! As `std::thread_local!`: in an exploration each virtual thread has values of its own, which are
+//! dropped when it ends.
 
 use super::AccessError;
 use crate::engine::interface::{self, Access, Effect, ThreadId};
@@ -62,12 +63,13 @@ impl<T: 'static> LocalKey<T> {
             return None;
         }
         let value = found.unwrap_or_else(|| Self::initialise(key, thread, initial));
-        // SAFETY: the key is that of this static, so the value is a `T`. It lives until its thread ends; references to it
-        // are not handed out for longer than a call by that thread.
+        // SAFETY: the key is that of this static, so the value is a `T`. It lives until its thread
+        // ends; references to it are not handed out for longer than a call by that thread.
         Some(unsafe { &*value.cast::<T>() })
     }
 
-    /// Runs the initial expression, which is user code and may use other thread locals, then keeps its value.
+    /// Runs the initial expression, which is user code and may use other thread locals, then keeps
+    /// its value.
     fn initialise(key: usize, thread: ThreadId, initial: impl FnOnce() -> T) -> *mut () {
         let value = initial();
         interface::with_state(|front: &mut Front| {
@@ -100,7 +102,8 @@ fn access_error() -> AccessError {
     unsafe { ::std::mem::zeroed() }
 }
 
-/// What the calling thread does after its body: if it has thread locals with destructors, it says that its body is over, and runs them.
+/// What the calling thread does after its body: if it has thread locals with destructors, it says
+/// that its body is over, and runs them.
 ///
 /// As in std, a scope and `is_finished` do not wait for these destructors; a join does.
 pub(crate) fn finish() {
@@ -116,11 +119,12 @@ pub(crate) fn finish() {
     drop_locals(thread);
 }
 
-/// The value of [`interface::ended`] when a thread's body is over, and destructors of its thread locals are not.
+/// The value of [`interface::ended`] when a thread's body is over, and destructors of its thread
+/// locals are not.
 const FINISHED: u64 = 2;
 
-/// Drops the thread locals of the calling thread, the last one first, until their destructors make no new ones. Those without a
-/// destructor live as long as the others.
+/// Drops the thread locals of the calling thread, the last one first, until their destructors make
+/// no new ones. Those without a destructor live as long as the others.
 fn drop_locals(thread: ThreadId) {
     loop {
         let next = interface::with_state(|front: &mut Front| {
@@ -143,7 +147,8 @@ fn drop_locals(thread: ThreadId) {
 }
 
 impl<T: 'static> LocalKey<Cell<T>> {
-    /// As std's `set`: a value that was not there before begins as this one, and the initial expression does not run.
+    /// As std's `set`: a value that was not there before begins as this one, and the initial
+    /// expression does not run.
     pub fn set(&'static self, value: T) {
         if !interface::active() {
             return self.outside.set(value);
@@ -192,7 +197,8 @@ impl<T: 'static> LocalKey<RefCell<T>> {
         self.with(|cell| function(&mut cell.borrow_mut()))
     }
 
-    /// As std's `set`: a value that was not there before begins as this one, and the initial expression does not run.
+    /// As std's `set`: a value that was not there before begins as this one, and the initial
+    /// expression does not run.
     #[track_caller]
     pub fn set(&'static self, value: T) {
         if !interface::active() {

@@ -1,11 +1,13 @@
-//! Parking, sleeping and yielding. A thread's token is a location that is 1 when `unpark` has left one.
+//! Parking, sleeping and yielding. A thread's token is a location that is 1 when `unpark` has left
+//! one.
 
 use crate::engine::interface::{self, Access, Condition, Effect, ThreadId};
 use crate::front::{self, Caller, Edge};
 use ::std::panic::Location;
 use ::std::time::Duration;
 
-/// As `std::thread::park`. In an exploration it wakes up spuriously only if [`spurious`](crate::engine::Exploration::spurious) says so.
+/// As `std::thread::park`. In an exploration it wakes up spuriously only if
+/// [`spurious`](crate::engine::Exploration::spurious) says so.
 #[track_caller]
 pub fn park() {
     if !interface::active() {
@@ -25,7 +27,8 @@ pub fn park() {
     front::kept_event(access, |value| (Effect::update(value, 0), Edge::Acquire));
 }
 
-/// Whether the thread will wake up for no reason: an event of its own, since that depends on nothing.
+/// Whether the thread will wake up for no reason: an event of its own, since that depends on
+/// nothing.
 fn begins_to_wake_spuriously(caller: Caller) -> bool {
     let access = front::arrive(Access::local().named("thread::park, beginning").at(caller));
     let wakes = front::wakes_spuriously(caller);
@@ -58,13 +61,14 @@ pub(super) fn unpark(thread: ThreadId) {
     front::kept_event(access, |value| (Effect::update(value, 1), Edge::Release));
 }
 
-/// The location is the parked thread's, whoever comes first: the two may arrive in either order, which is no event.
+/// The location is the parked thread's, whoever comes first: the two may arrive in either order,
+/// which is no event.
 fn token(thread: ThreadId) -> usize {
     interface::of_thread(thread, 1)
 }
 
-/// As `std::thread::sleep`. In an exploration no real time passes; the thread's own clock goes on, and a loop that
-/// sleeps until something changes waits for that change.
+/// As `std::thread::sleep`. In an exploration no real time passes; the thread's own clock goes on,
+/// and a loop that sleeps until something changes waits for that change.
 #[track_caller]
 pub fn sleep(duration: Duration) {
     if !interface::active() {
@@ -73,7 +77,8 @@ pub fn sleep(duration: Duration) {
     front::settle();
     crate::std::time::pass(duration);
     interface::spin_hint();
-    // The time is kept together with the number of the thread's events, which differs from round to round of a loop.
+    // The time is kept together with the number of the thread's events, which differs from round to
+    // round of a loop.
     interface::sweep();
 }
 

@@ -77,8 +77,8 @@ where
 impl<'scope> Scope<'scope, '_> {
     /// The thread to wait for next; this one has ended, or is the owner.
     ///
-    /// Threads may spawn others side by side, and the order in which they do so is none that the exploration knows of. So the
-    /// order here depends only on what the owner has waited for.
+    /// Threads may spawn others side by side, and the order in which they do so is none that the
+    /// exploration knows of. So the order here depends only on what the owner has waited for.
     fn next_to_join(&self, ended: interface::ThreadId) -> Option<interface::ThreadId> {
         front::outside(|| {
             let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
@@ -120,8 +120,9 @@ impl Builder {
         T: Send + 'scope,
     {
         if let Some(Outside(outside)) = scope.outside.get() {
-            // SAFETY: std's scope lives as long as its threads, which is `'scope`; its second lifetime is only a bound on
-            // what may be borrowed, which the signature of this function has checked.
+            // SAFETY: std's scope lives as long as its threads, which is `'scope`; its second
+            // lifetime is only a bound on what may be borrowed, which the signature of this
+            // function has checked.
             let outside: &'scope ::std::thread::Scope<'scope, 'static> =
                 unsafe { &*outside.cast::<::std::thread::Scope<'scope, 'static>>() };
             let handle = self.outside().spawn_scoped(outside, function)?;

@@ -88,7 +88,8 @@ impl Builder {
 pub struct JoinHandle<T>(Handle<::std::thread::JoinHandle<T>, T>);
 
 impl<T> JoinHandle<T> {
-    /// As std's `join`. In an exploration a thread that panics ends the execution, so it always succeeds there.
+    /// As std's `join`. In an exploration a thread that panics ends the execution, so it always
+    /// succeeds there.
     ///
     /// # Errors
     /// What the thread panicked with.
@@ -190,8 +191,8 @@ const LEFT: u64 = 1;
 /// The handle was dropped.
 const DROPPED: u64 = 2;
 
-/// One of the two who hold the place of a result gives it up. A result that is never asked for is dropped by whoever comes later: as std's. Where nobody can see
-/// who that was, it is no event.
+/// One of the two who hold the place of a result gives it up. A result that is never asked for is
+/// dropped by whoever comes later: as std's. Where nobody can see who that was, it is no event.
 fn give_up<T>(
     id: ThreadId,
     result: &Mutex<Option<T>>,
@@ -220,7 +221,8 @@ impl<T> Drop for Started<T> {
 
 impl<T> Started<T> {
     /// # Safety
-    /// The function and its result must outlive the thread: its owner joins it, or both live for ever.
+    /// The function and its result must outlive the thread: its owner joins it, or both live for
+    /// ever.
     pub(super) unsafe fn start<F: FnOnce() -> T>(
         name: Option<String>,
         function: F,

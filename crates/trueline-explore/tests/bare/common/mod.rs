@@ -1,4 +1,5 @@
-//! A front end as small as can be, for tests of the engine alone: cells whose values the engine keeps.
+//! A front end as small as can be, for tests of the engine alone: cells whose values the engine
+//! keeps.
 
 #![allow(unreachable_pub)]
 

@@ -15,7 +15,8 @@ pub enum Step {
     /// May fail though the value is the expected one.
     WeakCas(usize, u64, u64),
     Await(usize, u64),
-    /// Reads one cell and then another, again and again, until one of them has the value given for it.
+    /// Reads one cell and then another, again and again, until one of them has the value given for
+    /// it.
     Either((usize, u64), (usize, u64)),
     Lock(usize),
     Unlock(usize),
@@ -24,7 +25,8 @@ pub enum Step {
 /// Threads, each a sequence of operations, each a sequence of steps.
 pub type Program = Vec<Vec<Vec<Step>>>;
 
-/// Each operation's result (what it read, folded; None if it has not returned) by thread, and the cells' final values.
+/// Each operation's result (what it read, folded; None if it has not returned) by thread, and the
+/// cells' final values.
 pub type Outcome = (Vec<Option<u64>>, Vec<u64>);
 
 /// For each operation the set of operations that ended before it began, as bits.
@@ -62,7 +64,8 @@ struct State {
     counts: Vec<usize>,
     last: Option<usize>,
     preemptions: usize,
-    /// Of each thread in a loop: what it has read first in this round, and both values of the round before.
+    /// Of each thread in a loop: what it has read first in this round, and both values of the round
+    /// before.
     first: Vec<Option<u64>>,
     round: Vec<Option<(u64, u64)>>,
 }

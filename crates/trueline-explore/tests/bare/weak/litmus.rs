@@ -1,4 +1,5 @@
-//! Programs whose numbers of graphs are known: of the literature, and the rows of a table that brute force made.
+//! Programs whose numbers of graphs are known: of the literature, and the rows of a table that
+//! brute force made.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -122,7 +123,8 @@ fn brute_force_counts_the_same_for_known_programs() {
     }
 }
 
-/// Rings of `n` threads that each store to one location and load the next one: 2^n graphs, one less under sequential consistency.
+/// Rings of `n` threads that each store to one location and load the next one: 2^n graphs, one less
+/// under sequential consistency.
 #[test]
 fn rings_have_closed_forms() {
     let letter = |k: usize| char::from(b'x' - k as u8);

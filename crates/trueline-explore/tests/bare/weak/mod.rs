@@ -1,4 +1,5 @@
-//! Weak memory: the search for all RC11 graphs of an abstract program, and the sampler, against known counts and against brute force.
+//! Weak memory: the search for all RC11 graphs of an abstract program, and the sampler, against
+//! known counts and against brute force.
 
 mod litmus;
 mod oracle;
@@ -45,8 +46,9 @@ fn all_graphs(litmus: &Litmus, turn: Turn) -> Found {
     Found { summary, ..found }
 }
 
-/// The steps must be all events, in an order that extends sb and rf, with the halves of a read-modify-write next to each other. A step is
-/// late exactly if a write that is later in mo came before.
+/// The steps must be all events, in an order that extends sb and rf, with the halves of a
+/// read-modify-write next to each other. A step is late exactly if a write that is later in mo came
+/// before.
 #[track_caller]
 fn check_steps(graph: &Graph) {
     let steps = graph.steps();

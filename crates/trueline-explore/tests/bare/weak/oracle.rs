@@ -1,7 +1,8 @@
 //! All consistent executions of a litmus program, by brute force from the axioms.
 //!
-//! It guesses the value of every read, every reads-from edge and every modification order, and keeps what the axioms allow. It shares
-//! nothing with the explorer but the names of orderings. Relations are rows of bits: a program has at most 64 events.
+//! It guesses the value of every read, every reads-from edge and every modification order, and
+//! keeps what the axioms allow. It shares nothing with the explorer but the names of orderings.
+//! Relations are rows of bits: a program has at most 64 events.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,18 +69,20 @@ pub(super) fn check(litmus: &Litmus, model: Model) -> Found {
     found
 }
 
-/// How many combinations of runs of its threads brute force has to look at. None: a thread alone has more than [`MOST_RUNS`].
+/// How many combinations of runs of its threads brute force has to look at. None: a thread alone
+/// has more than [`MOST_RUNS`].
 pub(super) fn combinations(litmus: &Litmus) -> Option<usize> {
     let domain = domain(litmus)?;
     let counts = litmus.threads.iter().map(|thread| Some(runs(thread, &domain)?.0.len()));
     counts.product()
 }
 
-/// A thread of more runs, complete or not, is too large. Values that are added up grow in each round of [`domain`], and the
-/// runs of a thread are as many as there are values for all its reads.
+/// A thread of more runs, complete or not, is too large. Values that are added up grow in each
+/// round of [`domain`], and the runs of a thread are as many as there are values for all its reads.
 const MOST_RUNS: usize = 20_000;
 
-/// The complete runs of a thread, and all values that it writes in any run, complete or not. None: there are too many.
+/// The complete runs of a thread, and all values that it writes in any run, complete or not. None:
+/// there are too many.
 fn runs(thread: &[Statement], domain: &Domain) -> Option<(Vec<Run>, Writes)> {
     let (mut runs, mut written, mut left) = (Vec::new(), BTreeSet::new(), MOST_RUNS);
     let rest: Vec<&Statement> = thread.iter().rev().collect();
@@ -192,8 +195,9 @@ fn count_reads(statements: &[Statement]) -> usize {
     reads.sum()
 }
 
-/// The values that each location may hold: what threads write when their reads find what is known so far, again and again. No chain of
-/// reads is longer than there are reads; more values could only come out of thin air.
+/// The values that each location may hold: what threads write when their reads find what is known
+/// so far, again and again. No chain of reads is longer than there are reads; more values could
+/// only come out of thin air.
 fn domain(litmus: &Litmus) -> Option<Domain> {
     let mut all = BTreeSet::new();
     litmus.threads.iter().for_each(|thread| locations(thread, &mut all));

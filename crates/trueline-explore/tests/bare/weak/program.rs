@@ -7,7 +7,8 @@
 //! fence.sc    r = e    if e { .. } else { .. }    assume e
 //! ```
 //!
-//! Threads are separated by `||`, statements by `;`. Locations are 0 at first, registers belong to one thread.
+//! Threads are separated by `||`, statements by `;`. Locations are 0 at first, registers belong to
+//! one thread.
 
 use std::collections::BTreeMap;
 
@@ -71,8 +72,9 @@ impl Litmus {
         changed
     }
 
-    /// What is the same in all executions and what a reader of the table is told: the registers, with the number of the
-    /// thread where a name is used twice, and the last values of what is written more than once.
+    /// What is the same in all executions and what a reader of the table is told: the registers,
+    /// with the number of the thread where a name is used twice, and the last values of what is
+    /// written more than once.
     pub(super) fn outcome(&self, registers: &[Registers], last: impl Fn(char) -> i64) -> String {
         let all: Vec<&String> = registers.iter().flat_map(Registers::keys).collect();
         let mut shown = BTreeMap::new();

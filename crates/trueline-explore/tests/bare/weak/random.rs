@@ -85,7 +85,8 @@ fn statement(
     }
 }
 
-/// Two to four threads of two or three accesses of three locations, most of them SeqCst or with SeqCst fences between.
+/// Two to four threads of two or three accesses of three locations, most of them SeqCst or with
+/// SeqCst fences between.
 fn sequential_program(rng: &mut Rng) -> String {
     let (mut names, mut threads) = ('a'..='w', Vec::new());
     for _ in 0..*rng.choose(&[2, 3, 3, 4]) {

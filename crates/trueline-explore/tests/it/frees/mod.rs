@@ -1,4 +1,5 @@
-//! Memory that one thread uses and another frees: the explorer reports exactly what brute force finds wrong.
+//! Memory that one thread uses and another frees: the explorer reports exactly what brute force
+//! finds wrong.
 
 mod oracle;
 mod program;

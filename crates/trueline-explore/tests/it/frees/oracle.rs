@@ -1,8 +1,9 @@
-//! Happens-before over all interleavings, by brute force: whether some use of the block is not ordered before its free, or
-//! comes after it, or two accesses to its cell race.
+//! Happens-before over all interleavings, by brute force: whether some use of the block is not
+//! ordered before its free, or comes after it, or two accesses to its cell race.
 //!
-//! It shares no code with the detector, which keeps vector clocks: here each event has the set of all events that happen
-//! before it, as bits, made from the rules of C++20 for release sequences and fences.
+//! It shares no code with the detector, which keeps vector clocks: here each event has the set of
+//! all events that happen before it, as bits, made from the rules of C++20 for release sequences
+//! and fences.
 
 use super::program::{Lock, Program, Step, Use, acquires, is_in_block, releases};
 

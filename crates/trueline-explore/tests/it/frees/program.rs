@@ -15,7 +15,8 @@ use trueline_explore::std::thread;
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     pub(crate) threads: Vec<Vec<Step>>,
-    /// The block is that of an `Arc`, and [`Step::Drop`] gives up the handle of a thread; else that step, which there is once, frees it.
+    /// The block is that of an `Arc`, and [`Step::Drop`] gives up the handle of a thread; else that
+    /// step, which there is once, frees it.
     pub(crate) shared: bool,
     /// Which threads have a handle of the `Arc`; others use the block all the same.
     pub(crate) owners: Vec<bool>,
@@ -216,8 +217,8 @@ impl Running<'_> {
     fn free(&self) {
         self.freed.store(true, SeqCst);
         let block = self.block.0.cast_mut();
-        // SAFETY: it comes from a box, and is freed once; whether it is used meanwhile or later is what is tested. The locks inside
-        // own nothing.
+        // SAFETY: it comes from a box, and is freed once; whether it is used meanwhile or later is
+        // what is tested. The locks inside own nothing.
         unsafe {
             if self.program.undropped {
                 dealloc(block.cast(), Layout::new::<Block>());

@@ -1,4 +1,5 @@
-//! Operations that wait: blocked while the specification says so is fine, blocked while it could go on is a lost wakeup.
+//! Operations that wait: blocked while the specification says so is fine, blocked while it could go
+//! on is a lost wakeup.
 
 use std::collections::VecDeque;
 
@@ -9,7 +10,8 @@ use trueline_explore::std::sync::{Arc, Condvar, Mutex};
 use trueline_explore::std::thread::{self, JoinHandle};
 use trueline_explore::{explore, operations};
 
-/// A channel whose `take` waits for a value. The mutant notifies only when the queue was empty before.
+/// A channel whose `take` waits for a value. The mutant notifies only when the queue was empty
+/// before.
 struct Channel {
     queue: Mutex<VecDeque<u8>>,
     filled: Condvar,
@@ -169,8 +171,8 @@ operations! {
     }
 }
 
-/// It is no order of the operations that returned that shows that the wait is wrong: without `add`, `get() -> 1` has none. The checker then
-/// found an order with `add`, and the wait was forgotten.
+/// It is no order of the operations that returned that shows that the wait is wrong: without `add`,
+/// `get() -> 1` has none. The checker then found an order with `add`, and the wait was forgotten.
 #[test]
 fn an_operation_that_takes_effect_and_then_waits_for_ever_is_stuck() {
     let outcome = explore(Reluctant::default)
@@ -185,7 +187,8 @@ fn an_operation_that_takes_effect_and_then_waits_for_ever_is_stuck() {
     );
 }
 
-/// An object with a thread of its own, which its destructor ends. The mutant may end it between its look at the flag and its wait.
+/// An object with a thread of its own, which its destructor ends. The mutant may end it between its
+/// look at the flag and its wait.
 struct Pool {
     shared: Arc<(AtomicU32, AtomicBool, Mutex<()>, Condvar)>,
     worker: Option<JoinHandle<()>>,
@@ -239,7 +242,8 @@ operations! {
     }
 }
 
-/// All operations have returned, as in executions in which nobody waits: who waits was asked for the first of these histories alone.
+/// All operations have returned, as in executions in which nobody waits: who waits was asked for
+/// the first of these histories alone.
 #[test]
 fn a_thread_that_waits_outside_of_its_operations_is_found_where_others_leave_the_same_history() {
     let test = |under_the_lock| {

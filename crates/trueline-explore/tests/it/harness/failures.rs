@@ -1,4 +1,5 @@
-//! Failures that are not violations: panics, invariants, specifications that panic, objects that disagree with themselves.
+//! Failures that are not violations: panics, invariants, specifications that panic, objects that
+//! disagree with themselves.
 
 use trueline_explore::harness::{Kind, Verdict};
 use trueline_explore::std::cell::UnsafeCell;
@@ -171,7 +172,8 @@ fn a_race_is_a_failure_with_both_lines() {
     assert_eq!(outcome.to_string().matches("plain write @1").count(), 2, "{outcome}");
 }
 
-/// What is done through a raw pointer is known only later; the step stands where the pointer was taken.
+/// What is done through a raw pointer is known only later; the step stands where the pointer was
+/// taken.
 #[test]
 fn accesses_to_plain_memory_are_among_the_steps_of_their_operations() {
     struct Racy {
@@ -268,7 +270,8 @@ fn a_scenario_that_failed_is_kept_and_run_first() {
     assert_eq!(std::fs::read_to_string(&file).ok(), Some(kept));
 }
 
-/// Only full matrices were run, with two calls of each of two threads: two calls or four, never three.
+/// Only full matrices were run, with two calls of each of two threads: two calls or four, never
+/// three.
 #[test]
 fn an_invariant_that_only_an_uneven_program_violates_is_asked() {
     let test = || {

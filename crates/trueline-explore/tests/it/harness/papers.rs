@@ -39,9 +39,9 @@ fn the_wrong_deq_of_wing_and_gong_is_found_and_explained() {
     assert!(text.contains("deq() -> 2") && text.contains("wing_gong.rs"), "{outcome}");
 }
 
-/// A stack whose nodes are used again: Figure 1 of 'Monitoring refinement via symbolic reasoning' (Emmi, Enea and Hamza), after
-/// Treiber. Each thread has a node at first, and uses
-/// those that it took out, the oldest first. The top is 0, or a node's number and 1.
+/// A stack whose nodes are used again: Figure 1 of 'Monitoring refinement via symbolic reasoning'
+/// (Emmi, Enea and Hamza), after Treiber. Each thread has a node at first, and uses those that it
+/// took out, the oldest first. The top is 0, or a node's number and 1.
 struct Recycling {
     top: AtomicUsize,
     next: [AtomicUsize; 6],

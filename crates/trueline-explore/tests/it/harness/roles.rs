@@ -178,8 +178,8 @@ operations! {
     }
 }
 
-/// The serial runs that stand for a specification used the handle of thread 0 throughout, and two counts of different threads were found not
-/// to be linearizable.
+/// The serial runs that stand for a specification used the handle of thread 0 throughout, and two
+/// counts of different threads were found not to be linearizable.
 #[test]
 fn threads_with_handles_need_a_specification() {
     let outcome = explore(Slots::default).program([[Count::count()], [Count::count()]]).run();

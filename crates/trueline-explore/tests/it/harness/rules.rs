@@ -20,7 +20,8 @@ impl Room {
     fn leave(&self) {
         self.inside.fetch_sub(1, SeqCst);
     }
-    /// A room that was left more often than it was entered is taken to be empty, which the count does not do.
+    /// A room that was left more often than it was entered is taken to be empty, which the count
+    /// does not do.
     fn is_empty(&self) -> bool {
         self.inside.load(SeqCst) <= 0
     }

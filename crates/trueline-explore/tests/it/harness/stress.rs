@@ -1,5 +1,5 @@
-//! The same tests on real threads. What is asserted holds whatever schedule they show: where a fault needs two operations that overlap,
-//! the object itself makes them meet.
+//! The same tests on real threads. What is asserted holds whatever schedule they show: where a
+//! fault needs two operations that overlap, the object itself makes them meet.
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
@@ -58,7 +58,8 @@ struct Lossy {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Update;
 
-/// What a thread has of a counter. It counts from before the first operation of any thread to after the last one of its own.
+/// What a thread has of a counter. It counts from before the first operation of any thread to after
+/// the last one of its own.
 struct Visit<'a> {
     counter: &'a Lossy,
     is_main: bool,
@@ -137,7 +138,8 @@ fn a_correct_counter_passes_thousands_of_rounds() {
         "{outcome}"
     );
     assert_eq!(outcome.counts.executions, 2000);
-    // Two operations have at most 6 orders of their events, with 2 results each; a scenario is run 100 times.
+    // Two operations have at most 6 orders of their events, with 2 results each; a scenario is run
+    // 100 times.
     let most = 2000 / 100 * 6 * 2;
     assert!(outcome.counts.checks <= most, "identical histories are checked once: {outcome}");
 }

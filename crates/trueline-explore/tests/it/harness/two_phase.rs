@@ -1,4 +1,5 @@
-//! Quasi linearizability in two phases: the example of the documentation, a golden model, what is skipped, real threads.
+//! Quasi linearizability in two phases: the example of the documentation, a golden model, what is
+//! skipped, real threads.
 
 use trueline_explore::harness::{self, Act, Harness, Kind, TwoPhase};
 use trueline_explore::operations;
@@ -7,7 +8,8 @@ use trueline_explore::std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 const FREE: u8 = 0;
 const TAKEN: u8 = u8::MAX;
 
-/// A queue of cells in segments. The newest value of a segment leaves first, so that a value is up to `size - 1` places from its turn.
+/// A queue of cells in segments. The newest value of a segment leaves first, so that a value is up
+/// to `size - 1` places from its turn.
 struct Segmented {
     size: usize,
     cells: [AtomicU8; 12],
@@ -98,7 +100,8 @@ fn what_was_seen_before_is_skipped_and_counted() {
     assert!(told.contains(&format!("{} sequentializations", with.sequentializations)), "{told}");
 }
 
-/// The object itself is no golden model of its own, unless it is strict: run serially, it calls its own disorder order.
+/// The object itself is no golden model of its own, unless it is strict: run serially, it calls its
+/// own disorder order.
 #[test]
 fn a_relaxed_object_is_not_its_own_strict_specification() {
     let itself = |factor| {

@@ -1,5 +1,6 @@
-//! The bounded queue for many producers and consumers after Dmitry Vyukov: an enqueue that has taken its place but not filled it hides the
-//! ones behind it, so a thread may find the queue empty after its own enqueue has returned.
+//! The bounded queue for many producers and consumers after Dmitry Vyukov: an enqueue that has
+//! taken its place but not filled it hides the ones behind it, so a thread may find the queue empty
+//! after its own enqueue has returned.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -44,7 +45,8 @@ impl Queue {
             if ahead == 0 {
                 match self.tail.compare_exchange_weak(place, place + 1, Relaxed, Relaxed) {
                     Ok(_) => {
-                        // SAFETY: the place is this thread's, and the turn says that the slot is free.
+                        // SAFETY: the place is this thread's, and the turn says that the slot is
+                        // free.
                         slot.value.with_mut(|value| unsafe { *value = v });
                         slot.turn.store(place + 1, Release);
                         return true;
@@ -67,7 +69,8 @@ impl Queue {
             if ahead == 0 {
                 match self.head.compare_exchange_weak(place, place + 1, Relaxed, Relaxed) {
                     Ok(_) => {
-                        // SAFETY: the place is this thread's, and the turn says that the slot is full.
+                        // SAFETY: the place is this thread's, and the turn says that the slot is
+                        // full.
                         let v = slot.value.with(|value| unsafe { *value });
                         slot.turn.store(place + SIZE, Release);
                         return Some(v);

@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use trueline_explore::std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-/// The queue of Herlihy and Wing as Wing and Gong give it (section 3.2.1 of 'Testing and verifying concurrent objects'): slots that are
-/// reserved, then filled; 0 is an empty one. The error of their section 3.2.2 is to read the range again within the scan.
+/// The queue of Herlihy and Wing as Wing and Gong give it (section 3.2.1 of 'Testing and verifying
+/// concurrent objects'): slots that are reserved, then filled; 0 is an empty one. The error of
+/// their section 3.2.2 is to read the range again within the scan.
 pub(crate) struct Slots<const N: usize> {
     items: [AtomicUsize; N],
     back: AtomicUsize,

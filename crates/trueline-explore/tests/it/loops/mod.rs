@@ -1,5 +1,5 @@
-//! Random small programs with loops, bounded and not, with hints and without, with locks, and with threads that operations spawn: the engine
-//! sees exactly what brute force sees.
+//! Random small programs with loops, bounded and not, with hints and without, with locks, and with
+//! threads that operations spawn: the engine sees exactly what brute force sees.
 
 mod generate;
 mod oracle;
@@ -34,8 +34,9 @@ const MOST_STATES: usize = 30_000;
 struct Style {
     hint: Hint,
     counter: Counter,
-    /// Loops carry something along that differs between executions and that nothing depends on, as copies of values that are uninitialised in
-    /// part do. So the round in which a loop is seen to wait differs, too.
+    /// Loops carry something along that differs between executions and that nothing depends on, as
+    /// copies of values that are uninitialised in part do. So the round in which a loop is seen to
+    /// wait differs, too.
     leftovers: bool,
 }
 
@@ -46,7 +47,8 @@ enum Hint {
     YieldNow,
 }
 
-/// Where loops count their rounds. Threads that operations spawn count on their stacks in place of the last two.
+/// Where loops count their rounds. Threads that operations spawn count on their stacks in place of
+/// the last two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Counter {
     Stack,
@@ -54,7 +56,8 @@ enum Counter {
     ThreadLocal,
     /// A variable of the thread that waits for this one.
     Borrowed,
-    /// What a static lock protects, which the thread holds; each test has its own, since tests run side by side.
+    /// What a static lock protects, which the thread holds; each test has its own, since tests run
+    /// side by side.
     Static(Flavour),
 }
 

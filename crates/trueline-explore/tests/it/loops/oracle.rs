@@ -1,8 +1,9 @@
-//! Small programs with loops, and all that they can do: every state that is reachable, one access at a time. Shares no code with
-//! the engine.
+//! Small programs with loops, and all that they can do: every state that is reachable, one access
+//! at a time. Shares no code with the engine.
 //!
-//! A loop may go on for ever, so there are infinitely many interleavings, but finitely many states. An execution ends where all threads have
-//! ended, or where nothing changes any more however the threads go on: those that are left wait for ever.
+//! A loop may go on for ever, so there are infinitely many interleavings, but finitely many states.
+//! An execution ends where all threads have ended, or where nothing changes any more however the
+//! threads go on: those that are left wait for ever.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -25,7 +26,8 @@ pub(crate) enum Look {
     Cas(usize, u64, u64),
     /// The same, and it may fail for no reason.
     WeakCas(usize, u64, u64),
-    /// A load, then weak compare-exchanges while the expected value is there; says whether there were several.
+    /// A load, then weak compare-exchanges while the expected value is there; says whether there
+    /// were several.
     Update(usize, u64, u64),
 }
 
@@ -77,7 +79,8 @@ pub(crate) type Behaviours = BTreeMap<Outcome, BTreeSet<Order>>;
 /// All that a program can do.
 pub(crate) struct Expected {
     pub(crate) behaviours: Behaviours,
-    /// How often the processor must be taken from a thread that could go on, at least, for each outcome.
+    /// How often the processor must be taken from a thread that could go on, at least, for each
+    /// outcome.
     pub(crate) preemptions: BTreeMap<Outcome, u32>,
 }
 
@@ -86,7 +89,8 @@ pub(crate) fn fold(result: u64, read: u64) -> u64 {
     result.wrapping_mul(11).wrapping_add(read + 1)
 }
 
-/// What a loop that ends adds to the result: which look ended it, what that found, and after how many rounds in vain, or whether there were any.
+/// What a loop that ends adds to the result: which look ended it, what that found, and after how
+/// many rounds in vain, or whether there were any.
 pub(crate) fn fold_loop(result: u64, found: Option<(usize, u64)>, rounds: u64) -> u64 {
     let (look, value) = found.map_or((9, 0), |(look, value)| (look as u64, value));
     fold(fold(fold(result, look), value), rounds)
@@ -99,7 +103,8 @@ pub(crate) fn found_again(found: u64, again: bool) -> u64 {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Thread {
-    /// Where its code is: a thread of the program, or operation and step of the thread that spawned it.
+    /// Where its code is: a thread of the program, or operation and step of the thread that spawned
+    /// it.
     origin: Vec<(usize, usize)>,
     top: usize,
     operation: usize,
@@ -229,7 +234,8 @@ fn who_reaches(moving: &[usize], edges: &[Vec<Edge>]) -> Vec<bool> {
     reaches
 }
 
-/// How often a thread that could go on must be left, at least, on the way to each state. One that spins could go on.
+/// How often a thread that could go on must be left, at least, on the way to each state. One that
+/// spins could go on.
 fn fewest_preemptions(states: &[State], edges: &[Vec<Edge>]) -> Vec<u32> {
     let mut fewest = vec![u32::MAX; states.len()];
     let mut known: HashMap<(usize, usize), u32> = HashMap::new();
@@ -253,7 +259,8 @@ fn fewest_preemptions(states: &[State], edges: &[Vec<Edge>]) -> Vec<u32> {
     fewest
 }
 
-/// Whether a step leads on: another value, another place in the code, another number of rounds of those that are counted.
+/// Whether a step leads on: another value, another place in the code, another number of rounds of
+/// those that are counted.
 fn differ(a: &State, b: &State) -> bool {
     let place = |thread: &Thread| {
         (thread.operation, thread.step, thread.result, thread.ended, thread.wait, thread.woken)
@@ -334,7 +341,8 @@ impl Oracle<'_> {
         }
     }
 
-    /// The state after the thread's next access; None if it waits, or if it cannot fail for no reason though it should.
+    /// The state after the thread's next access; None if it waits, or if it cannot fail for no
+    /// reason though it should.
     fn advance(&self, before: &State, index: usize, fails: bool) -> Option<State> {
         let mut state = before.clone();
         self.begin(&mut state, index);
@@ -486,7 +494,8 @@ impl Oracle<'_> {
         state
     }
 
-    /// The number of the operation that a thread is in; None for one that was spawned by an operation.
+    /// The number of the operation that a thread is in; None for one that was spawned by an
+    /// operation.
     fn number_of(&self, thread: &Thread) -> Option<usize> {
         let earlier = self.program[..thread.top].iter().map(Vec::len).sum::<usize>();
         thread.origin.is_empty().then_some(earlier + thread.operation)

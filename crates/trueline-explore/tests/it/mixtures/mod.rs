@@ -1,7 +1,9 @@
-//! Random small programs of everything that threads can do to each other: all ways to look for their behaviours find the same ones.
+//! Random small programs of everything that threads can do to each other: all ways to look for
+//! their behaviours find the same ones.
 //!
-//! No oracle knows what such programs may do. But what a complete exploration has seen is compared with what others see: samples, which know
-//! nothing of which events commute, the search by preemptions, which knows as little, and the search with several workers.
+//! No oracle knows what such programs may do. But what a complete exploration has seen is compared
+//! with what others see: samples, which know nothing of which events commute, the search by
+//! preemptions, which knows as little, and the search with several workers.
 
 mod program;
 mod run;
@@ -21,7 +23,8 @@ const MOST: u64 = 600;
 /// How many programs there are, if not told otherwise.
 const CASES: u64 = 300;
 
-/// More preemptions than a program that is small enough has events between which there could be one.
+/// More preemptions than a program that is small enough has events between which there could be
+/// one.
 const ALL: u32 = 64;
 
 #[track_caller]

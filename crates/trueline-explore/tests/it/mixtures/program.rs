@@ -58,7 +58,8 @@ pub(super) const CLASSES: [Class; 21] = [
     Class::Futures,
 ];
 
-/// What a thread does next. Without a handle to do it with, or with a lock held that it would wait for, it does nothing.
+/// What a thread does next. Without a handle to do it with, or with a lock held that it would wait
+/// for, it does nothing.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     Load(usize),
@@ -261,7 +262,8 @@ pub(super) fn random_program(rng: &mut Rng) -> Program {
     let mut classes = BTreeSet::new();
     classes_of(&main, &mut classes);
     started.iter().for_each(|thread| classes_of(&thread.steps, &mut classes));
-    // Where memory is used again, the order of all that allocates matters, so that programs are larger.
+    // Where memory is used again, the order of all that allocates matters, so that programs are
+    // larger.
     let allocates = classes.contains(&Class::Boxes) || classes.contains(&Class::Futures);
     Program {
         main,
@@ -274,7 +276,8 @@ pub(super) fn random_program(rng: &mut Rng) -> Program {
     }
 }
 
-/// A step of one of these classes. Those within others have no steps of their own, and start no threads.
+/// A step of one of these classes. Those within others have no steps of their own, and start no
+/// threads.
 fn random_step(rng: &mut Rng, classes: &[Class], outer: bool) -> Step {
     let class = *rng.choose(classes);
     let (cell, old, new) = (rng.index(2), rng.below(3) as u32, rng.below(3) as u32);

@@ -26,7 +26,8 @@ const NUMBERS: usize = 48;
 
 /// What the threads share. It is never freed: threads without a scope may outlive all others.
 struct Objects {
-    /// Each thread begins with a look at that of its number, which tells the threads apart: the explorer numbers them as they are started.
+    /// Each thread begins with a look at that of its number, which tells the threads apart: the
+    /// explorer numbers them as they are started.
     numbers: [AtomicU64; NUMBERS],
     /// Destructors write to the last one.
     cells: [AtomicU32; 3],
@@ -106,7 +107,8 @@ enum Sender {
     Bounded(mpsc::SyncSender<Message>),
 }
 
-/// A thread of a program. Where memory is used again each allocation is an event: what it keeps is on its stack.
+/// A thread of a program. Where memory is used again each allocation is an event: what it keeps is
+/// on its stack.
 struct Thread<'scope, 'env> {
     objects: &'static Objects,
     /// That of all, if the thread is of it.
@@ -146,7 +148,8 @@ impl<'scope, 'env> Thread<'scope, 'env> {
         }
     }
 
-    /// A number that depends on this thread's past alone. Threads start at most eight others, those that they start none.
+    /// A number that depends on this thread's past alone. Threads start at most eight others, those
+    /// that they start none.
     fn number_of_next(&mut self) -> usize {
         self.started += 1;
         self.number * 8 + self.started
@@ -474,7 +477,8 @@ impl<'scope, 'env> Thread<'scope, 'env> {
             _ => unreachable!("{step:?}"),
         };
         if !taken.is_null() {
-            // SAFETY: it came from a box, and whoever takes it from where it was published leaves nothing there.
+            // SAFETY: it came from a box, and whoever takes it from where it was published leaves
+            // nothing there.
             self.boxes.push(unsafe { Box::from_raw(taken) });
         }
     }
@@ -578,7 +582,8 @@ fn outcome(program: &Program, execution: &Execution<'_>) -> Vec<Done> {
     }
     let mut outcome: Vec<_> = threads.into_values().collect();
     if program.classes.contains(&Class::Loops) || program.classes.contains(&Class::SpinLocks) {
-        // How many rounds it takes until a loop is known to wait depends on what else is on the stack.
+        // How many rounds it takes until a loop is known to wait depends on what else is on the
+        // stack.
         let is_round = |&(_, before, after): &Event| before == after;
         outcome
             .iter_mut()

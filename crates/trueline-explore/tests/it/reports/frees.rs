@@ -1,4 +1,5 @@
-//! Cells and locks that are dropped or freed: reported where nothing orders that after another thread's use, and only there.
+//! Cells and locks that are dropped or freed: reported where nothing orders that after another
+//! thread's use, and only there.
 
 use super::{misuses, passes, run};
 use std::ptr;
@@ -355,7 +356,8 @@ fn a_condvar_that_is_notified_without_its_lock_is_freed_too_early() {
         let block = Raw(Box::into_raw(Box::new((Mutex::new(false), Condvar::new()))));
         thread::scope(|s| {
             s.spawn(|| {
-                // SAFETY: none; the other thread may free it before the notification. That is what is tested.
+                // SAFETY: none; the other thread may free it before the notification. That is what
+                // is tested.
                 let (done, changed) = unsafe { block.at() };
                 *done.lock().unwrap() = true;
                 changed.notify_one();

@@ -213,8 +213,8 @@ fn explorations_in_parallel_do_not_disturb_each_other() {
     assert!(counts.iter().all(|&count| count == counts[0] && count >= 6), "{counts:?}");
 }
 
-/// What the engine leaves on the stack differs from event to event, and so does where the code generator puts it: both hid spin
-/// loops from the engine.
+/// What the engine leaves on the stack differs from event to event, and so does where the code
+/// generator puts it: both hid spin loops from the engine.
 #[test]
 fn leftovers_of_the_engine_do_not_hide_a_spin_loop() {
     #[inline(never)]

@@ -336,7 +336,8 @@ fn to_count_handles_orders_nothing() {
     races(|| body(true));
 }
 
-/// The load of `x` comes after the update in the order of `SeqCst`: the load of `y` found 0, so it precedes the store to `y`.
+/// The load of `x` comes after the update in the order of `SeqCst`: the load of `y` found 0, so it
+/// precedes the store to `y`.
 #[test]
 fn an_update_that_leaves_the_value_precedes_a_load_that_seq_cst_puts_after_it() {
     use Ordering::{Acquire, Relaxed, Release, SeqCst};

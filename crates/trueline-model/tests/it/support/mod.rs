@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use trueline_model::program::*;
 
-/// A specification made of a function from (state, operation, arguments) to results with next states.
+/// A specification made of a function from (state, operation, arguments) to results with next
+/// states.
 pub type Step = fn(i32, i32, OpId, &[i32]) -> Vec<(Vec<i32>, i32)>;
 
 /// A sequential object whose state is one number.

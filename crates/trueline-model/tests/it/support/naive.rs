@@ -1,5 +1,6 @@
-//! An oracle: runs programs as trees over plain vectors, keeps whole histories of specification states, and shares no code with
-//! the engine. Slow on purpose. Nodes are never reused and never renamed; garbage is not collected.
+//! An oracle: runs programs as trees over plain vectors, keeps whole histories of specification
+//! states, and shares no code with the engine. Slow on purpose. Nodes are never reused and never
+//! renamed; garbage is not collected.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -364,7 +365,8 @@ fn explain(
 /// What is wrong, at the least depth.
 #[derive(Clone, Debug, Default)]
 pub struct Wrong {
-    /// Steps of the shortest run to a state in which nobody can move though the specification does not let them wait.
+    /// Steps of the shortest run to a state in which nobody can move though the specification does
+    /// not let them wait.
     pub stuck: Option<usize>,
     /// Steps of the shortest run with a wrong step, the wrong one included.
     pub depth: Option<usize>,

@@ -1,8 +1,9 @@
 //! Changes of a key that depend on what it has: `update`, and `entry` in the words of std.
 //!
-//! An update makes a new page of the leaf from the one that it reads, and puts it in place if that one is still there, as `insert` and `remove` do. So it sees
-//! the value of the key and changes it at one moment: where the page is put in place, or, if nothing is to be changed, where it was read. The function that says what the
-//! new value is runs under no lock and may be called again.
+//! An update makes a new page of the leaf from the one that it reads, and puts it in place if that
+//! one is still there, as `insert` and `remove` do. So it sees the value of the key and changes it
+//! at one moment: where the page is put in place, or, if nothing is to be changed, where it was
+//! read. The function that says what the new value is runs under no lock and may be called again.
 
 use super::{BLinkTree, Draft, Items, with, without};
 use std::fmt;
@@ -19,9 +20,11 @@ pub enum Change<V> {
 }
 
 impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> {
-    /// Changes a key, as a function of the value that it has says, at one moment; yields that value.
+    /// Changes a key, as a function of the value that it has says, at one moment; yields that
+    /// value.
     ///
-    /// The function is called again where another thread has changed the leaf meanwhile: what it did for another value than the one that is yielded has no effect.
+    /// The function is called again where another thread has changed the leaf meanwhile: what it
+    /// did for another value than the one that is yielded has no effect.
     ///
     /// ```
     /// use trueline_objects::b_link_tree::{BLinkTree, Change};
@@ -60,7 +63,8 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
                         self.tell(inside, split);
                         return former;
                     }
-                    // Dropped here: what a function returns is forgotten where a destructor panics on its way out.
+                    // Dropped here: what a function returns is forgotten where a destructor panics
+                    // on its way out.
                     Err(items) => drop((items, former)),
                 }
                 (leaf, content) = self.cover(inside, leaf, &key);
@@ -71,8 +75,9 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
         former
     }
 
-    /// A key and what to do with it, in the words of std's maps. Nothing is looked up before a method is called, and each method does what it does at one moment of its own: between two of them others may
-    /// change the key. [`BLinkTree::update`] does several things at one moment.
+    /// A key and what to do with it, in the words of std's maps. Nothing is looked up before a
+    /// method is called, and each method does what it does at one moment of its own: between two of
+    /// them others may change the key. [`BLinkTree::update`] does several things at one moment.
     pub fn entry(&self, key: K) -> Entry<'_, K, V, CAPACITY> {
         Entry { tree: self, key }
     }
@@ -100,7 +105,8 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> Entry<'_, K, V, CAPACITY> 
         self.or_insert_with(|| value)
     }
 
-    /// Gives the key a value if it has none; yields the one that it has then. The function is called at most once, and may be in vain.
+    /// Gives the key a value if it has none; yields the one that it has then. The function is
+    /// called at most once, and may be in vain.
     pub fn or_insert_with(self, make: impl FnOnce() -> V) -> V {
         let (mut make, mut made) = (Some(make), None);
         let mut put = |value: Option<&V>| match value {
@@ -128,7 +134,8 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> Entry<'_, K, V, CAPACITY> 
         self.or_insert_with(V::default)
     }
 
-    /// Changes the value that the key has, if it has one. The function may be called again, each time with a clone of the value.
+    /// Changes the value that the key has, if it has one. The function may be called again, each
+    /// time with a clone of the value.
     pub fn and_modify(self, mut modify: impl FnMut(&mut V)) -> Self {
         self.tree.update(self.key.clone(), |value| match value {
             Some(value) => {

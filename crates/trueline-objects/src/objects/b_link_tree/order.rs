@@ -1,8 +1,10 @@
 //! The tree in the order of its keys: `first`, `last`, `iter`, `range`, `len`.
 //!
-//! A leaf's page does not change while it is in place, so that what is read of it was there at one moment. What is read of several leaves was not, unless none of
-//! them has changed until the last one was read: that is what `first`, `last` and `is_empty` look for where leaves are empty, and so they have a moment. (A page is not
-//! freed while the operation runs, so that the same address is the same page.)
+//! A leaf's page does not change while it is in place, so that what is read of it was there at one
+//! moment. What is read of several leaves was not, unless none of them has changed until the last
+//! one was read: that is what `first`, `last` and `is_empty` look for where leaves are empty, and
+//! so they have a moment. (A page is not freed while the operation runs, so that the same address
+//! is the same page.)
 
 use super::super::range::{check_bounds, is_behind};
 use super::{BLinkTree, Content, Inside, Items, Node, Ordering, Page};
@@ -18,7 +20,8 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
         self.domain.enter(|inside| self.first_inside(inside).cloned())
     }
 
-    /// The largest key and its value, at one moment. Where the last leaf was emptied it looks at all of them.
+    /// The largest key and its value, at one moment. Where the last leaf was emptied it looks at
+    /// all of them.
     pub fn last(&self) -> Option<(K, V)> {
         self.domain.enter(|inside| {
             let rightmost = self.rightmost(inside);
@@ -48,7 +51,8 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
 
     /// How many keys there are. O(n).
     ///
-    /// What was there all the time is counted, and what came or went meanwhile may count or not: there need not have been a moment with this number.
+    /// What was there all the time is counted, and what came or went meanwhile may count or not:
+    /// there need not have been a moment with this number.
     pub fn len(&self) -> usize {
         self.domain
             .enter(|inside| self.leaves(inside).map(|(_, content)| content.entries().len()).sum())
@@ -56,8 +60,8 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
 
     /// The keys with their values, in ascending order, each once. Others may go on meanwhile.
     ///
-    /// It clones a leaf at a time, as that is at one moment, and holds nothing up between: keys that are there all the time are among them, and what comes or goes
-    /// meanwhile may be or not.
+    /// It clones a leaf at a time, as that is at one moment, and holds nothing up between: keys
+    /// that are there all the time are among them, and what comes or goes meanwhile may be or not.
     pub fn iter(&self) -> Range<'_, K, V, CAPACITY> {
         self.range(..)
     }
@@ -126,7 +130,8 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
         }
     }
 
-    /// The entries of a leaf from a bound on, or of the first leaf to the right that has some, and the bound behind them, if there may be more.
+    /// The entries of a leaf from a bound on, or of the first leaf to the right that has some, and
+    /// the bound behind them, if there may be more.
     fn page(&self, start: &Bound<K>, end: &Bound<K>) -> (Vec<(K, V)>, Option<Bound<K>>) {
         let range = (start.as_ref(), end.as_ref());
         self.domain.enter(|inside| {
@@ -151,7 +156,8 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
                 if !entries.is_empty() {
                     return (entries, Some(Bound::Excluded(high.clone())));
                 }
-                // SAFETY: nodes live as long as the tree; there is one on the right since there is a high key.
+                // SAFETY: nodes live as long as the tree; there is one on the right since there is
+                // a high key.
                 content = unsafe { &*content.right }.content(inside);
             }
         })
@@ -189,7 +195,8 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> Iterator for Range<'_, K, 
             if let Some(entry) = self.leaf.next() {
                 return Some(entry);
             }
-            // It stays until the page is there: where a clone panics, the next call goes on from here.
+            // It stays until the page is there: where a clone panics, the next call goes on from
+            // here.
             let (entries, next) = self.tree.page(self.start.as_ref()?, &self.end);
             (self.leaf, self.start) = (entries.into_iter(), next);
         }

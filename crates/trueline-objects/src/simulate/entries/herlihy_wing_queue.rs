@@ -50,7 +50,8 @@ const HERLIHY_WING_QUEUE: Entry = Entry {
 /// The mutants keep their values in words, of which the least number says that nothing is there.
 const IN_WORDS: Entry = Entry { domain: &[i64::MIN + 1..=i64::MAX], ..HERLIHY_WING_QUEUE };
 
-/// A process has enqueued at least as much as it dequeues. If all do, there is something for each that waits.
+/// A process has enqueued at least as much as it dequeues. If all do, there is something for each
+/// that waits.
 pub(super) fn takes_what_it_brought(methods: &[&str]) -> Result<(), String> {
     let mut brought = 0;
     for &method in methods {

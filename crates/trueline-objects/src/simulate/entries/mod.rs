@@ -76,7 +76,8 @@ pub struct Entry {
     pub spec: &'static str,
     /// What is different from the specification.
     pub note: &'static str,
-    /// Its operations, as they are taken for programs that nobody wrote; `*` is a number of its own each time.
+    /// Its operations, as they are taken for programs that nobody wrote; `*` is a number of its own
+    /// each time.
     pub alphabet: &'static str,
     /// Which arguments its operations take.
     pub(crate) domain: Domain,

@@ -55,6 +55,8 @@ const PRIORITY_QUEUE: Entry = Entry {
     production: Some(|| Box::new(crate::PriorityQueue::<i64, i64>::new())),
 };
 
-/// Two levels, and cuts as soon as there is something to cut off, so that all of it is met in small programs. The seed gives the first nodes of
-/// process 0 the heights 2, 1, 2, those of process 1 the heights 2, 1, 1, those of process 2 the heights 1, 2, 1 and those of process 3 the heights 2, 1.
+/// Two levels, and cuts as soon as there is something to cut off, so that all of it is met in small
+/// programs. The seed gives the first nodes of process 0 the heights 2, 1, 2, those of process 1
+/// the heights 2, 1, 1, those of process 2 the heights 1, 2, 1 and those of process 3 the heights
+/// 2, 1.
 const TUNING: Tuning = Tuning { prefix: 1, batch: 64, levels: 2, seed: 4393 };

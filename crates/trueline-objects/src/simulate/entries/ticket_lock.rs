@@ -55,8 +55,8 @@ const TICKET_LOCK: Entry = Entry {
     production: Some(|| Box::new(Locked(crate::TicketLock::new(0)))),
 };
 
-/// A process releases a lock only while it certainly holds it: otherwise the call is not allowed at all, by any lock. It does not
-/// acquire what it holds: that waits for ever.
+/// A process releases a lock only while it certainly holds it: otherwise the call is not allowed at
+/// all, by any lock. It does not acquire what it holds: that waits for ever.
 fn releases_what_it_holds(methods: &[&str]) -> Result<(), String> {
     // Whether the process holds the lock; None: a `try_acquire` tells.
     let mut holds = Some(false);

@@ -1,21 +1,25 @@
-//! Lists and sets that only grow, and that are read as a whole: `log`, `set` without removals, `kv` without puts.
+//! Lists and sets that only grow, and that are read as a whole: `log`, `set` without removals, `kv`
+//! without puts.
 //!
-//! **The base order.** Reads of such an object form a chain: each shows the beginning (of a set: a part) of every
-//! larger one, or two of them clash. The chain says for each addition between which reads it stands: before those
-//! that show it, behind those that do not; in a list, even at which place. So additions and reads have *keys*: those
-//! with different keys can stand in one order only. Those with equal keys, ordered by call, never clash. So the
-//! history is linearizable iff no operation returned before one with a smaller key was called, which one pass from the
-//! end finds out. Additions that are pending and that nobody saw are left out.
+//! **The base order.** Reads of such an object form a chain: each shows the beginning (of a set: a
+//! part) of every larger one, or two of them clash. The chain says for each addition between which
+//! reads it stands: before those that show it, behind those that do not; in a list, even at which
+//! place. So additions and reads have *keys*: those with different keys can stand in one order
+//! only. Those with equal keys, ordered by call, never clash. So the history is linearizable iff no
+//! operation returned before one with a smaller key was called, which one pass from the end finds
+//! out. Additions that are pending and that nobody saw are left out.
 //!
-//! **Repeated additions to a set.** Of the additions of a value, one is effective: the one that told so, or else
-//! the one that was called first, which leaves most room. The others change nothing and need only stand behind it. Such
-//! a *follower* `f` of `e` fits iff it did not return before the call of an operation that stands in the base order no
-//! later than `e`. Then it stands behind `e` and behind whatever it must follow. No base operation `w` that it must
-//! precede stands there: `w` would stand no later than `e`, which was excluded, or be called before an
-//! operation that returned before `f` was called. For followers that must follow each other the same holds.
+//! **Repeated additions to a set.** Of the additions of a value, one is effective: the one that
+//! told so, or else the one that was called first, which leaves most room. The others change
+//! nothing and need only stand behind it. Such a *follower* `f` of `e` fits iff it did not return
+//! before the call of an operation that stands in the base order no later than `e`. Then it stands
+//! behind `e` and behind whatever it must follow. No base operation `w` that it must precede stands
+//! there: `w` would stand no later than `e`, which was excluded, or be called before an operation
+//! that returned before `f` was called. For followers that must follow each other the same holds.
 //!
-//! Values that are added twice to a list and shown, and places that a list tells but nobody shows and that leave gaps,
-//! are left to the search. Texts are lists of texts if none of them is the beginning of another.
+//! Values that are added twice to a list and shown, and places that a list tells but nobody shows
+//! and that leave gaps, are left to the search. Texts are lists of texts if none of them is the
+//! beginning of another.
 //!
 //! Cost: O(n log n) and the size of what the reads show.
 
@@ -130,8 +134,8 @@ pub(super) fn decide(grown: &Grown, spans: &[Span]) -> Option<Ruling> {
     }
 }
 
-/// The numbers of the values of a list; nothing where a value has none. What it has in common with the beginning of a list
-/// whose numbers are known is not looked up.
+/// The numbers of the values of a list; nothing where a value has none. What it has in common with
+/// the beginning of a list whose numbers are known is not looked up.
 fn continued(
     list: &[Value],
     known: Option<(&[Value], &[u32])>,
@@ -536,7 +540,8 @@ impl Part {
         order
     }
 
-    /// True where the order is one: it respects time, every operation that returned is in it, and each is right.
+    /// True where the order is one: it respects time, every operation that returned is in it, and
+    /// each is right.
     fn replays(&self, order: &[u32], ordered: bool) -> bool {
         let mut list: Vec<u32> = self.initial.clone();
         let mut has = vec![false; self.adds.len()];
@@ -576,7 +581,8 @@ impl Part {
     }
 }
 
-/// Texts of which none is the beginning of another, ascending: a text that they make can be taken apart in one way.
+/// Texts of which none is the beginning of another, ascending: a text that they make can be taken
+/// apart in one way.
 struct Texts<'a>(Vec<(&'a str, u32)>);
 
 impl<'a> Texts<'a> {

@@ -1,10 +1,14 @@
 //! Decides parts without a search where the specification knows enough about itself.
 //!
-//! - [`growing`]: lists and sets that only grow, read as a whole. Exact, O(n log n) and the size of the results.
-//! - [`origins`]: a result shows a value that nobody can have brought by then. Finds violations only.
-//! - [`sum`]: a total lies outside of what must and may have been added by then. Finds violations only.
+//! - [`growing`]: lists and sets that only grow, read as a whole. Exact, O(n log n) and the size of
+//!   the results.
+//! - [`origins`]: a result shows a value that nobody can have brought by then. Finds violations
+//!   only.
+//! - [`sum`]: a total lies outside of what must and may have been added by then. Finds violations
+//!   only.
 //!
-//! What each needs to know is a claim of the specification: see [`crate::spec::Origins`] and its neighbours.
+//! What each needs to know is a claim of the specification: see [`crate::spec::Origins`] and its
+//! neighbours.
 
 mod growing;
 mod origins;
@@ -49,7 +53,8 @@ impl Violation {
     }
 }
 
-/// The operations of a part up to the event of rank `until`, by call: when they were called and returned, and what they are.
+/// The operations of a part up to the event of rank `until`, by call: when they were called and
+/// returned, and what they are.
 fn seen(subject: &Subject<'_>, indices: &[u32], until: u32) -> (Vec<Span>, Vec<Recorded>) {
     let operations = subject.history.operations();
     let all = indices.iter().map(|&i| (i, &operations[i as usize]));
@@ -62,7 +67,8 @@ fn seen(subject: &Subject<'_>, indices: &[u32], until: u32) -> (Vec<Span>, Vec<R
         .unzip()
 }
 
-/// Decides a part of a collection that only grows, up to the event of rank `until`; nothing where the rule does not fit.
+/// Decides a part of a collection that only grows, up to the event of rank `until`; nothing where
+/// the rule does not fit.
 pub(super) fn decide_growing(subject: &Subject<'_>, indices: &[u32], until: u32) -> Option<Ruling> {
     if !subject.spec.grows() {
         return None;

@@ -1,8 +1,9 @@
 //! A result shows a value that nobody can have brought by then.
 //!
-//! An operation that brings a value counts for a result if it was called before the result was known. So a value
-//! that is shown needs one such operation, and of the removals of a value, sorted by return, the k-th needs k of
-//! them; values that are there at first count, too. Cost: O(n log n).
+//! An operation that brings a value counts for a result if it was called before the result was
+//! known. So a value that is shown needs one such operation, and of the removals of a value, sorted
+//! by return, the k-th needs k of them; values that are there at first count, too. Cost: O(n log
+//! n).
 
 use hashbrown::HashMap;
 

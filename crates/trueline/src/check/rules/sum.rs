@@ -1,9 +1,10 @@
 //! A total that lies outside of what must and may have been added by then.
 //!
-//! What returned before the total was asked for is in it. What was called before it was told may be in it. So
-//! the total lies between the sum of the first and the negative ones of the second, and the sum of the first and the
-//! positive ones of the second. And it differs from the initial number by a multiple of the greatest common divisor
-//! of all amounts. Not used where a sum might overflow. Cost: O(n log n).
+//! What returned before the total was asked for is in it. What was called before it was told may be
+//! in it. So the total lies between the sum of the first and the negative ones of the second, and
+//! the sum of the first and the positive ones of the second. And it differs from the initial number
+//! by a multiple of the greatest common divisor of all amounts. Not used where a sum might
+//! overflow. Cost: O(n log n).
 
 use super::Violation;
 use crate::monitor::{Blame, Span};
@@ -69,7 +70,8 @@ pub(super) fn refute(sum: &Summed, spans: &[Span]) -> Option<Violation> {
         } else {
             continue;
         };
-        // What pushes the total that way if it may be in it, and what pushes it the other way if it must be.
+        // What pushes the total that way if it may be in it, and what pushes it the other way if it
+        // must be.
         let counts = |m: usize| {
             let (other, amount) = (&spans[m], amounts[m]);
             let may = other.call < o.returned;

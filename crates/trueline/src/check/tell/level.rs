@@ -1,8 +1,8 @@
 //! How much there can have been: totals, permits, how many are present, how often a value is there.
 //!
-//! What is certain to come before an operation (it returned before) and what may (it was called before the operation
-//! returned) bound the amount that the operation finds, from the start or from an earlier operation whose amount is known.
-//! An amount outside these bounds cannot be.
+//! What is certain to come before an operation (it returned before) and what may (it was called
+//! before the operation returned) bound the amount that the operation finds, from the start or from
+//! an earlier operation whose amount is known. An amount outside these bounds cannot be.
 
 use super::{Scene, Tale, mark, marks};
 use crate::spec::vocabulary::{Act, Amount, Family, Needs};
@@ -44,7 +44,8 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
     if most + start.map_or(0, |n| i128::from(n).abs()) >= i128::from(i64::MAX / 2) {
         return tales;
     }
-    // Those next to the first that is wrong come first: the work is bounded. Mostly that one is enough.
+    // Those next to the first that is wrong come first: the work is bounded. Mostly that one is
+    // enough.
     let others = std::iter::once_with(|| {
         let mut places: Vec<usize> =
             (0..scene.cast.len()).filter(|&place| Some(place) != scene.first).collect();
@@ -105,7 +106,8 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
             }
         }
     }
-    // Who finds a lock in the wrong state after many hand-overs: all of them count, so it is told last.
+    // Who finds a lock in the wrong state after many hand-overs: all of them count, so it is told
+    // last.
     if let (true, Family::Mutex, Some(r), Some(n)) =
         (tales.is_empty(), scene.family, scene.first, start)
         && scene.cast[r].is_certain()
@@ -183,10 +185,11 @@ fn words(family: Family) -> (&'static str, &'static str) {
     }
 }
 
-/// More was taken than there can have been, or a lock more often than it can have been free: counted up to a return.
+/// More was taken than there can have been, or a lock more often than it can have been free:
+/// counted up to a return.
 ///
-/// Of the operations that certainly came after `from` and returned by then, those in one direction all count; in the other
-/// direction, everything counts that can have come in between.
+/// Of the operations that certainly came after `from` and returned by then, those in one direction
+/// all count; in the other direction, everything counts that can have come in between.
 fn crowds(scene: &Scene, from: From, base: i128, tales: &mut Vec<Tale>) {
     let cast = &scene.cast;
     let (added, taken) = words(scene.family);
@@ -294,7 +297,8 @@ fn same_total(scene: &Scene, tales: &mut Vec<Tale>) {
     }
 }
 
-/// A lock that was taken too often to have been free, or released too often: told by how often that was.
+/// A lock that was taken too often to have been free, or released too often: told by how often that
+/// was.
 fn lock_counts(these: &[usize], others: usize, up: bool) -> Option<Tale> {
     let &last = these.last()?;
     let n = these.len();

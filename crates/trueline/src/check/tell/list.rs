@@ -1,7 +1,8 @@
 //! Lists and texts that grow: logs, and keys of a store to which texts are appended.
 //!
-//! A log only grows, so of two lists that were read one is a prefix of the other, and what was appended before a read is
-//! in it. A text that may be replaced as a whole grows as long as nothing can have replaced it in between.
+//! A log only grows, so of two lists that were read one is a prefix of the other, and what was
+//! appended before a read is in it. A text that may be replaced as a whole grows as long as nothing
+//! can have replaced it in between.
 
 use std::collections::HashMap;
 use std::collections::HashSet;
@@ -233,8 +234,8 @@ fn wrong_read(
         };
         tales.push(text);
     }
-    // Values that were appended one after the other stand one after the other: of those that do not stand before a value,
-    // the one that returned first is the one to look at.
+    // Values that were appended one after the other stand one after the other: of those that do not
+    // stand before a value, the one that returned first is the one to look at.
     let once = |value: &Value| often_appended[value] == 1;
     let mut by_value: HashMap<&Value, usize> = HashMap::new();
     let mut absent: Option<usize> = None;

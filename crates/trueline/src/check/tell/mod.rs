@@ -1,9 +1,10 @@
-//! Tells a violation in the words of its kind of object: the result that cannot be, what it would have needed, and the
-//! operations that exclude that.
+//! Tells a violation in the words of its kind of object: the result that cannot be, what it would
+//! have needed, and the operations that exclude that.
 //!
-//! A rule looks for a pattern in a [`Scene`] that no linearizable history has, and tells it. Each rule is a theorem about
-//! the operations of the scene alone: it holds whatever else happened, as long as the scene leaves out nothing that
-//! touches the values it names. Where no rule fits, [`super::explain`] tells which times exclude every order.
+//! A rule looks for a pattern in a [`Scene`] that no linearizable history has, and tells it. Each
+//! rule is a theorem about the operations of the scene alone: it holds whatever else happened, as
+//! long as the scene leaves out nothing that touches the values it names. Where no rule fits,
+//! [`super::explain`] tells which times exclude every order.
 //!
 //! | file | objects |
 //! |---|---|
@@ -56,7 +57,8 @@ pub(super) struct Scene {
     pub(super) initial: Option<Vec<Value>>,
     pub(super) capacity: Option<usize>,
     pub(super) cast: Vec<Actor>,
-    /// The operation whose return is the first that cannot be explained, where that is known: it is looked at first.
+    /// The operation whose return is the first that cannot be explained, where that is known: it is
+    /// looked at first.
     pub(super) first: Option<usize>,
     /// True where nothing that touches the values of the scene was left out or forgotten.
     pub(super) complete: bool,
@@ -69,7 +71,8 @@ pub(super) struct Tale {
     others: Vec<usize>,
 }
 
-/// An operation in the text of a tale: a place in the cast between two characters that no text holds.
+/// An operation in the text of a tale: a place in the cast between two characters that no text
+/// holds.
 fn mark(place: usize) -> String {
     format!("\u{1}{place}\u{1}")
 }
@@ -187,7 +190,8 @@ fn values(values: &[&Value]) -> String {
     and(&values.iter().map(|value| short(value)).collect::<Vec<_>>())
 }
 
-/// A value as people read it, cut where it is long. A text stands in quotes: it may be a word of the sentence.
+/// A value as people read it, cut where it is long. A text stands in quotes: it may be a word of
+/// the sentence.
 fn short(value: &Value) -> String {
     match value {
         Value::Text(text) => cut(format!("{text:?}"), 40),

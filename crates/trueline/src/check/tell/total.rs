@@ -1,15 +1,18 @@
 //! Totals that no additions make, and totals that do not fit together.
 //!
-//! **The rule of sums.** An operation r finds a total n. Count from the start, or from an operation a that returned before r
-//! was called and whose total is known. What was called after a returned, and returned before r was called, is in n; what
-//! returned before a was called, or was called after r returned, is not in the difference; of the others each may be. If no
-//! choice of these makes the difference, r cannot be.
+//! **The rule of sums.** An operation r finds a total n. Count from the start, or from an operation
+//! a that returned before r was called and whose total is known. What was called after a returned,
+//! and returned before r was called, is in n; what returned before a was called, or was called
+//! after r returned, is not in the difference; of the others each may be. If no choice of these
+//! makes the difference, r cannot be.
 //!
-//! **The rule of two totals.** Two reads each count one set of additions only. Whichever comes later counts all that
-//! the other one counts, so one of the two sets must be part of the other one.
+//! **The rule of two totals.** Two reads each count one set of additions only. Whichever comes
+//! later counts all that the other one counts, so one of the two sets must be part of the other
+//! one.
 //!
-//! Bounds are told by [`super::level`], which is asked first. Cost: for each operation and each that it is counted from,
-//! the additions in between times the sums that they make, [`WORK`] in all.
+//! Bounds are told by [`super::level`], which is asked first. Cost: for each operation and each
+//! that it is counted from, the additions in between times the sums that they make, [`WORK`] in
+//! all.
 
 use std::collections::BTreeSet;
 

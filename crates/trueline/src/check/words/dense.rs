@@ -2,8 +2,9 @@
 
 use std::ops::RangeInclusive;
 
-/// The numbers of whole numbers that lie close together: a table without hashing, which the order of time walks almost
-/// from end to end, because values that are used at about the same time tend to be neighbours.
+/// The numbers of whole numbers that lie close together: a table without hashing, which the order
+/// of time walks almost from end to end, because values that are used at about the same time tend
+/// to be neighbours.
 #[derive(Default)]
 pub(super) struct Dense {
     first: i64,

@@ -1,5 +1,7 @@
-//! Random programs on a correct queue, one step at a time: calls, effects and returns of several processes, calls that are cancelled before or after their effect or whose
-//! effect comes later, processes that come and go, rounds of the monitor when it likes. No such run is a violation, and a fault at its end is found or said not to be checked.
+//! Random programs on a correct queue, one step at a time: calls, effects and returns of several
+//! processes, calls that are cancelled before or after their effect or whose effect comes later,
+//! processes that come and go, rounds of the monitor when it likes. No such run is a violation, and
+//! a fault at its end is found or said not to be checked.
 
 use std::collections::VecDeque;
 

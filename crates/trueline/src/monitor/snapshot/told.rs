@@ -1,10 +1,11 @@
 //! Why a snapshot history is a violation.
 //!
-//! A cycle is told in the words of *Polynomial-Time Verification and Testing of Implementations of the Snapshot Data
-//! Structure* (Amram, Hayoun, Mizrahi, Weiss, DISC 2022), which builds on Anderson's shrinking lemma: a cycle through many
-//! scans has a shorter one through at most two of them ([`Check::property`]), if all show the same segments. *No
-//! Inversion*: two scans, each of which shows something older than the other. *Non-Decreasing*: a scan that shows something
-//! older than one that had returned before. *Appropriateness*: one scan that is impossible by itself.
+//! A cycle is told in the words of *Polynomial-Time Verification and Testing of Implementations of
+//! the Snapshot Data Structure* (Amram, Hayoun, Mizrahi, Weiss, DISC 2022), which builds on
+//! Anderson's shrinking lemma: a cycle through many scans has a shorter one through at most two of
+//! them ([`Check::property`]), if all show the same segments. *No Inversion*: two scans, each of
+//! which shows something older than the other. *Non-Decreasing*: a scan that shows something older
+//! than one that had returned before. *Appropriateness*: one scan that is impossible by itself.
 
 use super::{Action, Check, Run};
 use crate::monitor::{Answer, Blame, NONE, Why};
@@ -56,7 +57,8 @@ impl Property {
 }
 
 impl Check<'_> {
-    /// The update by which the second scan is certainly later than the first: it shows it, the first does not.
+    /// The update by which the second scan is certainly later than the first: it shows it, the
+    /// first does not.
     pub(super) fn newer(&self, first: u32, second: u32) -> Option<u32> {
         let (a, b) = (self.bounds(first), self.bounds(second));
         let mut place = 0;
@@ -92,11 +94,12 @@ impl Check<'_> {
 
     /// A property that the cycle breaks by at most two of its scans.
     ///
-    /// Let S1, ..., Sm be the scans of the cycle, each of which shows less than the next in some segment. If S1 does not
-    /// show less than St anywhere, then St shows no more than S1 everywhere, so it shows less than St-1 where S1 does, and
-    /// both are inverted. So S1 shows less than Sm somewhere. What closes the cycle is a return of the last operation before the call
-    /// of the first. If these are updates, either Sm shows the first update without the last one, or it does not show it
-    /// and shows less than S1, and both are inverted.
+    /// Let S1, ..., Sm be the scans of the cycle, each of which shows less than the next in some
+    /// segment. If S1 does not show less than St anywhere, then St shows no more than S1
+    /// everywhere, so it shows less than St-1 where S1 does, and both are inverted. So S1 shows
+    /// less than Sm somewhere. What closes the cycle is a return of the last operation before the
+    /// call of the first. If these are updates, either Sm shows the first update without the last
+    /// one, or it does not show it and shows less than S1, and both are inverted.
     fn property(&self, cycle: &[u32]) -> Option<(Property, [u32; 4])> {
         let scans: Vec<u32> = cycle.iter().copied().filter(|&o| self.is_scan(o)).collect();
         let (&first, &last) = (scans.first()?, scans.last()?);
@@ -138,7 +141,8 @@ impl Check<'_> {
         None
     }
 
-    /// The operations that a property names, others, and the updates of everything that the scans among them show.
+    /// The operations that a property names, others, and the updates of everything that the scans
+    /// among them show.
     pub(super) fn violation(&self, property: Property, named: [u32; 4], others: &[u32]) -> Answer {
         let mut all: Vec<u32> =
             named.iter().chain(others).copied().filter(|&o| o != NONE).collect();

@@ -188,7 +188,8 @@ fn mutex_against_the_oracle() {
     }
 }
 
-/// Processes that take a lock and give it back, again and again. `jump` of 10,000 calls take it without waiting.
+/// Processes that take a lock and give it back, again and again. `jump` of 10,000 calls take it
+/// without waiting.
 fn locking(
     random: &mut Random,
     processes: usize,

@@ -1,5 +1,5 @@
-//! Long histories: the stack against a plain quadratic method, deep and wide inputs, many pending removals. How
-//! long they take is measured by `trueline-bench monitors`.
+//! Long histories: the stack against a plain quadratic method, deep and wide inputs, many pending
+//! removals. How long they take is measured by `trueline-bench monitors`.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -128,7 +128,8 @@ fn long_runs_are_accepted_and_replay() {
     }
 }
 
-/// Spans from an order of events: operation i is called at its first place and returns at its second.
+/// Spans from an order of events: operation i is called at its first place and returns at its
+/// second.
 fn spans(count: usize, events: impl Iterator<Item = usize>) -> Vec<Span> {
     let mut spans = vec![Span { call: NEVER, returned: NEVER }; count];
     for (rank, i) in events.enumerate() {

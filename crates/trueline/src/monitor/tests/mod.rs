@@ -1,4 +1,5 @@
-//! Differential tests: every monitor against an oracle that enumerates all orders, on random small histories.
+//! Differential tests: every monitor against an oracle that enumerates all orders, on random small
+//! histories.
 //!
 //! `TRUELINE_CASES` sets the number of histories a type.
 
@@ -47,7 +48,8 @@ struct Tally {
 }
 
 impl Tally {
-    /// Compares an answer with the oracle; the order must replay, the explanation must be a violation.
+    /// Compares an answer with the oracle; the order must replay, the explanation must be a
+    /// violation.
     fn compare<O: Object>(&mut self, object: &O, ops: &[Op<O::Action>], answer: &Answer)
     where
         O::Action: Copy + Debug,
@@ -94,9 +96,9 @@ fn show<A: Debug>(ops: &[Op<A>]) -> String {
     ops.iter().enumerate().map(line).collect()
 }
 
-/// A random run: up to `processes` operations open at a time, `length` in all; each takes effect once between
-/// its call and its return. `start` decides what the next operation will try, `effect` what it does.
-/// Operations come out sorted by call.
+/// A random run: up to `processes` operations open at a time, `length` in all; each takes effect
+/// once between its call and its return. `start` decides what the next operation will try, `effect`
+/// what it does. Operations come out sorted by call.
 fn run<A: Copy>(
     random: &mut Random,
     processes: u32,

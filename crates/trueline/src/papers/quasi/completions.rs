@@ -1,7 +1,8 @@
 //! Histories whose outcomes are all known, from one where some are not.
 //!
-//! An addition without a return had an effect or none; a removal removed any value that was ever added, found nothing, or had no
-//! effect. There are as many completions as the product of these: meant for few pending operations.
+//! An addition without a return had an effect or none; a removal removed any value that was ever
+//! added, found nothing, or had no effect. There are as many completions as the product of these:
+//! meant for few pending operations.
 
 use crate::history::PENDING;
 use crate::quasi::{Act, Word, Words};

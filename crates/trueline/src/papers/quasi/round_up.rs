@@ -1,10 +1,11 @@
-//! `round-up`: the paper's own way, for reference. All sequentializations of a history, and of each all quasi
-//! permutations (the repaired Algorithm 2), each held against the strict container.
+//! `round-up`: the paper's own way, for reference. All sequentializations of a history, and of each
+//! all quasi permutations (the repaired Algorithm 2), each held against the strict container.
 //!
-//! In `slots` the removals that returned a value are permuted among their own places, in `uniform` all operations; in
-//! `literal` additions and removals are permuted each among themselves and then merged in every way. Of the paper's
-//! optimisations one matters here: a quasi permutation that was seen before is skipped, and counted. Cost: the number of
-//! sequentializations times that of the permutations, both exponential.
+//! In `slots` the removals that returned a value are permuted among their own places, in `uniform`
+//! all operations; in `literal` additions and removals are permuted each among themselves and then
+//! merged in every way. Of the paper's optimisations one matters here: a quasi permutation that was
+//! seen before is skipped, and counted. Cost: the number of sequentializations times that of the
+//! permutations, both exponential.
 
 use std::collections::HashSet;
 
@@ -72,7 +73,8 @@ impl Trial<'_> {
         order: &[u32],
         ticker: &mut Ticker<'_>,
     ) -> Result<Option<Orders>, Exhausted> {
-        // Orders that are not even tried count too: there can be more of them than anybody waits for.
+        // Orders that are not even tried count too: there can be more of them than anybody waits
+        // for.
         ticker.tick(|| 0)?;
         let act = |o: u32| self.words.words[o as usize].act;
         let places = |of: &dyn Fn(Act) -> bool| -> Vec<usize> {

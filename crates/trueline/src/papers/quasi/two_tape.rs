@@ -1,19 +1,20 @@
 //! The readings `uniform` and `literal`: p' and p'' written side by side.
 //!
-//! Operations fall into classes: one class of all operations (`uniform`), or the additions and the removals that
-//! returned a value (`literal`). Each step writes one operation of a class to p' and one of the same class to
-//! p''. An operation that stands on one tape only waits for the other, and the steps of its class since are its age; an
-//! age above the bound of the class is a dead end. What p'' is given must be legal, what p' is given must respect real
-//! time among its class.
+//! Operations fall into classes: one class of all operations (`uniform`), or the additions and the
+//! removals that returned a value (`literal`). Each step writes one operation of a class to p' and
+//! one of the same class to p''. An operation that stands on one tape only waits for the other, and
+//! the steps of its class since are its age; an age above the bound of the class is a dead end.
+//! What p'' is given must be legal, what p' is given must respect real time among its class.
 //!
-//! Why real time within the classes is enough: let α and β be orders of two classes that respect real time, and suppose
-//! that α, β and 'returned before' together have a cycle. Take the operation x of the cycle that returns first. What
-//! stands before x in the cycle did not return before x was called, so it is of x's class, and was called before x returned;
-//! so is, by the same argument, what stands before that, and so on around the cycle. But then the whole cycle is in α.
+//! Why real time within the classes is enough: let α and β be orders of two classes that respect
+//! real time, and suppose that α, β and 'returned before' together have a cycle. Take the operation
+//! x of the cycle that returns first. What stands before x in the cycle did not return before x was
+//! called, so it is of x's class, and was called before x returned; so is, by the same argument,
+//! what stands before that, and so on around the cycle. But then the whole cycle is in α.
 //!
-//! In `literal` removals that found nothing are in no class: they are fine iff p'' is empty at some moment, and then they
-//! stand there. Cost: exponential in the bound and in the number of operations that overlap; linear in the length for
-//! histories in which little of either is used.
+//! In `literal` removals that found nothing are in no class: they are fine iff p'' is empty at some
+//! moment, and then they stand there. Cost: exponential in the bound and in the number of
+//! operations that overlap; linear in the length for histories in which little of either is used.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
@@ -60,7 +61,8 @@ struct Step {
 
 const ROOT: u32 = u32::MAX;
 
-/// Two orders of the same operations: p', which real time allows, and p'', which the specification does.
+/// Two orders of the same operations: p', which real time allows, and p'', which the specification
+/// does.
 pub(super) type Orders = (Vec<u32>, Vec<u32>);
 
 /// p' and p'' of a part all of whose outcomes are known, or `None` where there are none.
@@ -158,12 +160,13 @@ impl<'a> Tapes<'a> {
         }
     }
 
-    /// The operations of the class that p' may be given next; and those on neither tape that p'' may be given, because
-    /// p' can be given them in time.
+    /// The operations of the class that p' may be given next; and those on neither tape that p''
+    /// may be given, because p' can be given them in time.
     fn candidates(&self, state: &State, class: u8) -> (SmallVec<[u32; 8]>, SmallVec<[u32; 8]>) {
         let most = self.bounds[class as usize] as usize + 1;
         let (mut real, mut soon) = (SmallVec::new(), SmallVec::new());
-        // The smallest returns of those that are not on p', ascending: at most as many as can still come first.
+        // The smallest returns of those that are not on p', ascending: at most as many as can still
+        // come first.
         let mut returns: SmallVec<[u32; 8]> = SmallVec::new();
         for (o, word) in self.words.words.iter().enumerate().skip(state.first_free()) {
             let number = o as u32;

@@ -4,11 +4,12 @@ use super::record::Record;
 use crate::theory::{Method, Object};
 use crate::value::Value;
 
-/// For each pending operation, by place: the result that it would have returned, or `None` where it has no effect.
+/// For each pending operation, by place: the result that it would have returned, or `None` where it
+/// has no effect.
 pub(super) type Completion = Vec<(u32, Option<Value>)>;
 
-/// Every completion of the pending operations among these. Operations that only look around are dropped: nobody saw
-/// what they found.
+/// Every completion of the pending operations among these. Operations that only look around are
+/// dropped: nobody saw what they found.
 pub(super) fn completions(
     record: &Record,
     places: &[u32],

@@ -1,8 +1,9 @@
 //! ENUMERATE: one order after the other.
 //!
-//! At every return all linear extensions of real time are tried until one satisfies the theory; the solver is asked
-//! about each. With `c` the completions of pending operations are tried one by one, too; without, the solver searches
-//! them. This is the baseline of the paper: it is deliberately naive.
+//! At every return all linear extensions of real time are tried until one satisfies the theory; the
+//! solver is asked about each. With `c` the completions of pending operations are tried one by one,
+//! too; without, the solver searches them. This is the baseline of the paper: it is deliberately
+//! naive.
 //!
 //! Cost: as many questions as there are orders, exponential in the operations that overlap.
 
@@ -31,7 +32,8 @@ pub struct Enumerate<'a> {
 }
 
 impl<'a> Enumerate<'a> {
-    /// A checker of an object that is empty, free, or holds nil at first. Only [`Options::completions`] counts.
+    /// A checker of an object that is empty, free, or holds nil at first. Only
+    /// [`Options::completions`] counts.
     pub fn new(object: Object, options: Options, budget: &'a Budget) -> Enumerate<'a> {
         Enumerate {
             theory: Arc::new(Theory::of(object)),

@@ -1,13 +1,15 @@
 //! From a theory and some operations to propositional logic (section 4 of the paper).
 //!
-//! Variables of the axioms are replaced by operations in all ways. What is left is about four kinds of atoms: `used(x)`,
-//! a pending operation took effect; `x < y`; `match(x, y)`; and that a pending operation returns a value. Whatever is
-//! known from labels and real time is filled in at once, so most instances vanish. Of an atomic object `x < y` and
-//! `y < x` are one atom and its negation; that the order is transitive is told to the solver only where a model breaks
-//! it, which spares a cubic number of clauses.
+//! Variables of the axioms are replaced by operations in all ways. What is left is about four kinds
+//! of atoms: `used(x)`, a pending operation took effect; `x < y`; `match(x, y)`; and that a pending
+//! operation returns a value. Whatever is known from labels and real time is filled in at once, so
+//! most instances vanish. Of an atomic object `x < y` and `y < x` are one atom and its negation;
+//! that the order is transitive is told to the solver only where a model breaks it, which spares a
+//! cubic number of clauses.
 //!
-//! A history may grow: [`Ground::ground`] grounds what the operations added since have part in. A disjunction over 'some operation'
-//! that later ones may still join ends in a literal for those to come, which is assumed false.
+//! A history may grow: [`Ground::ground`] grounds what the operations added since have part in. A
+//! disjunction over 'some operation' that later ones may still join ends in a literal for those to
+//! come, which is assumed false.
 
 use std::sync::Arc;
 
@@ -48,8 +50,8 @@ pub(super) struct Ground<'a> {
     grounded: u32,
     /// The operations that count, ascending.
     alive: Vec<u32>,
-    /// Operations that were tried in a place of an axiom since the last look at the budget: most instances
-    /// vanish, and it takes time to see that.
+    /// Operations that were tried in a place of an axiom since the last look at the budget: most
+    /// instances vanish, and it takes time to see that.
     tried: u64,
 }
 
@@ -241,8 +243,9 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// True where the model lets a pending operation tell false: it found nothing to do, and an order without it is as
-    /// good. One that can only block, as an acquire may, would be no part of an order.
+    /// True where the model lets a pending operation tell false: it found nothing to do, and an
+    /// order without it is as good. One that can only block, as an acquire may, would be no part of
+    /// an order.
     fn changed_nothing(&self, x: u32) -> bool {
         let known = &self.operations[x as usize];
         let is_false = |(value, literal): &(Value, Lit)| {

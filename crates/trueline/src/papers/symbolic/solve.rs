@@ -1,12 +1,13 @@
 //! SYMBOLIC: the solver searches orders, completions and matchings.
 //!
-//! Without options every return makes a new formula of the whole history. With `i` one formula grows from return to
-//! return. With `r`
-//! the operations that saturation forgets are left out, and the order that it derived of the others is kept: real time
-//! alone would lose what the forgotten ones forced. What saturation itself refutes is refuted.
+//! Without options every return makes a new formula of the whole history. With `i` one formula
+//! grows from return to return. With `r` the operations that saturation forgets are left out, and
+//! the order that it derived of the others is kept: real time alone would lose what the forgotten
+//! ones forced. What saturation itself refutes is refuted.
 //!
-//! Cost: a formula has as many instances as there are tuples of operations that fit an axiom, cubic for containers; its
-//! satisfiability is searched by conflict-driven clause learning, exponential at worst.
+//! Cost: a formula has as many instances as there are tuples of operations that fit an axiom, cubic
+//! for containers; its satisfiability is searched by conflict-driven clause learning, exponential
+//! at worst.
 
 use std::sync::Arc;
 
@@ -71,13 +72,14 @@ impl<'a> Symbolic<'a> {
         }
     }
 
-    /// The operations in an order that explains the history as of the last return; what took no effect is left out, and
-    /// so is what was forgotten.
+    /// The operations in an order that explains the history as of the last return; what took no
+    /// effect is left out, and so is what was forgotten.
     pub fn order(&self) -> &[u64] {
         &self.order
     }
 
-    /// How operations that returned are told to take effect: those that may be forgotten are not told for ever.
+    /// How operations that returned are told to take effect: those that may be forgotten are not
+    /// told for ever.
     fn used(&self) -> Use {
         if self.options.removal { Use::Open } else { Use::Yes }
     }
@@ -170,8 +172,8 @@ impl<'a> Symbolic<'a> {
     }
 }
 
-/// Adds these operations, those that a completion drops left out; the place of each. Pending ones are open unless a
-/// completion says what they did.
+/// Adds these operations, those that a completion drops left out; the place of each. Pending ones
+/// are open unless a completion says what they did.
 pub(super) fn add_all(
     ground: &mut Ground<'_>,
     record: &Record,

@@ -1,11 +1,14 @@
-//! The language of theories: first-order formulas about operations, their labels, their order and their matching.
+//! The language of theories: first-order formulas about operations, their labels, their order and
+//! their matching.
 //!
-//! Variables stand for operations. An axiom says of all operations `x0, x1, ...`: where the premises hold, so does the
-//! conclusion. A conclusion may ask for an operation ([`Formula::Exists`]), so axioms are of the form 'for all there
-//! is', which the paper's reduction to propositional logic needs.
+//! Variables stand for operations. An axiom says of all operations `x0, x1, ...`: where the
+//! premises hold, so does the conclusion. A conclusion may ask for an operation
+//! ([`Formula::Exists`]), so axioms are of the form 'for all there is', which the paper's reduction
+//! to propositional logic needs.
 //!
-//! **Invariant:** what a conclusion asks for comes before, or overlaps, an operation that the axiom is about. So once
-//! those have returned, no later call can help, and what was said about them stays said while a history grows.
+//! **Invariant:** what a conclusion asks for comes before, or overlaps, an operation that the axiom
+//! is about. So once those have returned, no later call can help, and what was said about them
+//! stays said while a history grows.
 
 use crate::theory::Method;
 use crate::value::Value;

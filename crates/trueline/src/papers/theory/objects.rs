@@ -1,12 +1,14 @@
 //! The theories of the objects, corrected.
 //!
-//! The paper's axioms (its figures 3 to 7) with these corrections, each found by trying all short histories: INJECTIVE
-//! concludes that the two are the same; a register's matching is not injective; INCLUDE forbids *any* removal of the key
-//! between the addition that it saw and itself, EXCLUDE asks for *some* removal of the key; LIMIT speaks of the first n
-//! acquires; nobody is its own partner in an exchanger. MATCHINGADD and MATCHINGREM are left out: with the corrected
-//! INCLUDE and EXCLUDE they say nothing about which histories are legal. FUNCTION says what the paper takes for granted,
-//! that the matching is a function. A set's additions and removals may tell whether they changed anything, an acquire
-//! of a lock may tell that it found the lock held: both are beyond the paper.
+//! The paper's axioms (its figures 3 to 7) with these corrections, each found by trying all short
+//! histories: INJECTIVE concludes that the two are the same; a register's matching is not
+//! injective; INCLUDE forbids *any* removal of the key between the addition that it saw and itself,
+//! EXCLUDE asks for *some* removal of the key; LIMIT speaks of the first n acquires; nobody is its
+//! own partner in an exchanger. MATCHINGADD and MATCHINGREM are left out: with the corrected
+//! INCLUDE and EXCLUDE they say nothing about which histories are legal. FUNCTION says what the
+//! paper takes for granted, that the matching is a function. A set's additions and removals may
+//! tell whether they changed anything, an acquire of a lock may tell that it found the lock held:
+//! both are beyond the paper.
 
 use super::formula::Formula::{
     And, Before, Is, LessArgument, Match, Or, Returns, ReturnsArgument, Same, SameArgument,
@@ -15,13 +17,15 @@ use super::formula::{Axiom, Formula, Var, exists, not};
 use crate::theory::{Method, Object};
 use crate::value::Value;
 
-/// What histories of an object satisfy: those of which some order and some matching fulfil all axioms.
+/// What histories of an object satisfy: those of which some order and some matching fulfil all
+/// axioms.
 #[derive(Clone, Debug)]
 pub struct Theory {
     /// What it is a theory of.
     pub object: Object,
-    /// True where operations happen one at a time (ATOMIC), false where they only are completed (COMPLETED). The axioms
-    /// about the order itself are not spelt out: whoever uses a theory orders by construction.
+    /// True where operations happen one at a time (ATOMIC), false where they only are completed
+    /// (COMPLETED). The axioms about the order itself are not spelt out: whoever uses a theory
+    /// orders by construction.
     pub atomic: bool,
     /// All of them hold.
     pub axioms: Vec<Axiom>,

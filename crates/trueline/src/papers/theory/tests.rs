@@ -1,5 +1,6 @@
-//! Every theory accepts exactly the legal sequential histories of up to five operations: all of them are tried, with
-//! all matchings, against what the object does. The formulas are evaluated here by their definition.
+//! Every theory accepts exactly the legal sequential histories of up to five operations: all of
+//! them are tried, with all matchings, against what the object does. The formulas are evaluated
+//! here by their definition.
 
 use super::{Formula, Theory};
 use crate::theory::{Label, Method, Object};
@@ -239,8 +240,9 @@ fn the_theory_of_semaphores_is_exact() {
     exact(Object::Semaphore(2), 5, &untagged);
 }
 
-/// An exchanger has no sequential histories worth the name. By its definition, operations that got something form pairs
-/// of overlapping operations that got each other's offer; all histories of up to three operations are tried.
+/// An exchanger has no sequential histories worth the name. By its definition, operations that got
+/// something form pairs of overlapping operations that got each other's offer; all histories of up
+/// to three operations are tried.
 #[test]
 fn the_theory_of_exchangers_is_its_definition() {
     let theory = Theory::of(Object::Exchanger);

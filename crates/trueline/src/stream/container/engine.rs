@@ -1,4 +1,5 @@
-//! The engine of whatever is made of a container: what the queue and the priority queue do with events in the same way.
+//! The engine of whatever is made of a container: what the queue and the priority queue do with
+//! events in the same way.
 
 use super::Container;
 use crate::spec::Action;

@@ -52,8 +52,8 @@ impl<S: Spec> Monitor<S> {
         Stopped::Violation(Box::new(Violation { history, outcome }))
     }
 
-    /// True where a register has a value that may come from an open operation of which the specification does not say
-    /// what it is before it has returned.
+    /// True where a register has a value that may come from an open operation of which the
+    /// specification does not say what it is before it has returned.
     fn is_rash(&self, clash: &Clash) -> bool {
         let engine_of = |id: &Id| self.records.peek(*id).map(|record| record.engine);
         let engine = clash.operations.iter().find_map(engine_of);
@@ -74,7 +74,8 @@ impl<S: Spec> Monitor<S> {
         history: &History<S::Op, S::Ret>,
         reason: Option<Blame>,
     ) -> Verdict {
-        // Values that were there at first and left are forgotten: without them the operations tell another story.
+        // Values that were there at first and left are forgotten: without them the operations tell
+        // another story.
         let starts_full = (self.is_forgiving || !self.canonical.initial.is_empty())
             && !matches!(
                 self.canonical.kind,
@@ -104,8 +105,9 @@ impl<S: Spec> Monitor<S> {
                 _ => {}
             }
         }
-        // What is left of a set may be a violation in itself for a reason that is none, since the story of a key begins
-        // in the midst; what is left of a container need not be one: it is shown, and nothing is claimed of it.
+        // What is left of a set may be a violation in itself for a reason that is none, since the
+        // story of a key begins in the midst; what is left of a container need not be one: it is
+        // shown, and nothing is claimed of it.
         let last = |&i: &u32| {
             let o = &history.operations()[i as usize];
             if o.is_pending() { 0 } else { o.returned }

@@ -1,4 +1,5 @@
-//! The general search on streams against whole histories: the same verdict, at the first return that makes a violation.
+//! The general search on streams against whole histories: the same verdict, at the first return
+//! that makes a violation.
 
 use super::{Case, What};
 use crate::check::{Algorithm, Check};
@@ -98,8 +99,8 @@ fn every_type_as_whole_histories_are_decided() {
     compare("priority queue", &spec::priority_queue(), 45);
 }
 
-/// Two processes that overlap all the time, so that there is never a moment of rest: what is held stays small, and a
-/// violation at the end is found though operations before it are forgotten.
+/// Two processes that overlap all the time, so that there is never a moment of rest: what is held
+/// stays small, and a violation at the end is found though operations before it are forgotten.
 #[test]
 fn a_stream_that_never_rests_is_watched_in_bounded_memory() {
     let mut watch = searched(spec::register(Value::Int(0)), 2);

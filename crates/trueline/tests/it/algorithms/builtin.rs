@@ -44,8 +44,8 @@ fn every_algorithm_agrees_with_the_oracle() {
     }
 }
 
-/// More than 64 operations that are pending for ever need masks of more than one word; those here were called after
-/// everything else and change nothing.
+/// More than 64 operations that are pending for ever need masks of more than one word; those here
+/// were called after everything else and change nothing.
 #[test]
 fn more_than_64_pending_operations() {
     let spec = spec::queue();
@@ -98,7 +98,8 @@ fn with_idle_pending(history: &History, extra: u32) -> History {
     builder.finish()
 }
 
-/// A cas that is pending for ever may have changed the register, though the theory of registers has no word for it.
+/// A cas that is pending for ever may have changed the register, though the theory of registers has
+/// no word for it.
 #[test]
 fn a_pending_cas_is_not_left_out_by_the_theories() {
     let spec = spec::cas_register(Some(Value::Int(0)));
@@ -115,7 +116,8 @@ fn a_pending_cas_is_not_left_out_by_the_theories() {
     assert_eq!(compare(&spec, &history), Ok(true));
 }
 
-/// The theory of locks lets a pending acquire find the lock held; such an acquire is no part of a witness.
+/// The theory of locks lets a pending acquire find the lock held; such an acquire is no part of a
+/// witness.
 #[test]
 fn a_pending_acquire_that_blocks_is_no_part_of_a_witness() {
     let spec = spec::mutex();

@@ -1,6 +1,6 @@
-//! Histories in which many operations overlap that commute, are equal, or that nobody looks at: what the cuts of the
-//! searches and the rules that need no search are made for. A few processes add, some additions stay pending, and reads
-//! show everything.
+//! Histories in which many operations overlap that commute, are equal, or that nobody looks at:
+//! what the cuts of the searches and the rules that need no search are made for. A few processes
+//! add, some additions stay pending, and reads show everything.
 
 use std::sync::Arc;
 
@@ -109,7 +109,8 @@ fn sets_whose_additions_tell_nothing() {
     }
 }
 
-/// Some processes add, each of a few values or a new one; reads show what was added by then, but for a mistake.
+/// Some processes add, each of a few values or a new one; reads show what was added by then, but
+/// for a mistake.
 fn silent(random: &mut Rng, repeats: bool) -> History {
     let mut builder = Builder::new();
     let at = Position::default();
@@ -336,7 +337,8 @@ fn a_lost_element_of_a_set_is_explained_by_two_operations() {
     assert!(explanation.rechecked && explanation.minimal, "{explanation:?}");
 }
 
-/// A process that does not hold the lock cannot give it back; who calls is the owner unless an argument says so.
+/// A process that does not hold the lock cannot give it back; who calls is the owner unless an
+/// argument says so.
 #[test]
 fn the_owner_of_a_lock_is_the_process() {
     let named = spec::named("owner-mutex").unwrap();
@@ -359,7 +361,8 @@ fn the_owner_of_a_lock_is_the_process() {
     assert!(check(2, Some(9)));
 }
 
-/// Ten workers add 10,000 numbers, one addition in twenty has an unknown outcome, and at last one reads everything.
+/// Ten workers add 10,000 numbers, one addition in twenty has an unknown outcome, and at last one
+/// reads everything.
 #[test]
 fn jepsens_set_workload_is_decided() {
     let spec = spec::named("set").unwrap();

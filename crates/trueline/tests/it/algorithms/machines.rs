@@ -1,9 +1,10 @@
-//! Random machines whose operations commute now and then, against the oracle: for the cuts of the searches, see
-//! `check/cuts.rs`. The built-in types have few chains in which `x` matters to `y` and `y` to `z`, but `x` not to `z`.
+//! Random machines whose operations commute now and then, against the oracle: for the cuts of the
+//! searches, see `check/cuts.rs`. The built-in types have few chains in which `x` matters to `y`
+//! and `y` to `z`, but `x` not to `z`.
 //!
-//! A machine has a few components of a few values. A letter changes some components, each by a random function, blocks in
-//! some states, and may tell what a component was. What commutes is read off the table of all states, so that the claim is
-//! true; some of it is kept back at random.
+//! A machine has a few components of a few values. A letter changes some components, each by a
+//! random function, blocks in some states, and may tell what a component was. What commutes is read
+//! off the table of all states, so that the claim is true; some of it is kept back at random.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Every algorithm against the brute-force oracle, on random small histories. `TRUELINE_CASES` says how many.
+//! Every algorithm against the brute-force oracle, on random small histories. `TRUELINE_CASES` says
+//! how many.
 
 // The oracle is shared with the benches, where it is a module of a binary.
 mod builtin;

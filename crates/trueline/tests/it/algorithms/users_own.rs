@@ -1,6 +1,6 @@
-//! Every algorithm against the brute-force oracle, on specifications as users write them: a plain struct, and
-//! the full trait where it is nondeterministic. Built-in specifications are compared in the same way by
-//! `builtin.rs`.
+//! Every algorithm against the brute-force oracle, on specifications as users write them: a plain
+//! struct, and the full trait where it is nondeterministic. Built-in specifications are compared in
+//! the same way by `builtin.rs`.
 
 use std::collections::VecDeque;
 

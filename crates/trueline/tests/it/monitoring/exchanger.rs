@@ -17,7 +17,8 @@ struct Exchange {
     returned: Option<u64>,
 }
 
-/// True where all operations that got something can be paired: they overlap, and each got the other's offer.
+/// True where all operations that got something can be paired: they overlap, and each got the
+/// other's offer.
 fn can_pair(operations: &[Exchange], until: u64) -> bool {
     let known = |o: &Exchange| o.returned.is_some_and(|returned| returned <= until);
     let needs = |o: &&Exchange| known(o) && o.got != 0;

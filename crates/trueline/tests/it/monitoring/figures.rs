@@ -91,8 +91,8 @@ fn figure_9_removing_a_match_may_hide_a_violation() {
     all_see(Object::Stack, &without(&steps, &[2, 12]), None);
 }
 
-/// A second read of 1 comes after the match of write(1) and its first read is complete: forgetting that match then
-/// would invent a violation.
+/// A second read of 1 comes after the match of write(1) and its first read is complete: forgetting
+/// that match then would invent a violation.
 #[test]
 fn figure_10_a_match_that_may_grow_is_not_forgotten() {
     let steps = [
@@ -117,9 +117,10 @@ fn figure_10_a_match_that_may_grow_is_not_forgotten() {
     all_see(Object::Register, &late, Some(14));
 }
 
-/// Both 2 and 3 must be gone when the stack is found empty, and one removal is pending: that 2 was there before, only the
-/// match of 1 shows, so what it forces must outlive it. The paper's saturation sees this when the pending removal tells
-/// what it took; ours sees it at once, by the virtual removals of 2 and 3.
+/// Both 2 and 3 must be gone when the stack is found empty, and one removal is pending: that 2 was
+/// there before, only the match of 1 shows, so what it forces must outlive it. The paper's
+/// saturation sees this when the pending removal tells what it took; ours sees it at once, by the
+/// virtual removals of 2 and 3.
 #[test]
 fn figure_11_what_a_match_forces_outlives_it() {
     let mut steps = vec![

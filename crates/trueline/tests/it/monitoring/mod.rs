@@ -1,5 +1,5 @@
-//! The symbolic monitors against the brute-force oracle, on random small histories of every object that has a theory,
-//! complete and with pending operations. `TRUELINE_CASES` says how many of each.
+//! The symbolic monitors against the brute-force oracle, on random small histories of every object
+//! that has a theory, complete and with pending operations. `TRUELINE_CASES` says how many of each.
 
 // The oracle is shared with other tests and the benches, where it is a module of a binary.
 mod exchanger;

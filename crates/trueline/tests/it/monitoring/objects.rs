@@ -1,4 +1,5 @@
-//! The objects of the theories as sequential specifications for the oracle, and random histories of them.
+//! The objects of the theories as sequential specifications for the oracle, and random histories of
+//! them.
 
 use trueline::history::{Builder, Call, Operation, Position};
 use trueline::spec::Spec;
@@ -102,8 +103,9 @@ impl Spec for Paper {
     }
 }
 
-/// A random history of up to so many operations: processes call, take effect and return; then some results are
-/// spoiled and some intervals shrunk. Values are unique, as saturation needs them; a set has two keys.
+/// A random history of up to so many operations: processes call, take effect and return; then some
+/// results are spoiled and some intervals shrunk. Values are unique, as saturation needs them; a
+/// set has two keys.
 pub(crate) fn random_history(object: Object, most: u64, random: &mut Rng) -> History<Op, Value> {
     let spec = Paper(object);
     let processes = 2 + random.below(3);

@@ -1,4 +1,5 @@
-//! The histories of the paper's Tables 1 and 2, as far as the corpus has them, and its stacks of a thousand steps.
+//! The histories of the paper's Tables 1 and 2, as far as the corpus has them, and its stacks of a
+//! thousand steps.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,8 @@ use trueline::formats::{ReadOptions, read};
 use trueline::saturate::{Online, Saturate, Stop};
 use trueline::spec;
 
-/// The histories in a folder of the corpus, with the verdict that the manifest tells: violation or not.
+/// The histories in a folder of the corpus, with the verdict that the manifest tells: violation or
+/// not.
 fn histories(under: &str) -> Vec<(PathBuf, String, bool)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
     let Ok(manifest) = fs::read_to_string(folder.join("MANIFEST.tsv")) else {

@@ -1,5 +1,6 @@
-//! The brute-force oracle: tries every order. It shares no code with any checker and has no cleverness to be
-//! wrong about; what it says is the definition of linearizability (Herlihy and Wing, section 2.2).
+//! The brute-force oracle: tries every order. It shares no code with any checker and has no
+//! cleverness to be wrong about; what it says is the definition of linearizability (Herlihy and
+//! Wing, section 2.2).
 
 pub mod compare;
 pub mod every_spec;

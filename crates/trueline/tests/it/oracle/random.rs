@@ -1,5 +1,5 @@
-//! Small random histories of any built-in specification: about half of them linearizable, with pending
-//! operations, repeated values and everything else that a type allows.
+//! Small random histories of any built-in specification: about half of them linearizable, with
+//! pending operations, repeated values and everything else that a type allows.
 
 use trueline::History;
 use trueline::Value;
@@ -43,7 +43,8 @@ enum Phase<B: Builtin> {
     Done(B::Op, Value),
 }
 
-/// Simulates processes that call, take effect on one sequential object and return; then spoils some results.
+/// Simulates processes that call, take effect on one sequential object and return; then spoils some
+/// results.
 pub fn random_history<B: Builtin>(spec: &B, shape: Shape, random: &mut Rng) -> History {
     // Types with keys draw them from eight; a small history needs fewer to be interesting.
     let choose = |state: &B::State, value: i64, random: &mut Rng| {
@@ -125,8 +126,8 @@ pub fn random_history_of<B: Builtin>(
     builder.finish()
 }
 
-/// A list or a text that lacks something, has it twice, shows what was never there, or has its neighbours changed. Other
-/// results stay as they are.
+/// A list or a text that lacks something, has it twice, shows what was never there, or has its
+/// neighbours changed. Other results stay as they are.
 fn spoiled(result: Value, random: &mut Rng) -> Value {
     let mut items: Vec<Value> = match &result {
         Value::List(items) => items.to_vec(),

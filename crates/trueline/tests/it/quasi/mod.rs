@@ -20,7 +20,8 @@ fn spec_of(kind: Kind) -> &'static str {
     }
 }
 
-/// The history of these operations, each by a process of its own, and the index that each has in it.
+/// The history of these operations, each by a process of its own, and the index that each has in
+/// it.
 fn history(ops: &[Op]) -> (History, Vec<u32>) {
     let mut events: Vec<(f64, usize, bool)> = Vec::new();
     for (i, op) in ops.iter().enumerate() {
@@ -122,7 +123,8 @@ fn shuffle(rng: &mut Rng, values: &mut [i64]) {
     }
 }
 
-/// The operations up to an event: what returns later is pending, and what a removal took is not known then.
+/// The operations up to an event: what returns later is pending, and what a removal took is not
+/// known then.
 fn prefix(history: &History, ops: &[Op], index: &[u32], end: u32) -> Vec<Op> {
     let all = history.operations();
     let called = |i: &usize| all[index[*i] as usize].call < end;
@@ -222,7 +224,8 @@ fn random_histories_agree_with_the_definition() {
             }
         }
     }
-    // The enumeration that confirms an explanation has a limit, which a few stories of seven operations exceed.
+    // The enumeration that confirms an explanation has a limit, which a few stories of seven
+    // operations exceed.
     println!("{explained} explanations, {unconfirmed} of them not confirmed");
     // How far an order goes is told of queues.
     assert!(cut_off * 20 > explained, "{cut_off} of {explained}");
@@ -243,8 +246,8 @@ fn by_name(kind: Kind, history: &History, least: Option<usize>, context: &dyn Fn
     }
 }
 
-/// With an open end the search for stacks gave up a value that had left early as soon as its turn was too far away, though the same
-/// value was pushed again later and its turn came then.
+/// With an open end the search for stacks gave up a value that had left early as soon as its turn
+/// was too far away, though the same value was pushed again later and its turn came then.
 #[test]
 fn a_stack_that_is_given_an_early_value_again() {
     let does = [

@@ -1,5 +1,5 @@
-//! Definition 4 of the paper, by brute force: every order that respects real time, every legal order, every distance.
-//! Shares no code with trueline.
+//! Definition 4 of the paper, by brute force: every order that respects real time, every legal
+//! order, every distance. Shares no code with trueline.
 
 /// What an operation does: `None` in a removal found nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,8 @@ pub(crate) fn closed(kind: Kind, ops: &[Op]) -> Least {
     least
 }
 
-/// The least factors with an open end: some removal of what remains, after everything, makes it one with a closed end.
+/// The least factors with an open end: some removal of what remains, after everything, makes it one
+/// with a closed end.
 pub(crate) fn open(kind: Kind, ops: &[Op]) -> Least {
     let mut least = [None; 3];
     for completed in completions(ops) {
@@ -210,7 +211,8 @@ fn over_pairs(kind: Kind, ops: &[Op], orders: &[Vec<usize>]) -> Least {
     least
 }
 
-/// An order, and the place of each operation in it: among all, and among those that do the same (add, remove, find nothing).
+/// An order, and the place of each operation in it: among all, and among those that do the same
+/// (add, remove, find nothing).
 struct Places {
     order: Vec<usize>,
     whole: Vec<usize>,

@@ -71,7 +71,8 @@ impl Scene<'_> {
             for (i, op) in self.all() {
                 let stays = op.method == "cas" && op.args[0] == op.args[1];
                 let stays = stays || (op.method == "rmw" && op.args[0] == op.args[1]);
-                // One that keeps the value has left it, too, unless it is said that it replaced another.
+                // One that keeps the value has left it, too, unless it is said that it replaced
+                // another.
                 let counts = !stays || p[4].strip_suffix(" in place of another value").is_none();
                 let done = p[4].strip_suffix(" in place of another value").unwrap_or(p[4]);
                 if self.may(i, done, op)? && op.call < end && counts {

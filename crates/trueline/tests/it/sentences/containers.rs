@@ -166,8 +166,9 @@ impl Scene<'_> {
                     }
                 };
                 for x in listed(inside) {
-                    // It is inside from the insertion that is named, and nothing took it out before. Where nothing is said
-                    // of an order, other insertions of the value do not matter.
+                    // It is inside from the insertion that is named, and nothing took it out
+                    // before. Where nothing is said of an order, other insertions of the value do
+                    // not matter.
                     let count = self.inserts(x).len() + self.initially(x);
                     hold(count == 1 || (n < 2 && count > 1), "it went in once")?;
                     hold(self.all_before(&[r], &self.removes(x)), "it left later")?;
@@ -246,7 +247,8 @@ impl Scene<'_> {
         hold(out.len() > each * went_in, "too often")
     }
 
-    /// What came out by a return, against all that was there at first or was called before that return.
+    /// What came out by a return, against all that was there at first or was called before that
+    /// return.
     fn too_early(&self, p: &[&str]) -> Claim {
         let value = p[0];
         let (sources, each) = match p[4].split_once(": a stuttering queue with j=") {
@@ -481,7 +483,8 @@ impl Scene<'_> {
     }
 }
 
-/// Without what took the values out, the rest of what is shown could have filled it: a reader would ask why it was not full.
+/// Without what took the values out, the rest of what is shown could have filled it: a reader would
+/// ask why it was not full.
 #[test]
 fn a_container_that_was_not_full_is_shown_with_what_had_left_it() {
     let cases = [

@@ -1,7 +1,9 @@
-//! Collections that are read as a whole and hold something at first: what is claimed of their violations.
+//! Collections that are read as a whole and hold something at first: what is claimed of their
+//! violations.
 //!
-//! Generated histories of a set call no read, and most start empty. Here half of the operations are reads of everything, and
-//! every object holds something initially, so that a read can be wrong by what it lacks of that.
+//! Generated histories of a set call no read, and most start empty. Here half of the operations are
+//! reads of everything, and every object holds something initially, so that a read can be wrong by
+//! what it lacks of that.
 
 use trueline::Value;
 use trueline::rng::{self, Rng};

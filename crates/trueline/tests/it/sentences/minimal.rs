@@ -1,24 +1,25 @@
-//! What may leave an explanation so that the rest is a violation for the same reason, told once more from the names of methods:
-//! an operation that only looks, everything that is done to one value of a container, a write that nobody reads, what is
-//! added to a collection that grows and that no read shows. An
-//! explanation that is said to be minimal has an order without any of them.
+//! What may leave an explanation so that the rest is a violation for the same reason, told once
+//! more from the names of methods: an operation that only looks, everything that is done to one
+//! value of a container, a write that nobody reads, what is added to a collection that grows and
+//! that no read shows. An explanation that is said to be minimal has an order without any of them.
 
 use trueline::Value;
 
 use super::scene::{Op, Scene};
 
-/// Containers in which a value can be left out without a trace: those without a bound on what is inside, and on how many
-/// removals are late.
+/// Containers in which a value can be left out without a trace: those without a bound on what is
+/// inside, and on how many removals are late.
 const CONTAINERS: &[&str] = &["queue", "stack", "deque", "priority-queue", "semiqueue"];
 const REGISTERS: &[&str] = &["register", "cas-register", "rmw"];
 
-/// Operations, shown or not, beyond which brute force would take too long; and that are added to what is shown in all ways.
+/// Operations, shown or not, beyond which brute force would take too long; and that are added to
+/// what is shown in all ways.
 const MOST: usize = 12;
 const ALL_WAYS: usize = 6;
 
 impl Scene<'_> {
-    /// What is shown must be a violation whatever else of the history is added to it: otherwise a reader may ask why one of the
-    /// operations that are not shown does not help.
+    /// What is shown must be a violation whatever else of the history is added to it: otherwise a
+    /// reader may ask why one of the operations that are not shown does not help.
     pub(crate) fn stays_a_violation(&self) -> Result<(), String> {
         let others: Vec<usize> =
             self.all().map(|(i, _)| i).filter(|i| !self.told.contains(i)).collect();
@@ -78,7 +79,8 @@ impl Scene<'_> {
         groups
     }
 
-    /// Additions that no read shows: whatever else is shown has an order without them, if it has one with them.
+    /// Additions that no read shows: whatever else is shown has an order without them, if it has
+    /// one with them.
     fn unseen_additions(&self) -> Vec<Vec<usize>> {
         let told = || self.told.iter().map(|&i| (i, self.op(i)));
         let shown: Vec<&Value> = told().filter_map(|(_, op)| op.result.as_ref()).collect();
@@ -89,7 +91,8 @@ impl Scene<'_> {
                 _ => false,
             })
         };
-        // Where a value is shown that nothing brings which is shown, the rest is a violation for another reason.
+        // Where a value is shown that nothing brings which is shown, the rest is a violation for
+        // another reason.
         let brings = |value: &Value| {
             let own = |(_, op): (usize, &Op<'_>)| op.args.first() == Some(value);
             self.initial.contains(value) || told().any(own)

@@ -1,6 +1,7 @@
-//! Every claim of a sentence holds: on random violations of every specification the sentences are taken apart and each clause
-//! is held against the history, by code that shares nothing with what made them. A sentence that is not understood here
-//! fails. `TRUELINE_CASES` says how many histories of each specification.
+//! Every claim of a sentence holds: on random violations of every specification the sentences are
+//! taken apart and each clause is held against the history, by code that shares nothing with what
+//! made them. A sentence that is not understood here fails. `TRUELINE_CASES` says how many
+//! histories of each specification.
 
 mod cells;
 mod claims;
@@ -36,8 +37,8 @@ struct Truth {
     general: u64,
     /// Explanations that are said to be minimal.
     minimal: u64,
-    /// Explanations that count from the midst. What came before is not shown, so that what is shown stays a violation
-    /// without the operation that it is counted from.
+    /// Explanations that count from the midst. What came before is not shown, so that what is shown
+    /// stays a violation without the operation that it is counted from.
     midst: u64,
 }
 
@@ -161,8 +162,9 @@ fn every_claim_about_a_longer_history_is_true() {
     check_all(true);
 }
 
-/// A counter whose increments tell totals has two meanings, and a sentence for each: every operation that either of them
-/// names is one of those that are shown, and no other one that is shown has that name.
+/// A counter whose increments tell totals has two meanings, and a sentence for each: every
+/// operation that either of them names is one of those that are shown, and no other one that is
+/// shown has that name.
 #[test]
 fn two_meanings_name_each_operation_so_that_one_is_meant() {
     let named = trueline::spec::named("counter").unwrap();

@@ -31,7 +31,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) ops: Vec<Option<Op<'a>>>,
     pub(crate) told: Vec<usize>,
     pub(crate) initial: Vec<Value>,
-    /// Whether the operations at these indices, in any order, can be legal; and in an order that respects time.
+    /// Whether the operations at these indices, in any order, can be legal; and in an order that
+    /// respects time.
     pub(crate) any_order: Box<Asks<'a>>,
     pub(crate) in_time: Box<Asks<'a>>,
     pub(crate) first_bad: Option<u32>,
@@ -131,8 +132,8 @@ impl<'a> Scene<'a> {
         self.all().filter(|(_, op)| fits(op)).map(|(n, _)| n).collect()
     }
 
-    /// The sentence with `<n>` for each operation that it names. Each name must mean exactly one of the history, and that
-    /// must be shown.
+    /// The sentence with `<n>` for each operation that it names. Each name must mean exactly one of
+    /// the history, and that must be shown.
     pub(crate) fn resolved(&self, sentence: &str) -> Result<String, String> {
         let mut resolved = String::new();
         let mut rest = sentence;

@@ -1,12 +1,14 @@
-//! What a monitor of a stream claims of a violation, held against the whole stream: a monitor forgets, so that what it shows
-//! may lack what came before. The operations that it shows are looked up in the whole history, and every claim is made there.
+//! What a monitor of a stream claims of a violation, held against the whole stream: a monitor
+//! forgets, so that what it shows may lack what came before. The operations that it shows are
+//! looked up in the whole history, and every claim is made there.
 //!
 //! - `rechecked`: the operations that are shown fit no order by themselves;
 //! - `minimal`: none of those that may leave can be left out;
 //! - a sentence without 'after what came before' is true of the whole history, clause by clause;
 //! - one with it is true of some violation: the history up to there fits no order.
 //!
-//! Some streams begin with hundreds of operations on the values that are used later, so that something is forgotten.
+//! Some streams begin with hundreds of operations on the values that are used later, so that
+//! something is forgotten.
 
 use trueline::history::{Builder, Call, Position};
 use trueline::rng::{self, Rng};
@@ -140,7 +142,8 @@ impl Streams {
         if found.rechecked && is_short && found.start.is_none() && is_linearizable(spec, &shown) {
             return Err("what is shown has an order, but was confirmed".into());
         }
-        // Of a container that held something initially, nothing is claimed but that it is a violation.
+        // Of a container that held something initially, nothing is claimed but that it is a
+        // violation.
         let claims_nothing = !found.minimal && !found.rechecked;
         if claims_nothing || FORGOTTEN.iter().any(|words| found.sentence.contains(words)) {
             self.forgotten += 1;

@@ -1,11 +1,12 @@
-//! What comes with a verdict, against the oracle: the order explains everything, the operations that are shown are a violation in
-//! themselves.
+//! What comes with a verdict, against the oracle: the order explains everything, the operations
+//! that are shown are a violation in themselves.
 
 use trueline::Verdict;
 
 use super::history::{End, History, Operation, Subject, is_linearizable};
 
-/// True where the verdict is shown by what comes with it. `read` is the history as it was read from a text.
+/// True where the verdict is shown by what comes with it. `read` is the history as it was read from
+/// a text.
 pub(crate) fn is_shown(
     subject: &Subject,
     history: &History,

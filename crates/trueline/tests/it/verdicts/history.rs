@@ -216,7 +216,8 @@ fn result(
             if random.percent(habits.silent) {
                 return [V::Nil, V::Bool(true)][random.index(2)].clone();
             }
-            // The habit of a history: all tell the total before, or after. One in a while is not in the habit.
+            // The habit of a history: all tell the total before, or after. One in a while is not in
+            // the habit.
             let before = match method {
                 "add" | "inc" | "dec" => habits.fail > 0 || random.percent(habits.wrong / 4),
                 method => method.starts_with("fetch"),
@@ -250,7 +251,8 @@ fn result(
     }
 }
 
-/// True iff every object has an order of its operations that respects real time, by trying all of them.
+/// True iff every object has an order of its operations that respects real time, by trying all of
+/// them.
 pub(crate) fn is_linearizable(subject: &Subject, history: &History) -> bool {
     // What the meaning of results is, the same for the whole history.
     subject.starts_of(history).iter().any(|starts| {
@@ -359,7 +361,8 @@ pub(crate) fn json_lines(subject: &Subject, history: &History, random: &mut Rng)
 /// Methods that Jepsen calls without an argument.
 const OBSERVERS: [&str; 7] = ["read", "get", "deq", "pop", "poll", "peek", "scan"];
 
-/// With `keys`, the number of the object is an independent key of each value. `None` where the format has no words for it.
+/// With `keys`, the number of the object is an independent key of each value. `None` where the
+/// format has no words for it.
 pub(crate) fn edn(
     subject: &Subject,
     history: &History,
@@ -473,8 +476,8 @@ pub(crate) fn wing_gong(history: &History, random: &mut Rng) -> Option<String> {
     Some(text)
 }
 
-/// Rows of method, value, start and end, and whether they must be refused: -1 means nil where it comes out, so that it must not
-/// go in. `None` where the format has no words for it.
+/// Rows of method, value, start and end, and whether they must be refused: -1 means nil where it
+/// comes out, so that it must not go in. `None` where the format has no words for it.
 pub(crate) fn intervals(subject: &Subject, history: &History) -> Option<(String, bool)> {
     let kind = &subject.starts[0].kind;
     let fits = matches!(kind, Kind::Container { capacity: None, .. } | Kind::Register | Kind::Set);

@@ -1,6 +1,7 @@
-//! What `check` and `monitor` say of texts, against a naive search over objects of its own. Nothing of trueline's decides here
-//! what a text means: values, methods, results that are left out and orders are told once more in `value.rs`, `model.rs` and
-//! `history.rs`. `TRUELINE_CASES` says how many histories there are, over all specifications together.
+//! What `check` and `monitor` say of texts, against a naive search over objects of its own. Nothing
+//! of trueline's decides here what a text means: values, methods, results that are left out and
+//! orders are told once more in `value.rs`, `model.rs` and `history.rs`. `TRUELINE_CASES` says how
+//! many histories there are, over all specifications together.
 
 mod certificates;
 mod history;
@@ -151,7 +152,8 @@ fn other_times(
     all.len() as u64
 }
 
-/// Values with independent keys: as they are said to be, and as they are guessed. How many texts there are.
+/// Values with independent keys: as they are said to be, and as they are guessed. How many texts
+/// there are.
 fn independent_keys(
     seed: u64,
     subject: &Subject,

@@ -1,7 +1,8 @@
-//! The oracle's own objects: what the documentation says of each specification, told once more and as plainly as possible.
+//! The oracle's own objects: what the documentation says of each specification, told once more and
+//! as plainly as possible.
 //!
-//! An object tells the [outcomes](Object::outcomes) of a call, and whether what was recorded can be [read](Object::reads) as one
-//! of them.
+//! An object tells the [outcomes](Object::outcomes) of a call, and whether what was recorded can be
+//! [read](Object::reads) as one of them.
 
 use std::collections::BTreeMap;
 
@@ -139,7 +140,8 @@ impl Object {
         self.with_items(items)
     }
 
-    /// Everything that the call may lead to: its result and the object after it. Nothing where it blocks.
+    /// Everything that the call may lead to: its result and the object after it. Nothing where it
+    /// blocks.
     pub(crate) fn outcomes(&self, (method, args): Call<'_>) -> Vec<(V, Object)> {
         let same = || self.clone();
         let held = |value: &V| self.items.contains(value);
@@ -313,8 +315,9 @@ impl Object {
         }
     }
 
-    /// Relaxed containers keep their values in the order of their turns, the one whose turn it is first. An open window of a
-    /// queue stays in front, and a stack keeps the sizes of its segments, the uppermost first.
+    /// Relaxed containers keep their values in the order of their turns, the one whose turn it is
+    /// first. An open window of a queue stays in front, and a stack keeps the sizes of its
+    /// segments, the uppermost first.
     fn relaxed_add(&mut self, value: V) {
         let Kind::Relaxed { turn, window, stutter, .. } = self.kind else { return };
         let fixed =

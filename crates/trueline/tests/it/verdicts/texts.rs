@@ -1,4 +1,5 @@
-//! More formats in which a history is written: those that need other times, or other places of a result.
+//! More formats in which a history is written: those that need other times, or other places of a
+//! result.
 
 use trueline::rng::Rng;
 
@@ -20,7 +21,8 @@ pub(crate) fn coarser(history: &History, by: usize) -> History {
     coarse
 }
 
-/// One object a line for each operation, in any order. Where one ends when another starts, they overlap.
+/// One object a line for each operation, in any order. Where one ends when another starts, they
+/// overlap.
 pub(crate) fn json_intervals(subject: &Subject, history: &History, random: &mut Rng) -> String {
     let mut text = format!("{{\"schema\":\"trueline-history/1\",\"spec\":{:?}}}\n", subject.name);
     let mut rows = Vec::new();
@@ -91,8 +93,8 @@ pub(crate) fn limo(subject: &Subject, history: &History, random: &mut Rng) -> Op
     Some(text)
 }
 
-/// Rows of process, start, end, method and value, and what they mean: the one that ends comes first where another starts. `None`
-/// where the format has no words for it.
+/// Rows of process, start, end, method and value, and what they mean: the one that ends comes first
+/// where another starts. `None` where the format has no words for it.
 pub(crate) fn intervals_pid(subject: &Subject, history: &History) -> Option<(String, History)> {
     let kind = &subject.starts[0].kind;
     let whole = |value: &V| value.whole().and_then(|n| i64::try_from(n).ok());

@@ -1,10 +1,12 @@
 //! The oracle's own values: what a text means, without any code of trueline's.
 //!
-//! Numbers are whole thousandths, so that their order is that of `i128`; each is written in one of several ways.
+//! Numbers are whole thousandths, so that their order is that of `i128`; each is written in one of
+//! several ways.
 
 use trueline::rng::Rng;
 
-/// A value. The derived order is the documented one: nil, truth values, numbers by size, texts, lists.
+/// A value. The derived order is the documented one: nil, truth values, numbers by size, texts,
+/// lists.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum V {
     Nil,
@@ -33,7 +35,8 @@ impl V {
     }
 }
 
-/// Numbers and what looks like them, with both ends of 64 bits and what is beyond; truth values, and lists of them all.
+/// Numbers and what looks like them, with both ends of 64 bits and what is beyond; truth values,
+/// and lists of them all.
 pub(crate) fn pool() -> Vec<V> {
     let whole = |n: i128| V::Num(n * 1000);
     vec![

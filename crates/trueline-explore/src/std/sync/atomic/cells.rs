@@ -28,10 +28,12 @@ macro_rules! common {
             /// As std's `from_ptr`.
             ///
             /// # Safety
-            /// As std's: the pointer is aligned, valid for `'a`, and not accessed in ways that conflict.
+            /// As std's: the pointer is aligned, valid for `'a`, and not accessed in ways that
+            /// conflict.
             #[inline]
             pub const unsafe fn from_ptr<'a>(pointer: *mut $value) -> &'a Self {
-                // SAFETY: the caller's promise; this type is as large and aligned as std's, which is as the value.
+                // SAFETY: the caller's promise; this type is as large and aligned as std's, which
+                // is as the value.
                 unsafe { &*pointer.cast::<Self>() }
             }
 
@@ -210,7 +212,8 @@ macro_rules! common {
                 result.expect("the event has run")
             }
 
-            /// An update that always succeeds; the function does it and yields the values before and after.
+            /// An update that always succeeds; the function does it and yields the values before
+            /// and after.
             #[track_caller]
             fn updated(
                 &self,

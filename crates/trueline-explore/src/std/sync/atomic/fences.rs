@@ -1,4 +1,5 @@
-//! Fences order plain accesses for the race detector; values are sequentially consistent without them.
+//! Fences order plain accesses for the race detector; values are sequentially consistent without
+//! them.
 
 use super::Ordering;
 use crate::engine::interface;

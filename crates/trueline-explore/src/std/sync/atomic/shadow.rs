@@ -21,7 +21,8 @@ impl Label {
     }
 }
 
-/// Panics as std does where the ordering makes no sense, before the scheduling point: inside of an event nothing may panic.
+/// Panics as std does where the ordering makes no sense, before the scheduling point: inside of an
+/// event nothing may panic.
 #[track_caller]
 #[inline]
 pub(super) fn check_load(order: Ordering) {
@@ -75,8 +76,8 @@ pub(super) fn store(label: Label, order: Ordering, after: u64, value: impl FnOnc
     });
 }
 
-/// A read-modify-write that always succeeds; the function yields the values before and after. `changes` says on which values it
-/// makes a difference, where that is known beforehand.
+/// A read-modify-write that always succeeds; the function yields the values before and after.
+/// `changes` says on which values it makes a difference, where that is known beforehand.
 #[inline]
 pub(super) fn update(
     label: Label,
@@ -97,7 +98,8 @@ pub(super) fn update(
     });
 }
 
-/// A compare-exchange; the function yields what was there, and whether it was replaced. One that fails is a load.
+/// A compare-exchange; the function yields what was there, and whether it was replaced. One that
+/// fails is a load.
 #[inline]
 pub(super) fn exchange(
     label: Label,
@@ -111,8 +113,8 @@ pub(super) fn exchange(
     });
 }
 
-/// As [`exchange`]; the function is told whether it fails for no reason, which the environment may choose where `peek` yields the value
-/// that is expected.
+/// As [`exchange`]; the function is told whether it fails for no reason, which the environment may
+/// choose where `peek` yields the value that is expected.
 #[inline]
 pub(super) fn exchange_weakly(
     label: Label,
@@ -162,8 +164,8 @@ fn exchanged(
     }
 }
 
-/// A value as the engine sees it: one that may be a pointer is the same in all processes. Applied to its own result, it yields
-/// the value.
+/// A value as the engine sees it: one that may be a pointer is the same in all processes. Applied
+/// to its own result, it yields the value.
 #[inline]
 pub(super) fn word(value: usize) -> u64 {
     coded(value) as u64

@@ -1,11 +1,12 @@
 //! What was last left in a register, under a key, in a segment, of a lock.
 //!
-//! **The rule of the last value.** An operation r needs a cell to hold v. Let x have returned before r was called and leave
-//! something else there, or have seen something else. If every operation that may leave v there returned before x was
-//! called, or was called after r returned, then r cannot be.
+//! **The rule of the last value.** An operation r needs a cell to hold v. Let x have returned
+//! before r was called and leave something else there, or have seen something else. If every
+//! operation that may leave v there returned before x was called, or was called after r returned,
+//! then r cannot be.
 //!
-//! **The rule of two values.** If each of two values is left there by one operation only, all operations that leave or see
-//! the one come before all that leave or see the other.
+//! **The rule of two values.** If each of two values is left there by one operation only, all
+//! operations that leave or see the one come before all that leave or see the other.
 
 mod turns;
 mod words;
@@ -295,7 +296,8 @@ impl Cell<'_> {
         Some(Tale::new(text).with(self.source(x)))
     }
 
-    /// Of these, by call, the one that was called before `r` returned and returned last; or one that `r` overlaps.
+    /// Of these, by call, the one that was called before `r` returned and returned last; or one
+    /// that `r` overlaps.
     fn latest(&self, all: &[usize], r: &Touch<'_>) -> Option<&Touch<'_>> {
         let called = all.partition_point(|&n| self.touches[n].call < r.returned);
         let mut latest: Option<&Touch<'_>> = None;
@@ -356,8 +358,8 @@ impl Cell<'_> {
         Some(Tale::new(text).with(self.source(x)))
     }
 
-    /// The operation that returned last before `r` was called, was called after `last`, and leaves what excludes `r`: one
-    /// that changes the cell rather than one that looks at it.
+    /// The operation that returned last before `r` was called, was called after `last`, and leaves
+    /// what excludes `r`: one that changes the cell rather than one that looks at it.
     fn last_other(
         &self,
         r: &Touch<'_>,

@@ -1,4 +1,5 @@
-//! Values that come and go: what was written more seldom than it was found anew, or replaced, and what was overwritten.
+//! Values that come and go: what was written more seldom than it was found anew, or replaced, and
+//! what was overwritten.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -12,8 +13,8 @@ use crate::value::Value;
 impl Cell<'_> {
     /// A value that was found anew more often than it can have been written.
     ///
-    /// Each of some operations finds it after another that returned before and leaves something else. So it was written
-    /// anew for each of them.
+    /// Each of some operations finds it after another that returned before and leaves something
+    /// else. So it was written anew for each of them.
     pub(super) fn episodes(&self, tales: &mut Vec<Tale>) {
         if self.touches.len() > EPISODES {
             return;
@@ -84,7 +85,8 @@ impl Cell<'_> {
 
     /// A value that was replaced more often than it can have been there.
     ///
-    /// Each of some operations finds it and leaves something else. So it was there initially or was left there anew for each.
+    /// Each of some operations finds it and leaves something else. So it was there initially or was
+    /// left there anew for each.
     pub(super) fn replaced(&self, tales: &mut Vec<Tale>) {
         let replaces = |t: &Touch<'_>, value: &Value| {
             let finds = matches!(&t.needs, Needs::Is(seen) if seen == value);
@@ -168,8 +170,8 @@ impl Cell<'_> {
 
     /// A value that was overwritten by one that was found after it had been written.
     ///
-    /// Let w alone leave v, and x alone leave u. What finds u and was called after w had returned shows that x came after w.
-    /// So whatever was called after x had returned cannot find v.
+    /// Let w alone leave v, and x alone leave u. What finds u and was called after w had returned
+    /// shows that x came after w. So whatever was called after x had returned cannot find v.
     pub(super) fn overwritten(&self, tales: &mut Vec<Tale>) {
         if self.touches.len() > EPISODES {
             return;

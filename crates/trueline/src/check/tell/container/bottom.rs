@@ -5,10 +5,11 @@ use crate::check::tell::{Tale, and, mark, short, values};
 use crate::value::Value;
 
 impl<'a> Container<'a> {
-    /// Values of which one is always in a stack, and none of which can have gone in first and come out last.
+    /// Values of which one is always in a stack, and none of which can have gone in first and come
+    /// out last.
     ///
-    /// The stack holds at least one of them from the first push to the last pop. The one that went in first stays until
-    /// it is the only one, so it comes out last.
+    /// The stack holds at least one of them from the first push to the last pop. The one that went
+    /// in first stays until it is the only one, so it comes out last.
     pub(super) fn no_bottom(&self) -> Option<Tale> {
         if !self.takes.is_empty() || !self.initial.is_empty() || self.known.len() > 64 {
             return None;

@@ -1,5 +1,5 @@
-//! What came out of a container without having gone in, or more often than it went in, or was seen when it was gone. These rules count, so that they hold
-//! whatever the values are.
+//! What came out of a container without having gone in, or more often than it went in, or was seen
+//! when it was gone. These rules count, so that they hold whatever the values are.
 
 use super::Container;
 use crate::check::tell::{Tale, mark, marks, short, times};
@@ -84,7 +84,8 @@ impl<'a> Container<'a> {
         }
     }
 
-    /// A value had come out more often than it can have gone in by then: what went in later does not count.
+    /// A value had come out more often than it can have gone in by then: what went in later does
+    /// not count.
     pub(super) fn too_early(&self, tales: &mut Vec<Tale>) {
         let Some(each) = self.at_most_each().filter(|_| self.scene.complete) else { return };
         let (noun, inserted, removed) = self.nouns();

@@ -1,5 +1,6 @@
-//! What is certainly inside, and 'empty' that was told meanwhile. A value is certainly inside from the return of its insertion
-//! to the call of its first removal, unless a removal of unknown outcome took it.
+//! What is certainly inside, and 'empty' that was told meanwhile. A value is certainly inside from
+//! the return of its insertion to the call of its first removal, unless a removal of unknown
+//! outcome took it.
 
 use super::{Container, Known};
 use crate::check::tell::{Tale, and, mark, marks, short, values, was};
@@ -43,7 +44,8 @@ impl<'a> Container<'a> {
         }
     }
 
-    /// So many more values are inside from one rank to another than open removals can have taken; the values and these.
+    /// So many more values are inside from one rank to another than open removals can have taken;
+    /// the values and these.
     pub(super) fn throughout(
         &self,
         from: u32,
@@ -55,8 +57,9 @@ impl<'a> Container<'a> {
         self.enough(inside.collect(), to, more)
     }
 
-    /// So many of these values that are inside as are certainly there whatever open removals took, and these removals. What
-    /// left later, by a known operation, was not taken by one of unknown outcome.
+    /// So many of these values that are inside as are certainly there whatever open removals took,
+    /// and these removals. What left later, by a known operation, was not taken by one of unknown
+    /// outcome.
     pub(super) fn enough<'k>(
         &self,
         inside: Vec<&'k Known<'a>>,
@@ -96,7 +99,8 @@ impl<'a> Container<'a> {
         Some(chosen)
     }
 
-    /// What is told of values that are inside all the time: `.. had returned before it was called, and ..`.
+    /// What is told of values that are inside all the time:
+    /// `.. had returned before it was called, and ..`.
     pub(super) fn presence(&self, inside: &[&Known<'_>], takers: &[usize]) -> String {
         let inserts: Vec<usize> = inside.iter().filter_map(|k| k.insert).collect();
         let initial: Vec<&Value> =
@@ -165,7 +169,8 @@ impl<'a> Container<'a> {
         and(&clauses)
     }
 
-    /// When and why a value is inside during a removal: `a from the return of .. to the call of ..`.
+    /// When and why a value is inside during a removal:
+    /// `a from the return of .. to the call of ..`.
     pub(super) fn stay(&self, known: &Known<'_>) -> String {
         let value = short(known.value);
         let from = match known.insert {

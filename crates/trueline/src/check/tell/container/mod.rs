@@ -1,8 +1,9 @@
 //! What went into a container, what came out, and what was inside meanwhile.
 //!
-//! The rules below speak of values that went in once at most, so that it is clear which removal belongs to which
-//! insertion; only how often a value went in and came out is counted whatever the values are. A value is *certainly
-//! inside* from the return of its insertion to the call of its first removal.
+//! The rules below speak of values that went in once at most, so that it is clear which removal
+//! belongs to which insertion; only how often a value went in and came out is counted whatever the
+//! values are. A value is *certainly inside* from the return of its insertion to the call of its
+//! first removal.
 //!
 //! | file | what is wrong |
 //! |---|---|
@@ -89,7 +90,8 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
     if !tales.is_empty() {
         return tales;
     }
-    // Each takes time in proportion to the values: those next to the first that is wrong come first, and a few are enough.
+    // Each takes time in proportion to the values: those next to the first that is wrong come
+    // first, and a few are enough.
     let mut places: Vec<usize> = (0..scene.cast.len()).collect();
     let mut enough = usize::MAX;
     if let Some(first) = scene.first {

@@ -30,7 +30,8 @@ impl<'a> Container<'a> {
             x.value != value
                 && self.is_ahead(x, v, end)
                 && x.to >= to
-                // What went in before it is inside when it comes out; what went in later must have done so before.
+                // What went in before it is inside when it comes out; what went in later must have
+                // done so before.
                 && (x.from <= from || (by_order && !is_later(x)))
         };
         let ahead: Vec<_> = self.known.iter().filter(fits).collect();
@@ -127,8 +128,8 @@ impl<'a> Container<'a> {
         Some(Tale::new(text).with(v.insert))
     }
 
-    /// A queue gave out a value that went in more than once, although another one was ahead of each of it that can have
-    /// come out.
+    /// A queue gave out a value that went in more than once, although another one was ahead of each
+    /// of it that can have come out.
     pub(super) fn passed_by_any(&self, place: usize) -> Option<Tale> {
         let actor = &self.scene.cast[place];
         let (Act::Remove(_, value) | Act::Peek(_, value), Family::Queue { nearest: 1 }, true) =
@@ -200,8 +201,8 @@ impl<'a> Container<'a> {
         )
     }
 
-    /// Whether the first value comes out at this end before the second, if both are inside; by which operations that is
-    /// certain.
+    /// Whether the first value comes out at this end before the second, if both are inside; by
+    /// which operations that is certain.
     fn is_ahead(&self, x: &Known<'_>, v: &Known<'_>, end: End) -> bool {
         let in_order = |first: &Known<'_>, then: &Known<'_>| match (first.insert, then.insert) {
             (None, None) => first.place < then.place,

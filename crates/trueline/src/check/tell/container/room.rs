@@ -13,7 +13,8 @@ impl<'a> Container<'a> {
         // What may be inside at some moment of it.
         let mut inserts = Vec::new();
         let mut initial = Vec::new();
-        // What had left is not named, but it is told with what took it out: without that it might be inside.
+        // What had left is not named, but it is told with what took it out: without that it might
+        // be inside.
         let mut left = Vec::new();
         for &value in &self.order {
             let life = &self.lives[value];
