@@ -194,7 +194,8 @@ impl Cut {
         debug_assert!(self.present == initially || self.to != NONE, "the state has changed");
         let last = operations[self.away as usize].span.returned;
         let is_early = |i: u32| operations[i as usize].span.call < last;
-        let changes = |i: u32| matches!(operations[i as usize].action, Action::Add | Action::Remove);
+        let changes =
+            |i: u32| matches!(operations[i as usize].action, Action::Add | Action::Remove);
         is_early(self.to) || shown.iter().any(|&i| changes(i) && is_early(i))
     }
 }

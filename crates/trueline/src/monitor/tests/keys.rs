@@ -175,14 +175,15 @@ fn what_an_explanation_of_a_set_drops_does_not_help() {
         let Answer::Violation { operations, .. } = set::check(&ops, present, false) else {
             continue;
         };
-        let changes = |i: &u32| matches!(ops[*i as usize].action, set::Action::Add | set::Action::Remove);
-        let others: Vec<u32> = (0..ops.len() as u32)
-            .filter(|i| changes(i) && !operations.contains(i))
-            .collect();
+        let changes =
+            |i: &u32| matches!(ops[*i as usize].action, set::Action::Add | set::Action::Remove);
+        let others: Vec<u32> =
+            (0..ops.len() as u32).filter(|i| changes(i) && !operations.contains(i)).collect();
         dropped[others.len().min(3)] += 1;
         for some in 0..1u32 << others.len() {
             let added = others.iter().enumerate().filter(|(n, _)| some >> n & 1 == 1);
-            let mut all: Vec<u32> = operations.iter().copied().chain(added.map(|(_, &i)| i)).collect();
+            let mut all: Vec<u32> =
+                operations.iter().copied().chain(added.map(|(_, &i)| i)).collect();
             all.sort_unstable();
             let shown: Vec<_> = all.iter().map(|&i| ops[i as usize]).collect();
             assert!(

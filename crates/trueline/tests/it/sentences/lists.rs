@@ -242,6 +242,31 @@ impl Scene<'_> {
                 hold(appends(&said(&piece)) == [add], "added once")
             })());
         }
+        let lengths = [
+            "{} shows a text of length {}, but only {} can have been called before it returned, and what these append has length {}",
+            "{} shows a text of length {}, but {} had returned before it was called, and what these append has length {}",
+        ];
+        for (n, pattern) in lengths.into_iter().enumerate() {
+            if let Some(p) = fit(pattern, text) {
+                return Some((|| {
+                    let (g, by) = (self.one(p[0])?, self.list(p[2])?);
+                    let length = found(g)?.chars().count();
+                    let piece =
+                        |i: usize| self.op(i).args[1].as_text().map_or(0, |t| t.chars().count());
+                    let sum: usize = by.iter().map(|&i| piece(i)).sum();
+                    hold(p[1] == length.to_string() && p[3] == sum.to_string(), "the lengths")?;
+                    hold(self.all().all(|(_, op)| op.method != "put"), "it only grows")?;
+                    hold(by.iter().all(|&i| self.op(i).method == "append"), "these append")?;
+                    if n == 1 {
+                        return hold(self.all_before(&by, &[g]) && length < sum, "too short");
+                    }
+                    let end = self.op(g).returned;
+                    let all = self.places(|op| op.method == "append" && op.call < end);
+                    let all: Vec<usize> = all.into_iter().filter(|&i| piece(i) > 0).collect();
+                    hold(by == all && length > sum, "too long")
+                })());
+            }
+        }
         for how in ["contain", "begin with"] {
             let pattern = format!(
                 "{{}} should {how} {{}}: {{}} had returned before it was called, and nothing can have replaced the text in between"

@@ -10,6 +10,7 @@ mod growing;
 mod levels;
 mod lists;
 mod minimal;
+mod owned;
 mod scene;
 mod streams;
 mod sums;
