@@ -537,11 +537,7 @@ const CASES: &[(&str, &str, &str)] = &[
         "rmw",
         "0 rmw(0,1) / 1 rmw(1,0) / 0 ok / 1 ok / 2 read() / 2 ok 1",
     ),
-    (
-        "two increments that are told one total",
-        "counter",
-        "0 inc() / 1 inc() / 0 ok 1 / 1 ok 1",
-    ),
+    ("two increments that are told one total", "counter", "0 inc() / 1 inc() / 0 ok 1 / 1 ok 1"),
     (
         "a lookup that misses what was there again",
         "set:init=[1]",

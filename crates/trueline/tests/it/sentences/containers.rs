@@ -474,9 +474,14 @@ impl Scene<'_> {
                 let whom = if p[1] == "it" { r } else { self.one(p[1])? };
                 return hold(self.all_before(&[whom], &self.list(p[0])?), clause);
             }
-            // Of a stream, later removals are not known.
-            if let Some(p) = fit(&format!("{{}} {verb} not {{}} before"), clause) {
-                let gone = |v: &&str| self.removes(v).iter().any(|&d| self.before(d, r));
+            // Of a stream, later removals are not known. A value may have been there before.
+            if let Some(p) = fit(&format!("{{}} {verb} not {{}} since"), clause) {
+                let gone = |v: &&str| {
+                    let all = self.inserts(v);
+                    let last = all.iter().copied().filter(|i| self.told.contains(i)).max();
+                    let is_older = |d: usize| last.is_some_and(|i| self.before(d, i));
+                    self.removes(v).iter().any(|&d| self.before(d, r) && !is_older(d))
+                };
                 return hold(!listed(p[0]).iter().any(gone), clause);
             }
             if let Some(p) = fit(&format!("{{}} {verb} never {{}}"), clause) {

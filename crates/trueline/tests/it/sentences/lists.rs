@@ -361,6 +361,16 @@ impl Scene<'_> {
                 hold(place(read, later)? < place(read, earlier)?, "the order in which they stand")
             })());
         }
+        if let Some(p) = fit("{} returned an index at which {} shows another value", text) {
+            return Some((|| {
+                let (add, read) = (self.one(p[0])?, self.one(p[1])?);
+                let (op, shown) = (self.op(add), &self.op(read).result);
+                let index = op.result.as_ref().and_then(Value::as_int).ok_or("no index")?;
+                let all = shown.as_ref().and_then(Value::as_list).ok_or("no list")?;
+                let there = usize::try_from(index).ok().and_then(|at| all.get(at));
+                hold(there.is_some_and(|value| Some(value) != op.args.last()), text)
+            })());
+        }
         let p = fit("{} returned another index than that at which {} shows its value", text)?;
         Some((|| {
             let (add, read) = (self.one(p[0])?, self.one(p[1])?);
