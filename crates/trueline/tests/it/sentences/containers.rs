@@ -474,13 +474,15 @@ impl Scene<'_> {
                 let whom = if p[1] == "it" { r } else { self.one(p[1])? };
                 return hold(self.all_before(&[whom], &self.list(p[0])?), clause);
             }
-            // Of a stream, later removals are not known. A value may have been there before.
+            // Of a stream, later removals are not known. A value may have been there before: of two
+            // that are equal it is the earlier one that has left.
             if let Some(p) = fit(&format!("{{}} {verb} not {{}} since"), clause) {
                 let gone = |v: &&str| {
                     let all = self.inserts(v);
-                    let last = all.iter().copied().filter(|i| self.told.contains(i)).max();
-                    let is_older = |d: usize| last.is_some_and(|i| self.before(d, i));
-                    self.removes(v).iter().any(|&d| self.before(d, r) && !is_older(d))
+                    let older = all.iter().filter(|i| !self.told.contains(i)).count();
+                    let out = self.removes(v).iter().filter(|&&d| self.before(d, r)).count();
+                    let is_initial = all.len() == older;
+                    out > older + if is_initial { 0 } else { self.initially(v) }
                 };
                 return hold(!listed(p[0]).iter().any(gone), clause);
             }

@@ -394,6 +394,20 @@ impl Scene<'_> {
             })());
         }
         if let Some(p) = p(
+            "Appropriateness: {} shows a value that {} had overwritten before the scan was called",
+        ) {
+            return Some((|| {
+                let (scan, update) = (self.one(p[0])?, self.one(p[1])?);
+                hold(self.before(update, scan), "the time")?;
+                let [Value::Int(segment), written] = &self.op(update).args[..] else {
+                    return Err("no update".into());
+                };
+                let shown = self.op(scan).result.as_ref().and_then(Value::as_list);
+                let shown = shown.and_then(|all| all.get(*segment as usize));
+                hold(shown.is_some_and(|shown| shown != written), text)
+            })());
+        }
+        if let Some(p) = p(
             "No Inversion: {} and {} contradict each other: {} shows {} but not {}, and {} shows {} but not {}",
         ) {
             return Some((|| {
