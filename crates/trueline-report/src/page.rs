@@ -20,6 +20,7 @@ const SCRIPT: &str = concat!(
     "\"use strict\";\n(() => {\n",
     include_str!("page/base.js"),
     include_str!("page/layout.js"),
+    include_str!("page/picture.js"),
     include_str!("page/lanes.js"),
     include_str!("page/orders.js"),
     include_str!("page/tables.js"),
