@@ -15,7 +15,7 @@ use crate::engine::{
     TraceStep, Verdict,
 };
 use crate::interpret::Note;
-use crate::program::{Program, Variable};
+use crate::program::Program;
 
 /// A model that was verified, and what came out.
 pub struct Case<'a> {
@@ -525,23 +525,12 @@ fn changes(program: &Program, before: &[i32], after: &[i32]) -> String {
         for cell in 0..variable.cells() {
             if before.get(at) != after.get(at) {
                 let value = variable.ty.show(after[at]);
-                told.push(format!("{}={value}", cell_name(variable, cell)));
+                told.push(format!("{}={value}", variable.cell_name(cell)));
             }
             at += 1;
         }
     }
     told.join(" ")
-}
-
-fn cell_name(variable: &Variable, cell: usize) -> String {
-    let mut rest = cell;
-    let mut indices: Vec<String> = Vec::new();
-    for dim in variable.dims.iter().rev() {
-        indices.push(format!("[{}]", rest % dim.len));
-        rest /= dim.len;
-    }
-    indices.reverse();
-    format!("{}{}", variable.name, indices.concat())
 }
 
 /// The line of the model that a step ran.
@@ -562,7 +551,7 @@ fn step_fields(
     let mut at = 0;
     for variable in &program.shared {
         for cell in 0..variable.cells() {
-            shared.insert(cell_name(variable, cell), json!(variable.ty.show(step.shared[at])));
+            shared.insert(variable.cell_name(cell), json!(variable.ty.show(step.shared[at])));
             at += 1;
         }
     }

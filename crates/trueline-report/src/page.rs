@@ -8,6 +8,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use crate::document::Role;
+use crate::graph::StateGraph;
 use crate::lanes::Bar;
 use crate::report::{Report, Section};
 use crate::steps::{Layout, Steps};
@@ -25,6 +26,7 @@ const SCRIPT: &str = concat!(
     include_str!("page/orders.js"),
     include_str!("page/tables.js"),
     include_str!("page/steps.js"),
+    include_str!("page/graph.js"),
     include_str!("page/page.js"),
     "})();\n"
 );
@@ -54,6 +56,7 @@ impl Report {
             "replay": self.replay,
             "sections": self.sections.iter().filter_map(section).collect::<Vec<Json>>(),
             "timeline": timeline,
+            "graph": self.graph.as_ref().map(StateGraph::json),
             "fields": self.fields,
         })
     }

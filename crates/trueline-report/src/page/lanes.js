@@ -443,9 +443,9 @@ function laneList(T, L, relayout, matches, onChange) {
   return chooser;
 }
 
-function saveDrawing(root) {
+function saveDrawing(root, name = "history.svg") {
   const text = new XMLSerializer().serializeToString(root);
   const address = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
-  make("a", { download: "history.svg", href: address }).click();
+  make("a", { download: name, href: address }).click();
   setTimeout(() => URL.revokeObjectURL(address), 1000);
 }
