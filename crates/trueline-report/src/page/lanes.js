@@ -233,7 +233,7 @@ function timeline(T) {
     if (T.parts.length > 1) list.push(["object or key", T.parts[T.part[i]]]);
     if (T.line[i]) list.push(["called in line", T.line[i]]);
     list.push(["events", T.end[i] < 0 ? `call ${T.call[i]}, no return` : `call ${T.call[i]}, return ${T.end[i]}`]);
-    if (T.mark[i]) list.push(["explanation", T.mark[i] === 2 ? "the sentence is about it" : "needed for the violation"]);
+    if (T.mark[i]) list.push(["explanation", T.mark[i] === 2 ? `the ${isSaid ? "sentence" : "verdict"} is about it` : "needed for the violation"]);
     return list;
   }
   function neighbour(step) {
@@ -376,7 +376,10 @@ function timeline(T) {
   recolored.push(() => { strip = null; picture.clear(); drawNow(true); });
   new ResizeObserver(() => { size(); draw(); }).observe(lanes.parentElement);
   return {
-    T, L, select, show, draw, story, whole, relayout, drawing,
+    T, L, select, show, frame: lanes.parentElement,
+    /// Whether all that the sentence names is in view.
+    showsNamed: () => named.every(i => L.isVisible(i) && x0[i] >= left && Math.min(x1[i], x0[i] + L.width[i]) <= left + room() / zoom
+      && top(T.lane[i]) >= TOP - 1 && top(T.lane[i]) <= h - LANE), draw, story, whole, relayout, drawing,
     /// Calls this with each operation that is selected, or when what is visible has changed.
     onSelect: listener => chosen.push(listener), onChange: listener => changed.push(listener),
     /// Marks the place of an operation in an order.
@@ -386,12 +389,15 @@ function timeline(T) {
   };
 }
 
+/// Whether a sentence names operations; else the verdict itself does.
+const isSaid = D.sections.some(section => section.kind === "sentence");
+
 /// What the boxes mean.
 function legendOf(T) {
   const entry = (kind, text) => make("span", {}, make("i", { class: `key ${kind}` }), text);
   return make("p", { class: "soft legend" }, entry("", "operation, from call to return"),
     T.mark.includes(1) ? entry("story", "part of the explanation") : null,
-    T.mark.includes(2) ? entry("clash", "named by the sentence (double edge)") : null,
+    T.mark.includes(2) ? entry("clash", `${isSaid ? "named by the sentence" : "what the verdict is about"} (double edge)`) : null,
     T.end.includes(-1) ? entry("pending", "no return: may take effect at any later time, or never") : null,
     T.order ? entry("point", "takes effect") : null,
     make("span", {}, "time goes from left to right and is not to scale"));

@@ -87,7 +87,11 @@ if (view) operationsTable(view);
 run();
 keys();
 if (view) {
-  if (!follow()) { if (T.mark.some(m => m)) view.story(); else view.whole(); }
+  if (T.mark.some(m => m)) {
+    view.story();
+    if (!view.showsNamed()) view.frame.before(clash(T, view));
+  } else view.whole();
+  follow();
 } else follow();
 addEventListener("hashchange", follow);
 window.trueline = { data: D, view, states };
