@@ -5,6 +5,8 @@
 //! shared variables and nodes that changed, and the states of the specification that still explain
 //! what was seen.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value as Json, json};
 use trueline_report::{
     Answer, Layout, Role, Section, Step, Steps, Undecided, bytes, count, seconds,
@@ -15,7 +17,7 @@ use crate::engine::{
     TraceStep, Verdict,
 };
 use crate::interpret::Note;
-use crate::program::{Program, Variable};
+use crate::program::Program;
 
 /// A model that was verified, and what came out.
 pub struct Case<'a> {
@@ -218,6 +220,7 @@ impl Case<'_> {
             steps: shown_steps(self.program, steps, self.notes, initially),
             cycle: None,
             initially: initially.clone(),
+            race: None,
         };
         report.sections.push(Section::Steps(shown));
         if found.reason == Reason::Deadlock {
@@ -307,6 +310,7 @@ fn lasso_steps(program: &Program, name: &str, lasso: &Lasso, notes: &[Note]) -> 
         steps,
         cycle: (!cycle.is_empty()).then_some(stem.len()),
         initially: Vec::new(),
+        race: None,
     }
 }
 
@@ -320,6 +324,7 @@ fn shown_steps(
     let mut before: Vec<i32> =
         program.shared.iter().flat_map(|v| (0..v.cells()).map(|c| v.first(c))).collect();
     let mut known: Vec<String> = initially.to_vec();
+    let mut sources = Sources::default();
     let mut shown = Vec::new();
     for (number, step) in steps.iter().enumerate() {
         let note = notes.get(number);
@@ -352,10 +357,33 @@ fn shown_steps(
                 .map(|n| n.shared.iter().chain(&n.heap).cloned().collect())
                 .unwrap_or_default(),
             states,
+            reads_from: note.map(|note| sources.of(step.process, note, number)).unwrap_or_default(),
             fields,
         });
     }
     shown
+}
+
+/// Which step wrote each place last, and who.
+#[derive(Default)]
+struct Sources(HashMap<String, (usize, usize)>);
+
+impl Sources {
+    /// The steps of others whose values this step sees.
+    fn of(&mut self, process: usize, note: &Note, number: usize) -> Vec<usize> {
+        let mut sources = Vec::new();
+        for access in &note.accesses {
+            let last = self.0.get(&access.place).filter(|_| access.kind != "writes");
+            sources.extend(last.filter(|(_, other)| *other != process).map(|(step, _)| *step));
+            let writes = !matches!(access.kind, "reads" | "ll" | "vl");
+            if writes && access.succeeded != Some(false) {
+                self.0.insert(access.place.clone(), (number, process));
+            }
+        }
+        sources.sort_unstable();
+        sources.dedup();
+        sources
+    }
 }
 
 /// What a verdict speaks of: `2 processes, 1 operation each`.
@@ -525,23 +553,12 @@ fn changes(program: &Program, before: &[i32], after: &[i32]) -> String {
         for cell in 0..variable.cells() {
             if before.get(at) != after.get(at) {
                 let value = variable.ty.show(after[at]);
-                told.push(format!("{}={value}", cell_name(variable, cell)));
+                told.push(format!("{}={value}", variable.cell_name(cell)));
             }
             at += 1;
         }
     }
     told.join(" ")
-}
-
-fn cell_name(variable: &Variable, cell: usize) -> String {
-    let mut rest = cell;
-    let mut indices: Vec<String> = Vec::new();
-    for dim in variable.dims.iter().rev() {
-        indices.push(format!("[{}]", rest % dim.len));
-        rest /= dim.len;
-    }
-    indices.reverse();
-    format!("{}{}", variable.name, indices.concat())
 }
 
 /// The line of the model that a step ran.
@@ -562,7 +579,7 @@ fn step_fields(
     let mut at = 0;
     for variable in &program.shared {
         for cell in 0..variable.cells() {
-            shared.insert(cell_name(variable, cell), json!(variable.ty.show(step.shared[at])));
+            shared.insert(variable.cell_name(cell), json!(variable.ty.show(step.shared[at])));
             at += 1;
         }
     }
