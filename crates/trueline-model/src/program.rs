@@ -290,6 +290,8 @@ pub enum Expr {
 pub enum Unary {
     Not,
     Minus,
+    /// The number itself; an error if it is this one, which stands for `none` where it goes to.
+    Number(i32),
 }
 
 /// Operators with two operands. Truth is 0 or 1. `Rem` is never negative (Euclid).

@@ -581,6 +581,10 @@ impl Machine {
             }
             Code::Unary(Unary::Not, a) => i32::from(self.eval(a, s)? == 0),
             Code::Unary(Unary::Minus, a) => self.eval(a, s)?.wrapping_neg(),
+            Code::Unary(Unary::Number(none), a) => match self.eval(a, s)? {
+                number if number == *none => return Err(outside("an optional type", number)),
+                number => number,
+            },
             Code::Binary(Binary::And, a, b) => {
                 i32::from(self.eval(a, s)? != 0 && self.eval(b, s)? != 0)
             }

@@ -198,7 +198,9 @@ impl Interpreter<'_> {
                     }
                     let ended = walk.block(&spec.body);
                     let result = match ended {
-                        Ok(Flow::Return(value)) => Some(value),
+                        Ok(Flow::Return(value)) => Some(value).filter(|value| {
+                            *result_type == Ty::Unit || value.belongs(types, result_type)
+                        }),
                         Ok(_) => Some(Value::Nothing),
                         Err(_) => None,
                     };

@@ -187,6 +187,12 @@ impl Walk<'_> {
         let ty = self.type_of(place).ok_or_else(|| Stop::Fault("there is no such cell".into()))?;
         let value = shaped(&ty, value);
         self.admit(&ty, &value, "a variable")?;
+        if let Some((Part::Cell(key), above)) = place.path.split_last() {
+            let above = Place { root: place.root, path: above.to_vec() };
+            if let Some(Ty::Map(of, _)) = self.type_of(&above) {
+                self.admit(&of, key, "the keys of a map")?;
+            }
+        }
         if let Root::Shared(at) = place.root {
             let name = self.world.shared[at].0.clone();
             let cells = cells(&place.path);

@@ -107,7 +107,11 @@ impl Value {
             (Ty::Array { of, .. } | Ty::Seq(of), Value::List(items)) => {
                 items.iter().all(|item| item.belongs(types, of))
             }
-            (Ty::Set(_), Value::Set(_)) | (Ty::Map(..), Value::Map(_)) => true,
+            (Ty::Set(of), Value::Set(items)) => items.iter().all(|item| item.belongs(types, of)),
+            (Ty::Map(key, of), Value::Map(entries)) => {
+                let mut entries = entries.iter();
+                entries.all(|(k, value)| k.belongs(types, key) && value.belongs(types, of))
+            }
             _ => false,
         }
     }

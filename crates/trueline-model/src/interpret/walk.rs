@@ -112,6 +112,7 @@ pub(crate) struct Walk<'w> {
     pub(crate) sequential: bool,
 }
 
+#[derive(Clone, Copy)]
 pub(super) enum Root {
     Scope(usize),
     Own(usize),

@@ -323,6 +323,10 @@ impl<'a> Body<'a> {
             let nothing = self.types.nothing(target).unwrap_or(0);
             return Ok(vec![program::Expr::Const(nothing)]);
         }
+        if let Some(none) = self.types.taken_for_none(&value.ty, target) {
+            let number = |leaf| program::Expr::Unary(Unary::Number(none), Box::new(leaf));
+            return Ok(value.leaves.into_iter().map(number).collect());
+        }
         Ok(value.leaves)
     }
 

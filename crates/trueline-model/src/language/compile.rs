@@ -367,8 +367,9 @@ pub(super) fn constant_values(
             _ if matches!(ty, Ty::Int { .. } | Ty::Optional(_)) => types.number(expr).ok(),
             _ => None,
         };
+        let is_none = matches!(expr.kind, ExprKind::None | ExprKind::Null);
         if let Some(value) = value
-            && !types.scalar(ty).contains(value)
+            && (!types.scalar(ty).contains(value) || !is_none && types.nothing(ty) == Some(value))
         {
             let message = format!("{value} is not one of {}", types.show(ty));
             return Err(Diagnostic::new(expr.span, message).help("widen the range"));

@@ -23,6 +23,7 @@ mod parse_specification;
 mod parse_statements;
 mod parser;
 mod places;
+mod ranges;
 mod snapshot_spec;
 mod spec_run;
 mod spec_words;

@@ -6,6 +6,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use trueline::Value;
 
 use super::ast::BinaryOp;
+use super::ranges::Shape;
 use super::spec_words::{decode, encode_all, flatten, rename, show};
 use super::types::{Ty, Types};
 use crate::program::{MOST_ROUNDS, OpId, SpecMachine};
@@ -35,6 +36,8 @@ pub(super) enum Tree {
     Max(Box<Tree>, Box<Tree>),
     Choose(i32, i32),
     Method(Method, Where, Vec<Tree>),
+    /// The value, if it is one of the type of where it goes to, which the text names.
+    Within(Box<Tree>, Box<(Shape, String)>),
 }
 
 /// A variable (first the state, then arguments and locals) and the way to a part of it.
@@ -88,12 +91,17 @@ pub(super) struct Written {
     pub(super) state: Vec<(String, Ty, Data)>,
     pub(super) ops: Vec<CompiledOp>,
     pub(super) results: Vec<Ty>,
-    /// Set when an operation could not be run to its end.
+    /// Set when an operation of a model's specification could not be run to its end: nothing that
+    /// was said since can be relied on.
     pub(super) trouble: OnceLock<String>,
-    /// Where a number has left its range since the last question, and so kept an operation from
-    /// being executed.
-    pub(super) left: Mutex<Option<String>>,
+    /// What has kept an operation from being executed since the last question: a number left its
+    /// range, or a loop did not end.
+    pub(super) doubt: Mutex<Option<String>>,
 }
+
+/// So many runs of an operation that do not end are told from each other; then the others, which
+/// make other choices, are not tried.
+const MOST_ENDLESS: usize = 16;
 
 /// A sequence with more items than this is as good as endless.
 const LONGEST: usize = 1 << 20;
@@ -132,11 +140,31 @@ pub(super) struct Run {
     left: Option<Left>,
 }
 
-/// A number that a variable, if it is one, cannot hold.
+/// A number that the place where it goes to cannot hold.
 struct Left {
-    slot: Option<usize>,
+    place: Place,
     number: i64,
     range: (i32, i32),
+}
+
+enum Place {
+    /// A variable, by its number.
+    Variable(usize),
+    Named(String),
+    Nowhere,
+}
+
+impl Left {
+    fn told(&self, variable: impl Fn(usize) -> Option<String>) -> String {
+        let Left { place, number, range: (lo, hi) } = self;
+        let what = match place {
+            Place::Variable(slot) => variable(*slot).map(|name| format!("`{name}`")),
+            Place::Named(what) => Some(what.clone()),
+            Place::Nowhere => None,
+        };
+        let what = what.unwrap_or_else(|| "a number".into());
+        format!("{what} would be {number}, which is not one of {lo}..{hi}")
+    }
 }
 
 /// By loop and state: the run, and how many choices it had made.
@@ -164,6 +192,11 @@ impl Run {
             trouble: None,
             left: None,
         }
+    }
+
+    /// What left its range where that kept the run from going on.
+    pub(super) fn outside(&self) -> Option<String> {
+        self.left.as_ref().map(|left| left.told(|_| None))
     }
 
     fn choice(&mut self, arity: usize) -> usize {
@@ -194,10 +227,18 @@ impl Run {
                     && !(lo..=hi).contains(number)
                 {
                     let number = i64::from(*number);
-                    self.left = Some(Left { slot: Some(place.slot), number, range: (lo, hi) });
+                    let place = Place::Variable(place.slot);
+                    self.left = Some(Left { place, number, range: (lo, hi) });
                     return None;
                 }
                 let path = self.path(place)?;
+                if let Some((_, above)) = path.split_last() {
+                    let map = part(&mut self.slots[place.slot], above, false)?;
+                    if matches!(map, Data::Map(items) if items.len() >= LONGEST) {
+                        self.trouble = Some(too_long(map));
+                        return None;
+                    }
+                }
                 *part(&mut self.slots[place.slot], &path, true)? = value;
                 End::Falls
             }
@@ -271,7 +312,7 @@ impl Run {
     fn counted(&mut self, number: i64) -> Option<Data> {
         let fits = i32::try_from(number).ok();
         if fits.is_none() {
-            self.left = Some(Left { slot: None, number, range: (i32::MIN, i32::MAX) });
+            self.left = Some(Left { place: Place::Nowhere, number, range: (i32::MIN, i32::MAX) });
         }
         fits.map(Data::Int)
     }
@@ -302,11 +343,24 @@ impl Run {
             Tree::Max(a, b) => Data::Int(self.number(a)?.max(self.number(b)?)),
             Tree::Choose(lo, hi) => Data::Int(lo + self.choice((hi - lo + 1) as usize) as i32),
             Tree::Binary(op, left, right) => return self.binary(*op, left, right),
+            Tree::Within(of, within) => {
+                let (value, (shape, what)) = (self.eval(of)?, &**within);
+                if let Some((number, range)) = shape.outside(&value) {
+                    let place = Place::Named(what.clone());
+                    self.left = Some(Left { place, number: number.into(), range });
+                    return None;
+                }
+                value
+            }
             Tree::Method(method, place, args) => {
                 let args: Vec<Data> =
                     args.iter().map(|arg| self.eval(arg)).collect::<Option<_>>()?;
                 let path = self.path(place)?;
                 let target = part(&mut self.slots[place.slot], &path, false)?;
+                if is_full(*method, target) {
+                    self.trouble = Some(too_long(target));
+                    return None;
+                }
                 return call(*method, target, args);
             }
         })
@@ -325,7 +379,7 @@ impl Run {
             BinaryOp::Different => truth(a != b),
             BinaryOp::Concat => match (a, b) {
                 (Data::List(a), Data::List(b)) if a.len() + b.len() > LONGEST => {
-                    self.trouble = Some(format!("a sequence has more than {LONGEST} items"));
+                    self.trouble = Some(too_long(&Data::List(a)));
                     None
                 }
                 (Data::List(mut a), Data::List(b)) => {
@@ -374,6 +428,26 @@ fn part<'d>(data: &'d mut Data, path: &[Data], assign: bool) -> Option<&'d mut D
         }
         Data::Int(_) | Data::Any(_) | Data::Set(_) => None,
     }
+}
+
+/// Whether the method may add an item to a container that is as large as one may be.
+fn is_full(method: Method, target: &Data) -> bool {
+    let adds = matches!(method, Method::PushBack | Method::PushFront | Method::Insert);
+    adds && match target {
+        Data::List(items) => items.len() >= LONGEST,
+        Data::Set(items) => items.len() >= LONGEST,
+        Data::Map(items) => items.len() >= LONGEST,
+        Data::Int(_) | Data::Any(_) => false,
+    }
+}
+
+fn too_long(container: &Data) -> String {
+    let what = match container {
+        Data::Set(_) => "set",
+        Data::Map(_) => "map",
+        _ => "sequence",
+    };
+    format!("a {what} has more than {LONGEST} items")
 }
 
 fn call(method: Method, target: &mut Data, mut args: Vec<Data>) -> Option<Data> {
@@ -451,6 +525,7 @@ impl Written {
         let op = &self.ops[operation];
         let mut out: Vec<Ended> = Vec::new();
         let (mut script, mut met, mut number) = (Vec::new(), Met::new(), 0);
+        let mut endless = 0;
         while self.trouble.get().is_none() {
             let mut slots = state.to_vec();
             slots.extend(args.clone());
@@ -461,11 +536,22 @@ impl Written {
             let ended = run.steps(&op.body);
             if let Some(why) = run.trouble {
                 let told = format!("the specification of `{}` does not end: {why}", op.name);
-                let _ = self.trouble.set(told);
-                return out;
+                endless += 1;
+                if !self.types.histories {
+                    let _ = self.trouble.set(told);
+                    return out;
+                }
+                self.note(|| told);
+                if endless == MOST_ENDLESS {
+                    return out;
+                }
             }
             if let Some(left) = run.left {
-                self.note(op, &left);
+                let name = |slot: usize| self.state.get(slot).map(|(name, ..)| name.clone());
+                self.note(|| {
+                    let left = left.told(name);
+                    format!("the specification of `{}` leaves its range: {left}", op.name)
+                });
             }
             let result = match ended {
                 End::Falls | End::Return(None) => Some(None),
@@ -496,24 +582,15 @@ impl Written {
         out
     }
 
-    /// Keeps the first number that left its range.
-    fn note(&self, op: &CompiledOp, left: &Left) {
-        let mut noted = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        noted.get_or_insert_with(|| {
-            let Left { slot, number, range: (lo, hi) } = left;
-            let variable = slot.and_then(|slot| self.state.get(slot));
-            let what = variable.map_or("a number".into(), |(name, ..)| format!("`{name}`"));
-            format!(
-                "the specification of `{}` leaves its range: {what} would be {number}, which is not one of {lo}..{hi}",
-                op.name
-            )
-        });
+    /// Keeps the first doubt.
+    fn note(&self, doubt: impl FnOnce() -> String) {
+        let mut noted = self.doubt.lock().unwrap_or_else(PoisonError::into_inner);
+        noted.get_or_insert_with(doubt);
     }
 
     /// Why what was not explained may be due to the specification.
     pub(super) fn take_doubt(&self) -> Option<String> {
-        let left = self.left.lock().unwrap_or_else(PoisonError::into_inner).take();
-        self.trouble.get().cloned().or(left)
+        self.doubt.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     pub(super) fn shown(&self, data: &[Data]) -> String {

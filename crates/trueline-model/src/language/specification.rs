@@ -13,6 +13,7 @@ use trueline::Value;
 use super::ast::{BinaryOp, Block, Expr, ExprKind, Name, SpecOp, Stmt, StmtKind, VarDecl};
 use super::diagnostic::{Diagnostic, Span, did_you_mean};
 use super::parser::Parsed;
+use super::ranges::{Shape, domain, is_within};
 use super::spec_run::{CompiledOp, Data, Method, Run, Step, Tree, Where, Written, first_value};
 use super::types::{Ty, Types};
 use super::typing::{arithmetic, common, equality, mismatch};
@@ -53,11 +54,15 @@ pub(super) fn compile(
         let first = match &variable.init {
             None => first_value(types, &ty),
             Some(init) => {
-                let (tree, _) = compiler.typed(init, &ty)?;
+                let tree = compiler.kept(init, &ty, "it")?;
                 let states: Vec<Data> = variables.iter().map(|v| v.2.clone()).collect();
                 let mut run = Run::new(states);
-                run.eval(&tree).ok_or_else(|| {
-                    Diagnostic::new(init.span, "this has no value before the first operation")
+                run.eval(&tree).ok_or_else(|| match run.outside() {
+                    Some(outside) => Diagnostic::new(init.span, outside),
+                    None => {
+                        let message = "this has no value before the first operation";
+                        Diagnostic::new(init.span, message)
+                    }
                 })?
             }
         };
@@ -117,7 +122,7 @@ pub(super) fn compile(
         ops: all,
         results,
         trouble: OnceLock::new(),
-        left: Mutex::default(),
+        doubt: Mutex::default(),
     })
 }
 
@@ -143,6 +148,15 @@ fn any_literal(types: &Types, tree: &Tree, ty: &Ty) -> Option<Value> {
         Ty::Enum(_) => Some(Value::text(types.scalar_shown(ty, number))),
         Ty::Nothing => Some(Value::Nil),
         _ => None,
+    }
+}
+
+/// 'a part of `m`'
+fn part_of(place: &Expr) -> String {
+    match &place.kind {
+        ExprKind::Name(name) => format!("a part of `{name}`"),
+        ExprKind::Field(base, _) | ExprKind::Index(base, _) => part_of(base),
+        _ => "a part of a variable".to_string(),
     }
 }
 
@@ -200,18 +214,29 @@ impl Compiler<'_> {
                     let ty = self.types.resolve(&variable.of)?;
                     self.ensure_recorded(&ty, variable.of.span)?;
                     let tree = match &variable.init {
-                        Some(init) => self.typed(init, &ty)?.0,
+                        Some(init) if domain(self.types, &ty).is_some() => self.typed(init, &ty)?.0,
+                        Some(init) => {
+                            self.kept(init, &ty, &format!("a part of `{}`", variable.name.text))?
+                        }
                         None => Tree::Const(first_value(self.types, &ty)),
                     };
                     self.declare(&variable.name, ty.clone())?;
                     let slot = self.scope.len() - 1;
-                    let domain = self.domain(&ty);
+                    let domain = domain(self.types, &ty);
                     out.push(Step::Set(Where { slot, path: Vec::new(), domain }, tree));
                 }
             }
             StmtKind::Assign(target, value) => {
-                let (place, ty) = self.place(target)?;
-                let (tree, _) = self.typed(value, &ty)?;
+                let (mut place, ty) = self.place(target)?;
+                // Assigning makes a key, which must be one of the type; one that is only looked up
+                // may be any.
+                if let ExprKind::Index(base, index) = &target.kind
+                    && let (_, Ty::Map(key, _)) = self.place(base)?
+                    && let Some(last) = place.path.last_mut()
+                {
+                    *last = self.kept(index, &key, &part_of(base))?;
+                }
+                let tree = self.assigned(value, &ty, target)?;
                 out.push(Step::Set(place, tree));
             }
             StmtKind::Expr(expr) => {
@@ -274,7 +299,7 @@ impl Compiler<'_> {
                         return Err(Diagnostic::new(stmt.span, message)
                             .help("write `return` and the value"));
                     }
-                    (Some(value), ty) => Some(self.typed(value, ty)?.0),
+                    (Some(value), ty) => Some(self.kept(value, ty, "its result")?),
                 };
                 out.push(Step::Return(tree));
                 return Ok(false);
@@ -287,17 +312,6 @@ impl Compiler<'_> {
             }
         }
         Ok(true)
-    }
-
-    fn domain(&self, ty: &Ty) -> Option<(i32, i32)> {
-        match ty {
-            Ty::Int { lo, hi } => Some((*lo, *hi)),
-            Ty::Optional(_) | Ty::Pid | Ty::Bool | Ty::Enum(_) => {
-                let scalar = self.types.scalar(ty);
-                Some((scalar.lo, scalar.hi))
-            }
-            _ => None,
-        }
     }
 
     fn place(&mut self, expr: &Expr) -> Parsed<(Where, Ty)> {
@@ -347,17 +361,49 @@ impl Compiler<'_> {
             }
             _ => return Err(Diagnostic::new(expr.span, "this is not a variable")),
         };
-        place.domain = self.domain(&ty);
+        place.domain = domain(self.types, &ty);
         Ok((place, ty))
     }
 
-    /// An expression where a type is expected.
+    /// An expression where a type is expected. Its value may be outside of a range that it overlaps.
     fn typed(&mut self, expr: &Expr, expected: &Ty) -> Parsed<(Tree, Ty)> {
         let (tree, ty) = self.expr(expr, Some(expected))?;
         if !self.types.fits(&ty, expected) {
             return Err(mismatch(self.types, &ty, expected, expr.span));
         }
-        Ok((tree, ty))
+        Ok(self.number(tree, ty, expected))
+    }
+
+    /// A number that is no `none` although its range has the number that stands for it.
+    fn number(&self, tree: Tree, ty: Ty, expected: &Ty) -> (Tree, Ty) {
+        match expected {
+            Ty::Optional(of) if self.types.taken_for_none(&ty, expected).is_some() => {
+                let within = (Shape::of(self.types, of), "a number".to_string());
+                (Tree::Within(Box::new(tree), Box::new(within)), expected.clone())
+            }
+            _ => (tree, ty),
+        }
+    }
+
+    /// The same for what is kept or returned: its value is one of the type. `what` names it where
+    /// it is not.
+    fn kept(&mut self, expr: &Expr, expected: &Ty, what: &str) -> Parsed<Tree> {
+        let (tree, ty) = self.typed(expr, expected)?;
+        Ok(match is_within(self.types, &ty, expected) {
+            true => tree,
+            false => {
+                let shape = Shape::of(self.types, expected);
+                Tree::Within(Box::new(tree), Box::new((shape, what.to_string())))
+            }
+        })
+    }
+
+    /// The same for a variable, which names itself where it holds a number.
+    fn assigned(&mut self, expr: &Expr, ty: &Ty, place: &Expr) -> Parsed<Tree> {
+        match domain(self.types, ty) {
+            Some(_) => Ok(self.typed(expr, ty)?.0),
+            None => self.kept(expr, ty, &part_of(place)),
+        }
     }
 
     fn expr(&mut self, expr: &Expr, expected: Option<&Ty>) -> Parsed<(Tree, Ty)> {
@@ -414,7 +460,13 @@ impl Compiler<'_> {
                 let (c, _) = self.typed(condition, &Ty::Bool)?;
                 let (a, left) = self.expr(yes, expected)?;
                 let (b, right) = self.expr(no, expected)?;
+                let whole = expected.filter(|ty| self.types.fits(&left, ty) && self.types.fits(&right, ty));
+                let ((a, left), (b, right)) = match whole {
+                    Some(ty) => (self.number(a, left, ty), self.number(b, right, ty)),
+                    None => ((a, left), (b, right)),
+                };
                 let ty = common(self.types, &left, &right, expr.span)?;
+                let (a, b) = (self.settled(a, &left, &ty), self.settled(b, &right, &ty));
                 (Tree::If(Box::new(c), Box::new(a), Box::new(b)), ty)
             }
             ExprKind::Binary(op, left, right) => self.binary(*op, left, right, expr.span)?,
@@ -425,7 +477,7 @@ impl Compiler<'_> {
                     Some(Ty::Array { of, .. } | Ty::Seq(of)) => Some((**of).clone()),
                     _ => None,
                 };
-                let (tree, ty) = self.expr(item, of.as_ref())?;
+                let (tree, ty) = self.item(item, of.as_ref())?;
                 if weight(&tree).saturating_mul(count) > 65_536 {
                     return Err(Diagnostic::new(expr.span, "this list is too long"));
                 }
@@ -456,7 +508,8 @@ impl Compiler<'_> {
                         let message = format!("no field is called `{}`", field.text);
                         return Err(Diagnostic::new(field.span, message).maybe_help(help));
                     };
-                    trees[at] = self.typed(value, &of[at].1)?.0;
+                    let what = format!("`{}` of {}", field.text, name.text);
+                    trees[at] = self.kept(value, &of[at].1, &what)?;
                 }
                 (Tree::List(trees), Ty::Record(record))
             }
@@ -465,7 +518,7 @@ impl Compiler<'_> {
                     let (x, left) = self.expr(a, None)?;
                     let (y, right) = self.expr(b, None)?;
                     let ty = common(self.types, &left, &right, expr.span)?;
-                    if ty == Ty::Any {
+                    if !matches!(ty, Ty::Int { .. }) {
                         return Err(mismatch(self.types, &ty, &Ty::Int { lo: 0, hi: 1 }, a.span));
                     }
                     let (x, y) = (Box::new(x), Box::new(y));
@@ -495,6 +548,23 @@ impl Compiler<'_> {
         })
     }
 
+    /// `none` as a value of the type that it turned out to have.
+    fn settled(&self, tree: Tree, found: &Ty, ty: &Ty) -> Tree {
+        match (found, ty) {
+            (Ty::Nothing, Ty::Any) => Tree::Const(Data::Any(Value::Nil)),
+            (Ty::Nothing, _) => constant(self.types.nothing(ty).unwrap_or(0)),
+            _ => tree,
+        }
+    }
+
+    /// An item of a list, whose items may be expected to have a type.
+    fn item(&mut self, item: &Expr, of: Option<&Ty>) -> Parsed<(Tree, Ty)> {
+        match of {
+            Some(of) => Ok((self.kept(item, of, "an item of a list")?, of.clone())),
+            None => self.expr(item, None),
+        }
+    }
+
     fn list(&mut self, items: &[Expr], expected: Option<&Ty>) -> Parsed<(Tree, Ty)> {
         if items.is_empty() {
             let ty = match expected {
@@ -507,17 +577,20 @@ impl Compiler<'_> {
             Some(Ty::Array { of, .. } | Ty::Seq(of) | Ty::Set(of)) => Some((**of).clone()),
             _ => None,
         };
-        let mut trees = Vec::new();
+        let (mut trees, mut types) = (Vec::new(), Vec::new());
         let mut ty: Option<Ty> = None;
         for item in items {
-            let (tree, found) = self.expr(item, of.as_ref())?;
+            let (tree, found) = self.item(item, of.as_ref())?;
             trees.push(tree);
+            types.push(found.clone());
             ty = Some(match ty {
                 None => found,
                 Some(before) => common(self.types, &before, &found, item.span)?,
             });
         }
         let item = Box::new(of.unwrap_or(ty.unwrap_or(Ty::Nothing)));
+        let settled = |(tree, found): (Tree, Ty)| self.settled(tree, &found, &item);
+        let trees = trees.into_iter().zip(types).map(settled).collect();
         let ty = match expected {
             Some(Ty::Array { by_process, .. }) => {
                 Ty::Array { of: item, len: items.len(), by_process: *by_process }
@@ -665,8 +738,12 @@ impl Compiler<'_> {
             return Err(Diagnostic::new(name.span, message));
         }
         let mut trees = Vec::new();
+        let keeps = matches!(method, Method::PushBack | Method::PushFront | Method::Insert);
         for (arg, ty) in args.iter().zip(&wanted) {
-            trees.push(self.typed(arg, ty)?.0);
+            trees.push(match keeps {
+                true => self.kept(arg, ty, &part_of(base))?,
+                false => self.typed(arg, ty)?.0,
+            });
         }
         Ok((Tree::Method(*method, place, trees), result))
     }

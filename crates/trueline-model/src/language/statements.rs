@@ -474,7 +474,7 @@ impl Body<'_> {
         }
         let fits = match (&place.ty, result) {
             (Ty::Array { of: found, len: cells, .. }, Ty::Array { of: wanted, .. }) => {
-                *cells == len && self.types.fits(found, wanted)
+                *cells == len && self.types.parts_fit(found, wanted)
             }
             _ => false,
         };

@@ -402,12 +402,28 @@ impl Types {
             (
                 Ty::Array { of: a, len: m, by_process: p },
                 Ty::Array { of: b, len: n, by_process: q },
-            ) => m == n && p == q && self.fits(a, b),
+            ) => m == n && p == q && self.parts_fit(a, b),
             // The empty list is of this type.
             (Ty::Seq(a), Ty::Seq(_) | Ty::Set(_) | Ty::Map(..)) if **a == Ty::Nothing => true,
-            (Ty::Seq(a), Ty::Seq(b)) | (Ty::Set(a), Ty::Set(b)) => self.fits(a, b),
-            (Ty::Map(a, c), Ty::Map(b, d)) => self.fits(a, b) && self.fits(c, d),
+            (Ty::Seq(a), Ty::Seq(b)) | (Ty::Set(a), Ty::Set(b)) => self.parts_fit(a, b),
+            (Ty::Map(a, c), Ty::Map(b, d)) => self.parts_fit(a, b) && self.parts_fit(c, d),
             _ => value == target,
+        }
+    }
+
+    /// The same for parts of values, which are not looked at one by one when the model is run.
+    pub(crate) fn parts_fit(&self, value: &Ty, target: &Ty) -> bool {
+        self.fits(value, target) && self.taken_for_none(value, target).is_none()
+    }
+
+    /// The number, of those that the value may be, that stands for `none` in the target: the value
+    /// must be held against it when the model is run.
+    pub(crate) fn taken_for_none(&self, value: &Ty, target: &Ty) -> Option<i32> {
+        match (value, target) {
+            (Ty::Int { lo, hi }, Ty::Optional(_)) => {
+                self.nothing(target).filter(|none| (lo..=hi).contains(&none))
+            }
+            _ => None,
         }
     }
 

@@ -24,6 +24,13 @@ pub(super) fn mismatch(types: &Types, found: &Ty, target: &Ty, span: Span) -> Di
             "here `none` would be taken for a number: begin the range at the same value".into(),
         ),
         (Ty::Int { .. }, Ty::Int { .. }) => Some("widen the range".to_string()),
+        (Ty::Int { .. }, Ty::Optional(of)) if types.fits(found, of) => {
+            let nothing = types.nothing(target).unwrap_or_default();
+            let of = types.show(of);
+            Some(format!(
+                "here {nothing} would be taken for `none`: put the number into a variable of type `{of}` first"
+            ))
+        }
         (Ty::Int { .. }, Ty::Pid) => Some("a process is named by `me`".to_string()),
         (Ty::Unit, _) => Some("this yields no value".to_string()),
         _ => Some(format!("a value of type {} is needed here", types.show(target))),
@@ -41,10 +48,31 @@ pub(super) fn common(types: &Types, a: &Ty, b: &Ty, span: Span) -> Parsed<Ty> {
         | (other @ (Ty::Int { .. } | Ty::Bool | Ty::Enum(_)), Ty::Nothing) => {
             Ty::Optional(Box::new(other.clone()))
         }
-        _ if types.fits(a, b) => b.clone(),
-        _ if types.fits(b, a) => a.clone(),
+        _ if types.parts_fit(a, b) => join(a, b),
+        _ if types.parts_fit(b, a) => join(b, a),
         _ => return Err(mismatch(types, b, a, span)),
     })
+}
+
+/// The type of all values of two types, the first of which fits the second.
+fn join(a: &Ty, b: &Ty) -> Ty {
+    let boxed = |a: &Ty, b: &Ty| Box::new(join(a, b));
+    match (a, b) {
+        (Ty::Int { lo: p, hi: q }, Ty::Int { lo: r, hi: s }) => {
+            Ty::Int { lo: *p.min(r), hi: *q.max(s) }
+        }
+        // The number of `none` stays the same, or one would not fit the other.
+        (Ty::Optional(a), Ty::Optional(b)) => Ty::Optional(boxed(a, b)),
+        (Ty::Nothing, b) => b.clone(),
+        (Ty::Optional(a), b) | (b, Ty::Optional(a)) => Ty::Optional(boxed(a, b)),
+        (Ty::Seq(a), Ty::Seq(b)) => Ty::Seq(boxed(a, b)),
+        (Ty::Set(a), Ty::Set(b)) => Ty::Set(boxed(a, b)),
+        (Ty::Map(a, c), Ty::Map(b, d)) => Ty::Map(boxed(a, b), boxed(c, d)),
+        (Ty::Array { of: a, len, by_process }, Ty::Array { of: b, .. }) => {
+            Ty::Array { of: boxed(a, b), len: *len, by_process: *by_process }
+        }
+        (_, b) => b.clone(),
+    }
 }
 
 pub(super) fn equality(types: &Types, a: &Ty, b: &Ty, span: Span) -> Parsed<Ty> {
@@ -93,6 +121,7 @@ pub(super) fn arithmetic(
         BinaryOp::Div | BinaryOp::Rem if (r, s) == (0, 0) => {
             return Err(Diagnostic::new(right.1, "division by zero"));
         }
+        BinaryOp::Div if p >= 0 && r > 0 => (p / s, q / r),
         BinaryOp::Div => (p.min(-q), q.max(-p)),
         BinaryOp::Rem => (0, s.abs().max(r.abs()) - 1),
         BinaryOp::Less | BinaryOp::LessEqual | BinaryOp::Greater | BinaryOp::GreaterEqual => {

@@ -225,6 +225,49 @@ fn a_range_that_is_too_small_is_no_violation() {
     assert_eq!(check(&[inc, ("read", "2")]).unwrap().verdict.name(), "violation");
 }
 
+/// A loop without end keeps its own run from being executed, and nothing else: another order, another
+/// choice, another history.
+#[test]
+fn a_loop_without_end_keeps_one_run_from_being_executed() {
+    let source = "spec { state n: 0..10 = 0
+        b() { while n == 0 { n = 0 } }
+        a() { n = 1 }
+        maybe() { either { while true { n = 0 } } or { n = 2 } }
+        spin() { while true { n = 0 } }
+        get() -> 0..3 { return n } }";
+    let spec = Specification::parse(source).unwrap().named("loops.tl").unwrap();
+    let call = |process: i64, method: &str| {
+        (process as u32, Happens::Call(method.to_string(), Vec::new()))
+    };
+    let back = |process: i64, result: Value| (process as u32, Happens::Return(result));
+    let decided = |events: &[(u32, Happens)]| {
+        let text = text(events);
+        let history = formats::read(text.as_bytes(), &formats::ReadOptions::default()).unwrap().0;
+        let whole = spec.check(&history, Algorithm::Auto, &Budget::unlimited());
+        whole.map(|outcome| outcome.verdict.name()).map_err(|e| e.message().to_string())
+    };
+    // `b` overlaps `a`, and only after it does it end.
+    let overlapping =
+        [call(0, "b"), call(1, "a"), back(0, Value::Nil), back(1, Value::Nil)];
+    assert_eq!(decided(&overlapping), Ok("linearizable"));
+    assert_eq!(watched(&spec, &overlapping), "linearizable");
+    let choosing = [call(0, "maybe"), back(0, Value::Nil), call(0, "get"), back(0, Value::Int(2))];
+    assert_eq!(decided(&choosing), Ok("linearizable"));
+    assert_eq!(watched(&spec, &choosing), "linearizable");
+    let alone = [call(0, "spin"), back(0, Value::Nil)];
+    let told = decided(&alone).unwrap_err();
+    assert!(told.starts_with("the specification of `spin` does not end: its loop"), "{told}");
+    // What another history raised counts no more.
+    let fine = [call(0, "get"), back(0, Value::Int(0))];
+    assert_eq!(decided(&fine), Ok("linearizable"));
+    let wrong = [call(0, "get"), back(0, Value::Int(3))];
+    assert_eq!(decided(&wrong), Ok("violation"));
+    // An operation that nobody needs to have been executed.
+    let spinning = [call(1, "spin"), call(0, "get"), back(0, Value::Int(0))];
+    assert_eq!(decided(&spinning), Ok("linearizable"));
+    assert_eq!(watched(&spec, &spinning), "linearizable");
+}
+
 /// `await` says that an operation waits, so that nothing leaves a range.
 #[test]
 fn an_operation_that_awaits_in_vain_is_a_violation() {

@@ -15,6 +15,7 @@ mod named_specifications;
 mod points;
 mod progress;
 mod random_models;
+mod ranges;
 mod snapshots;
 mod support;
 mod switches;
