@@ -314,6 +314,7 @@ impl Checked {
             seconds: self.seconds,
             again: &again,
             witness: args.witness,
+            of: None,
         };
         let mut report = match &self.quasi {
             Some((asked, finding)) => case.quasi_report(asked, finding),

@@ -254,6 +254,7 @@ fn look_at(row: &Row, number: usize, folder: &Path, args: &CorpusArgs) -> Done {
         seconds: start.elapsed().as_secs_f64(),
         again: &again,
         witness: false,
+        of: None,
     };
     let mut report = case.report();
     let mut page = None;

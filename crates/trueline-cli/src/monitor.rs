@@ -13,7 +13,7 @@ use trueline::formats::EventLine;
 use trueline::history::{Call, Event};
 use trueline::spec::{self, Named};
 use trueline::stream::{Ended, Stopped, Tally, Violation, Watch};
-use trueline::{Budget, Value};
+use trueline::{Algorithm, Budget, Value};
 use trueline_report::{Answer, Case, Look, Report, Section, Undecided, count, seconds};
 
 use crate::again::{self, Again};
@@ -267,6 +267,7 @@ impl Watcher<'_> {
             None => history.show(i),
         };
         let again = again(name, self.args);
+        let tally = self.tally();
         let spec = self.spec.as_ref().map_or("", |spec| spec.text());
         let case = Case {
             file: name,
@@ -277,9 +278,11 @@ impl Watcher<'_> {
             seconds,
             again: &again,
             witness: false,
+            // The general search shows what it still holds of one object, exact monitors show the
+            // operations of the violation alone.
+            of: (outcome.algorithm == Algorithm::JustInTime.name()).then_some(tally.operations),
         };
         let mut report = case.report();
-        let tally = self.tally();
         tell(&mut report, tally);
         report.field("skipped", self.skipped);
         let seen = format!("found after {}", describe(tally, self.skipped));

@@ -69,9 +69,14 @@ impl Case<'_> {
         report
     }
 
+    /// The operations of the history, or of the stream that it is a part of.
+    fn total(&self) -> u64 {
+        self.of.unwrap_or(self.history.len() as u64)
+    }
+
     /// `3 of 12,345 operations fit no order that queue allows (key 7)`.
     fn summary(&self) -> String {
-        let total = self.history.len() as u64;
+        let total = self.total();
         match &self.outcome.verdict {
             Verdict::Linearizable(_) if self.history.is_empty() => "no operations".into(),
             Verdict::Linearizable(_) => {
@@ -216,11 +221,19 @@ impl Case<'_> {
                 ))
             });
         }
+        let whose =
+            part_of(self.history, explanation).map_or(String::new(), |p| format!(" of {p}"));
+        // Nor where what came before is no longer in memory.
+        if self.total() > self.history.len() as u64 {
+            return is_told.then(|| {
+                Section::Paragraph(format!(
+                    "An order explains everything{whose} before the return of {what}{called}, but not that return."
+                ))
+            });
+        }
         let of_part = || operations.iter().filter(|o| o.part == last.part && !o.is_pending());
         let all = count(of_part().count() as u64, "return");
         let fine = of_part().filter(|o| o.returned < last.returned).count() as u64;
-        let whose =
-            part_of(self.history, explanation).map_or(String::new(), |p| format!(" of {p}"));
         let explained = || match fine {
             1 => format!("An order explains the first of {all}{whose}"),
             _ => format!("An order explains the first {} of {all}{whose}", grouped(fine)),
@@ -238,7 +251,7 @@ impl Case<'_> {
 
     /// `queue, search, 12,345 operations (3 pending), 12 partitions, 1,234 states, 0.1 s`.
     fn counts(&self) -> String {
-        let mut operations = count(self.history.len() as u64, "operation");
+        let mut operations = count(self.total(), "operation");
         match self.history.pending() as u64 {
             0 => {}
             pending => operations += &format!(" ({} pending)", grouped(pending)),

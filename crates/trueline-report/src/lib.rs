@@ -62,6 +62,8 @@ pub struct Case<'a> {
     pub again: &'a str,
     /// Whether to tell the order that explains a linearizable history.
     pub witness: bool,
+    /// How many operations there were, where the history is a part of a stream.
+    pub of: Option<u64>,
 }
 
 /// How a text report should look.

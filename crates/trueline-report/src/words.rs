@@ -103,12 +103,53 @@ pub fn unbroken(text: &str) -> String {
     pieces.join("`")
 }
 
-/// A sentence that people will read: what it quotes, and what it says between, is cut where it is
-/// very long. A value may have millions of characters.
+/// Columns after which a value in a sentence is cut.
+const LONG: usize = 240;
+
+/// A sentence that people will read: each call that it quotes and each value that it names is cut
+/// where it is very long, never what it says of them. A value may have millions of characters.
 pub(crate) fn readable(sentence: &str, mark: &str) -> String {
-    const LONG: usize = 240;
-    let pieces: Vec<String> = sentence.split('`').map(|piece| cut(piece, LONG, mark)).collect();
-    pieces.join("`")
+    let pieces = sentence.split('`').enumerate().map(|(number, piece)| match number % 2 {
+        1 => cut(piece, LONG, mark),
+        _ => with_short_values(piece, mark),
+    });
+    pieces.collect::<Vec<_>>().join("`")
+}
+
+/// The text with every list, set, text and word cut where it is very long.
+fn with_short_values(text: &str, mark: &str) -> String {
+    if text.width() <= LONG {
+        return text.to_string();
+    }
+    let (mut out, mut value) = (String::new(), String::new());
+    let (mut depth, mut is_text, mut is_escaped) = (0usize, false, false);
+    for c in text.chars() {
+        if depth == 0 && !is_text && c == ' ' {
+            out += &short_value(&std::mem::take(&mut value), mark);
+            out.push(c);
+            continue;
+        }
+        value.push(c);
+        match c {
+            '"' if !is_escaped => is_text = !is_text,
+            '[' | '{' if !is_text => depth += 1,
+            ']' | '}' if !is_text => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        is_escaped = is_text && c == '\\' && !is_escaped;
+    }
+    out + &short_value(&value, mark)
+}
+
+/// A value that is cut in its middle, so that what closes it, and the comma behind it, stay.
+fn short_value(value: &str, mark: &str) -> String {
+    if value.width() <= LONG {
+        return value.to_string();
+    }
+    let is_end = |c: char| matches!(c, ']' | '}' | '"' | ',' | ';' | ':' | '.' | ')');
+    let end = &value[value.trim_end_matches(is_end).len()..];
+    let end: String = end.chars().rev().take(8).collect::<Vec<_>>().into_iter().rev().collect();
+    cut(&value[..value.len() - end.len()], LONG, mark) + &end
 }
 
 /// The text broken into lines of at most `width` columns, between words where that is possible.
@@ -155,6 +196,28 @@ mod tests {
         assert_eq!(cut("abcdefg", 6, "..."), "abc...");
         assert_eq!(clean("a\x1b[31m\nb\u{202e}"), "a\\u{1b}[31m\\nb\\u{202e}");
         assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+    }
+
+    /// A sentence whose state was long lost '; then no order of', and so said the opposite.
+    #[test]
+    fn a_sentence_loses_nothing_but_parts_of_values() {
+        let numbers: Vec<String> = (0..300).map(|n| n.to_string()).collect();
+        for state in [
+            format!("[{}]", numbers.join(" ")),
+            format!("\"{}\"", "a [ b ".repeat(99)),
+            "x".repeat(999),
+        ] {
+            let sentence = format!(
+                "it is at {state}, whatever their order; then no order of `enq(1)` and `deq() -> 5` is legal"
+            );
+            let shown = readable(&sentence, "…");
+            assert!(shown.len() < 400, "{shown}");
+            assert!(shown.starts_with("it is at ") && shown.contains('…'), "{shown}");
+            let end = ", whatever their order; then no order of `enq(1)` and `deq() -> 5` is legal";
+            assert!(shown.ends_with(end), "{shown}");
+        }
+        let long = "a word and ".repeat(99);
+        assert_eq!(readable(&long, "…"), long);
     }
 
     #[test]

@@ -119,7 +119,8 @@ impl Specification {
                 (written, signatures)
             }
         };
-        Ok(Modelled(Arc::new(Compiled { written, signatures })))
+        let observers = (0..signatures.len()).map(|op| written.observes(op)).collect();
+        Ok(Modelled(Arc::new(Compiled { written, signatures, observers })))
     }
 }
 
@@ -150,6 +151,8 @@ fn signatures(types: &Types, file: &SpecFile) -> Parsed<Vec<Signature>> {
 struct Compiled {
     written: Written,
     signatures: Vec<Signature>,
+    /// By operation: whether it never changes the state.
+    observers: Vec<bool>,
 }
 
 /// A specification that was written, over the values of histories.
@@ -314,6 +317,10 @@ impl Spec for Modelled {
                 next.push(after);
             }
         }
+    }
+
+    fn observes(&self, op: &CallOf, _ret: Option<&Value>) -> bool {
+        self.0.observers[op.operation]
     }
 
     fn show(&self, op: &CallOf, ret: Option<&Value>) -> String {

@@ -506,12 +506,61 @@ fn call(method: Method, target: &mut Data, mut args: Vec<Data>) -> Option<Data> 
     }
 }
 
+/// Whether the steps can change one of the first so many variables, which are the state.
+fn changes(steps: &[Step], state: usize) -> bool {
+    steps.iter().any(|step| match step {
+        Step::Set(place, tree) => {
+            let index = place.path.iter().any(|tree| tree_changes(tree, state));
+            place.slot < state || index || tree_changes(tree, state)
+        }
+        Step::Eval(tree) | Step::Await(tree) => tree_changes(tree, state),
+        Step::If(tree, yes, no) => {
+            tree_changes(tree, state) || changes(yes, state) || changes(no, state)
+        }
+        Step::While(tree, body, _) => tree_changes(tree, state) || changes(body, state),
+        Step::Either(branches) => branches.iter().any(|branch| changes(branch, state)),
+        Step::Return(tree) => tree.as_ref().is_some_and(|tree| tree_changes(tree, state)),
+        Step::Break | Step::Continue => false,
+    })
+}
+
+fn tree_changes(tree: &Tree, state: usize) -> bool {
+    let any = |trees: &[Tree]| trees.iter().any(|tree| tree_changes(tree, state));
+    match tree {
+        Tree::Const(_) | Tree::Me | Tree::Choose(..) => false,
+        Tree::Read(place) => any(&place.path),
+        Tree::Not(a) | Tree::Negate(a) | Tree::Within(a, _) => tree_changes(a, state),
+        Tree::Binary(_, a, b) | Tree::Min(a, b) | Tree::Max(a, b) => {
+            tree_changes(a, state) || tree_changes(b, state)
+        }
+        Tree::If(a, b, c) => [a, b, c].into_iter().any(|tree| tree_changes(tree, state)),
+        Tree::List(items) => any(items),
+        Tree::Method(method, place, args) => {
+            let reads = matches!(
+                method,
+                Method::Back
+                    | Method::Front
+                    | Method::Len
+                    | Method::IsEmpty
+                    | Method::Contains
+                    | Method::Get
+            );
+            !reads && place.slot < state || any(&place.path) || any(args)
+        }
+    }
+}
+
 /// The result of an operation, where it has one, and the state that follows.
 pub(super) type Ended = (Option<Data>, Vec<Data>);
 
 impl Written {
     pub(super) fn first(&self) -> Vec<Data> {
         self.state.iter().map(|(_, _, data)| data.clone()).collect()
+    }
+
+    /// Whether no execution of the operation changes the state.
+    pub(super) fn observes(&self, operation: OpId) -> bool {
+        !changes(&self.ops[operation].body, self.state.len())
     }
 
     /// Every way in which the operation can be executed, each once.

@@ -460,7 +460,8 @@ impl Compiler<'_> {
                 let (c, _) = self.typed(condition, &Ty::Bool)?;
                 let (a, left) = self.expr(yes, expected)?;
                 let (b, right) = self.expr(no, expected)?;
-                let whole = expected.filter(|ty| self.types.fits(&left, ty) && self.types.fits(&right, ty));
+                let whole =
+                    expected.filter(|ty| self.types.fits(&left, ty) && self.types.fits(&right, ty));
                 let ((a, left), (b, right)) = match whole {
                     Some(ty) => (self.number(a, left, ty), self.number(b, right, ty)),
                     None => ((a, left), (b, right)),

@@ -247,8 +247,7 @@ fn a_loop_without_end_keeps_one_run_from_being_executed() {
         whole.map(|outcome| outcome.verdict.name()).map_err(|e| e.message().to_string())
     };
     // `b` overlaps `a`, and only after it does it end.
-    let overlapping =
-        [call(0, "b"), call(1, "a"), back(0, Value::Nil), back(1, Value::Nil)];
+    let overlapping = [call(0, "b"), call(1, "a"), back(0, Value::Nil), back(1, Value::Nil)];
     assert_eq!(decided(&overlapping), Ok("linearizable"));
     assert_eq!(watched(&spec, &overlapping), "linearizable");
     let choosing = [call(0, "maybe"), back(0, Value::Nil), call(0, "get"), back(0, Value::Int(2))];

@@ -119,8 +119,13 @@ fn a_number_does_not_turn_into_none_in_a_model() {
                     panic!("{body}: {:?}", report.verdict)
                 };
                 interpret::replay(&model, semantics, &program, &found).unwrap();
-                let Reason::Fault(fault) = found.reason else { panic!("{body}: {:?}", found.reason) };
-                assert_eq!(fault.message, "-1 is outside of the range of an optional type", "{body}");
+                let Reason::Fault(fault) = found.reason else {
+                    panic!("{body}: {:?}", found.reason)
+                };
+                assert_eq!(
+                    fault.message, "-1 is outside of the range of an optional type",
+                    "{body}"
+                );
             }
         }
     }
@@ -171,7 +176,11 @@ fn containers_hold_their_types() {
         ("`f` of R", 7, "state r: R  put(v: 0..10) { r = R { f: v } }"),
         ("`r`", 7, "state r: R  put(v: 0..10) { r.f = v }"),
         ("`a`", 7, "state a: [0..3; 2]  put(v: 0..10) { a[1] = v }"),
-        ("a part of `m`", 7, "state m: map<0..1, seq<0..3>>  put(v: 0..10) { m[0] = [] m[0].push_back(v) }"),
+        (
+            "a part of `m`",
+            7,
+            "state m: map<0..1, seq<0..3>>  put(v: 0..10) { m[0] = [] m[0].push_back(v) }",
+        ),
     ] {
         let doubt = format!(
             "the specification of `put` leaves its range: {what} would be {number}, which is not one of 0..3"
@@ -220,8 +229,18 @@ fn no_container_grows_beyond_the_limit() {
 #[test]
 fn what_leaves_a_range_explains_nothing_in_a_model() {
     for (state, put, get, is_fine) in [
-        ("s: seq<0..3>, e: seq<0..3>", "s = e s.push_back(v)", "s.is_empty() ? 0 : s.front()", false),
-        ("s: seq<0..7>, e: seq<0..7>", "s = e s.push_back(v)", "s.is_empty() ? 0 : s.front()", true),
+        (
+            "s: seq<0..3>, e: seq<0..3>",
+            "s = e s.push_back(v)",
+            "s.is_empty() ? 0 : s.front()",
+            false,
+        ),
+        (
+            "s: seq<0..7>, e: seq<0..7>",
+            "s = e s.push_back(v)",
+            "s.is_empty() ? 0 : s.front()",
+            true,
+        ),
         ("m: map<0..1, 0..3>, b: 0..7", "m[0] = v b = v", "b", false),
         ("m: map<0..3, 0..7>, b: 0..7", "m[v] = 1 b = v", "b", false),
         ("m: map<0..7, 0..7>, b: 0..7", "m[v] = 1 b = v", "b", true),

@@ -213,6 +213,14 @@ impl Entry {
                     {
                         return Err(wrong(&why));
                     }
+                    // A value that is none of the specification's says nothing about the object.
+                    if let (Some(spec), Some(history)) = (&request.spec, &failure.history)
+                        && let Some(why) = history.operations().iter().find_map(|o| {
+                            spec.dynamic().accepts_result(&o.op, o.result.as_ref()).err()
+                        })
+                    {
+                        return Err(wrong(&format!("{}: {why}", spec.text())));
+                    }
                     let found = Found {
                         kind: failure.kind,
                         sentence: failure.sentence,

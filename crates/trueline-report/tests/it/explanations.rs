@@ -29,6 +29,7 @@ fn report(specification: &str, history: &History) -> (String, Explanation) {
         seconds: 0.0,
         again: "trueline check h",
         witness: false,
+        of: None,
     };
     let told = text(&case, &Look::default()).render(false);
     (told, explained(specification, history))

@@ -12,7 +12,8 @@
 //! What remains is *minimal* where each operation that may leave, alone or with the others of its
 //! value, was left out in turn and a search found an order of the rest, and all were called before
 //! the first bad return. The same is asked of a value that may not leave because some operation
-//! touches everything. Where a search gave up, nothing is said to be minimal.
+//! touches everything, and of each operation where the specification has no words for what its
+//! operations have to do with each other, as one of the user's own. Where a search gave up, nothing is said to be minimal.
 //!
 //! Cost: O(log n) searches of growing windows, then one search an operation or group of the window
 //! found, each bounded in steps. When they are spent, what was found so far is returned and said
@@ -72,6 +73,7 @@ pub(super) fn is_minimal(
     while let Some(index) = left.pop() {
         let group = minimiser.leaves_with(operations, index);
         let group = group.or_else(|| minimiser.belongs_with(operations, index));
+        let group = group.or_else(|| minimiser.alone(index));
         let Some(group) = group.or_else(|| unseen::with(subject, operations, index)) else {
             continue;
         };
@@ -444,7 +446,7 @@ impl<'m, 'a, 'b> Minimiser<'m, 'a, 'b> {
             if self.leaves_with(kept, index).is_some() {
                 continue;
             }
-            let group = self.belongs_with(kept, index);
+            let group = self.belongs_with(kept, index).or_else(|| self.alone(index));
             let group = group.or_else(|| unseen::with(self.subject, kept, index));
             let Some(group) = group else { continue };
             let rest: Vec<u32> = kept.iter().copied().filter(|i| !group.contains(i)).collect();
@@ -483,6 +485,14 @@ impl<'m, 'a, 'b> Minimiser<'m, 'a, 'b> {
             Touches::Flow { writes: None, .. } => Some(HashSet::from([index])),
             Touches::Flow { .. } | Touches::Everything => None,
         }
+    }
+
+    /// The operation itself, where the specification says nothing of what its operations have to do
+    /// with each other: then any of them may be one that is not needed.
+    fn alone(&self, index: u32) -> Option<HashSet<u32>> {
+        let is_mute = self.subject.spec.portrait().is_none();
+        let is_free = is_mute && self.touches(index) == Touches::Everything;
+        is_free.then(|| HashSet::from([index]))
     }
 
     /// The operations that may leave together with `index`, if it may leave at all.

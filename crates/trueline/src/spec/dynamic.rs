@@ -77,6 +77,16 @@ impl Dynamic {
         read.map(drop).map_err(SpecError::from)
     }
 
+    /// The same with the result, where there is one.
+    pub fn accepts_result(
+        &self,
+        call: &Invocation,
+        result: Option<&Value>,
+    ) -> Result<(), SpecError> {
+        let read = self.spec.decode(&call.method, call.args.as_slice(), result);
+        read.map(drop).map_err(SpecError::from)
+    }
+
     /// The call as the specification reads it, and its result.
     fn read(&self, call: &Invocation, ret: Option<&Value>) -> Option<(OpaqueOp, Option<Value>)> {
         self.spec.decode(&call.method, call.args.as_slice(), ret).ok()

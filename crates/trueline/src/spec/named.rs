@@ -206,9 +206,22 @@ impl Named {
         self.spec.take_doubt();
         let outcome = self.check_all(history, algorithm, budget);
         let outcome = outcome.map_err(|e| self.in_context(e))?;
-        match self.spec.take_doubt().filter(|_| outcome.verdict.is_violation()) {
+        let Verdict::Violation(violation) = &outcome.verdict else { return Ok(outcome) };
+        let Some(doubt) = self.spec.take_doubt() else { return Ok(outcome) };
+        // What the operations of one object raised says nothing about another one.
+        let part = |index: u32| history.operations()[index as usize].part;
+        let is_of_one = violation.operations.first().map(|&first| part(first));
+        let own = (0..history.len() as u32).filter(|&i| Some(part(i)) == is_of_one);
+        let own: Vec<u32> = own.collect();
+        if own.is_empty() || own.len() == history.len() {
+            return Err(Error::whole(doubt));
+        }
+        let alone = self.check_all(&history.select(&own), algorithm, budget);
+        let alone = alone.map_err(|e| self.in_context(e))?;
+        match self.spec.take_doubt() {
             Some(doubt) => Err(Error::whole(doubt)),
-            None => Ok(outcome),
+            None if alone.verdict.is_violation() => Ok(outcome),
+            None => Err(Error::whole(doubt)),
         }
     }
 

@@ -70,6 +70,9 @@ struct Object {
     is_first: bool,
     /// True where operations of the window are forgotten.
     is_cut: bool,
+    /// Why a violation may be due to the specification: what it raised for this object, over all
+    /// windows. What an earlier window could not execute may be what a later one lacks.
+    doubt: Option<String>,
 }
 
 /// Watches objects of a specification by the general search.
@@ -175,6 +178,9 @@ impl Searched {
 
     /// What is left after an operation was dealt with: a violation where that is nothing.
     fn keep(&mut self, number: usize, left: Configurations, at: Position) -> Result<(), Ends> {
+        if let Some(doubt) = self.spec.take_doubt() {
+            self.objects[number].doubt.get_or_insert(doubt);
+        }
         if left.is_empty() {
             return Err(self.violation(number, at));
         }
@@ -184,10 +190,10 @@ impl Searched {
         if is_at_rest && (object.window.len() >= SHORT || object.is_cut) {
             object.start = object.configurations.iter().map(|c| c.state.clone()).collect();
             (object.is_first, object.is_cut) = (false, false);
-            object.window.clear();
+            object.window.drain(..).for_each(|id| self.records.drop(id));
         } else if object.window.len() >= LONGEST {
             object.is_cut = true;
-            object.window.drain(..LONGEST / 2);
+            object.window.drain(..LONGEST / 2).for_each(|id| self.records.drop(id));
         }
         if self.records.wants_sweep() {
             let objects = &self.objects;
@@ -203,10 +209,10 @@ impl Searched {
 
     /// No order explains the operations of this object.
     fn violation(&mut self, number: usize, at: Position) -> Ends {
-        if let Some(doubt) = self.spec.take_doubt() {
-            return Stopped::Input(Error::at(at, doubt));
-        }
         let object = &self.objects[number];
+        if let Some(doubt) = &object.doubt {
+            return Stopped::Input(Error::at(at, doubt.clone()));
+        }
         let ids = [object.window.as_slice(), &object.open].concat();
         let (history, _) = self.records.history(&ids, &self.processes, &self.parts);
         let mut outcome = match object.is_cut {
@@ -314,7 +320,7 @@ impl Searched {
         }
         let left = self.after(&self.objects[number], id, &result).ok_or_else(|| {
             Stopped::Unknown(format!(
-                "more than {MOST} configurations explain what was seen: too many operations are pending"
+                "more than {MOST} configurations explain what was seen: states, and pending operations that took effect"
             ))
         })?;
         let object = &mut self.objects[number];
@@ -364,6 +370,7 @@ impl Judge for Searched {
             start: vec![start],
             is_first: true,
             is_cut: false,
+            doubt: None,
         });
         self.parts.push(part);
         Ok(self.parts.len() as u32 - 1)
@@ -411,6 +418,7 @@ impl Judge for Searched {
 
     fn tally(&self) -> Tally {
         let open = self.open.iter().filter(|&&id| id != NONE).count() as u64;
+        let open = open + self.lost.len() as u64;
         Tally { open, held: self.records.len() as u64, ..self.tally }
     }
 

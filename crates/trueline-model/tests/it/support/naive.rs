@@ -84,6 +84,10 @@ impl Run<'_> {
             },
             Expr::Unary(Unary::Not, a) => (self.value(s, a)? == 0) as i32,
             Expr::Unary(Unary::Minus, a) => -self.value(s, a)?,
+            Expr::Unary(Unary::Number(none), a) => match self.value(s, a)? {
+                number if number == *none => return Err("a number that stands for none".into()),
+                number => number,
+            },
             Expr::If(a, b, c) => {
                 if self.value(s, a)? != 0 {
                     self.value(s, b)?

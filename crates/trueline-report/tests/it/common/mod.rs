@@ -84,6 +84,7 @@ pub(crate) fn with_case<T>(history: &History, verdict: &Verdict, f: impl FnOnce(
         seconds: 0.0125,
         again: "trueline check --spec queue q.jsonl",
         witness: true,
+        of: None,
     })
 }
 
