@@ -6,6 +6,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use trueline::Value;
 
 use super::ast::BinaryOp;
+use super::containers::{LONGEST, call, is_full, part, too_long};
+use super::observers::changes;
 use super::ranges::Shape;
 use super::spec_words::{decode, encode_all, flatten, rename, show};
 use super::types::{Ty, Types};
@@ -103,9 +105,6 @@ pub(super) struct Written {
 /// make other choices, are not tried.
 const MOST_ENDLESS: usize = 16;
 
-/// A sequence with more items than this is as good as endless.
-const LONGEST: usize = 1 << 20;
-
 pub(super) fn first_value(types: &Types, ty: &Ty) -> Data {
     match ty {
         Ty::Seq(_) => Data::List(Vec::new()),
@@ -136,6 +135,8 @@ pub(super) struct Run {
     met: Met,
     /// Why the run was given up.
     trouble: Option<String>,
+    /// The line of the loop whose choices led back to where others had led.
+    returned_in: Option<usize>,
     /// The number that would have left its range.
     left: Option<Left>,
 }
@@ -190,6 +191,7 @@ impl Run {
             number: 0,
             met: Met::new(),
             trouble: None,
+            returned_in: None,
             left: None,
         }
     }
@@ -264,7 +266,10 @@ impl Run {
                                 self.trouble = Some(trouble);
                                 return None;
                             }
-                            Some(_) => return None,
+                            Some(_) => {
+                                self.returned_in = Some(*line);
+                                return None;
+                            }
                         }
                     }
                     self.rounds += 1;
@@ -412,144 +417,6 @@ impl Run {
     }
 }
 
-/// The part of a value that a path leads to. Assigning to a new key of a map makes it.
-fn part<'d>(data: &'d mut Data, path: &[Data], assign: bool) -> Option<&'d mut Data> {
-    let Some((step, rest)) = path.split_first() else { return Some(data) };
-    match data {
-        Data::List(items) => {
-            let Data::Int(index) = step else { return None };
-            part(items.get_mut(usize::try_from(*index).ok()?)?, rest, assign)
-        }
-        Data::Map(items) => {
-            if assign && rest.is_empty() {
-                return Some(items.entry(step.clone()).or_insert(Data::Int(0)));
-            }
-            part(items.get_mut(step)?, rest, assign)
-        }
-        Data::Int(_) | Data::Any(_) | Data::Set(_) => None,
-    }
-}
-
-/// Whether the method may add an item to a container that is as large as one may be.
-fn is_full(method: Method, target: &Data) -> bool {
-    let adds = matches!(method, Method::PushBack | Method::PushFront | Method::Insert);
-    adds && match target {
-        Data::List(items) => items.len() >= LONGEST,
-        Data::Set(items) => items.len() >= LONGEST,
-        Data::Map(items) => items.len() >= LONGEST,
-        Data::Int(_) | Data::Any(_) => false,
-    }
-}
-
-fn too_long(container: &Data) -> String {
-    let what = match container {
-        Data::Set(_) => "set",
-        Data::Map(_) => "map",
-        _ => "sequence",
-    };
-    format!("a {what} has more than {LONGEST} items")
-}
-
-fn call(method: Method, target: &mut Data, mut args: Vec<Data>) -> Option<Data> {
-    let nothing = Data::List(Vec::new());
-    let truth = |b: bool| Some(Data::Int(i32::from(b)));
-    let len = match target {
-        Data::List(items) => items.len(),
-        Data::Set(items) => items.len(),
-        Data::Map(items) => items.len(),
-        Data::Int(_) | Data::Any(_) => return None,
-    };
-    match method {
-        Method::Len => return Some(Data::Int(len as i32)),
-        Method::IsEmpty => return truth(len == 0),
-        _ => {}
-    }
-    let first = if args.is_empty() { nothing.clone() } else { args.remove(0) };
-    match (target, method) {
-        (Data::List(items), Method::PushBack) => {
-            items.push(first);
-            Some(nothing)
-        }
-        (Data::List(items), Method::PushFront) => {
-            items.insert(0, first);
-            Some(nothing)
-        }
-        (Data::List(items), Method::PopBack) => items.pop(),
-        (Data::List(items), Method::PopFront) => {
-            if items.is_empty() {
-                None
-            } else {
-                Some(items.remove(0))
-            }
-        }
-        (Data::List(items), Method::Back) => items.last().cloned(),
-        (Data::List(items), Method::Front) => items.first().cloned(),
-        (Data::List(items), Method::Contains) => truth(items.contains(&first)),
-        (Data::List(items), Method::Remove) => match items.iter().position(|i| *i == first) {
-            Some(at) => {
-                items.remove(at);
-                truth(true)
-            }
-            None => truth(false),
-        },
-        (Data::Set(items), Method::Insert) => truth(items.insert(first)),
-        (Data::Set(items), Method::Remove) => truth(items.remove(&first)),
-        (Data::Set(items), Method::Contains) => truth(items.contains(&first)),
-        (Data::Map(items), Method::Insert) => {
-            items.insert(first, args.pop()?);
-            Some(nothing)
-        }
-        (Data::Map(items), Method::Remove) => truth(items.remove(&first).is_some()),
-        (Data::Map(items), Method::Contains) => truth(items.contains_key(&first)),
-        (Data::Map(items), Method::Get) => items.get(&first).cloned(),
-        _ => None,
-    }
-}
-
-/// Whether the steps can change one of the first so many variables, which are the state.
-fn changes(steps: &[Step], state: usize) -> bool {
-    steps.iter().any(|step| match step {
-        Step::Set(place, tree) => {
-            let index = place.path.iter().any(|tree| tree_changes(tree, state));
-            place.slot < state || index || tree_changes(tree, state)
-        }
-        Step::Eval(tree) | Step::Await(tree) => tree_changes(tree, state),
-        Step::If(tree, yes, no) => {
-            tree_changes(tree, state) || changes(yes, state) || changes(no, state)
-        }
-        Step::While(tree, body, _) => tree_changes(tree, state) || changes(body, state),
-        Step::Either(branches) => branches.iter().any(|branch| changes(branch, state)),
-        Step::Return(tree) => tree.as_ref().is_some_and(|tree| tree_changes(tree, state)),
-        Step::Break | Step::Continue => false,
-    })
-}
-
-fn tree_changes(tree: &Tree, state: usize) -> bool {
-    let any = |trees: &[Tree]| trees.iter().any(|tree| tree_changes(tree, state));
-    match tree {
-        Tree::Const(_) | Tree::Me | Tree::Choose(..) => false,
-        Tree::Read(place) => any(&place.path),
-        Tree::Not(a) | Tree::Negate(a) | Tree::Within(a, _) => tree_changes(a, state),
-        Tree::Binary(_, a, b) | Tree::Min(a, b) | Tree::Max(a, b) => {
-            tree_changes(a, state) || tree_changes(b, state)
-        }
-        Tree::If(a, b, c) => [a, b, c].into_iter().any(|tree| tree_changes(tree, state)),
-        Tree::List(items) => any(items),
-        Tree::Method(method, place, args) => {
-            let reads = matches!(
-                method,
-                Method::Back
-                    | Method::Front
-                    | Method::Len
-                    | Method::IsEmpty
-                    | Method::Contains
-                    | Method::Get
-            );
-            !reads && place.slot < state || any(&place.path) || any(args)
-        }
-    }
-}
-
 /// The result of an operation, where it has one, and the state that follows.
 pub(super) type Ended = (Option<Data>, Vec<Data>);
 
@@ -574,7 +441,7 @@ impl Written {
         let op = &self.ops[operation];
         let mut out: Vec<Ended> = Vec::new();
         let (mut script, mut met, mut number) = (Vec::new(), Met::new(), 0);
-        let mut endless = 0;
+        let (mut endless, mut returned_in) = (0, None);
         while self.trouble.get().is_none() {
             let mut slots = state.to_vec();
             slots.extend(args.clone());
@@ -595,6 +462,7 @@ impl Written {
                     return out;
                 }
             }
+            returned_in = returned_in.or(run.returned_in);
             if let Some(left) = run.left {
                 let name = |slot: usize| self.state.get(slot).map(|(name, ..)| name.clone());
                 self.note(|| {
@@ -627,6 +495,12 @@ impl Written {
             if script.is_empty() {
                 break;
             }
+        }
+        if let (true, Some(line)) = (out.is_empty(), returned_in) {
+            let name = &op.name;
+            self.note(|| {
+                format!("the specification of `{name}` does not end: no choice ends its loop in line {line}")
+            });
         }
         out
     }
