@@ -136,12 +136,12 @@ fn a_number_does_not_turn_into_none_in_a_model() {
 /// A `none` whose type nothing told stood for 0.
 #[test]
 fn none_without_a_type_is_not_zero() {
-    let source = "spec { state n: 0..3  set(v: 0..3) { n = v }
+    let source = "spec { state n: 0..3  put(v: 0..3) { n = v }
         is(c: bool) -> bool { return (c ? none : n) == 0 }
         has(c: bool) -> bool { return none in [1, none] && c } }";
-    let set = ("set", "1", "null");
+    let put = ("put", "1", "null");
     let verdict = |method, c, result| match Specification::parse(source) {
-        Ok(_) => check(source, &[set, (method, c, result)]).unwrap(),
+        Ok(_) => check(source, &[put, (method, c, result)]).unwrap(),
         Err(error) => panic!("{}", error.render("s", source)),
     };
     assert_eq!(verdict("is", "true", "false"), "linearizable");
