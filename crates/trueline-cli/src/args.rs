@@ -271,7 +271,7 @@ impl DecidingArgs {
         self.algorithm.with_options(self.options).map_err(|e| anyhow::anyhow!(e))
     }
 
-    /// Adds what is not the default to a command.
+    /// Adds the options that differ from the default to a command.
     pub(crate) fn again(&self, again: Again) -> Again {
         let letters = self.options.letters();
         again
@@ -330,7 +330,8 @@ enum End {
 }
 
 impl QuasiArgs {
-    /// The question, where one is asked; the error says which algorithm does not answer it.
+    /// The question about quasi linearizability, if it is asked; the error names an algorithm that
+    /// does not answer it.
     pub(crate) fn question(&self, algorithm: Algorithm) -> anyhow::Result<Option<Quasi>> {
         let Some(factors) = self.quasi.clone() else { return Ok(None) };
         let algorithm = match algorithm {
@@ -347,7 +348,7 @@ impl QuasiArgs {
         Ok(Some(Quasi { factors, reading: self.reading, end, algorithm }))
     }
 
-    /// Adds what is not the default to a command.
+    /// Adds the options that differ from the default to a command.
     pub(crate) fn again(&self, again: Again) -> Again {
         let asked = self.quasi.is_some();
         again
@@ -557,7 +558,7 @@ fn parse_rename(text: &str) -> Result<Rename, String> {
     }
 }
 
-/// No name may become two others.
+/// An error if one name is renamed to two.
 pub(crate) fn ensure_distinct(renames: &[Rename]) -> anyhow::Result<()> {
     for (i, rename) in renames.iter().enumerate() {
         let from = &rename.from;

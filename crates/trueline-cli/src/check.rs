@@ -31,7 +31,7 @@ pub(crate) fn run(args: &'static CheckArgs) -> anyhow::Result<Exit> {
     let pages = Pages::new(args.output.html.as_deref(), args.files.len() > 1);
     let pages = Arc::new(Mutex::new(pages));
     for file in &args.files {
-        // What was held for the last file must not count for this one.
+        // The memory of the last file must not count for this one.
         drop(last.take());
         guard::await_given_up();
         let (quasi, pages) = (quasi.clone(), Arc::clone(&pages));
@@ -48,12 +48,12 @@ pub(crate) fn run(args: &'static CheckArgs) -> anyhow::Result<Exit> {
         }
         last = checked;
     }
-    // The process ends now: the system takes its memory back sooner than we could.
+    // The process ends now, and the system frees its memory sooner than we could.
     std::mem::forget(last);
     Ok(exit)
 }
 
-/// What is to be found out about a file.
+/// A question about a file.
 struct Question {
     file: &'static Path,
     args: &'static CheckArgs,
@@ -62,13 +62,13 @@ struct Question {
     pages: Arc<Mutex<Pages>>,
 }
 
-/// What was found out about one history: a report, or a complaint.
+/// The result for one history: a report, or an error message.
 struct Answer {
     exit: Exit,
     told: Result<String, String>,
 }
 
-/// How far it came, where a limit was reached while the file was read.
+/// The progress that is reported if a limit is reached while the file is read.
 const UNREAD: &str = "the file was not read to its end";
 
 /// The answers so far for a file.
@@ -82,18 +82,17 @@ struct Told {
 /// A history that was checked.
 struct Checked {
     history: History,
-    /// None where the file was not read to its end and `--spec` names none.
+    /// `None` if the file was not read to its end and `--spec` is not given.
     spec: Option<Arc<Named>>,
     outcome: Outcome,
-    /// What was asked and found out about places, where that was asked.
+    /// The question about quasi linearizability and its answer, if it was asked.
     quasi: Option<(Quasi, Finding)>,
     seconds: f64,
 }
 
 impl Question {
-    /// Answers for all histories of the file, as far as the limits reach, which cover the whole
-    /// file. What was checked comes along, so that the caller decides when its memory is given
-    /// back.
+    /// Answers for all histories of the file, within limits that cover the whole file. The checked
+    /// histories are returned as well, so that the caller decides when their memory is freed.
     fn answer_within_limits(self) -> (Vec<Answer>, Option<Vec<Checked>>) {
         let start = Instant::now();
         let budget = Arc::new(self.args.limits.limits().budget());
@@ -126,7 +125,7 @@ impl Question {
         self.file.display().to_string()
     }
 
-    /// Reads and decides, and tells each answer as soon as it is known.
+    /// Reads and decides, and adds each answer as soon as it is known.
     fn answer(&self, budget: &Budget, start: Instant, told: &Mutex<Told>) -> Vec<Checked> {
         let (args, algorithm, name) = (self.args, self.algorithm, self.name());
         let tell = |answer: Answer| lock(told).answers.push(answer);
@@ -168,18 +167,18 @@ impl Question {
 }
 
 impl Told {
-    /// The number of a history where the file has several.
+    /// The number of a history, if the file has several.
     fn index(&self, number: usize) -> Option<usize> {
         self.histories.filter(|&histories| histories > 1).map(|_| number)
     }
 }
 
-/// A worker that panicked has told what it knew.
+/// A worker that panicked leaves the answers that it had added, so poison is ignored.
 fn lock<T>(told: &Mutex<T>) -> MutexGuard<'_, T> {
     told.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Decides a history; the error is a message with the file's name.
+/// Decides a history; an error carries the file's name.
 fn check(
     history: History,
     name: &str,
@@ -233,7 +232,7 @@ fn while_told<T>(name: &str, read: impl FnOnce(&AtomicU64) -> T) -> T {
     progress::during(say, || read(&seen))
 }
 
-/// The specification that the file names. Where it names none, the error tells which would fit.
+/// The specification that the file names. If it names none, the error lists those that would fit.
 fn spec_of(history: &History) -> Result<Arc<Named>, String> {
     if let Some(text) = history.spec() {
         let named = spec::named(text)
@@ -254,7 +253,7 @@ fn spec_of(history: &History) -> Result<Arc<Named>, String> {
 }
 
 impl Checked {
-    /// A limit was reached, and nothing is known of the history.
+    /// The result if a limit was reached and nothing is known of the history.
     fn exhausted(
         why: Exhausted,
         progress: String,
@@ -301,8 +300,8 @@ impl Checked {
             Some(spec) => spec.show(&self.history, i, with_result),
             None => self.history.show(i),
         };
-        // People see which history it is in the place of the file; programs have a field of its
-        // own.
+        // People see the number of the history behind the file's name; programs have a field for
+        // it.
         let titled = index.map(|n| format!("{name}, history {n}"));
         let title = titled.as_deref().filter(|_| !args.json).unwrap_or(name);
         let case = Case {
@@ -323,7 +322,7 @@ impl Checked {
             report.field("index", index);
         }
         if lock(pages).wanted() {
-            // The object alone does not say which orders are quasi linearizable.
+            // The specification alone does not describe which orders are quasi linearizable.
             let strict = self.spec.as_deref().filter(|_| self.quasi.is_none());
             let mut timeline = case.timeline(strict);
             if let Some((_, finding)) = &self.quasi {
@@ -340,12 +339,12 @@ impl Checked {
     }
 }
 
-/// What was guessed about independent keys, for programs.
+/// The guess about independent keys, for programs.
 pub(crate) fn name_guess(has_keys: bool) -> &'static str {
     if has_keys { "guessed: yes" } else { "guessed: no" }
 }
 
-/// What was guessed about independent keys, and how to say otherwise.
+/// The guess about independent keys, and the flag that overrides it.
 pub(crate) fn describe_guess(has_keys: bool) -> &'static str {
     match has_keys {
         true => {

@@ -1,8 +1,8 @@
 //! `trueline corpus`: checks every history of a manifest and compares the verdicts with the stated
 //! ones.
 //!
-//! Rows are decided on as many threads as there are cores and told in the order of the manifest, so
-//! that the output is always the same.
+//! Rows are decided on all cores and reported in the order of the manifest, so that the output is
+//! always the same.
 
 mod manifest;
 mod tally;
@@ -31,7 +31,7 @@ use crate::progress;
 use manifest::Row;
 use tally::Tally;
 
-/// What came out for a row.
+/// How the check of a row ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
     Passed,
@@ -60,23 +60,23 @@ impl Ending {
     }
 }
 
-/// A row that was looked at.
+/// A row that was checked.
 struct Done {
     ending: Ending,
-    /// What to tell people; empty for a row that passed.
+    /// The message for people; empty for a row that passed.
     message: String,
     seconds: f64,
     json: Json,
-    /// Nobody said whether the values carry keys, and they look like it.
+    /// Whether the values look like keys, and neither the manifest nor the specification says so.
     guessed_keys: bool,
-    /// The words of its headline, and the rest of it.
+    /// The answer in its headline, and the rest of the headline.
     headline: (String, String),
     /// The file of its page in the folder of pages.
     page: Option<String>,
 }
 
 pub(crate) fn run(args: &CorpusArgs) -> anyhow::Result<Exit> {
-    // Before any row is looked at.
+    // Reports an error before any row is checked.
     args.deciding.algorithm()?;
     let mut rows = manifest::read(&args.manifest)?;
     if let Some(only) = &args.only {
@@ -209,7 +209,7 @@ fn look_at(row: &Row, number: usize, folder: &Path, args: &CorpusArgs) -> Done {
             Ending::Passed => String::new(),
             Ending::Skipped => format!("skipped: {path}: {told}"),
             Ending::Failed => format!("failed: {path}: {told}\n  reproduce: {again}"),
-            // The file's name is part of what is told.
+            // The message already contains the file's name.
             Ending::Unreadable => format!("failed: {told}\n  reproduce: {again}"),
         };
         let guessed_keys = json.get("keys").is_some();

@@ -16,7 +16,7 @@ Examples:
 
 Exit code: 0 verified, 1 a violation, 2 an error, 3 undecided.";
 
-/// Random runs before the search of simple histories, where `--walks` says nothing else.
+/// Random runs before the search of simple histories, unless `--walks` gives another number.
 const DEFAULT_WALKS: u64 = 1000;
 
 #[derive(Debug, Args)]
@@ -97,7 +97,7 @@ pub(crate) struct VerifyArgs {
 }
 
 impl VerifyArgs {
-    /// The number of random runs, where it is not the default.
+    /// The number of random runs, if it is not the default.
     pub(crate) fn other_walks(&self) -> Option<u64> {
         (self.walks != DEFAULT_WALKS).then_some(self.walks)
     }
