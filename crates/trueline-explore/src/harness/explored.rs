@@ -29,7 +29,8 @@ pub(crate) fn try_scenario<T: Sync, O: Operate<T>>(
     }
     let body = Body::new(setting.make, setting.alphabet, scenario, setting.invariant, mode.reuse);
     let checking = Checking::new(setting, scenario);
-    // What was found, with the schedules that show it: several workers may find something at once.
+    // The findings, with the schedules that show them: several workers may find one at the same
+    // time.
     let found = Mutex::new(Vec::new());
     let cut = Mutex::new(None);
     let visit = |execution: &Execution<'_>| -> Visited {
@@ -66,7 +67,8 @@ pub(crate) fn try_scenario<T: Sync, O: Operate<T>>(
     let mut what = shown.map(|place| found.swap_remove(place).1);
     let is_cut = lock(&cut).is_some();
     if what.is_none() && (is_cut || report.failure.is_none()) && !found.is_empty() {
-        // A worker found it, and a limit came before it was found again: it is told all the same.
+        // A worker found it, and a limit was reached before it was found again: it is reported all
+        // the same.
         let (schedule, other) = found.swap_remove(0);
         let replay = mode.exploration.clone().may_block().replay(schedule);
         let scope = report.scope;
@@ -82,8 +84,8 @@ pub(crate) fn try_scenario<T: Sync, O: Operate<T>>(
     Tried { counts, waited: false, end }
 }
 
-/// Looks at all histories of an execution: what is wrong with one of them, or why not all were
-/// looked at.
+/// Checks all histories of an execution. Returns what is wrong with one of them, or why some were
+/// not checked.
 fn look<T: Sync, O: Operate<T>>(
     checking: &Checking<'_, T, O>,
     body: &Body<'_, T, O>,
@@ -133,7 +135,7 @@ fn exploration<T, O: Operate<T>>(
     }
 }
 
-/// What a report, and what the visitor found, come to.
+/// Combines the report and the visitor's findings into the result.
 fn ended<T: Sync, O: Operate<T>>(
     setting: &Setting<'_, T, O>,
     checking: &Checking<'_, T, O>,
@@ -144,7 +146,7 @@ fn ended<T: Sync, O: Operate<T>>(
 ) -> Ended<O, O::Ret> {
     let Some(failure) = report.failure else {
         let scope = report.scope.to_string();
-        // What rests on an assumption that nobody has checked says as little as a sample.
+        // A result that rests on an unchecked assumption proves as little as a sample.
         let sample = matches!(report.scope.aim, Aim::Sample { .. } | Aim::Replay)
             || report.scope.assumed.is_some();
         return match report.scope.stopped {

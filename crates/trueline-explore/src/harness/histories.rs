@@ -1,8 +1,8 @@
-//! From the real-time orders of an execution to histories that the checkers read.
+//! Converts the real-time orders of an execution to histories for the checkers.
 //!
-//! The sets of operations before an operation, in an interval order, are nested. So events come out
-//! in rounds: all that the next larger set adds returns, then all operations with that set before
-//! them are called.
+//! In an interval order, the sets of operations before an operation are nested. So events are
+//! generated in rounds: the operations that the next larger set adds return, then all operations
+//! with that set before them are called.
 
 use trueline::History;
 use trueline::Value;
@@ -11,15 +11,15 @@ use trueline::history::{Args, Builder, Call, Callers, Part, Position};
 use super::scenario::Scenario;
 use crate::engine::Step;
 
-/// An operation of an execution: which call of the scenario, and the number of its result.
+/// An operation of an execution: the call of the scenario, and the number of its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Made {
     pub(crate) call: usize,
     pub(crate) result: Option<u64>,
 }
 
-/// The history of these operations, of which `before(i)` precede the `i`th, as bits. Each call has
-/// the place of the operation among them as its argument. Processes are numbered as threads are.
+/// The history of these operations, of which `before(i)` precede the `i`th, as bits. The argument
+/// of each call is the operation's index among them. Processes have the numbers of the threads.
 pub(crate) fn of_order(
     scenario: &Scenario,
     made: &[Made],
@@ -62,13 +62,13 @@ pub(crate) fn place(call: &Call) -> usize {
     }
 }
 
-/// The operations that were over before each began, as it ran: those that returned with their last
-/// step before its first. Operations of a thread come in the order of their calls. One without a
-/// step is taken to happen right after the operation before it in its thread.
+/// The operations that had ended before each began, in the order of this run: those whose last step
+/// came before its first. Operations of a thread are in the order of their calls. An operation
+/// without steps is taken to happen right after the previous operation of its thread.
 pub(crate) fn before_in_steps(scenario: &Scenario, made: &[Made], steps: &[Step]) -> Vec<u128> {
     let threads = scenario.calls();
     let thread = |operation: &Made| threads[operation.call].0;
-    // Between two steps there is room for all operations that have none.
+    // Between two steps there is room for all operations without steps.
     let room = made.len() + 1;
     let mut spans: Vec<(usize, usize)> = Vec::with_capacity(made.len());
     for (i, operation) in made.iter().enumerate() {

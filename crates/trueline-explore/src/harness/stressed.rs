@@ -12,10 +12,10 @@ use super::setting::{Effort, Ended, Failing, Setting, Tried};
 use super::table::Table;
 use super::{Invariant, Make, Operate, Stress};
 
-/// Rounds between two looks at what they did.
+/// Rounds between two evaluations of their results.
 const BATCH: u64 = 500;
 
-/// What threads of their own need.
+/// The data that threads of their own need.
 pub(crate) struct Owned<T, O> {
     pub(crate) make: Arc<Make<T>>,
     pub(crate) invariant: Option<Arc<Invariant<T>>>,
@@ -37,10 +37,11 @@ where
     let checking = Checking::new(setting, scenario);
     let rounds = match effort {
         Effort::Full => mode.rounds_each,
-        // A failure that showed once shows again sooner or later; here it has longer than it had.
+        // A failure that occurred once occurs again sooner or later; here it gets more rounds than
+        // before.
         Effort::Shrinking(most) => (mode.rounds_each * 10).min(*most),
         Effort::Replay(_) => mode.rounds,
-        // Nobody decides here who runs when.
+        // Real threads are not scheduled by the harness.
         Effort::FewestPreemptions(_) => 0,
     };
     let mut results = Table::<O::Ret>::default();
@@ -89,7 +90,7 @@ where
     Tried { counts, waited, end }
 }
 
-/// Checks a round. None: it is fine.
+/// Checks a round. Returns `None` if nothing is wrong with it.
 fn look<T, O: Operate<T>>(
     setting: &Setting<'_, T, O>,
     checking: &Checking<'_, T, O>,
