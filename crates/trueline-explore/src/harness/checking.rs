@@ -231,7 +231,7 @@ pub(crate) fn quasi_sentence(factor: u32) -> String {
     format!("No order of the operations has every removal within {factor} places of its turn")
 }
 
-/// Who waits, and why that is wrong; then where each thread waits, one line each.
+/// Which operations wait and why that is wrong; then where each thread waits, one line per thread.
 pub(crate) fn stuck_sentence<T, O: Operate<T>>(
     setting: &Setting<'_, T, O>,
     scenario: &Scenario,

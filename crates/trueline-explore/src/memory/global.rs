@@ -119,7 +119,8 @@ thread_local! {
 /// An address near which nothing lies: addresses have fewer bits, and small numbers are far away.
 const NO_ARENA: usize = 0x5A5A << 48;
 
-/// What stands for an address as a location: the same in all processes for addresses of the arena.
+/// Represents an address as a location: for addresses of the arena, the same number in all
+/// processes.
 #[inline]
 pub(crate) fn canonical(address: usize) -> usize {
     let offset = address.wrapping_sub(BASE.get());
@@ -263,11 +264,11 @@ unsafe impl GlobalAlloc for Alloc {
     #[inline]
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         if !regions::contains(pointer.addr()) {
-            // A block of the system's stays one, even if user code makes it grow. SAFETY: the
-            // caller's guarantee.
+            // A block of the system's stays one, even if user code makes it grow.
+            // SAFETY: the caller's guarantee.
             return unsafe { System.realloc(pointer, layout, size) };
         }
-        // SAFETY: the caller's promise: `size`, rounded up to the alignment, does not overflow.
+        // SAFETY: the caller guarantees that `size`, rounded up to the alignment, does not overflow.
         let new = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
         // Growing makes no events: it may happen under a lock of std's, and an execution that is
         // abandoned there would leave it locked. A block that has outlived an execution leaves the
