@@ -1,11 +1,11 @@
 //! Replays counterexamples.
 //!
 //! A counterexample is accepted if the model has a run in which these processes take these steps,
-//! show these calls and returns and leave these values in the shared variables, and if what is said
-//! of its end is true: no order of the operations satisfies the specification, by trying them all;
-//! or there is the fault; or nobody can take a step and the specification does not explain that. A
-//! step is the same here and in the engine. Where one leaves something open (which node an
-//! allocation reuses), all possibilities are followed.
+//! make these calls and returns visible and leave these values in the shared variables, and if the
+//! claim about its end is true: no order of the operations satisfies the specification, by trying
+//! them all; or the fault occurs; or no process can take a step and the specification does not
+//! explain that. A step is the same here and in the engine. If a step leaves something open (which
+//! node an allocation reuses), all possibilities are followed.
 
 use trueline::Budget;
 use trueline::budget::Exhausted;
@@ -23,7 +23,7 @@ const MOST_CONFIGURATIONS: usize = 5_000;
 /// Why a counterexample is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rejected {
-    /// It is none, and why.
+    /// It is not one; the text says why.
     Mismatch(String),
     /// The budget is spent.
     Spent(Exhausted),
@@ -44,10 +44,10 @@ impl std::fmt::Display for Rejected {
     }
 }
 
-/// Says whether the counterexample is one; the error says where it is not a run of the model.
+/// Checks the counterexample; an error says where it is not a run of the model.
 ///
-/// `program` must be what the model compiles to under this semantics: its calls and types give
-/// names to the trace's numbers.
+/// `program` must be the result of compiling the model under this semantics: its calls and types
+/// map the trace's numbers to names.
 pub fn replay(
     model: &Model,
     semantics: Semantics,
@@ -58,7 +58,7 @@ pub fn replay(
     explained.map(drop).map_err(|rejected| rejected.to_string())
 }
 
-/// The same within a budget; what each step of an accepted counterexample did.
+/// The same within a budget; returns what each step of an accepted counterexample did.
 pub fn explain(
     model: &Model,
     semantics: Semantics,
@@ -70,7 +70,7 @@ pub fn explain(
     run(model, semantics, program, steps, Some(reason), budget)
 }
 
-/// What each of these steps from the initial state did, whatever comes of them.
+/// What each of these steps from the initial state did, without a claim about their end.
 pub fn follow(
     model: &Model,
     semantics: Semantics,
@@ -98,10 +98,10 @@ fn run(
         vec![(interpreter.initial()?, None)];
     let mut history = History::default();
     let mut current = vec![0; program.processes()];
-    // The process that is to fail, if one is, and whether it has failed here in the operation that
-    // it performs. What a process computes from what it knows costs nothing here and is done at
-    // once, while the engine may do it together with the next access: a fault is then seen here
-    // with the access before, and whatever others do in between cannot prevent it.
+    // The process that is to fail, if there is one, and whether it has failed here in its current
+    // operation. A computation on local state costs nothing here and happens at once, while the
+    // engine may fuse it with the next access. So a fault may appear here with the access before
+    // it, and nothing that other processes do in between can prevent it.
     let failing = match reason {
         Some(Reason::Fault(_)) => steps.last().map(|step| step.process),
         _ => None,
