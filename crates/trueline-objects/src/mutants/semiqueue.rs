@@ -1,19 +1,19 @@
-//! The semiqueue with a fault: segments in an array without an end, values as they are.
+//! The semiqueue with a fault: segments in an unbounded array, values stored directly.
 
 use crate::relaxed::cells::Held;
 use crate::relaxed::segments::Segments;
 use crate::shadowed::sync::with_thread_index;
 
-/// What is wrong.
+/// The fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// `deq` says that nothing is there after one look at each cell, from the thread's own on.
+    /// `deq` returns `None` after one pass over the cells, starting at the thread's own.
     LooksOnce,
-    /// `deq` leaves the first segment when it sees no value there, though cells are free.
+    /// `deq` leaves the first segment when it sees no value there, although cells are free.
     LeavesEarly,
     /// `deq` looks into the second segment before the first.
     TakesTooFar,
-    /// `deq` does not mark what it takes.
+    /// `deq` does not mark the values that it takes.
     TakesTwice,
 }
 

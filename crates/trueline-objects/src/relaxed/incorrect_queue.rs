@@ -1,5 +1,5 @@
 //! `IQueue` of the paper's Table I: a queue whose `deq` may find nothing although the queue is not
-//! empty. It looks whether there is a value, and then gives up if another was faster.
+//! empty. It checks for a value, and gives up if another thread takes that value first.
 
 use super::cells::{Cells, Held};
 use crate::shadowed::sync::atomic::{AtomicUsize, Ordering};
@@ -27,7 +27,7 @@ impl Queue {
                 self.start.store(cell + 1, Ordering::SeqCst);
                 Some(value)
             }
-            // Another took it, and there may be more.
+            // Another thread took it, and there may be more.
             _ => None,
         }
     }

@@ -1,7 +1,7 @@
-//! The unbounded k-FIFO queue of Kirsch, Lippautz and Payer (2013): segments of k cells; any free
-//! cell of the last segment will do for `enq`, any value of the first for `deq`. Unlike in the
-//! segmented queue a first segment without values is removed even if it has free cells, so that an
-//! `enq` must make sure afterwards that its segment is still there.
+//! The unbounded k-FIFO queue of Kirsch, Lippautz and Payer (2013): segments of k cells. `enq` may
+//! use any free cell of the last segment, `deq` any value of the first. Unlike in the segmented
+//! queue, a first segment without values is removed even if it has free cells, so an `enq` must
+//! check afterwards that its segment is still there.
 
 use super::cells::{Cells, Held};
 use crate::shadowed::growing_array::GrowingArray;
@@ -63,7 +63,7 @@ impl Queue {
                 }
             }
             self.removed.get(segment).store(true, Ordering::SeqCst);
-            // What came in before the mark may be in nobody's sight but this one's.
+            // Only this thread may see a value that was inserted before the mark.
             match self.take_from(segment) {
                 Some(value) => return Some(value),
                 None => advance(&self.first, segment),

@@ -1,11 +1,11 @@
-//! Segments of k cells each, in an array without an end: what queues that take any value of the
-//! first segment have in common.
+//! Segments of k cells each, in an unbounded array: the common part of queues that take any value
+//! of the first segment.
 
 use super::cells::{Cells, Held};
 use crate::shadowed::sync::atomic::{AtomicUsize, Ordering};
 use std::ops::Range;
 
-/// Segments, of which those before the first are left and those behind the last not yet used.
+/// Segments. Those before the first have been left, and those after the last are not used yet.
 pub(crate) struct Segments {
     /// The cells of one segment.
     pub(crate) size: usize,
@@ -44,7 +44,7 @@ impl Segments {
         advance(&self.first, segment);
     }
 
-    /// What is in the first cell of the segment that is not taken, if there is one.
+    /// The content of the first cell of the segment that is not taken, if there is one.
     pub(crate) fn settle(&self, segment: usize) -> Option<Held> {
         self.cells_of(segment).map(|cell| self.cells.look(cell)).find(|held| *held != Held::Taken)
     }

@@ -6,8 +6,8 @@ use std::ops::RangeInclusive;
 
 use super::program::{Argument, Call};
 
-/// The whole numbers that are taken at each place of a call, whatever its method. In places that
-/// are not listed: all.
+/// The accepted whole numbers at each argument position, whatever the method. Positions that are
+/// not listed accept all.
 pub(crate) type Domain = &'static [RangeInclusive<i64>];
 
 /// All numbers, everywhere.

@@ -1,4 +1,4 @@
-//! Vyukov's queue, as it was published and repaired, and the mutants of the repaired one.
+//! Vyukov's queue, as published and fixed, and the mutants of the fixed one.
 
 use super::{ANY_NUMBERS, Entry, Standing, explored_only, mutant};
 use crate::mutants::array_queue::{Fault, Queue as Mutant, RelaxedQueue};

@@ -50,8 +50,7 @@ const BLOCKING_QUEUE: Entry = Entry {
     production: Some(|| Box::new(crate::Blocking::new(crate::MichaelScottQueue::new()))),
 };
 
-/// A queue under a lock: what explorations of waiting are made of, since each of its operations is
-/// one step.
+/// A queue under a lock, for explorations of waiting: each of its operations is one step.
 pub(crate) struct Locked<T>(Mutex<VecDeque<T>>);
 
 impl<T> Default for Locked<T> {

@@ -47,10 +47,10 @@ const HERLIHY_WING_QUEUE: Entry = Entry {
     production: Some(|| Box::new(crate::HerlihyWingQueue::new())),
 };
 
-/// The mutants keep their values in words, of which the least number says that nothing is there.
+/// The mutants store their values in words; the least number means that the place is empty.
 const IN_WORDS: Entry = Entry { domain: &[i64::MIN + 1..=i64::MAX], ..HERLIHY_WING_QUEUE };
 
-/// A process has enqueued at least as much as it dequeues. If all do, there is something for each
+/// A process enqueues at least as many values as it dequeues. If all do, there is a value for each
 /// that waits.
 pub(super) fn takes_what_it_brought(methods: &[&str]) -> Result<(), String> {
     let mut brought = 0;

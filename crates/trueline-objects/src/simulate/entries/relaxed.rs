@@ -129,7 +129,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
 ];
 
-/// What cells hold: 0 and -1 say that one is free or taken.
+/// The values of cells: 0 and -1 mean free and taken.
 pub(super) const NATURAL: Domain = &[1..=i64::MAX];
 
 const QUASI_QUEUE: Entry = Entry {
@@ -198,8 +198,8 @@ const BOUNDED_K_FIFO_QUEUE: Entry = Entry {
     note: "enq waits for room, where seven values are inside, too",
     domain: &[1..=bounded_k_fifo_queue::GREATEST],
     progress: "enq waits for room, else lock-free",
-    // The ring has no further segment where a value is left in its first one: of its two cells one
-    // may be free.
+    // The ring has no further segment, and a value is left in its first one: of that segment's two
+    // cells one may be free.
     waiting: &[Wait::ForRoom("enq", 1)],
     shadowed: || Box::new(Patient(BoundedKFifoQueue::new(4, 2))),
     ..K_FIFO_QUEUE
@@ -227,9 +227,9 @@ mod tests {
         entry.run(&Request { cases, limit, ..Request::default() }).unwrap()
     }
 
-    /// The full search of a k-stack did not end: where the published `push` puts an empty segment
-    /// on the stack, a `pop` may remove it before it is filled, again and again, in executions that
-    /// have no end.
+    /// The full search of a k-stack did not end: the published `push` puts an empty segment on the
+    /// stack, and a `pop` may remove it before it is filled, again and again, in endless
+    /// executions.
     #[test]
     fn empty_segments_make_executions_endless() {
         let case = "before push(1); push(2) | pop(); after pop() pop()";
@@ -247,8 +247,8 @@ mod tests {
         assert!(matches!(endless.verdict, Verdict::Undecided(_)), "{endless:?}");
     }
 
-    /// The segmented queue's EMPTY after one look at each cell: wrong with two cells in a segment,
-    /// right with one.
+    /// The segmented queue's EMPTY after one pass over the cells: wrong with two cells in a
+    /// segment, right with one.
     #[test]
     fn the_racy_empty_needs_two_slots() {
         let racy =

@@ -54,7 +54,7 @@ const SNZI: Entry = Entry {
     production: Some(|| Box::new(crate::Snzi::new(1))),
 };
 
-/// A process departs as often as it has arrived at most: otherwise the call is not allowed at all.
+/// A process departs at most as often as it has arrived: otherwise the call is not allowed.
 fn departs_after_arriving(methods: &[&str]) -> Result<(), String> {
     let mut arrived = 0;
     for &method in methods {
