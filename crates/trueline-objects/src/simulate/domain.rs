@@ -1,6 +1,6 @@
-//! Which arguments an object takes. Some keep numbers for themselves, to say that a cell is free or
-//! taken, and some have room for a few bits: what they do with other values would say nothing about
-//! them, so programs are held to these ranges before they are run.
+//! The arguments that an object accepts. Some objects reserve numbers to mark a cell as free or
+//! taken, and some have only a few bits. Their behaviour with other values would say nothing about
+//! them, so programs are checked against these ranges before they run.
 
 use std::ops::RangeInclusive;
 

@@ -1,16 +1,17 @@
-//! How much there can have been: totals, permits, how many are present, how often a value is there.
+//! Amounts: totals, permits, numbers of arrivals, multiplicities.
 //!
-//! What is certain to come before an operation (it returned before) and what may (it was called
-//! before the operation returned) bound the amount that the operation finds, from the start or from
-//! an earlier operation whose amount is known. An amount outside these bounds cannot be.
+//! Operations that certainly come before an operation (they returned before it was called) and
+//! those that may (they were called before it returned) bound the amount that it finds, from the
+//! start or from an earlier operation whose amount is known. An amount outside these bounds is
+//! impossible.
 
 use super::{Scene, Tale, mark, marks};
 use crate::spec::vocabulary::{Act, Amount, Family, Needs};
 use crate::value::Value;
 
-/// Operations that are looked at, all bounds together.
+/// Maximum number of operations that are examined, for all bounds together.
 const WORK: usize = 1 << 18;
-/// The same for locks, of which most is told as of a cell.
+/// The same for locks, which are mostly explained as cells.
 const WORK_FOR_LOCKS: usize = 1 << 16;
 /// Earlier operations that are tried to count from.
 const ANCHORS: usize = 8;
@@ -18,7 +19,7 @@ const ANCHORS: usize = 8;
 const SHORT: usize = 12;
 /// Scenes of more operations than this are not counted through.
 const CROWD: usize = 512;
-/// Longer lists are not told one by one.
+/// Longer lists are not enumerated.
 const NAMED: usize = 6;
 
 /// Where counting starts.
@@ -44,8 +45,8 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
     if most + start.map_or(0, |n| i128::from(n).abs()) >= i128::from(i64::MAX / 2) {
         return tales;
     }
-    // Those next to the first that is wrong come first: the work is bounded. Mostly that one is
-    // enough.
+    // Those next to the first faulty one come first, because the work is bounded. Mostly that one
+    // suffices.
     let others = std::iter::once_with(|| {
         let mut places: Vec<usize> =
             (0..scene.cast.len()).filter(|&place| Some(place) != scene.first).collect();
@@ -65,7 +66,8 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
         };
         work += scene.cast.len();
         let is_told = tales.iter().any(|tale| tale.cast().len() <= SHORT);
-        // Of a counter that is told at length, sums tell more than other bounds.
+        // If the explanation of a counter is long anyway, sums are more informative than other
+        // bounds.
         let is_told = is_told || (scene.family == Family::Counter && !tales.is_empty());
         if work > most_work || (Some(r) != scene.first && is_told) {
             break;
@@ -96,7 +98,7 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
             let bounds = Bounds::new(scene, r, from, base);
             tales.extend(bounds.too_much(low).or_else(|| bounds.too_little(high)));
         }
-        // Of a lock that is handed over all the time, only counting tells.
+        // If a lock is handed over all the time, only counting explains the violation.
         if let (Family::Mutex, true, true, Some(n)) =
             (scene.family, Some(r) == scene.first, tales.is_empty(), start)
         {
@@ -106,8 +108,8 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
             }
         }
     }
-    // Who finds a lock in the wrong state after many hand-overs: all of them count, so it is told
-    // last.
+    // An operation finds a lock in the wrong state after many hand-overs: all of them count, so
+    // this sentence comes last.
     if let (true, Family::Mutex, Some(r), Some(n)) =
         (tales.is_empty(), scene.family, scene.first, start)
         && scene.cast[r].is_certain()
@@ -141,7 +143,7 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
     tales
 }
 
-/// A lock is held once at most: taking it adds one.
+/// A lock is held at most once: taking it adds one.
 fn level(scene: &Scene, place: usize) -> (Amount, i64) {
     match &scene.cast[place].act {
         Act::Level(amount, change) => (*amount, *change),
@@ -174,7 +176,7 @@ fn times(n: i128) -> String {
     usize::try_from(n).map_or_else(|_| format!("{n} times"), super::times)
 }
 
-/// What has been added, and what has been taken away: `.. can have <added>`.
+/// The phrases for what was added and what was taken away: `.. can have <added>`.
 fn words(family: Family) -> (&'static str, &'static str) {
     match family {
         Family::Semaphore => ("released a permit", "taken a permit"),
@@ -185,11 +187,11 @@ fn words(family: Family) -> (&'static str, &'static str) {
     }
 }
 
-/// More was taken than there can have been, or a lock more often than it can have been free:
-/// counted up to a return.
+/// More was taken than there can have been, or a lock was taken more often than it can have been
+/// free: counted up to a return.
 ///
-/// Of the operations that certainly came after `from` and returned by then, those in one direction
-/// all count; in the other direction, everything counts that can have come in between.
+/// Among the operations that certainly came after `from` and returned by then, those in one
+/// direction all count; in the other direction, everything counts that can have come in between.
 fn crowds(scene: &Scene, from: From, base: i128, tales: &mut Vec<Tale>) {
     let cast = &scene.cast;
     let (added, taken) = words(scene.family);
@@ -244,7 +246,7 @@ fn crowds(scene: &Scene, from: From, base: i128, tales: &mut Vec<Tale>) {
             };
             let (done, undone) = if up { (added, taken) } else { (taken, added) };
             let mut chosen = these[..count].to_vec();
-            // Only so many as are too many.
+            // Only as many as are needed.
             let mut spare = if up { level - limit } else { limit - level } - 1;
             chosen.retain(|&p| {
                 let leaves = spare >= change(scene, p).abs();
@@ -297,8 +299,7 @@ fn same_total(scene: &Scene, tales: &mut Vec<Tale>) {
     }
 }
 
-/// A lock that was taken too often to have been free, or released too often: told by how often that
-/// was.
+/// A lock that was taken too often to have been free, or released too often, with the counts.
 fn lock_counts(these: &[usize], others: usize, up: bool) -> Option<Tale> {
     let &last = these.last()?;
     let n = these.len();
@@ -321,7 +322,7 @@ struct Bounds<'a> {
     r: usize,
     from: From,
     base: i128,
-    /// Before whose call that is.
+    /// The operation before whose call that is.
     whom: &'static str,
     /// Certainly in between, or perhaps.
     must: Vec<usize>,
@@ -443,7 +444,8 @@ impl<'a> Bounds<'a> {
         Some(Tale::new(text).with(ups).with(downs))
     }
 
-    /// What certainly came before the one that is wrong, and after where counting starts.
+    /// The phrase for what certainly came before the faulty operation, and after the start of the
+    /// count.
     fn came_before(&self, some: &[usize], done: &str) -> String {
         match self.from {
             From::Start => format!("{} had returned before it was called", marks(some)),
@@ -458,7 +460,7 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    /// What can be at most, or at least.
+    /// The largest, or the smallest, possible amount.
     fn bound(&self, n: i128, most: bool) -> String {
         let at = if most { "at most" } else { "at least" };
         match self.scene.family {

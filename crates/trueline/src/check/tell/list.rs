@@ -1,6 +1,6 @@
 //! Lists and texts that grow: logs, and keys of a store to which texts are appended.
 //!
-//! A log only grows, so of two lists that were read one is a prefix of the other, and what was
+//! A log only grows, so of two lists that were read one is a prefix of the other, and a value
 //! appended before a read is in it. A text that may be replaced as a whole grows as long as nothing
 //! can have replaced it in between.
 
@@ -11,7 +11,7 @@ use super::{Scene, Tale, mark, marks, short};
 use crate::spec::vocabulary::Act;
 use crate::value::Value;
 
-/// Characters or entries that are looked at.
+/// Maximum number of characters or entries that are examined.
 const WORK: usize = 1 << 22;
 /// Tales that are enough.
 const ENOUGH: usize = 64;
@@ -47,7 +47,7 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
     }
     let mut tales = Vec::new();
     let mut work = 0;
-    // The one that is known to be wrong comes first; what a few operations say of it is enough.
+    // The one that is known to be faulty comes first; what a few operations show about it suffices.
     let (first, others): (Vec<_>, Vec<_>) = reads.iter().partition(|r| Some(r.0) == scene.first);
     for &(r, shown) in first.into_iter().chain(others) {
         work += shown.len() + appends.len();
@@ -113,16 +113,16 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
     tales
 }
 
-/// True where the tales so far need no better one.
+/// Whether the sentences so far are good enough.
 fn is_told(scene: &Scene, r: usize, tales: &[Tale]) -> bool {
     let most = if Some(r) == scene.first { SHORT } else { 1 };
     tales.iter().any(|tale| tale.cast().len() <= most)
 }
 
-/// An append: its place in the cast, its value, and the index that it told.
+/// An append: its place in the cast, its value, and the index that it returned.
 type Append<'a> = (usize, &'a Value, Option<i64>);
 
-/// A list that shows what was not appended, or not what was.
+/// A list that shows a value that was not appended, or lacks one that was.
 fn wrong_read(
     scene: &Scene,
     initial: &[Value],
@@ -234,8 +234,8 @@ fn wrong_read(
         };
         tales.push(text);
     }
-    // Values that were appended one after the other stand one after the other: of those that do not
-    // stand before a value, the one that returned first is the one to look at.
+    // Values that were appended one after the other are in that order: among those that are not
+    // before a value, the one that returned first is checked.
     let once = |value: &Value| often_appended[value] == 1;
     let mut by_value: HashMap<&Value, usize> = HashMap::new();
     let mut absent: Option<usize> = None;
@@ -416,7 +416,7 @@ pub(super) fn texts(scene: &Scene) -> Vec<Tale> {
     tales
 }
 
-/// True where the text is a sequence of some of these, each as often as it likes.
+/// Whether the text is a sequence of some of these pieces, with repetitions.
 fn is_made_of<'a>(text: &str, pieces: impl Iterator<Item = &'a str>) -> bool {
     let pieces: HashSet<&str> = pieces.filter(|piece| !piece.is_empty()).collect();
     let mut reached = vec![false; text.len() + 1];

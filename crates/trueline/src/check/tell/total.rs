@@ -1,17 +1,17 @@
 //! Totals that no additions make, and totals that do not fit together.
 //!
 //! **The rule of sums.** An operation r finds a total n. Count from the start, or from an operation
-//! a that returned before r was called and whose total is known. What was called after a returned,
-//! and returned before r was called, is in n; what returned before a was called, or was called
-//! after r returned, is not in the difference; of the others each may be. If no choice of these
-//! makes the difference, r cannot be.
+//! a that returned before r was called and whose total is known. Additions that were called after a
+//! returned, and returned before r was called, are in the difference; those that returned before a
+//! was called, or were called after r returned, are not; each of the others may be. If no choice of
+//! the others makes the difference, r is impossible.
 //!
-//! **The rule of two totals.** Two reads each count one set of additions only. Whichever comes
-//! later counts all that the other one counts, so one of the two sets must be part of the other
-//! one.
+//! **The rule of two totals.** For each of two reads, only one set of additions makes its total.
+//! The later read counts all additions that the earlier one counts, so one of the two sets must
+//! contain the other.
 //!
-//! Bounds are told by [`super::level`], which is asked first. Cost: for each operation and each
-//! that it is counted from, the additions in between times the sums that they make, [`WORK`] in
+//! Bounds are explained by [`super::level`], which comes first. Cost: for each operation and each
+//! start of the count, the additions in between times the sums that they make, at most [`WORK`] in
 //! all.
 
 use std::collections::BTreeSet;
@@ -20,13 +20,13 @@ use super::{Scene, Tale, mark, marks};
 use crate::spec::vocabulary::{Act, Amount};
 use crate::value::Value;
 
-/// Additions and sums that are looked at.
+/// Maximum number of additions and sums that are examined.
 const WORK: usize = 1 << 19;
 /// Earlier operations that are tried to count from.
 const ANCHORS: usize = 256;
-/// So many sums are not told apart.
+/// At most this many sums are distinguished.
 const SUMS: usize = 512;
-/// Longer lists are not told one by one.
+/// Longer lists are not enumerated.
 const NAMED: usize = 6;
 /// Tales of so few operations need no better one.
 const SHORT: usize = 12;
@@ -109,7 +109,8 @@ fn found(scene: &Scene, place: usize) -> Option<i64> {
     }
 }
 
-/// From where an operation can be counted, the nearest first; the start comes last.
+/// The possible starts of the count for an operation, the nearest first; the start of the history
+/// comes last.
 fn anchors(scene: &Scene, start: Option<i64>, r: usize) -> Vec<From> {
     let cast = &scene.cast;
     let known = |a: usize| Some(From::After(a, found(scene, a)? + change(scene, a)));
@@ -151,7 +152,7 @@ fn sum(scene: &Scene, places: &[usize]) -> i64 {
     places.iter().map(|&place| change(scene, place)).sum()
 }
 
-/// The operation finds what no choice of additions makes.
+/// The operation finds a total that no choice of additions makes.
 fn no_sum(scene: &Scene, r: usize, from: From, between: &Between) -> Option<Tale> {
     let Between { must, free } = between;
     let (From::Start(base) | From::After(_, base)) = from;
@@ -258,7 +259,7 @@ fn two_totals(scene: &Scene, a: usize, b: usize, from: From) -> Option<Tale> {
     Some(Tale::new(text).with(may(a)).with(may(b)))
 }
 
-/// The additions that a read counts, where only one set makes its total.
+/// The additions that a read counts, if only one set makes its total.
 fn only_way(scene: &Scene, r: usize, from: From) -> Option<Vec<usize>> {
     let Between { must, free } = between(scene, r, from);
     let (From::Start(base) | From::After(_, base)) = from;

@@ -1,9 +1,9 @@
-//! What was last left in a register, under a key, in a segment, of a lock.
+//! The last value in a cell: a register, a key, a segment, a lock.
 //!
 //! **The rule of the last value.** An operation r needs a cell to hold v. Let x have returned
-//! before r was called and leave something else there, or have seen something else. If every
-//! operation that may leave v there returned before x was called, or was called after r returned,
-//! then r cannot be.
+//! before r was called, and have left or seen another value there. If every operation that may
+//! leave v there returned before x was called, or was called after r returned, then r is
+//! impossible.
 //!
 //! **The rule of two values.** If each of two values is left there by one operation only, all
 //! operations that leave or see the one come before all that leave or see the other.
@@ -19,13 +19,13 @@ use crate::history::PENDING;
 use crate::spec::vocabulary::{Act, Family, Needs};
 use crate::value::Value;
 
-/// Touches of cells that are looked at.
+/// Maximum number of touches of cells that are examined.
 const WORK: usize = 1 << 21;
 
-/// Cells of more touches than this are not looked at for values that come and go.
+/// Cells with more touches are not examined for values that come and go.
 const EPISODES: usize = 512;
 
-/// What one operation does to one cell.
+/// The effect of one operation on one cell.
 struct Touch<'a> {
     place: usize,
     call: u32,
@@ -35,7 +35,7 @@ struct Touch<'a> {
 }
 
 impl Touch<'_> {
-    /// It is certain that afterwards the cell holds something else than this.
+    /// Whether the cell certainly holds another value afterwards.
     fn leaves_other(&self, value: &Value) -> bool {
         match (self.leaves, &self.needs) {
             (Some(left), _) => left != value,
@@ -45,7 +45,7 @@ impl Touch<'_> {
         }
     }
 
-    /// It is certain that afterwards the cell holds this.
+    /// Whether the cell certainly holds this value afterwards.
     fn leaves_this(&self, value: &Value) -> bool {
         match (self.leaves, &self.needs) {
             (Some(left), _) => left == value,
@@ -77,7 +77,7 @@ const PRESENT: Value = Value::Bool(true);
 const ABSENT: Value = Value::Bool(false);
 
 pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
-    // What was forgotten may have changed a key or a lock in between.
+    // Forgotten operations may have changed a key or a lock in between.
     if !scene.complete && scene.family != Family::Register {
         return Vec::new();
     }
@@ -86,7 +86,7 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
         return tales;
     }
     let cells = cells(scene);
-    // Of the one that is known to be wrong, few operations say enough.
+    // For the operation that is known to be wrong, a few others suffice.
     if let Some(first) = scene.first {
         cells.iter().for_each(|cell| cell.impossible(|r| r.place == first, &mut tales));
         if tales.iter().any(|tale| tale.cast().len() <= SHORT) {
@@ -143,7 +143,7 @@ fn cells(scene: &Scene) -> Vec<Cell<'_>> {
     };
     let mut rows: Vec<Vec<Touch<'_>>> = Vec::new();
     let mut wholes = Vec::new();
-    // What is there initially may be missing from what is shown, though nobody names it.
+    // An initial value may be missing from a result although no operation names it.
     let shows = |actor: &super::Actor| matches!(actor.act, Act::Contents(_));
     if scene.family == Family::Set && scene.cast.iter().any(shows) {
         scene.initial.iter().flatten().for_each(|value| {
@@ -302,7 +302,7 @@ impl Cell<'_> {
         let called = all.partition_point(|&n| self.touches[n].call < r.returned);
         let mut latest: Option<&Touch<'_>> = None;
         for &n in all[..called].iter().rev() {
-            // Nobody before it returned later.
+            // No earlier one returned later.
             if latest.is_some_and(|l| l.returned >= r.call || self.open_until[n] <= l.returned) {
                 break;
             }
@@ -314,7 +314,7 @@ impl Cell<'_> {
         latest
     }
 
-    /// The operation that left what this one found, so that it is no riddle by itself.
+    /// The operation that left the value that this one found, so that the sentence explains it.
     fn source(&self, x: &Touch<'_>) -> Option<usize> {
         let (None, Needs::Is(seen)) = (x.leaves, &x.needs) else { return None };
         let writers = self.writers.get(seen)?.iter().map(|&n| &self.touches[n]);
@@ -325,7 +325,7 @@ impl Cell<'_> {
     fn unchanged(&self, r: &Touch<'_>, value: &Value) -> Option<Tale> {
         let writes_other =
             |w: &Touch<'_>| w.place != r.place && w.leaves.is_some_and(|left| left != value);
-        // Whoever overlaps it may have written something else.
+        // An overlapping operation may have written another value.
         let called = self.touches.partition_point(|w| w.call < r.returned);
         let open = (0..called).rev().take_while(|&n| self.open_until[n] >= r.call);
         let mut open = open.map(|n| &self.touches[n]).filter(|w| w.returned >= r.call);
@@ -359,7 +359,7 @@ impl Cell<'_> {
     }
 
     /// The operation that returned last before `r` was called, was called after `last`, and leaves
-    /// what excludes `r`: one that changes the cell rather than one that looks at it.
+    /// a value that excludes `r`. One that changes the cell is preferred to one that reads it.
     fn last_other(
         &self,
         r: &Touch<'_>,
@@ -388,7 +388,7 @@ impl Cell<'_> {
     fn two_values(&self, tales: &mut Vec<Tale>) {
         struct Run<'t, 'a> {
             value: &'t Value,
-            /// What returned first, and what was called last.
+            /// The one that returned first, and the one that was called last.
             first: &'t Touch<'a>,
             last: &'t Touch<'a>,
             write: &'t Touch<'a>,

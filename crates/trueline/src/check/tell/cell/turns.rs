@@ -1,5 +1,5 @@
-//! Values that come and go: what was written more seldom than it was found anew, or replaced, and
-//! what was overwritten.
+//! Values that come and go: written less often than they were found anew or replaced, and
+//! overwritten values.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -13,8 +13,8 @@ use crate::value::Value;
 impl Cell<'_> {
     /// A value that was found anew more often than it can have been written.
     ///
-    /// Each of some operations finds it after another that returned before and leaves something
-    /// else. So it was written anew for each of them.
+    /// Each of some operations finds it after another one that returned before and leaves another
+    /// value. So it was written anew for each of them.
     pub(super) fn episodes(&self, tales: &mut Vec<Tale>) {
         if self.touches.len() > EPISODES {
             return;
@@ -85,8 +85,8 @@ impl Cell<'_> {
 
     /// A value that was replaced more often than it can have been there.
     ///
-    /// Each of some operations finds it and leaves something else. So it was there initially or was
-    /// left there anew for each.
+    /// Each of some operations finds it and leaves another value. So for each it was there
+    /// initially or was written anew.
     pub(super) fn replaced(&self, tales: &mut Vec<Tale>) {
         let replaces = |t: &Touch<'_>, value: &Value| {
             let finds = matches!(&t.needs, Needs::Is(seen) if seen == value);
@@ -95,7 +95,7 @@ impl Cell<'_> {
         if self.initial.is_none() {
             return;
         }
-        // What replaces each value, by return.
+        // The operations that replace each value, by return.
         let mut replacing: HashMap<&Value, Vec<&Touch<'_>>, FixedState> = HashMap::default();
         for touch in self.by_return.iter().map(|&n| &self.touches[n]) {
             if let Needs::Is(value) = &touch.needs
@@ -170,8 +170,9 @@ impl Cell<'_> {
 
     /// A value that was overwritten by one that was found after it had been written.
     ///
-    /// Let w alone leave v, and x alone leave u. What finds u and was called after w had returned
-    /// shows that x came after w. So whatever was called after x had returned cannot find v.
+    /// Let only w leave v, and only x leave u. An operation that finds u and was called after w
+    /// returned shows that x came after w. So no operation that was called after x returned can
+    /// find v.
     pub(super) fn overwritten(&self, tales: &mut Vec<Tale>) {
         if self.touches.len() > EPISODES {
             return;

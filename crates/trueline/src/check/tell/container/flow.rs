@@ -1,5 +1,6 @@
-//! What came out of a container without having gone in, or more often than it went in, or was seen
-//! when it was gone. These rules count, so that they hold whatever the values are.
+//! Values that were removed from a container without being inserted, or more often than they were
+//! inserted, or were seen after they were gone. These rules count, so they hold for repeated
+//! values, too.
 
 use super::Container;
 use crate::check::tell::{Tale, mark, marks, short, times};
@@ -84,8 +85,8 @@ impl<'a> Container<'a> {
         }
     }
 
-    /// A value had come out more often than it can have gone in by then: what went in later does
-    /// not count.
+    /// A value had been removed more often than it can have been inserted by then: later insertions
+    /// do not count.
     pub(super) fn too_early(&self, tales: &mut Vec<Tale>) {
         let Some(each) = self.at_most_each().filter(|_| self.scene.complete) else { return };
         let (noun, inserted, removed) = self.nouns();
@@ -132,7 +133,7 @@ impl<'a> Container<'a> {
         }
     }
 
-    /// How often one value that went in may come out; `None` where that is not bounded.
+    /// How often one inserted value may be removed; `None` if that is unbounded.
     fn at_most_each(&self) -> Option<usize> {
         match self.scene.family {
             Family::StutteringQueue(j) => Some(j as usize),
@@ -141,7 +142,7 @@ impl<'a> Container<'a> {
         }
     }
 
-    /// A value was seen after each of it that can have gone in had come out.
+    /// A value was seen after each possible copy of it had been removed.
     pub(super) fn gone(&self, tales: &mut Vec<Tale>) {
         let once = match self.scene.family {
             Family::StutteringQueue(_) | Family::Relaxed { .. } => false,

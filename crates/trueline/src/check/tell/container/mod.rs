@@ -1,15 +1,15 @@
-//! What went into a container, what came out, and what was inside meanwhile.
+//! Insertions into a container, removals, and the values inside meanwhile.
 //!
-//! The rules below speak of values that went in once at most, so that it is clear which removal
-//! belongs to which insertion; only how often a value went in and came out is counted whatever the
-//! values are. A value is *certainly inside* from the return of its insertion to the call of its
+//! The rules below are about values that were inserted at most once, so that it is clear which
+//! removal belongs to which insertion. Only the counts of insertions and removals are checked for
+//! all values. A value is *certainly inside* from the return of its insertion to the call of its
 //! first removal.
 //!
-//! | file | what is wrong |
+//!  | file | violation |
 //! |---|---|
-//! | `flow` | a value came out that did not go in, or more often than it had gone in by then, or was seen when it was gone |
-//! | `inside` | 'empty' was told while something was inside |
-//! | `order` | a value came out before others whose turn comes first |
+//! | `flow` | a value was removed that was not inserted, or more often than it had been inserted by then, or was seen when it was gone |
+//! | `inside` | 'empty' was returned while a value was inside |
+//! | `order` | a value was removed before others whose turn comes first |
 //! | `room` | a bounded container was full, or was not |
 //! | `bottom` | no value can have been the lowest of a stack |
 
@@ -27,7 +27,7 @@ use crate::spec::Turn;
 use crate::spec::vocabulary::{Act, Family};
 use crate::value::Value;
 
-/// What is done to one value.
+/// The operations on one value.
 #[derive(Default)]
 struct Life {
     inserts: Vec<usize>,
@@ -59,7 +59,7 @@ struct Container<'a> {
     takes: Vec<usize>,
 }
 
-/// The words for a family: the object, 'was put in', 'was taken out'.
+/// The terms of a family: the object, 'was put in', 'was taken out'.
 fn words(family: Family) -> (&'static str, &'static str, &'static str) {
     match family {
         Family::Queue { nearest: 1 } => ("queue", "enqueued", "dequeued"),
@@ -90,8 +90,8 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
     if !tales.is_empty() {
         return tales;
     }
-    // Each takes time in proportion to the values: those next to the first that is wrong come
-    // first, and a few are enough.
+    // Each takes time in proportion to the number of values. Those next to the first faulty one
+    // come first, and a few suffice.
     let mut places: Vec<usize> = (0..scene.cast.len()).collect();
     let mut enough = usize::MAX;
     if let Some(first) = scene.first {
@@ -170,7 +170,7 @@ impl<'a> Container<'a> {
         self.scene.cast[place].call
     }
 
-    /// What is wrong with an operation.
+    /// Why an operation is impossible.
     fn impossible(&self, place: usize) -> Option<Tale> {
         let actor = &self.scene.cast[place];
         if !actor.is_certain() {
@@ -185,7 +185,7 @@ impl<'a> Container<'a> {
         }
     }
 
-    /// Whose turn comes first; a deque has two ends.
+    /// Which value's turn comes first; `None` for a deque, which has two ends.
     fn turn(&self) -> Option<Turn> {
         match self.scene.family {
             Family::Queue { .. } | Family::StutteringQueue(_) => Some(Turn::Oldest),
@@ -201,7 +201,7 @@ impl<'a> Container<'a> {
         words(self.scene.family)
     }
 
-    /// Removals of unknown outcome that may have taken something before this rank.
+    /// Removals of unknown outcome that may have taken a value before this rank.
     fn takers(&self, before: u32) -> Vec<usize> {
         self.takes.iter().copied().filter(|&t| self.call(t) < before).collect()
     }

@@ -1,4 +1,4 @@
-//! Values that came out although others whose turn comes first were inside.
+//! Values that were removed although others whose turn comes first were inside.
 
 use super::{Container, Known};
 use crate::check::tell::{Tale, and, mark, marks, short, values, was};
@@ -30,8 +30,8 @@ impl<'a> Container<'a> {
             x.value != value
                 && self.is_ahead(x, v, end)
                 && x.to >= to
-                // What went in before it is inside when it comes out; what went in later must have
-                // done so before.
+                // A value that was inserted earlier is inside at the removal; one that was inserted
+                // later must have been inserted before the removal.
                 && (x.from <= from || (by_order && !is_later(x)))
         };
         let ahead: Vec<_> = self.known.iter().filter(fits).collect();
@@ -128,8 +128,8 @@ impl<'a> Container<'a> {
         Some(Tale::new(text).with(v.insert))
     }
 
-    /// A queue gave out a value that went in more than once, although another one was ahead of each
-    /// of it that can have come out.
+    /// A queue returned a value that was inserted more than once, although another value was ahead
+    /// of each copy that can have been removed.
     pub(super) fn passed_by_any(&self, place: usize) -> Option<Tale> {
         let actor = &self.scene.cast[place];
         let (Act::Remove(_, value) | Act::Peek(_, value), Family::Queue { nearest: 1 }, true) =
@@ -201,8 +201,8 @@ impl<'a> Container<'a> {
         )
     }
 
-    /// Whether the first value comes out at this end before the second, if both are inside; by
-    /// which operations that is certain.
+    /// Whether the first value is removed at this end before the second, if both are inside; with
+    /// the operations that prove it.
     fn is_ahead(&self, x: &Known<'_>, v: &Known<'_>, end: End) -> bool {
         let in_order = |first: &Known<'_>, then: &Known<'_>| match (first.insert, then.insert) {
             (None, None) => first.place < then.place,

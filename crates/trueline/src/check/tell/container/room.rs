@@ -10,11 +10,11 @@ impl<'a> Container<'a> {
         let (noun, ..) = self.nouns();
         let capacity = self.scene.capacity?;
         let (from, to) = (self.call(place), self.returned(place));
-        // What may be inside at some moment of it.
+        // The values that may be inside at some moment of it.
         let mut inserts = Vec::new();
         let mut initial = Vec::new();
-        // What had left is not named, but it is told with what took it out: without that it might
-        // be inside.
+        // Removed values are not named, but are listed with the operation that removed them:
+        // without that they might be inside.
         let mut left = Vec::new();
         for &value in &self.order {
             let life = &self.lives[value];
