@@ -117,8 +117,8 @@ struct Reader {
 }
 
 impl Reader {
-    /// One map, or one bracket around the maps. `Stop`: the syntax is wrong or goes on in the next
-    /// chunk; nothing was taken in. `Error`: the event does not fit the history.
+    /// One map, or one bracket around the maps. `Stop`: the syntax is wrong or continues in the
+    /// next chunk; nothing was consumed. `Error`: the event does not fit the history.
     fn step<R: Read>(
         &mut self,
         cursor: &mut Cursor<'_>,

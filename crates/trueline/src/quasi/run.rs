@@ -1,9 +1,9 @@
-//! From a history to a [`Finding`]: parts, factors, the least factor, the answer put together.
+//! Converts a history to a [`Finding`]: parts, factors, the least factor, the combined answer.
 //!
-//! Quasi linearizability is local like linearizability: parts are decided one by one, the least
+//! Quasi linearizability is local like linearizability: parts are decided one by one, and the least
 //! factor of the whole is the largest of theirs. The least factor of a part is found by going up
-//! from a bound that needs no search, in growing strides, and by halving what is left; what holds
-//! tells by how much it moved, which is a bound from above.
+//! from a bound that needs no search, in growing strides, and then by bisection. A successful
+//! decision shows by how much operations moved, which is an upper bound.
 
 use super::decide::{Answer, Question, decide, lower_bound};
 use super::explain::{Violation, explain};
@@ -25,7 +25,7 @@ enum Class {
     Removals,
 }
 
-/// What was asked, by class: the factors that are given, and which one is not.
+/// The question, by class: the given factors, and the class that is asked for.
 struct Asked {
     bounds: Bounds,
     least: Option<Class>,
@@ -95,7 +95,7 @@ pub(crate) fn run(
     Ok(whole.finding(verdict, &asked, budget.steps_spent() - steps))
 }
 
-/// Which class each factor is about. The error says what does not fit the specification or the
+/// The class that each factor is about. An error says what does not fit the specification or the
 /// reading.
 fn asked(decoder: &dyn Decoder, quasi: &Quasi) -> Result<Asked, String> {
     let class = |method: &str| {
@@ -154,7 +154,7 @@ pub(super) struct Least {
     pub(super) below: Option<Answer>,
 }
 
-/// The least factor from `from` on; `None` where no factor does. `limit` bounds the steps of each
+/// The least factor from `from` on; `None` if no factor works. `limit` bounds the steps of each
 /// decision.
 pub(super) fn least(
     words: &Words,
@@ -164,7 +164,7 @@ pub(super) fn least(
     limit: u64,
 ) -> Result<Option<Least>, Exhausted> {
     let decide = |k: u32| decide(words, bounds(k), question, limit, &mut Effort::default());
-    // No place is further away than there are operations, those of an open end included.
+    // No distance exceeds the number of operations, including those of an open end.
     let most = 2 * (words.len() + words.initial.len()) as u32;
     let mut low = from.max(lower_bound(words, question));
     if low > most {
@@ -218,7 +218,7 @@ struct Whole<'a> {
 }
 
 impl Whole<'_> {
-    /// Decides a part and adds what was found; the error is the verdict of the whole.
+    /// Decides a part and adds its finding; an error is the verdict of the whole.
     fn part(
         &mut self,
         indices: &[u32],

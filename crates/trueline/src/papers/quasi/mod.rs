@@ -1,4 +1,4 @@
-//! Quasi linearizability as Round-Up has it, for comparison: the readings `uniform` and `literal`,
+//! Quasi linearizability as in Round-Up, for comparison: the readings `uniform` and `literal`,
 //! which are decided on two tapes, and the paper's own enumeration.
 
 mod completions;
@@ -77,9 +77,9 @@ impl Words {
         left.into_iter().map(|n| n.max(0) as u32).collect()
     }
 
-    /// The operations followed by one removal of everything that remains. These overlap each other,
-    /// so every order of them is open: a history ends well with an open end iff this one does with
-    /// a closed end.
+    /// The operations followed by one removal of everything that remains. These removals overlap
+    /// each other, so they may come in any order: a history holds with an open end iff this one
+    /// holds with a closed end.
     pub(crate) fn drained(&self) -> Words {
         let mut words = self.words.clone();
         let returns = words.iter().map(|w| w.returned).filter(|&r| r != PENDING);
