@@ -7,14 +7,14 @@ use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Action, Builtin, Canonical, Info, Kind, Origins, Shown, Spec, Touches};
 use crate::value::Value;
 
-/// What can be called on a stack.
+/// The operations of a stack.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum StackOp {
     /// Inserts a value. Nil is not a value: inserting it is never legal.
     Push(Value),
-    /// Removes the newest value; nil where there is none.
+    /// Removes the newest value; returns nil if there is none.
     Pop,
-    /// The newest value; nil where there is none.
+    /// The newest value; nil if there is none.
     Peek,
 }
 
