@@ -6,7 +6,6 @@
 //!
 //! **Steps.** A process is idle, or it stands at a [`Location`] of the operation that it performs.
 //! One *step* runs the body of that location from its beginning to a [`Stmt::Goto`] or
-//! One *step* runs the body of that location from its beginning to a [`Stmt::Goto`] or
 //! [`Stmt::Return`], atomically. The placement of locations decides how much a step does: one
 //! shared access per step with local computation fused around it (the default), or PAT's cost of
 //! steps (`--semantics pat`: one location per internal step). A `cas`, a `fetch_add`, an `atomic

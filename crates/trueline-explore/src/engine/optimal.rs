@@ -34,7 +34,6 @@
 //! Cost: an execution of `n` events has at most as many races as pairs of conflicting events. Each
 //! race costs `O(n)` clock comparisons, and `O(n)` for each sleeping thread and each tree node
 //! passed.
-//! is `O(n)` clock comparisons, and `O(n)` for each sleeping thread and each tree node passed.
 
 use super::footprint::Footprint;
 use super::races::{Race, Races};

@@ -55,7 +55,6 @@
 //!
 //! On processors other than x86-64 the state is unknown and no loop is detected. A waiting loop is
 //! cut off at the limit of events, and the report says that the exploration is incomplete.
-//! cut off at the limit of events, and the report says that the exploration is incomplete.
 
 use std::panic::Location;
 use std::ptr;
@@ -160,7 +159,6 @@ impl Frame {
 /// # Safety
 /// The bytes must be readable, and no other OS thread may write to them. They may be uninitialised:
 /// they are not interpreted.
-/// uninitialised: they are not interpreted.
 pub(crate) unsafe fn sum_of_bytes(start: *const u8, bytes: usize) -> u64 {
     let mixed = |address: usize, word: u64| {
         let place = (address as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);

@@ -15,7 +15,6 @@
 //!
 //! So there are 6 bits, and 2 per process, whereas sets of specification states grow with the
 //! number of orders. Cost: O(1) per label.
-//! orders. Cost: O(1) a label.
 
 use crate::program::{Program, SnapshotShape};
 

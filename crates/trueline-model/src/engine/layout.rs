@@ -7,7 +7,6 @@
 //!
 //! Invariant: a frame between two steps is *normalised*: slots without meaning (dead locals,
 //! unreachable nodes) hold their initial value, so that equal states are equal words.
-//! that nothing refers to) hold their first value, so that equal states are equal words.
 
 use crate::program::{Kind, NodeId, Program, Reclaim, Variable};
 

@@ -24,7 +24,6 @@
 //!
 //! **Progress.** Blocking: an operation waits for one that has claimed its slot and is unfinished.
 //! Cost: O(1) without contention.
-//! Cost: O(1) without contention.
 
 use super::ring::Ring;
 use super::sync::Backoff;

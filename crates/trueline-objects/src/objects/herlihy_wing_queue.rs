@@ -99,7 +99,6 @@ impl<T> HerlihyWingQueue<T> {
     ///
     /// That is weaker than a queue's guarantee: values that were inserted meanwhile may be at
     /// places that it had already passed.
-    /// places that it had passed.
     pub fn try_deq(&self) -> Option<T> {
         let range = self.back.load(Ordering::Acquire);
         (0..range).find_map(|index| self.places.get(index).take())
