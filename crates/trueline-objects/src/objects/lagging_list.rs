@@ -120,7 +120,6 @@ impl<C> LaggingList<C> {
     ///
     /// # Safety
     /// `tail` is not freed meanwhile.
-    /// `tail` is not freed meanwhile.
     #[inline]
     pub(crate) unsafe fn link(
         &self,

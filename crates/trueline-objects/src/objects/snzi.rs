@@ -25,7 +25,6 @@
 //!
 //! All accesses are sequentially consistent: the version is read after the indicator, the indicator
 //! written after the count.
-//! written after the count.
 
 use super::padded::Padded;
 use super::sync::atomic::{AtomicU64, Ordering};

@@ -1,7 +1,6 @@
 //! `depth-first`: Wing and Gong's search with a memo on small keys.
 //!
 //! A configuration is (frontier, linearized open operations, used pending operations, state); see
-//! A configuration is (frontier, linearized open operations, used pending operations, state); see
 //! [`super::timeline`]. Six techniques keep the search small; each is exact:
 //! - *Observers at once.* An operation that changes no state is taken as soon as it fits: moving it
 //!   forward in a linearization does not affect the other operations.

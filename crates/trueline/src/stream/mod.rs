@@ -6,7 +6,6 @@
 //! and by the end of the stream (`Engine::finish`) it has reported one iff the whole history is
 //! one. Its memory is bounded by the operations that are open, unmatched, or overlap those; each
 //! file argues its rule:
-//! overlap those; each file argues its rule:
 //!
 //! | file | decides | keeps |
 //! |---|---|---|
