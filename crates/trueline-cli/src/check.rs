@@ -39,7 +39,7 @@ pub(crate) fn run(args: &'static CheckArgs) -> anyhow::Result<Exit> {
         let (answers, checked) = question.answer_within_limits();
         for answer in answers {
             exit = exit.max(answer.exit);
-            match answer.told {
+            match answer.text {
                 Ok(report) => out.show(&report, exit)?,
                 Err(message) => {
                     out.refuse(&file.display().to_string(), &message, args.json, exit)?;
@@ -65,7 +65,7 @@ struct Question {
 /// The result for one history: a report, or an error message.
 struct Answer {
     exit: Exit,
-    told: Result<String, String>,
+    text: Result<String, String>,
 }
 
 /// The progress that is reported if a limit is reached while the file is read.
@@ -73,7 +73,7 @@ const UNREAD: &str = "the file was not read to its end";
 
 /// The answers so far for a file.
 #[derive(Default)]
-struct Told {
+struct Answers {
     answers: Vec<Answer>,
     /// How many histories the file has, once it is read.
     histories: Option<usize>,
@@ -98,27 +98,27 @@ impl Question {
         let budget = Arc::new(self.args.limits.limits().budget());
         let (args, algorithm, name) = (self.args, self.algorithm, self.name());
         let pages = Arc::clone(&self.pages);
-        let told = Arc::new(Mutex::new(Told::default()));
-        let theirs = Arc::clone(&told);
+        let known = Arc::new(Mutex::new(Answers::default()));
+        let theirs = Arc::clone(&known);
         let done =
             guard::within(&budget, || false, move |budget| self.answer(budget, start, &theirs));
-        let mut told = std::mem::take(&mut *lock(&told));
+        let mut known = std::mem::take(&mut *lock(&known));
         if let Err(why) = done
-            && told.histories.is_none_or(|histories| told.answers.len() < histories)
+            && known.histories.is_none_or(|histories| known.answers.len() < histories)
         {
             progress::clear();
-            let progress = match told.histories {
+            let progress = match known.histories {
                 None => UNREAD.to_owned(),
                 Some(_) => {
                     let steps = count(budget.steps_spent(), "step");
                     format!("{steps}; the search was abandoned")
                 }
             };
-            let index = told.index(told.answers.len() + 1);
+            let index = known.index(known.answers.len() + 1);
             let unknown = Checked::exhausted(why, progress, args, algorithm, start);
-            told.answers.push(unknown.answer(&name, index, args, &pages));
+            known.answers.push(unknown.answer(&name, index, args, &pages));
         }
-        (told.answers, done.ok())
+        (known.answers, done.ok())
     }
 
     fn name(&self) -> String {
@@ -126,39 +126,39 @@ impl Question {
     }
 
     /// Reads and decides, and adds each answer as soon as it is known.
-    fn answer(&self, budget: &Budget, start: Instant, told: &Mutex<Told>) -> Vec<Checked> {
+    fn answer(&self, budget: &Budget, start: Instant, known: &Mutex<Answers>) -> Vec<Checked> {
         let (args, algorithm, name) = (self.args, self.algorithm, self.name());
-        let tell = |answer: Answer| lock(told).answers.push(answer);
-        let complaint = |message: String| Answer { exit: Exit::Error, told: Err(message) };
+        let add = |answer: Answer| lock(known).answers.push(answer);
+        let complaint = |message: String| Answer { exit: Exit::Error, text: Err(message) };
         let reading = Reading::new(&args.reading, args.spec.as_deref());
         let histories = match read_all(self.file, &name, &reading, budget) {
             Ok(histories) => histories,
             Err(Failure::Exhausted(why)) => {
                 let unread = Checked::exhausted(why, UNREAD.into(), args, algorithm, start);
-                tell(unread.answer(&name, None, args, &self.pages));
+                add(unread.answer(&name, None, args, &self.pages));
                 return Vec::new();
             }
             Err(failure) => {
-                tell(complaint(failure.message(&name)));
+                add(complaint(failure.message(&name)));
                 return Vec::new();
             }
         };
-        lock(told).histories = Some(histories.len());
+        lock(known).histories = Some(histories.len());
         if histories.len() > 1 {
             lock(&self.pages).expect_several();
         }
         let mut all = Vec::new();
         for (number, history) in (1..).zip(histories) {
             let start = if number == 1 { start } else { Instant::now() };
-            let index = lock(told).index(number);
+            let index = lock(known).index(number);
             match check(history, &name, args, algorithm, self.quasi.as_ref(), budget, start) {
                 Ok(checked) => {
-                    tell(checked.answer(&name, index, args, &self.pages));
+                    add(checked.answer(&name, index, args, &self.pages));
                     all.push(checked);
                 }
                 Err(message) => {
                     let of = index.map(|n| format!("history {n} of ")).unwrap_or_default();
-                    tell(complaint(format!("{of}{message}")));
+                    add(complaint(format!("{of}{message}")));
                 }
             }
         }
@@ -166,7 +166,7 @@ impl Question {
     }
 }
 
-impl Told {
+impl Answers {
     /// The number of a history, if the file has several.
     fn index(&self, number: usize) -> Option<usize> {
         self.histories.filter(|&histories| histories > 1).map(|_| number)
@@ -174,8 +174,8 @@ impl Told {
 }
 
 /// A worker that panicked leaves the answers that it had added, so poison is ignored.
-fn lock<T>(told: &Mutex<T>) -> MutexGuard<'_, T> {
-    told.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Decides a history; an error carries the file's name.
@@ -212,7 +212,7 @@ pub(crate) fn read(
     reading: &Reading,
     budget: &Budget,
 ) -> Result<History, Failure> {
-    while_told(name, |seen| input::read(file, reading, budget, seen))
+    with_progress(name, |seen| input::read(file, reading, budget, seen))
 }
 
 /// Reads all histories of a file with a progress line.
@@ -222,11 +222,11 @@ fn read_all(
     reading: &Reading,
     budget: &Budget,
 ) -> Result<Vec<History>, Failure> {
-    while_told(name, |seen| input::read_all(file, reading, budget, seen))
+    with_progress(name, |seen| input::read_all(file, reading, budget, seen))
 }
 
 /// Reads with a progress line.
-fn while_told<T>(name: &str, read: impl FnOnce(&AtomicU64) -> T) -> T {
+fn with_progress<T>(name: &str, read: impl FnOnce(&AtomicU64) -> T) -> T {
     let seen = AtomicU64::new(0);
     let say = || format!("reading, {}, {name}", bytes(seen.load(Ordering::Relaxed)));
     progress::during(say, || read(&seen))
@@ -282,9 +282,9 @@ impl Checked {
         args: &CheckArgs,
         pages: &Mutex<Pages>,
     ) -> Answer {
-        let told = self.report(name, index, args, pages);
-        let exit = if told.is_ok() { Exit::of(&self.outcome.verdict) } else { Exit::Error };
-        Answer { exit, told }
+        let text = self.report(name, index, args, pages);
+        let exit = if text.is_ok() { Exit::of(&self.outcome.verdict) } else { Exit::Error };
+        Answer { exit, text }
     }
 
     /// `index` is the number of the history among several of the file, from 1.

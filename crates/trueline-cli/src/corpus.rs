@@ -199,21 +199,21 @@ fn look_at(row: &Row, number: usize, folder: &Path, args: &CorpusArgs) -> Done {
         .flag("timeout", again::time(args.timeout))
         .maybe("memory", args.memory.map(|bytes| bytes.to_string()))
         .file(&file.display().to_string());
-    let done = |ending: Ending, told: String, mut json: Json| {
+    let done = |ending: Ending, text: String, mut json: Json| {
         let seconds = start.elapsed().as_secs_f64();
         json["group"] = row.group().into();
         json["expected"] = row.verdict.as_deref().into();
         json["result"] = ending.name().into();
-        let (path, told, again) = (clean(&row.path), clean(&told), clean(&again));
+        let (path, text, again) = (clean(&row.path), clean(&text), clean(&again));
         let message = match ending {
             Ending::Passed => String::new(),
-            Ending::Skipped => format!("skipped: {path}: {told}"),
-            Ending::Failed => format!("failed: {path}: {told}\n  reproduce: {again}"),
+            Ending::Skipped => format!("skipped: {path}: {text}"),
+            Ending::Failed => format!("failed: {path}: {text}\n  reproduce: {again}"),
             // The message already contains the file's name.
-            Ending::Unreadable => format!("failed: {told}\n  reproduce: {again}"),
+            Ending::Unreadable => format!("failed: {text}\n  reproduce: {again}"),
         };
         let guessed_keys = json.get("keys").is_some();
-        let headline = (ending.name().to_string(), told);
+        let headline = (ending.name().to_string(), text);
         Done { ending, message, seconds, json, guessed_keys, headline, page: None }
     };
     let wrong = |message: String| {
@@ -268,7 +268,7 @@ fn look_at(row: &Row, number: usize, folder: &Path, args: &CorpusArgs) -> Done {
     }
     let headline = (report.verdict.words().to_string(), report.summary.clone());
     let mut json = report.json();
-    let done = |ending, told, json| Done { headline, page, ..done(ending, told, json) };
+    let done = |ending, text, json| Done { headline, page, ..done(ending, text, json) };
     if let Some(has_keys) = history.guessed_keys() {
         json["keys"] = name_guess(has_keys).into();
     }
@@ -277,8 +277,8 @@ fn look_at(row: &Row, number: usize, folder: &Path, args: &CorpusArgs) -> Done {
         (Verdict::Unknown(_), _) => {
             let why = json["message"].as_str().unwrap_or_default();
             let progress = json["progress"].as_str().unwrap_or_default();
-            let told = if progress.is_empty() { why.into() } else { format!("{why}; {progress}") };
-            done(Ending::Skipped, told, json)
+            let text = if progress.is_empty() { why.into() } else { format!("{why}; {progress}") };
+            done(Ending::Skipped, text, json)
         }
         (_, Some(expected)) if expected != found => {
             done(Ending::Failed, format!("expected {expected}, found {found}"), json)

@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     // Abandoned threads may use the arguments until the process ends.
     let cli: &'static Cli = match Cli::try_parse() {
         Ok(cli) => Box::leak(Box::new(cli)),
-        Err(told) => return exit::conclude(tell(&told)),
+        Err(message) => return exit::conclude(print_message(&message)),
     };
     let result = match &cli.command {
         Command::Check(args) => check::run(args),
@@ -60,9 +60,9 @@ fn main() -> ExitCode {
 }
 
 /// Prints help, the version, or an error in the arguments.
-fn tell(told: &clap::Error) -> anyhow::Result<Exit> {
-    let shown = told.print();
-    if told.use_stderr() {
+fn print_message(message: &clap::Error) -> anyhow::Result<Exit> {
+    let shown = message.print();
+    if message.use_stderr() {
         return Ok(Exit::Error);
     }
     shown.context("standard output").map(|()| Exit::Holds)

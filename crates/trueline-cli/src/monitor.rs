@@ -125,7 +125,7 @@ impl Watcher<'_> {
         let (mut decided, mut cost) = (Instant::now(), Duration::ZERO);
         loop {
             if events.must_wait() {
-                interrupt.tell(self.tally());
+                interrupt.update(self.tally());
                 if decided.elapsed() > SHARE * cost {
                     let start = Instant::now();
                     self.decide_deferred()?;
@@ -147,7 +147,7 @@ impl Watcher<'_> {
             seen += 1;
             if seen.is_multiple_of(PERIOD) || events.bytes() - looked > LONG {
                 looked = events.bytes();
-                interrupt.tell(self.tally());
+                interrupt.update(self.tally());
                 if let Some(why) = limits::spent(&self.budget) {
                     return Err(End::Unknown(Undecided::limit(&why)));
                 }
@@ -278,7 +278,7 @@ impl Watcher<'_> {
         };
         let mut report = case.report();
         let tally = self.tally();
-        tell(&mut report, tally);
+        add_tally(&mut report, tally);
         report.field("skipped", self.skipped);
         let seen = format!("found after {}", describe(tally, self.skipped));
         report.sections.push(Section::Paragraph(seen));
@@ -313,7 +313,7 @@ impl Watcher<'_> {
         report.field("spec", self.spec.as_ref().map_or("", |spec| spec.text()));
         report.field("algorithm", algorithm);
         report.field("seconds", (seconds * 1e6).round() / 1e6);
-        tell(&mut report, tally);
+        add_tally(&mut report, tally);
         report.field("skipped", self.skipped);
         report.sections.extend(section);
         Pages::new(self.args.output.html.as_deref(), false).add(&mut report)?;
@@ -322,7 +322,7 @@ impl Watcher<'_> {
 }
 
 /// Adds the counts of the stream, for programs.
-fn tell(report: &mut Report, tally: Tally) {
+fn add_tally(report: &mut Report, tally: Tally) {
     report.field("events", tally.events);
     report.field("operations", tally.operations);
     report.field("open", tally.open);
@@ -390,7 +390,7 @@ fn interrupted(name: &str, why: &Undecided, as_json: bool, tally: Tally, elapsed
     let summary = format!("{}, no violation so far: {seen}", why.message);
     let mut report = Report::new(name, Answer::Unknown(why.clone()), summary);
     report.field("seconds", (elapsed * 1e6).round() / 1e6);
-    tell(&mut report, tally);
+    add_tally(&mut report, tally);
     match as_json {
         true => format!("{}\n", report.json()),
         false => report.text(&Look::default()).render(false),

@@ -112,10 +112,10 @@ fn simulate(
         Verdict::Violation(_) => Exit::Violation,
         Verdict::Undecided(_) => Exit::Undecided,
     };
-    let case = Told { entry, args, simulated: &simulated, seconds: start.elapsed().as_secs_f64() };
+    let case = Run { entry, args, simulated: &simulated, seconds: start.elapsed().as_secs_f64() };
     let mut report = case.report();
     if let Some(measured) = quasi.and_then(|quasi| quasi.measured) {
-        let least = measured.told();
+        let least = measured.factor();
         report.field("factor", least);
         let text = match least {
             Some(places) => {
@@ -228,7 +228,7 @@ impl Measured {
         }
     }
 
-    fn told(&self) -> Option<u32> {
+    fn factor(&self) -> Option<u32> {
         self.least.lock().map_or(None, |least| *least)
     }
 }
@@ -344,14 +344,14 @@ impl Histories {
 }
 
 /// A simulation that is being reported.
-struct Told<'a> {
+struct Run<'a> {
     entry: &'a Entry,
     args: &'a SimulateArgs,
     simulated: &'a Simulated,
     seconds: f64,
 }
 
-impl Told<'_> {
+impl Run<'_> {
     fn report(&self) -> Report {
         let Simulated { verdict, counts, scope } = self.simulated;
         let (answer, summary) = match verdict {

@@ -154,7 +154,7 @@ impl PerExecution for Front {
 
     fn thread_ends() {
         crate::std::thread::finish();
-        settle();
+        resolve_watches();
     }
 
     fn execution_ends(&mut self) -> Option<Failure> {
@@ -362,7 +362,7 @@ pub(crate) struct Arrived {
 /// The first half of [`event`]: waits for the turn of the thread.
 #[inline]
 pub(crate) fn arrive(mut access: Access) -> Arrived {
-    settle();
+    resolve_watches();
     let address = access.location;
     access.location = canonical(address);
     interface::point(&access);
@@ -431,20 +431,20 @@ pub(crate) fn kept_event(access: Access, body: impl FnOnce(u64) -> (Effect, Edge
 
 /// Decides which of the outstanding pointers were written through.
 #[inline]
-pub(crate) fn settle() {
+pub(crate) fn resolve_watches() {
     if WATCHED.get() != 0 {
-        settle_watches();
+        resolve_all_watches();
     }
 }
 
 #[cold]
-fn settle_watches() {
+fn resolve_all_watches() {
     let (fault, written) = interface::with_own_state(|front: &mut Front, thread| {
         let mut watches = take(&mut front.thread(thread).watches);
         WATCHED.set(WATCHED.get() - watches.len() as u32);
         let (mut fault, mut written) = (None, SmallVec::<[(usize, usize); 4]>::new());
         for watch in watches.drain(..) {
-            let (access, name) = watch.settle();
+            let (access, name) = watch.resolve();
             let found = front.plain(thread, watch.address(), access, name, Place::At(watch.caller));
             fault = fault.or(found);
             let wrote = access == Plain::Write;
@@ -479,7 +479,7 @@ pub(crate) fn watch(address: usize, size: usize, caller: Caller) {
             WATCHED.set(WATCHED.get() + 1);
             return (None, None);
         };
-        let (access, name) = former.settle();
+        let (access, name) = former.resolve();
         let fault = front.plain(thread, address, access, name, Place::At(former.caller));
         (fault, (access == Plain::Write).then_some(former.aside))
     });
@@ -499,7 +499,7 @@ fn place_of(address: usize) -> usize {
 
 /// A plain access that is known to be a read or a write.
 pub(crate) fn plain(address: usize, access: Plain, name: &'static str, caller: Caller) {
-    settle();
+    resolve_watches();
     interface::aside(place_of(address), access == Plain::Write, caller);
     plain_goes_on(address, access, name, caller);
 }
@@ -507,7 +507,7 @@ pub(crate) fn plain(address: usize, access: Plain, name: &'static str, caller: C
 /// As [`plain`], for the end of a lasting access, which was recorded for the steps at its
 /// beginning.
 pub(crate) fn plain_goes_on(address: usize, access: Plain, name: &'static str, caller: Caller) {
-    settle();
+    resolve_watches();
     if access == Plain::Write {
         note_write(address);
     }
@@ -544,7 +544,7 @@ pub(crate) fn access_has_met_events() -> bool {
 /// The line is that of the thread's last shadow operation, since destructors do not know their
 /// caller.
 pub(crate) fn drop_cell(address: usize, name: &'static str) {
-    settle();
+    resolve_watches();
     let is_known = canonical(address) != address || interface::is_on_a_stack(address);
     let fault = interface::with_own_state(|front: &mut Front, thread| {
         let fault = front.drop_cell(address, thread, name);

@@ -40,7 +40,7 @@ impl Watch {
     }
 
     /// Whether it was a read or a write, and a name for it.
-    pub(crate) fn settle(&self) -> (Plain, &'static str) {
+    pub(crate) fn resolve(&self) -> (Plain, &'static str) {
         // SAFETY: `new` was promised that the bytes stay readable.
         let now = unsafe { frozen(self.pointer, self.bytes.len()) };
         match (now == self.bytes, now.len() > ONE_VALUE) {

@@ -260,7 +260,7 @@ impl<'a> Run<'a> {
         loop {
             let kept = self.search.kept();
             let end = self.machine.run(self.job.body, &mut *self.search, kept);
-            let goes_on = self.settle(&end);
+            let goes_on = self.take_in(&end);
             if !goes_on
                 || !self.search.advance(&self.machine.trace, blocked(&end))
                 || self.is_spent()
@@ -286,7 +286,7 @@ impl<'a> Run<'a> {
             while let Some(kept) = search.claim(&mut worker) {
                 let end = run.machine.run(job.body, &mut worker, kept);
                 let before = run.report.executions;
-                let goes_on = run.settle(&end);
+                let goes_on = run.take_in(&end);
                 let ran = run.report.executions - before;
                 let spent = total.fetch_add(ran, Ordering::Relaxed) + ran > limit;
                 search.finish(&mut worker, &run.machine.trace, blocked(&end));
@@ -384,7 +384,7 @@ impl<'a> Run<'a> {
             loop {
                 let kept = search.kept();
                 let end = self.machine.run(self.job.body, &mut search, kept);
-                if !self.settle(&end) {
+                if !self.take_in(&end) {
                     return;
                 }
                 if !search.advance(&self.machine.trace, blocked(&end)) {
@@ -413,7 +413,7 @@ impl<'a> Run<'a> {
             let mut strategy = Sample::new(sampler, seed, index, length);
             let end = self.machine.run(self.job.body, &mut strategy, 0);
             self.length.get_or_insert(self.machine.trace.len());
-            if !self.settle(&end) || self.is_spent() {
+            if !self.take_in(&end) || self.is_spent() {
                 return;
             }
         }
@@ -422,7 +422,7 @@ impl<'a> Run<'a> {
     fn replay(&mut self, schedule: &Schedule) {
         let mut strategy = Replay::new(schedule);
         let end = self.machine.run(self.job.body, &mut strategy, 0);
-        self.settle(&end);
+        self.take_in(&end);
         if let Some(what) = schedule.difference(&self.machine.trace)
             && !matches!(end, End::Diverged(_) | End::TooLong)
         {
@@ -443,7 +443,7 @@ impl<'a> Run<'a> {
     }
 
     /// Takes an execution into the report. False: the exploration is over.
-    fn settle(&mut self, end: &End) -> bool {
+    fn take_in(&mut self, end: &End) -> bool {
         let failure = match end {
             End::GivenUp => return true,
             End::TooLong => {

@@ -70,7 +70,7 @@ impl Races {
                 for touch in touches {
                     walk.collect(touch.wrote, touch.previous, &self.clock, &mut self.candidates);
                 }
-                self.settle(&walk, &mut found);
+                self.keep_races(&walk, &mut found);
             }
         }
         for waiting in blocked {
@@ -96,7 +96,7 @@ impl Races {
                     walk.collect(false, last, &self.clock, &mut self.candidates);
                 }
             }
-            self.settle(&walk, &mut found);
+            self.keep_races(&walk, &mut found);
         }
     }
 
@@ -128,7 +128,7 @@ impl Races {
     }
 
     /// Races among candidates from several locations, latest first.
-    fn settle(&mut self, walk: &Walk<'_>, found: &mut impl FnMut(Race)) {
+    fn keep_races(&mut self, walk: &Walk<'_>, found: &mut impl FnMut(Race)) {
         self.candidates.sort_unstable_by(|a, b| b.cmp(a));
         self.candidates.dedup_by_key(|candidate| candidate.0);
         for &(event, value) in &self.candidates {

@@ -110,7 +110,7 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    fn words(self) -> usize {
+    fn len(self) -> usize {
         (self.base as usize - self.lowest as usize) / size_of::<u64>()
     }
 
@@ -121,7 +121,7 @@ impl Frame {
         }
         // Four lanes, since each step waits for the one before.
         let mut lanes = [1u64, 2, 3, 4];
-        let words = self.words();
+        let words = self.len();
         let mix = |lane: &mut u64, index: usize| {
             // SAFETY: all memory between the stack pointer of the running thread and the base of
             // its stack is mapped. No other OS thread writes to it. The values are not interpreted.
@@ -149,7 +149,7 @@ impl Frame {
         }
         // SAFETY: everything between the stack pointer of a suspended thread and the base of its
         // stack is mapped, and only the current OS thread runs any of these threads.
-        unsafe { sum_of_bytes(self.lowest.cast(), self.words() * size_of::<u64>()) }
+        unsafe { sum_of_bytes(self.lowest.cast(), self.len() * size_of::<u64>()) }
     }
 }
 

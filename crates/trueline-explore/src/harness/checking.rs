@@ -12,7 +12,7 @@ use trueline::verdict::Reason;
 
 use super::Operate;
 use super::guarded::{self, NoAnswer, Waiting};
-use super::histories::{self, Made};
+use super::histories::{self, Performed};
 use super::outcome::Counts;
 use super::scenario::Scenario;
 use super::setting::{Drawn, Judge, Setting};
@@ -63,7 +63,7 @@ impl<O, R> From<NoAnswer> for Found<O, R> {
 
 /// The key of a history: the calls with their results, the operations before each as bits, and
 /// whether a thread waits for ever although all have returned.
-type Key = (Box<[Made]>, Box<[u128]>, bool);
+type Key = (Box<[Performed]>, Box<[u128]>, bool);
 
 #[derive(Default)]
 struct Seen {
@@ -86,7 +86,7 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
     /// where threads wait for ever. Returns `None` if nothing is wrong with it.
     pub(crate) fn look(
         &self,
-        made: &[Made],
+        performed: &[Performed],
         before: &[u128],
         result: impl Fn(u64) -> O::Ret,
         waiting: impl FnOnce() -> Vec<String>,
@@ -94,12 +94,12 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
         // Waiting operations are recognised by their missing results. A thread that waits outside
         // of its operations, say in a destructor of the object, leaves the same history as one that
         // does not wait.
-        let have_returned = made.iter().all(|operation| operation.result.is_some());
+        let have_returned = performed.iter().all(|operation| operation.result.is_some());
         let (outside, waiting) = match have_returned {
             true => (waiting(), None),
             false => (Vec::new(), Some(waiting)),
         };
-        let key: Key = (Box::from(made), Box::from(before), !outside.is_empty());
+        let key: Key = (Box::from(performed), Box::from(before), !outside.is_empty());
         {
             let mut seen = lock(&self.seen);
             seen.histories += 1;
@@ -108,7 +108,7 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
             }
         }
         let waiting = waiting.map_or(outside, |waiting| waiting());
-        let found = self.judge(self.drawn(made, before, result), made, waiting);
+        let found = self.judge(self.drawn(performed, before, result), performed, waiting);
         // A history counts as known only after it was found correct. A worker that meets a history
         // that another worker is checking checks it too, so that each worker finds the failures of
         // its own executions.
@@ -125,19 +125,20 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
     /// The history of these operations.
     pub(crate) fn drawn(
         &self,
-        made: &[Made],
+        performed: &[Performed],
         before: &[u128],
         result: impl Fn(u64) -> O::Ret,
     ) -> Drawn<O, O::Ret> {
-        let raw = histories::of_order(self.scenario, made, |i| before[i]);
-        let results: Vec<Option<O::Ret>> = made.iter().map(|o| o.result.map(&result)).collect();
+        let raw = histories::of_order(self.scenario, performed, |i| before[i]);
+        let results: Vec<Option<O::Ret>> =
+            performed.iter().map(|o| o.result.map(&result)).collect();
         let history = raw.map(|o: &Operation<_, _>| {
             let place = histories::place(&o.op);
-            let op = self.setting.alphabet[self.calls[made[place].call]].clone();
+            let op = self.setting.alphabet[self.calls[performed[place].call]].clone();
             Ok::<_, Infallible>((op, results[place].clone()))
         });
         let Ok(history) = history;
-        let calls = made.iter().map(|operation| operation.call).collect();
+        let calls = performed.iter().map(|operation| operation.call).collect();
         Drawn { raw, calls, history, outcome: None }
     }
 
@@ -152,7 +153,7 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
     fn judge(
         &self,
         mut drawn: Drawn<O, O::Ret>,
-        made: &[Made],
+        performed: &[Performed],
         waiting: Vec<String>,
     ) -> Option<Found<O, O::Ret>> {
         if let Some(watch) = self.setting.watch {
@@ -165,7 +166,7 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
         // effect.
         let mut effective = None;
         if !waiting.is_empty() {
-            let pending = made.iter().filter(|operation| operation.result.is_none());
+            let pending = performed.iter().filter(|operation| operation.result.is_none());
             let culprits: Vec<usize> = pending.map(|operation| operation.call).collect();
             if culprits.is_empty() {
                 let (drawn, states) = (Box::new(drawn), Vec::new());

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::body::{Body, Trouble};
 use super::checking::{Checking, Found, quasi_sentence, stuck_sentence};
-use super::histories::{self, Made};
+use super::histories::{self, Performed};
 use super::outcome::{Counts, Kind};
 use super::scenario::Scenario;
 use super::setting::{Effort, Ended, Failing, Setting, Tried};
@@ -92,12 +92,12 @@ fn look<T: Sync, O: Operate<T>>(
     execution: &Execution<'_>,
 ) -> Result<Option<Found<O, O::Ret>>, Stop> {
     let histories = execution.histories_in_time()?;
-    let made = made(&histories.operations);
+    let performed = performed(&histories.operations);
     for order in &histories.orders {
         execution.may_go_on()?;
-        let before: Vec<u128> = (0..made.len()).map(|i| order.before(i)).collect();
+        let before: Vec<u128> = (0..performed.len()).map(|i| order.before(i)).collect();
         let result = |number| body.result(number);
-        match checking.look(&made, &before, result, || execution.waiting()) {
+        match checking.look(&performed, &before, result, || execution.waiting()) {
             None => {}
             Some(Found::Spent(why)) => return Err(Stop::Budget(why)),
             Some(what) => return Ok(Some(what)),
@@ -115,9 +115,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn made(operations: &[Operation]) -> Vec<Made> {
-    let made = |o: &Operation| Made { call: o.operation as usize, result: o.result };
-    operations.iter().map(made).collect()
+fn performed(operations: &[Operation]) -> Vec<Performed> {
+    let performed = |o: &Operation| Performed { call: o.operation as usize, result: o.result };
+    operations.iter().map(performed).collect()
 }
 
 fn exploration<T, O: Operate<T>>(
@@ -155,9 +155,9 @@ fn ended<T: Sync, O: Operate<T>>(
         };
     };
     // Shown as it ran; a history that was refuted replaces this.
-    let made = made(&report.operations);
-    let before = histories::before_in_steps(scenario, &made, &report.steps);
-    let drawn = checking.drawn(&made, &before, |number| body.result(number));
+    let performed = performed(&report.operations);
+    let before = histories::before_in_steps(scenario, &performed, &report.steps);
+    let drawn = checking.drawn(&performed, &before, |number| body.result(number));
     let mut failing = Failing {
         scenario: scenario.clone(),
         kind: Kind::Other,

@@ -136,8 +136,8 @@ impl<T: Sync, O: Operate<T>> Serial<T, O> {
             "without a specification the object must be deterministic, but `{:?}` gave {} and then {} after {}: \
              give one with .spec(..)",
             self.alphabet[sequence[place]],
-            told(first.as_ref()),
-            told(second.as_ref()),
+            show_result(first.as_ref()),
+            show_result(second.as_ref()),
             self.sequence(&sequence[..place]),
         )
     }
@@ -155,7 +155,7 @@ impl<T: Sync, O: Operate<T>> Serial<T, O> {
     }
 }
 
-fn told(result: Option<&impl std::fmt::Debug>) -> String {
+fn show_result(result: Option<&impl std::fmt::Debug>) -> String {
     result.map_or(String::from("nothing, since it waited"), |result| format!("{result:?}"))
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::checking::{Checking, Found, quasi_sentence, stuck_sentence};
 use super::crew::{self, Done, Round};
-use super::histories::Made;
+use super::histories::Performed;
 use super::outcome::Kind;
 use super::scenario::Scenario;
 use super::setting::{Effort, Ended, Failing, Setting, Tried};
@@ -99,13 +99,13 @@ fn look<T, O: Operate<T>>(
     round: Round<O::Ret>,
     patience: Duration,
 ) -> Option<Ended<O, O::Ret>> {
-    let made: Vec<Made> = round
+    let performed: Vec<Performed> = round
         .done
         .iter()
         .map(|done| {
             let result =
                 done.returned.as_ref().map(|(_, result)| u64::from(results.number_of(result)));
-            Made { call: done.call, result }
+            Performed { call: done.call, result }
         })
         .collect();
     let before = before(&round.done);
@@ -129,15 +129,15 @@ fn look<T, O: Operate<T>>(
             failing.kind = Kind::Panic;
             failing.what = format!("`{op:?}` panics: {message}");
             failing.culprits = vec![*call];
-            failing.drawn = Some(checking.drawn(&made, &before, result));
+            failing.drawn = Some(checking.drawn(&performed, &before, result));
         }
         crew::Ended::Invariant(what) => {
             failing.kind = Kind::Invariant;
             failing.what.clone_from(what);
-            failing.drawn = Some(checking.drawn(&made, &before, result));
+            failing.drawn = Some(checking.drawn(&performed, &before, result));
         }
         crew::Ended::Well | crew::Ended::Stuck => {
-            match checking.look(&made, &before, result, waiting)? {
+            match checking.look(&performed, &before, result, waiting)? {
                 Found::Error(what) => return Some(Ended::Error(what)),
                 Found::Spent(why) => {
                     let scope = format!("real threads; a sample; stopped: {why}");

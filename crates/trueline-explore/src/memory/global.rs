@@ -306,7 +306,7 @@ fn allocate(layout: Layout) -> *mut u8 {
     if let Some(placed) = placed {
         return or_system(placed, layout);
     }
-    front::settle();
+    front::resolve_watches();
     let caller = caller.unwrap_or(Location::caller());
     interface::point(&Access::update(class_location(layout)).named("alloc").at(caller));
     let reused = interface::with_state(|front: &mut Front| {
@@ -386,7 +386,7 @@ fn free_quietly(address: usize) {
 /// Frees a block of this execution without an event; it stays in quarantine until the execution
 /// ends.
 fn quarantine(address: usize) {
-    front::settle();
+    front::resolve_watches();
     let freed = interface::with_own_state(|front: &mut Front, thread| {
         front.free(address, thread, Afterwards::Quarantine)
     });
@@ -405,7 +405,7 @@ fn deallocate(address: usize, layout: Layout) {
     }
     // Accesses through pointers into the block are inferred from its bytes while they still belong
     // to it.
-    front::settle();
+    front::resolve_watches();
     let thread = interface::current_thread();
     let (checked, touched, lifo, caller) = interface::with_state(|front: &mut Front| {
         let site = front.site(thread);

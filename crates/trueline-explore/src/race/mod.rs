@@ -101,10 +101,10 @@ struct Sync {
     /// The clock that the release sequence of the last write carries.
     carries: Clock,
     /// The clocks of updates since then that left the value unchanged.
-    unsettled: Clock,
+    unordered: Clock,
     /// Those of them that are `SeqCst`: the thread, the access's number in [`SeqCstOrder`], and the
     /// clock that it passes on.
-    unsettled_seq_cst: Vec<(u32, u32, Clock)>,
+    unordered_seq_cst: Vec<(u32, u32, Clock)>,
     /// The thread whose clock it is, and its epoch then. A thread that knows this epoch knows the
     /// whole clock, since a thread passes on one clock per epoch. `None`: it is joined from several
     /// clocks.
@@ -130,25 +130,25 @@ impl Sync {
     /// The value changes: all earlier updates come before the change in every order that is
     /// explored.
     #[inline]
-    fn settle(&mut self) {
-        if !self.unsettled.is_empty() {
-            self.carries.join(&self.unsettled);
+    fn fix_unordered(&mut self) {
+        if !self.unordered.is_empty() {
+            self.carries.join(&self.unordered);
             self.whole = None;
-            self.forget_unsettled();
+            self.forget_unordered();
         }
     }
 
     #[inline]
-    fn forget_unsettled(&mut self) {
-        self.unsettled.clear();
-        self.unsettled_seq_cst.clear();
+    fn forget_unordered(&mut self) {
+        self.unordered.clear();
+        self.unordered_seq_cst.clear();
     }
 }
 
 impl Entry for Sync {
     fn renew(&mut self) {
         self.carries.clear();
-        self.forget_unsettled();
+        self.forget_unordered();
         self.whole = None;
         self.touches.clear();
     }
@@ -250,8 +250,8 @@ impl Detector {
         remember(&mut sync.touches, touch);
         match access {
             Atomic::Load | Atomic::Rewrite => (),
-            Atomic::Store => sync.forget_unsettled(),
-            Atomic::Update => sync.settle(),
+            Atomic::Store => sync.forget_unordered(),
+            Atomic::Update => sync.fix_unordered(),
         }
         let is_seq_cst = order == Ordering::SeqCst;
         if is_seq_cst && access == Atomic::Rewrite {
@@ -260,7 +260,7 @@ impl Detector {
         let changes = matches!(access, Atomic::Store | Atomic::Update);
         self.seq_cst.access(thread, location, changes, is_seq_cst);
         if is_seq_cst {
-            for (other, number, passed_on) in &sync.unsettled_seq_cst {
+            for (other, number, passed_on) in &sync.unordered_seq_cst {
                 if self.seq_cst.precedes((*other, *number), thread) {
                     knowledge.clock.join(passed_on);
                 }
@@ -278,14 +278,14 @@ impl Detector {
         }
         if access == Atomic::Rewrite {
             if releases(order) {
-                sync.unsettled.join(&knowledge.clock);
+                sync.unordered.join(&knowledge.clock);
                 if is_seq_cst {
                     let number = self.seq_cst.last_of(thread);
-                    sync.unsettled_seq_cst.push((thread, number, knowledge.clock.clone()));
+                    sync.unordered_seq_cst.push((thread, number, knowledge.clock.clone()));
                 }
                 knowledge.clock.set(thread, touch.epoch + 1);
             } else {
-                sync.unsettled.join(&knowledge.released);
+                sync.unordered.join(&knowledge.released);
             }
             return;
         }

@@ -13,7 +13,7 @@ pub fn spin_loop() {
 
 extern "C" fn hint() {
     if interface::active() {
-        crate::front::settle();
+        crate::front::resolve_watches();
         interface::spin_hint();
     } else {
         ::std::hint::spin_loop();

@@ -184,7 +184,7 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
                 let draft = Draft::new(content, Items::Leaf(entries), CAPACITY);
                 let entries = match self.replace(inside, leaf, content, draft) {
                     Ok(split) => {
-                        self.tell(inside, split);
+                        self.announce_split(inside, split);
                         // Dropped here: a function's return value is leaked if a destructor panics
                         // during the return.
                         return former.ok().map(|(value, key)| {
@@ -215,7 +215,7 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
                 let draft = Draft::new(content, Items::Leaf(without(entries, at)), CAPACITY);
                 match self.replace(inside, leaf, content, draft) {
                     Ok(split) => {
-                        self.tell(inside, split);
+                        self.announce_split(inside, split);
                         return Some(removed);
                     }
                     // See `insert`.
@@ -345,11 +345,11 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
 
     /// Informs the levels above of a split. Splits are rare, so the path down is not recorded: each
     /// level is found again from the root.
-    fn tell(&self, inside: &Inside<'_, Page<K, V>>, split: Option<Split<K, V>>) {
-        let mut untold = split;
-        while let Some(Split { mut separator, right, level }) = untold {
+    fn announce_split(&self, inside: &Inside<'_, Page<K, V>>, split: Option<Split<K, V>>) {
+        let mut unannounced = split;
+        while let Some(Split { mut separator, right, level }) = unannounced {
             let (mut node, mut content) = self.descend(inside, &separator, level + 1);
-            untold = loop {
+            unannounced = loop {
                 let Items::Inner(keys, children) = &content.items else {
                     unreachable!("a level above 0")
                 };

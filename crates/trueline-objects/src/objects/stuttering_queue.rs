@@ -41,15 +41,15 @@ use std::mem::MaybeUninit;
 /// ```
 pub struct StutteringQueue<T> {
     j: usize,
-    list: LaggingList<Told<T>>,
+    list: LaggingList<Item<T>>,
 }
 
 /// The content of a node.
-struct Told<T> {
+struct Item<T> {
     /// There but in the first node of all; not written again.
     value: UnsafeCell<MaybeUninit<T>>,
     /// How often the value was requested.
-    asked: AtomicUsize,
+    requests: AtomicUsize,
 }
 
 // SAFETY: values are copied out by any thread, and nodes are freed by any.
@@ -57,9 +57,9 @@ unsafe impl<T: Send + Sync> Send for StutteringQueue<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send + Sync> Sync for StutteringQueue<T> {}
 
-impl<T> Told<T> {
-    fn new(value: MaybeUninit<T>) -> Told<T> {
-        Told { value: UnsafeCell::new(value), asked: AtomicUsize::new(0) }
+impl<T> Item<T> {
+    fn new(value: MaybeUninit<T>) -> Item<T> {
+        Item { value: UnsafeCell::new(value), requests: AtomicUsize::new(0) }
     }
 }
 
@@ -78,8 +78,8 @@ impl<T: Copy> StutteringQueue<T> {
     /// # Panics
     /// If j is 0.
     pub fn with_batch(j: usize, batch: usize) -> StutteringQueue<T> {
-        assert!(j > 0, "a value is told up to j times: j is at least 1");
-        let dummy = Told::new(MaybeUninit::uninit());
+        assert!(j > 0, "a value is item up to j times: j is at least 1");
+        let dummy = Item::new(MaybeUninit::uninit());
         StutteringQueue { j, list: LaggingList::new(dummy, batch) }
     }
 
@@ -96,7 +96,7 @@ impl<T: Copy> StutteringQueue<T> {
 
     /// Puts a value at the end.
     pub fn enq(&self, value: T) {
-        self.list.append(Node::allocate(Told::new(MaybeUninit::new(value))));
+        self.list.append(Node::allocate(Item::new(MaybeUninit::new(value))));
     }
 
     /// Returns the oldest value and removes it, although up to j - 1 others that requested it
@@ -110,19 +110,19 @@ impl<T: Copy> StutteringQueue<T> {
                 let next = unsafe { self.list.second(head) }?;
                 // SAFETY: `next` was in the list at a time since this operation began, so it is not
                 // freed before it ends.
-                let told = unsafe { &(*next).content };
+                let item = unsafe { &(*next).content };
                 // AcqRel: a thread that counts later sees what this thread has seen.
-                let asked = told.asked.fetch_add(1, Ordering::AcqRel);
+                let requests = item.requests.fetch_add(1, Ordering::AcqRel);
                 let moved = self.list.advance_head(head, next);
                 if moved.is_ok() {
                     // SAFETY: this thread alone moved `head` past the node, for good, and `tail`
                     // was further ahead.
                     unsafe { inside.retire(head) };
                 }
-                if asked < self.j {
+                if requests < self.j {
                     // SAFETY: every node in the list except the first has its value, which is not
                     // written.
-                    return Some(told.value.with(|value| unsafe { (*value).assume_init() }));
+                    return Some(item.value.with(|value| unsafe { (*value).assume_init() }));
                 }
                 head = match moved {
                     Ok(()) => next,

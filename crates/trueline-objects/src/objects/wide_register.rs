@@ -25,21 +25,21 @@ use super::sync::cell::UnsafeCell;
 /// assert_eq!(register.read(), [1, 2, 3, 4]);
 /// ```
 pub struct WideRegister<T> {
-    current: AtomicPtr<Words<T>>,
-    domain: Domain<Words<T>>,
+    current: AtomicPtr<Stored<T>>,
+    domain: Domain<Stored<T>>,
 }
 
 /// The value of one write. Immutable.
-struct Words<T>(UnsafeCell<T>);
+struct Stored<T>(UnsafeCell<T>);
 
 // SAFETY: values are copied out by any thread, and freed by any.
 unsafe impl<T: Send + Sync> Send for WideRegister<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send + Sync> Sync for WideRegister<T> {}
 
-impl<T> Words<T> {
-    fn allocate(value: T) -> *mut Words<T> {
-        Box::into_raw(Box::new(Words(UnsafeCell::new(value))))
+impl<T> Stored<T> {
+    fn allocate(value: T) -> *mut Stored<T> {
+        Box::into_raw(Box::new(Stored(UnsafeCell::new(value))))
     }
 }
 
@@ -52,7 +52,10 @@ impl<T: Copy> WideRegister<T> {
     /// The same, in which a thread tries to free values after it has replaced this many (default:
     /// 64).
     pub fn with_batch(value: T, batch: usize) -> WideRegister<T> {
-        WideRegister { current: AtomicPtr::new(Words::allocate(value)), domain: Domain::new(batch) }
+        WideRegister {
+            current: AtomicPtr::new(Stored::allocate(value)),
+            domain: Domain::new(batch),
+        }
     }
 
     /// Frees replaced values of this thread and of threads that have ended, as far as possible now.
@@ -74,7 +77,7 @@ impl<T: Copy> WideRegister<T> {
 
     /// Writes a value.
     pub fn write(&self, value: T) {
-        let new = Words::allocate(value);
+        let new = Stored::allocate(value);
         self.domain.enter(|inside| {
             // Release: a thread that reads the pointer sees the value. Acquire: a freed value was
             // written before it is freed.

@@ -11,7 +11,7 @@ pub(crate) struct Cells(GrowingArray<AtomicI64>);
 
 /// The content of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Held {
+pub(crate) enum CellState {
     Free,
     Value(i64),
     Taken,
@@ -22,11 +22,11 @@ impl Cells {
         Cells(GrowingArray::new())
     }
 
-    pub(crate) fn look(&self, cell: usize) -> Held {
+    pub(crate) fn look(&self, cell: usize) -> CellState {
         match self.0.get(cell).load(Ordering::SeqCst) {
-            FREE => Held::Free,
-            TAKEN => Held::Taken,
-            value => Held::Value(value),
+            FREE => CellState::Free,
+            TAKEN => CellState::Taken,
+            value => CellState::Value(value),
         }
     }
 

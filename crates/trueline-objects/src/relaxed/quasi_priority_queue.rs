@@ -15,7 +15,7 @@
 //!
 //! The mutant b2 takes the largest value.
 
-use super::cells::{Cells, Held};
+use super::cells::{CellState, Cells};
 use crate::shadowed::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use crate::shadowed::sync::hint;
 
@@ -100,9 +100,9 @@ impl Queue {
         let mut values = Vec::new();
         for cell in 0.. {
             match self.cells.look(cell) {
-                Held::Free => break,
-                Held::Value(value) => values.push((cell, value)),
-                Held::Taken => {}
+                CellState::Free => break,
+                CellState::Value(value) => values.push((cell, value)),
+                CellState::Taken => {}
             }
         }
         values

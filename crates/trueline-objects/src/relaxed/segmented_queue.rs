@@ -10,7 +10,7 @@
 //! The mutant [`Fault::RacyEmpty`] trusts the first pass. With one cell in a segment that is
 //! correct.
 
-use super::cells::Held;
+use super::cells::CellState;
 use super::segments::Segments;
 use crate::shadowed::sync::with_thread_index;
 
@@ -53,7 +53,8 @@ impl Queue {
                 return Some(value);
             }
             if self.fault == Fault::FindsNothing
-                && self.segments.cells.look((segment + 1) * self.segments.size - 1) == Held::Free
+                && self.segments.cells.look((segment + 1) * self.segments.size - 1)
+                    == CellState::Free
             {
                 return None;
             }
@@ -61,12 +62,12 @@ impl Queue {
                 Ok(value) => return Some(value),
                 Err(seen) => seen,
             };
-            let settled = match self.fault {
+            let first = match self.fault {
                 Fault::RacyEmpty => seen,
-                _ => self.segments.settle(segment),
+                _ => self.segments.first_not_taken(segment),
             };
-            match settled {
-                Some(Held::Free) => return None,
+            match first {
+                Some(CellState::Free) => return None,
                 Some(_) => {}
                 None => self.segments.leave(segment),
             }
@@ -75,7 +76,7 @@ impl Queue {
 
     /// Takes a value of a segment: threads with even numbers start from the newest, others from the
     /// oldest. Otherwise returns whether a cell was free when it was read; all others are taken.
-    fn take_from(&self, segment: usize) -> Result<i64, Option<Held>> {
+    fn take_from(&self, segment: usize) -> Result<i64, Option<CellState>> {
         let Segments { size, cells, .. } = &self.segments;
         let mut seen = None;
         let newest_first = with_thread_index(|index| index % 2 == 0);
@@ -83,13 +84,13 @@ impl Queue {
             let place = if newest_first { size - 1 - place } else { place };
             let cell = segment * size + place;
             match cells.look(cell) {
-                Held::Value(value) => {
+                CellState::Value(value) => {
                     if self.fault == Fault::TakesTwice || cells.take(cell, value) {
                         return Ok(value);
                     }
                 }
-                Held::Free => seen = Some(Held::Free),
-                Held::Taken => {}
+                CellState::Free => seen = Some(CellState::Free),
+                CellState::Taken => {}
             }
         }
         Err(seen)

@@ -25,7 +25,7 @@ pub(crate) fn has(domain: Domain, call: &Call) -> bool {
 
 /// The call with ranges in place of its arguments: `enq(1 or more)`.
 pub(crate) fn pattern(domain: Domain, call: &Call) -> String {
-    let ranges: Vec<String> = (0..call.args.len()).map(|i| words(range(domain, i))).collect();
+    let ranges: Vec<String> = (0..call.args.len()).map(|i| describe(range(domain, i))).collect();
     format!("{}({})", call.method, ranges.join(", "))
 }
 
@@ -33,7 +33,7 @@ fn range(domain: Domain, place: usize) -> &'static RangeInclusive<i64> {
     domain.get(place).unwrap_or(&ANY)
 }
 
-fn words(range: &RangeInclusive<i64>) -> String {
+fn describe(range: &RangeInclusive<i64>) -> String {
     match (*range.start(), *range.end()) {
         (i64::MIN, i64::MAX) => "any number".to_string(),
         (least, i64::MAX) => format!("{least} or more"),

@@ -42,10 +42,10 @@ impl Generated {
         };
         let mut text = format!("{which} of {processes} x {operations}");
         if !self.before.is_empty() {
-            text += &format!(" after {}", program::words(&self.before));
+            text += &format!(" after {}", program::join_calls(&self.before));
         }
         if !self.after.is_empty() {
-            text += &format!(" before {}", program::words(&self.after));
+            text += &format!(" before {}", program::join_calls(&self.after));
         }
         text
     }

@@ -79,19 +79,19 @@ impl fmt::Display for Call {
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.before.is_empty() {
-            write!(f, "before {}; ", words(&self.before))?;
+            write!(f, "before {}; ", join_calls(&self.before))?;
         }
-        let processes: Vec<String> = self.program.iter().map(|calls| words(calls)).collect();
+        let processes: Vec<String> = self.program.iter().map(|calls| join_calls(calls)).collect();
         f.write_str(&processes.join(" | "))?;
         if !self.after.is_empty() {
-            write!(f, "; after {}", words(&self.after))?;
+            write!(f, "; after {}", join_calls(&self.after))?;
         }
         Ok(())
     }
 }
 
 /// Calls with blanks between them.
-pub fn words(calls: &[Call]) -> String {
+pub fn join_calls(calls: &[Call]) -> String {
     calls.iter().map(Call::to_string).collect::<Vec<_>>().join(" ")
 }
 

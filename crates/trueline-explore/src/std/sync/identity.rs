@@ -36,7 +36,7 @@ impl Identity {
     #[inline]
     pub(super) fn location(&self) -> usize {
         let location = ::std::ptr::from_ref(self).addr();
-        self.settle(location);
+        self.revise(location);
         // This function leaves different contents on the stack when it is used for the first time.
         // Clearing them lets a loop that tries a lock be recognised.
         interface::sweep();
@@ -44,7 +44,7 @@ impl Identity {
     }
 
     #[inline(never)]
-    fn settle(&self, location: usize) {
+    fn revise(&self, location: usize) {
         let stamp = interface::with_state(|front: &mut Front| front.stamp);
         let first = self.stamp.load(Ordering::Relaxed);
         if first == 0 {

@@ -143,7 +143,7 @@ fn drop_locals(thread: ThreadId) {
         // SAFETY: the value was made by `initialise` and has just been taken off the list.
         unsafe { (local.drop)(local.value) };
     }
-    front::settle();
+    front::resolve_watches();
 }
 
 impl<T: 'static> LocalKey<Cell<T>> {

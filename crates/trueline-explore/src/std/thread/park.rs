@@ -73,7 +73,7 @@ pub fn sleep(duration: Duration) {
     if !interface::active() {
         return ::std::thread::sleep(duration);
     }
-    front::settle();
+    front::resolve_watches();
     crate::std::time::pass(duration);
     interface::spin_hint();
     // The time is stored with the number of the thread's events, which differs from round to round
@@ -89,7 +89,7 @@ pub fn yield_now() {
 
 extern "C" fn yield_hint() {
     if interface::active() {
-        front::settle();
+        front::resolve_watches();
         interface::spin_hint();
     } else {
         ::std::thread::yield_now();

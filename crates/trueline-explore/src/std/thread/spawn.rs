@@ -228,7 +228,7 @@ impl<T> Started<T> {
         function: F,
         caller: Caller,
     ) -> Started<T> {
-        front::settle();
+        front::resolve_watches();
         let (result, name, body) = interface::with_own_state(|_: &mut Front, parent| {
             let result = Arc::new(Mutex::new(None));
             let slot = result.clone();
