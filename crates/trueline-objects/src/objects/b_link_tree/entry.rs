@@ -59,7 +59,7 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
                 let draft = Draft::new(content, Items::Leaf(entries), CAPACITY);
                 match self.replace(inside, leaf, content, draft) {
                     Ok(split) => {
-                        self.tell(inside, split);
+                        self.announce_split(inside, split);
                         return former;
                     }
                     // Dropped here: a function's return value is leaked if a destructor panics
