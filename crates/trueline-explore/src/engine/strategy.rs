@@ -1,9 +1,9 @@
 //! The interface between running a program and searching its schedules: what a strategy sees and
 //! decides.
 
-use super::execution::Thread;
 use super::footprint::Watched;
 use super::interface::{Access, Failure};
+use super::threads::Thread;
 use super::trace::Trace;
 
 /// Schedules threads. One file per strategy.

@@ -4,9 +4,10 @@
 //! [`super::spin`] explains why. A sum costs as much as all live memory of the execution. It is
 //! computed twice for each event of a thread that repeats reads, and for no other thread.
 
-use super::execution::{Machine, State};
+use super::execution::Machine;
 use super::report::Assumption;
 use super::spin::Frame;
+use super::threads::State;
 
 impl Machine {
     /// The sum of all memory that the current thread could change without an event, except its own
