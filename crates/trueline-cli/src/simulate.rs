@@ -438,8 +438,10 @@ impl Run<'_> {
     fn replay(&self) -> Option<String> {
         let Verdict::Violation(found) = &self.simulated.verdict else { return None };
         let replay = self.schedule(found)?;
-        let calls = |calls: &[program::Call]| (!calls.is_empty()).then(|| program::words(calls));
-        let processes: Vec<String> = found.of.program.iter().map(|p| program::words(p)).collect();
+        let calls =
+            |calls: &[program::Call]| (!calls.is_empty()).then(|| program::join_calls(calls));
+        let processes: Vec<String> =
+            found.of.program.iter().map(|p| program::join_calls(p)).collect();
         let again = Again::new("simulate");
         let again = if self.args.spurious { again.switch("spurious") } else { again };
         let again = again

@@ -108,11 +108,11 @@ impl Case<'_> {
         let settings = if settings.is_empty() { bound.clone() } else { settings.join(" ") };
         let subject = format!("{} ({settings})", self.file);
         let mut report = trueline_report::Report::new(subject, answer, what);
-        self.tell_fields(&mut report);
+        self.add_fields(&mut report);
         if let Verdict::Violation(found) | Verdict::WrongPoints(found) = &self.report.verdict {
-            self.tell_counterexample(found, &mut report);
+            self.add_counterexample(found, &mut report);
         }
-        self.tell_progress(&mut report);
+        self.add_progress(&mut report);
         if self.other_code {
             let note = "with points: this is about the code that the model has for them (`points`), not about the other";
             report.sections.push(Section::Line(Role::Doubt, note.into()));
@@ -166,7 +166,7 @@ impl Case<'_> {
         (answer, what)
     }
 
-    fn tell_fields(&self, report: &mut trueline_report::Report) {
+    fn add_fields(&self, report: &mut trueline_report::Report) {
         let settings: Map<String, Json> =
             self.settings.iter().map(|(n, v)| (n.clone(), json!(v))).collect();
         let searched = self.report;
@@ -197,7 +197,7 @@ impl Case<'_> {
         }
     }
 
-    fn tell_counterexample(&self, found: &Counterexample, report: &mut trueline_report::Report) {
+    fn add_counterexample(&self, found: &Counterexample, report: &mut trueline_report::Report) {
         let Trace { steps, initially } = &found.trace;
         let wrong_points = matches!(self.report.verdict, Verdict::WrongPoints(_));
         let sentence = if wrong_points { WRONG_POINTS.into() } else { sentence(found) };
@@ -232,7 +232,7 @@ impl Case<'_> {
         report.sections.push(Section::dim(length(found)));
     }
 
-    fn tell_progress(&self, report: &mut trueline_report::Report) {
+    fn add_progress(&self, report: &mut trueline_report::Report) {
         let mut properties = Vec::new();
         for (number, (name, found)) in self.progress.iter().enumerate() {
             let notes = self.progress_notes.get(number).map_or(&[][..], Vec::as_slice);

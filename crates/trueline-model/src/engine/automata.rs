@@ -18,7 +18,7 @@
 
 use crate::program::{Program, SnapshotShape};
 
-use super::label::{Label, What, results_of};
+use super::label::{Label, LabelKind, results_of};
 
 /// The automaton of one pair of segments.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +46,7 @@ impl Automata {
             _ => None,
         };
         match label.what {
-            What::Call(call) => {
+            LabelKind::Call(call) => {
                 let call = &program.calls[usize::from(call)];
                 if call.operation == self.shape.scan {
                     words[1 + process] = SCANS | (words[0] >> 2 & 3);
@@ -60,13 +60,13 @@ impl Automata {
                     }
                 }
             }
-            What::Return(operation, number) if usize::from(operation) == self.shape.scan => {
+            LabelKind::Return(operation, number) if usize::from(operation) == self.shape.scan => {
                 let results = results_of(&program.operations[self.shape.scan].results, number);
                 let must = words[1 + process] & 3;
                 words[1 + process] = 0;
                 return self.shows(words, must, &results);
             }
-            What::Return(..) => {
+            LabelKind::Return(..) => {
                 // Once it has changed, its updates write nothing else.
                 if let Some(place) = place
                     && words[0] & CALLED << place != 0
@@ -74,7 +74,7 @@ impl Automata {
                     words[0] |= MUST << place;
                 }
             }
-            What::Lin(_) | What::Point(..) => {}
+            LabelKind::Lin(_) | LabelKind::Point(..) => {}
         }
         true
     }

@@ -12,7 +12,7 @@
 //! 2. Among processes of equal colour, those whose exchange leaves the state as it is need no
 //!    order. Arrangements of what is left are enumerated, and the least frame wins. Heap nodes are
 //!    named by traversal for each arrangement.
-//! 3. What still may be exchanged without changing the frame acts on the set of specification
+//! 3. LabelKind still may be exchanged without changing the frame acts on the set of specification
 //!    states: the same is done there, by occurrences in the set, exchanges that leave it as it is,
 //!    and enumeration of the rest; least content wins.
 //!
@@ -54,7 +54,7 @@ impl<'m> Symmetry<'m> {
         Symmetry { machine, ranges, plain, moved: Vec::new(), walk: Walk::default() }
     }
 
-    /// Settles the frame, replaces it by its canonical form, and returns the set that goes with it.
+    /// Normalises the frame, replaces it by its canonical form, and returns the set that goes with it.
     pub(crate) fn canonical(&mut self, frame: &mut Frame, set: u32, cache: &mut Cache) -> u32 {
         self.canonical_with_classes(frame, set, cache).0
     }
@@ -67,11 +67,11 @@ impl<'m> Symmetry<'m> {
         cache: &mut Cache,
     ) -> (u32, Classes) {
         if self.ranges.is_empty() {
-            self.machine.settle(frame, &mut self.walk);
+            self.machine.normalise(frame, &mut self.walk);
             return (set, singletons());
         }
         if self.plain {
-            self.machine.settle(frame, &mut self.walk);
+            self.machine.normalise(frame, &mut self.walk);
             let (to, classes) = self.sort_blocks(frame);
             return (canonical_set(cache, set, &to, classes), classes);
         }
@@ -113,7 +113,7 @@ impl<'m> Symmetry<'m> {
 
     fn general(&mut self, frame: &mut Frame, set: u32, cache: &mut Cache) -> (u32, Classes) {
         let n = self.machine.layout.processes;
-        self.machine.settle(frame, &mut self.walk);
+        self.machine.normalise(frame, &mut self.walk);
         let colours = self.colours(frame);
         let mut to: Permutation = (0..n as u8).collect();
         for &(from, end) in &self.ranges {
@@ -195,7 +195,7 @@ impl<'m> Symmetry<'m> {
         answer.unwrap_or((set, singletons()))
     }
 
-    /// The frame in which process `p` is called `to[p]`, settled.
+    /// The frame in which process `p` is called `to[p]`, normalised.
     pub(crate) fn rename(&mut self, frame: &[i32], to: &[u8], out: &mut Frame) {
         let layout = &self.machine.layout;
         out.clear();
@@ -234,10 +234,10 @@ impl<'m> Symmetry<'m> {
                 }
             }
         }
-        self.machine.settle(out, &mut self.walk);
+        self.machine.normalise(out, &mut self.walk);
     }
 
-    /// What can be said of each process without names.
+    /// LabelKind can be said of each process without names.
     fn colours(&mut self, frame: &[i32]) -> Vec<u64> {
         let machine = self.machine;
         let layout = &machine.layout;

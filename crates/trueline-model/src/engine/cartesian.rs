@@ -140,14 +140,14 @@ pub(crate) fn moves(
                 paths[j].extendable = false;
             }
         }
-        let mut settled = scratch.frame.clone();
-        machine.settle(&mut settled, &mut scratch.walk);
+        let mut normalised = scratch.frame.clone();
+        machine.normalise(&mut normalised, &mut scratch.walk);
         let path = &mut paths[i];
-        if path.extendable && path.states.contains(&settled) {
+        if path.extendable && path.states.contains(&normalised) {
             path.infinite = true;
             path.extendable = false;
         }
-        path.states.push(settled);
+        path.states.push(normalised);
         path.accesses.push(access);
         if !scratch.labels.is_empty() || path.accesses.len() >= LONGEST_PATH {
             path.extendable = false;
@@ -211,12 +211,12 @@ fn first_steps(
         && only.labels.is_empty()
     {
         path.states.push(frame.to_vec());
-        let mut settled = only.frame.clone();
-        machine.settle(&mut settled, &mut scratch.walk);
+        let mut normalised = only.frame.clone();
+        machine.normalise(&mut normalised, &mut scratch.walk);
         // A step that changes nothing is a loop already.
-        path.infinite = path.states.contains(&settled);
+        path.infinite = path.states.contains(&normalised);
         path.extendable = !path.infinite;
-        path.states.push(settled);
+        path.states.push(normalised);
     }
     Ok(path)
 }

@@ -77,7 +77,7 @@ pub(crate) fn save(path: &Path, search: &Search) -> io::Result<()> {
     for shard in &search.shards {
         number(&mut out, shard.len() as u64)?;
         for id in 0..shard.len() {
-            words(&mut out, shard.get(id))?;
+            write_words(&mut out, shard.get(id))?;
         }
         number(&mut out, shard.dead().len() as u64)?;
         for &word in shard.dead() {
@@ -94,7 +94,7 @@ pub(crate) fn save(path: &Path, search: &Search) -> io::Result<()> {
         number(&mut out, table.len() as u64)?;
         for item in table {
             number(&mut out, item.len() as u64)?;
-            words(&mut out, item)?;
+            write_words(&mut out, item)?;
         }
     }
     let sum = out.sum;
@@ -224,7 +224,7 @@ fn number(out: &mut impl Write, value: u64) -> io::Result<()> {
     out.write_all(&value.to_le_bytes())
 }
 
-fn words(out: &mut impl Write, words: &[u32]) -> io::Result<()> {
+fn write_words(out: &mut impl Write, words: &[u32]) -> io::Result<()> {
     words.iter().try_for_each(|word| out.write_all(&word.to_le_bytes()))
 }
 

@@ -1,6 +1,6 @@
 //! The heap: which nodes are reachable, and their names in the order of a traversal.
 //!
-//! A node's number is an accident of allocation. [`settle`] renames nodes in the order in which a
+//! A node's number is an accident of allocation. [`normalise`] renames nodes in the order in which a
 //! breadth first walk meets them, first from the shared variables and then from the processes, in
 //! order. It resets all other nodes: unreachable nodes are garbage, and two states that differ only
 //! in the names of nodes become equal. Cost: the slots of the frame.
@@ -127,7 +127,7 @@ pub(crate) fn performed(layout: &Layout, of: &[usize], frame: &[i32], p: usize) 
 }
 
 /// Renames the nodes of a frame and resets those that nothing refers to.
-pub(crate) fn settle(layout: &Layout, of: &[usize], frame: &mut [i32], walk: &mut Walk) {
+pub(crate) fn normalise(layout: &Layout, of: &[usize], frame: &mut [i32], walk: &mut Walk) {
     if layout.pools.is_empty() {
         return;
     }

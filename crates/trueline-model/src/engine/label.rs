@@ -4,7 +4,7 @@ use crate::program::Type;
 
 /// The kind of a label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum What {
+pub(crate) enum LabelKind {
     /// The call with this number.
     Call(u16),
     /// A marked linearization point; with the number of the result if the mark gives it.
@@ -19,7 +19,7 @@ pub(crate) enum What {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Label {
     pub(crate) process: u8,
-    pub(crate) what: What,
+    pub(crate) what: LabelKind,
 }
 
 /// Results as numbers: a tuple is a number in the mixed radix of its types.
@@ -58,10 +58,10 @@ impl Label {
     /// The label in 32 bits, if it fits.
     pub(crate) fn packed(&self) -> Option<u32> {
         let (kind, first, second) = match self.what {
-            What::Call(call) => (0, call, 0),
-            What::Lin(number) => (1, 0, number.map_or(0, |n| n.saturating_add(1))),
-            What::Point(call, number) => (2, call, number),
-            What::Return(operation, number) => (3, operation, number),
+            LabelKind::Call(call) => (0, call, 0),
+            LabelKind::Lin(number) => (1, 0, number.map_or(0, |n| n.saturating_add(1))),
+            LabelKind::Point(call, number) => (2, call, number),
+            LabelKind::Return(operation, number) => (3, operation, number),
         };
         (first < 1 << 8 && second < 1 << 18)
             .then(|| kind | u32::from(self.process) << 2 | u32::from(first) << 6 | second << 14)

@@ -81,7 +81,7 @@ pub(crate) struct Layout {
     pub(crate) by_process: Vec<ByProcess>,
     /// The ranges of symmetric processes.
     pub(crate) symmetric: Vec<(usize, usize)>,
-    /// A settled empty frame: first values everywhere.
+    /// A normalised empty frame: first values everywhere.
     pub(crate) first: Frame,
     bits: Vec<Bits>,
     pub(crate) words: usize,
@@ -215,7 +215,7 @@ impl Layout {
         self.blocks + process * self.stride
     }
 
-    /// Packs a settled frame.
+    /// Packs a normalised frame.
     pub(crate) fn pack(&self, frame: &[i32], words: &mut [u32]) {
         words.fill(0);
         for (value, bits) in frame.iter().zip(&self.bits) {

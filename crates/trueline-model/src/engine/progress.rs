@@ -27,7 +27,7 @@ use trueline::Budget;
 use crate::program::{OpId, Points, Program};
 
 use super::canonical::Symmetry;
-use super::label::{Label, What, results_of};
+use super::label::{Label, LabelKind, results_of};
 use super::layout::{Frame, PC};
 use super::scratch::Scratch;
 use super::spec_sets::{Cache, SpecSets};
@@ -84,7 +84,7 @@ pub struct Lasso {
 /// The result of a progress check, and its cost.
 #[derive(Clone, Debug)]
 pub struct ProgressReport {
-    /// What was found.
+    /// LabelKind was found.
     pub progress: Progress,
     /// States of the implementation.
     pub states: u64,
@@ -209,7 +209,7 @@ impl<'m> Graph<'m> {
                             machine.layout.pack(&scratch.frame, &mut record);
                             let to = states.find_or_insert(&record) as u32;
                             let returns = scratch.labels.iter().find_map(|l| match l.what {
-                                What::Return(operation, number) => Some((operation, number)),
+                                LabelKind::Return(operation, number) => Some((operation, number)),
                                 _ => None,
                             });
                             edges.push(Edge { to, process: process as u8, returns });
@@ -365,7 +365,7 @@ impl<'m> Graph<'m> {
             else {
                 continue;
             };
-            // What the cycle must contain: a step of each process, or a state where the process
+            // LabelKind the cycle must contain: a step of each process, or a state where the process
             // cannot move.
             let mut demands: Vec<Demand> = Vec::new();
             if fair.is_some() {
@@ -519,7 +519,7 @@ impl<'m> Graph<'m> {
             loop {
                 if self.machine.step(&before, process, &mut scratch) == Outcome::Moved {
                     let raw = scratch.frame.clone();
-                    self.machine.settle(&mut scratch.frame, &mut Default::default());
+                    self.machine.normalise(&mut scratch.frame, &mut Default::default());
                     if scratch.frame == after {
                         let labels: Vec<Label> = scratch.labels.to_vec();
                         let step = written(self.machine, process, &before, &raw, &labels);
@@ -537,7 +537,7 @@ impl<'m> Graph<'m> {
     }
 }
 
-/// What a fair cycle must contain.
+/// LabelKind a fair cycle must contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Demand {
     State(usize),

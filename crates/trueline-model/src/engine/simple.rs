@@ -32,7 +32,7 @@ use crate::program::{
 
 use super::automata::Automata;
 use super::cartesian::Choices;
-use super::label::What;
+use super::label::LabelKind;
 use super::layout::{Frame, PC};
 use super::scratch::Scratch;
 use super::spec_sets::SpecSets;
@@ -192,7 +192,7 @@ impl<'a> Restriction<'a> {
     }
 
     fn verdict(&self, machine: &Machine, found: &Counterexample) -> Verdict {
-        self.told(machine, found).map_or_else(
+        self.unrestricted_run(machine, found).map_or_else(
             || Verdict::Unknown(
                     "internal error: the counterexample does not replay on the full model; please report it"
                         .into(),
@@ -263,9 +263,9 @@ impl<'a> Restriction<'a> {
             let is = |p: usize| both(Binary::Eq, Expr::Me, Expr::Const(p as i32));
             let may =
                 both(Binary::And, not(has_changed()), both(Binary::Or, is(pair.0), is(pair.1)));
-            let settle = vec![Stmt::Await(may), Stmt::Set(own(), Expr::Const(1))];
+            let decide = vec![Stmt::Await(may), Stmt::Set(own(), Expr::Const(1))];
             let entry = &mut program.operations[self.shape.scan].entry;
-            entry.insert(0, Stmt::Choose(vec![Vec::new(), settle]));
+            entry.insert(0, Stmt::Choose(vec![Vec::new(), decide]));
         }
         let may = |process: usize, call: &crate::program::Call| {
             active.contains(&process)
@@ -290,7 +290,11 @@ impl<'a> Restriction<'a> {
     }
 
     /// The counterexample as a run of the unrestricted program; `None` if it is not one.
-    fn told(&self, machine: &Machine, found: &Counterexample) -> Option<Counterexample> {
+    fn unrestricted_run(
+        &self,
+        machine: &Machine,
+        found: &Counterexample,
+    ) -> Option<Counterexample> {
         // Another pair, or an execution that is not simple, may have a shorter one.
         let counterexample = |trace| Counterexample {
             trace,
@@ -326,7 +330,8 @@ impl<'a> Restriction<'a> {
                 for &label in &long.labels.clone() {
                     let before = set;
                     set = sets.after(set, label);
-                    if let (What::Return(operation, _), super::spec_sets::EMPTY) = (label.what, set)
+                    if let (LabelKind::Return(operation, _), super::spec_sets::EMPTY) =
+                        (label.what, set)
                     {
                         possible = sets.possible(before, step.process, usize::from(operation));
                     }
@@ -336,14 +341,14 @@ impl<'a> Restriction<'a> {
                 let told = TraceStep { choices: taken, explained_by, possible, ..told };
                 trace.steps.push(told);
                 frame.clone_from(&long.frame);
-                plain.settle(&mut frame, &mut long.walk);
+                plain.normalise(&mut frame, &mut long.walk);
                 if same != Outcome::Moved {
                     let is_same = is_last && same == outcome;
                     return is_same.then(|| counterexample(trace));
                 }
             }
             from.clone_from(&short.frame);
-            machine.settle(&mut from, &mut short.walk);
+            machine.normalise(&mut from, &mut short.walk);
         }
         let is_violation = set == super::spec_sets::EMPTY;
         is_violation.then(|| counterexample(trace))
@@ -357,7 +362,7 @@ impl<'a> Restriction<'a> {
         taken: &Scratch,
         choices: Vec<u16>,
     ) -> Option<Vec<u16>> {
-        let Some(What::Call(call)) = taken.labels.first().map(|l| l.what) else { return None };
+        let Some(LabelKind::Call(call)) = taken.labels.first().map(|l| l.what) else { return None };
         let call = usize::from(call);
         let mut rest = choices.into_iter();
         if machine.program.roles[process].calls.len() > 1 {

@@ -24,7 +24,7 @@ use smallvec::SmallVec;
 use crate::program::{Kind, OpId, Points, Program};
 
 use super::automata::Automata;
-use super::label::{Label, What, result_count, result_number, results_of};
+use super::label::{Label, LabelKind, result_count, result_number, results_of};
 
 /// The number of the empty set.
 pub(crate) const EMPTY: u32 = 0;
@@ -298,17 +298,17 @@ impl SpecSets {
                 continue;
             }
             match label.what {
-                What::Call(call) => {
+                LabelKind::Call(call) => {
                     words[p] = 1 + u32::from(call);
                     next.push(self.configurations.intern(&words));
                 }
-                What::Return(operation, number) => {
+                LabelKind::Return(operation, number) => {
                     if words[p] == self.done[usize::from(operation)] + number {
                         words[p] = IDLE;
                         next.push(self.configurations.intern(&words));
                     }
                 }
-                What::Lin(number) => {
+                LabelKind::Lin(number) => {
                     if words[p] == IDLE || words[p] > self.program.calls.len() as u32 {
                         // A second mark in one operation takes effect twice: nothing explains that.
                         continue;
@@ -325,7 +325,7 @@ impl SpecSets {
                         }
                     }
                 }
-                What::Point(call, number) => {
+                LabelKind::Point(call, number) => {
                     let operation = self.program.calls[usize::from(call)].operation;
                     let wanted = self.done[operation] + number;
                     for &(status, object) in self.object_steps(words[0], label.process, call).iter()
@@ -339,7 +339,7 @@ impl SpecSets {
             }
         }
         let closes = self.points == Points::None && self.automata.is_none();
-        if closes && matches!(label.what, What::Call(_)) {
+        if closes && matches!(label.what, LabelKind::Call(_)) {
             self.close(&mut next);
         }
         let id = self.set(&mut next);

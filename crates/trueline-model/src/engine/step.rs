@@ -14,7 +14,7 @@ use super::code::{Act, Code, Compiled};
 use super::constants::Constants;
 use super::eval::outside;
 use super::heap::{self, Walk};
-use super::label::{Label, What, result_number};
+use super::label::{Label, LabelKind, result_number};
 use super::layout::{Frame, Layout, MADE, PC};
 use super::scratch::Scratch;
 use super::verify::Fault;
@@ -164,7 +164,7 @@ impl Machine {
         }
     }
 
-    /// The initial frame, settled.
+    /// The initial frame, normalised.
     pub(crate) fn initial(&self) -> Result<Frame, Outcome> {
         let mut scratch = Scratch { frame: self.layout.first.clone(), ..Scratch::default() };
         scratch.frame.extend_from_slice(&self.code.setup_locals);
@@ -180,12 +180,12 @@ impl Machine {
         }
         let mut frame = scratch.frame;
         frame.truncate(self.layout.slots);
-        self.settle(&mut frame, &mut scratch.walk);
+        self.normalise(&mut frame, &mut scratch.walk);
         Ok(frame)
     }
 
-    pub(crate) fn settle(&self, frame: &mut [i32], walk: &mut Walk) {
-        heap::settle(&self.layout, &self.of, frame, walk);
+    pub(crate) fn normalise(&self, frame: &mut [i32], walk: &mut Walk) {
+        heap::normalise(&self.layout, &self.of, frame, walk);
     }
 
     /// Words of the sets of bits in an [`Access`].
@@ -240,7 +240,7 @@ impl Machine {
         scratch.met.clear();
     }
 
-    /// Takes the step that `scratch.choices` names, from a frame. The new frame is left unsettled,
+    /// Takes the step that `scratch.choices` names, from a frame. The new frame is left not normalised,
     /// as nodes keep their names.
     pub(crate) fn step(&self, from: &[i32], process: usize, scratch: &mut Scratch) -> Outcome {
         scratch.frame.clear();
@@ -274,7 +274,7 @@ impl Machine {
             let args = &self.program.calls[call].args;
             scratch.frame[at..at + args.len()].copy_from_slice(args);
             if self.points != Points::Labelled {
-                let what = What::Call(call as u16);
+                let what = LabelKind::Call(call as u16);
                 scratch.labels.push(Label { process: process as u8, what });
             }
             self.run(&self.code.entries[operation], scratch)
@@ -397,7 +397,7 @@ impl Machine {
                     let number = self.results(results, s)?;
                     let operation = s.operation.unwrap_or_default() as u16;
                     if self.points != Points::Labelled {
-                        let what = What::Return(operation, number);
+                        let what = LabelKind::Return(operation, number);
                         s.labels.push(Label { process: s.process as u8, what });
                     }
                     let end = s.block + self.layout.stride;
@@ -420,7 +420,7 @@ impl Machine {
             Points::None => {}
             Points::Marked => {
                 let number = results.map(|r| self.results(r, s)).transpose()?;
-                s.labels.push(Label { process, what: What::Lin(number) });
+                s.labels.push(Label { process, what: LabelKind::Lin(number) });
             }
             Points::Labelled => {
                 let Some(results) = results else {
@@ -433,7 +433,7 @@ impl Machine {
                 let Some(&call) = self.call_numbers.get(&(operation, args)) else {
                     return Err(fault("an argument was changed before its point"));
                 };
-                s.labels.push(Label { process, what: What::Point(call, number) });
+                s.labels.push(Label { process, what: LabelKind::Point(call, number) });
             }
         }
         Ok(())

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 
 use super::cartesian::Choices;
 use super::expand::{Hit, Reductions, Worker, Wrong};
-use super::label::{Label, What, results_of};
+use super::label::{Label, LabelKind, results_of};
 use super::layout::{Frame, PC};
 use super::search::{Led, SHARDS};
 use super::spec_sets::{EMPTY, SpecSets};
@@ -18,7 +18,7 @@ use super::step::{Machine, Outcome};
 
 use crate::program::{CallId, LocationId};
 
-/// What a step makes visible.
+/// LabelKind a step makes visible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The operation was called.
@@ -154,7 +154,7 @@ fn forward(
                 for &label in &worker.scratch.labels.clone() {
                     let before = next;
                     next = worker.cache.after(next, label);
-                    if let (What::Return(operation, _), EMPTY) = (label.what, next) {
+                    if let (LabelKind::Return(operation, _), EMPTY) = (label.what, next) {
                         let operation = usize::from(operation);
                         possible = worker.cache.lock().possible(before, process, operation);
                     }
@@ -194,9 +194,9 @@ pub(crate) fn written(
         (pc > 0).then(|| pc as usize - 1)
     };
     let events = labels.iter().map(|label| match label.what {
-        What::Call(call) => Event::Call(call.into()),
-        What::Lin(_) | What::Point(..) => Event::Lin,
-        What::Return(operation, number) => {
+        LabelKind::Call(call) => Event::Call(call.into()),
+        LabelKind::Lin(_) | LabelKind::Point(..) => Event::Lin,
+        LabelKind::Return(operation, number) => {
             let types = &machine.program.operations[usize::from(operation)].results;
             Event::Return(results_of(types, number))
         }

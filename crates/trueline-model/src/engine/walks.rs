@@ -66,12 +66,12 @@ pub(super) fn walk(
                 return Ok(steps);
             }
         }
-        if scratch.labels.iter().any(|l| matches!(l.what, super::label::What::Return(..))) {
+        if scratch.labels.iter().any(|l| matches!(l.what, super::label::LabelKind::Return(..))) {
             priority[process] = random.below(1 << 32);
             put_last[process] = 0;
         }
         frame.clone_from(&scratch.frame);
-        machine.settle(&mut frame, &mut scratch.walk);
+        machine.normalise(&mut frame, &mut scratch.walk);
         see(&frame, None);
         if changes.contains(&now) {
             lowest -= 1;

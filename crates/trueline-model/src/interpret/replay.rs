@@ -123,10 +123,10 @@ fn run(
             let (taken, faults) = interpreter.steps(from, step.process);
             for fault in faults {
                 let seen = fault.seen == events;
-                let told = story.add(*before, note(None, fault.done));
-                faulty.get_or_insert(told);
+                let notes = story.add(*before, note(None, fault.done));
+                faulty.get_or_insert(notes);
                 if failing == Some(step.process) && seen {
-                    failed_before.get_or_insert(told);
+                    failed_before.get_or_insert(notes);
                 }
             }
             for taken in taken.into_iter().filter(|taken| taken.seen == events) {
@@ -134,18 +134,18 @@ fn run(
                     && !next.iter().any(|(known, _)| *known == taken.to)
                     && next.len() < MOST_CONFIGURATIONS;
                 if fits {
-                    let told = story.add(*before, note(Some(&taken.to), taken.done));
-                    next.push((taken.to, told));
+                    let notes = story.add(*before, note(Some(&taken.to), taken.done));
+                    next.push((taken.to, notes));
                 }
             }
         }
         if last && failing.is_some() {
-            let told = faulty.or(failed_before);
+            let notes = faulty.or(failed_before);
             let why = || Rejected::Mismatch(format!("{at}: there is no fault"));
-            return told.map(|told| story.tell(told)).ok_or_else(why);
+            return notes.map(|notes| story.up_to(notes)).ok_or_else(why);
         }
-        if let Some(told) = failed_before.filter(|_| next.is_empty()) {
-            return Ok(story.tell(told));
+        if let Some(notes) = failed_before.filter(|_| next.is_empty()) {
+            return Ok(story.up_to(notes));
         }
         if failing == Some(step.process) && events.iter().any(|e| matches!(e, Seen::Return(..))) {
             failed_before = None;
@@ -158,9 +158,9 @@ fn run(
         }
         configurations = next;
     }
-    let first = configurations.first().and_then(|(_, told)| *told);
+    let first = configurations.first().and_then(|(_, notes)| *notes);
     match reason {
-        None => Ok(story.tell(first)),
+        None => Ok(story.up_to(first)),
         Some(Reason::Deadlock) => {
             let stuck = configurations.iter().find(|(c, _)| interpreter.is_stuck(c));
             match stuck {
@@ -168,14 +168,14 @@ fn run(
                 Some(_) if interpreter.explains_waiting(&history) => {
                     Err("the specification lets the operations wait".to_string().into())
                 }
-                Some((_, told)) => Ok(story.tell(*told)),
+                Some((_, notes)) => Ok(story.up_to(*notes)),
             }
         }
         Some(_) => match interpreter.explained(&history) {
             true => {
                 Err("the operations have an order that the specification allows".to_string().into())
             }
-            false => Ok(story.tell(first)),
+            false => Ok(story.up_to(first)),
         },
     }
 }
@@ -193,15 +193,15 @@ impl Story {
     }
 
     /// The notes up to this one, in order.
-    fn tell(&self, last: Option<usize>) -> Vec<Note> {
-        let mut told = Vec::new();
+    fn up_to(&self, last: Option<usize>) -> Vec<Note> {
+        let mut notes = Vec::new();
         let mut at = last;
         while let Some(number) = at {
             let (before, note) = &self.notes[number];
-            told.push(note.clone());
+            notes.push(note.clone());
             at = *before;
         }
-        told.reverse();
-        told
+        notes.reverse();
+        notes
     }
 }

@@ -225,7 +225,7 @@ impl Walk<'_> {
 
     /// Whether the statement is a guard that decides when the operation may be called: it reads
     /// only local state, and only declarations and other such guards precede it.
-    pub(super) fn says_when_to_call(&mut self, stmt: &Stmt) -> bool {
+    pub(super) fn guards_call(&mut self, stmt: &Stmt) -> bool {
         let begins = self.begins;
         self.begins &= match &stmt.kind {
             StmtKind::Local(variables) => {

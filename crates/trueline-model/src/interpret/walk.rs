@@ -203,7 +203,7 @@ impl<'w> Walk<'w> {
     }
 
     fn statement_within(&mut self, stmt: &Stmt) -> Walked<Flow> {
-        let says_when = self.says_when_to_call(stmt);
+        let says_when = self.guards_call(stmt);
         let pat = self.rules.semantics.is_pat() && self.free == 0 && !self.sequential;
         let costs = pat
             && !says_when

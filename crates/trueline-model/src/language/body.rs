@@ -287,7 +287,7 @@ impl<'a> Body<'a> {
 
     /// Hoists the value if the next expression must not be evaluated before it, or is another
     /// access.
-    pub(super) fn settle(&mut self, value: Value, next: &Expr) -> Value {
+    pub(super) fn hoist_before(&mut self, value: Value, next: &Expr) -> Value {
         let needed =
             value.shared && if self.fine() { self.touches(next) } else { has_effect(next) };
         if needed { self.hoist(value) } else { value }
@@ -489,7 +489,7 @@ impl<'a> Body<'a> {
             return Ok(Value { ty: Ty::Bool, leaves: vec![leaf], shared: a.shared || b.shared });
         }
         let a = self.value(left)?;
-        let a = self.settle(a, right);
+        let a = self.hoist_before(a, right);
         let b = self.value(right)?;
         let shared = a.shared || b.shared;
         if matches!(op, BinaryOp::Equal | BinaryOp::Different) {

@@ -178,7 +178,7 @@ impl Body<'_> {
             "min" | "max" => {
                 arity(name, args, 2)?;
                 let a = self.value(&args[0])?;
-                let a = self.settle(a, &args[1]);
+                let a = self.hoist_before(a, &args[1]);
                 let b = self.value(&args[1])?;
                 let (Ty::Int { lo: p, hi: q }, Ty::Int { lo: r, hi: s }) = (&a.ty, &b.ty) else {
                     let message = format!("`{}` takes two numbers", name.text);

@@ -1,6 +1,6 @@
 //! Explains in one sentence why a small violation is one.
 //!
-//! If the kind of object is known, a rule of [`super::tell`] gives the sentence. Otherwise, for a
+//! If the kind of object is known, a rule of [`super::sentences`] gives the sentence. Otherwise, for a
 //! few operations, the smallest set of 'returned before' facts that excludes every legal order is
 //! found by dropping facts one at a time; those facts make the sentence. This needs no knowledge of
 //! the type: `deq() -> 7` returned before `enq(7)` was called, but every legal order has them the
@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 use super::minimise::Core;
 use super::problem::{Decision, Problem, Ticker, Window};
 use super::search::{self, Which};
-use super::tell::{self, Actor, Scene, Tale, and};
+use super::sentences::{self, Actor, Draft, Scene, and};
 use crate::history::PENDING;
 use crate::monitor::Blame;
 use crate::spec::OpaqueState;
@@ -30,14 +30,14 @@ pub(super) struct Sentence {
 
 /// Violations of more operations than this get the general sentence.
 const FEW: usize = 8;
-/// How many tales are tried, and the steps for confirming one.
+/// How many drafts are tried, and the steps for confirming one.
 const TRIED: usize = 12;
 const CONFIRM: u64 = 1 << 16;
 /// In longer histories, operations are not compared to find some that look alike.
 const COMPARED: usize = 4096;
 /// Longer operations are cut.
 pub(crate) const LONG: usize = 80;
-/// A longer tale is no better than the explanation by times.
+/// A longer draft is no better than the explanation by times.
 const SHORT: usize = 12;
 
 /// Explains the violation in the terms of its kind of object, and returns the operations that it
@@ -52,7 +52,7 @@ pub(super) fn by_kind(
     reorders: bool,
     ticker: &mut Ticker<'_>,
 ) -> Option<(Sentence, Vec<u32>)> {
-    if operations.len() > tell::MOST {
+    if operations.len() > sentences::MOST {
         return None;
     }
     let (spec, history) = (&subject.spec, &subject.history);
@@ -79,19 +79,19 @@ pub(super) fn by_kind(
     let Portrait { family, initial, capacity, .. } = portrait;
     let first = first_bad.and_then(|bad| indices.binary_search(&bad).ok());
     let scene = Scene { family, initial, capacity, cast, first, complete };
-    let mut tales: Vec<(Tale, Vec<u32>)> = tell::tales(&scene)
+    let mut drafts: Vec<(Draft, Vec<u32>)> = sentences::drafts(&scene)
         .into_iter()
-        .map(|tale| {
-            let cast = tale.cast().into_iter().map(|place| indices[place]).collect();
-            (tale, cast)
+        .map(|draft| {
+            let cast = draft.cast().into_iter().map(|place| indices[place]).collect();
+            (draft, cast)
         })
         .collect();
     // The note on the first unexplained return should be about the same operation.
-    tales.sort_by_key(|(_, cast): &(_, Vec<u32>)| {
+    drafts.sort_by_key(|(_, cast): &(_, Vec<u32>)| {
         let is_other = first_bad.is_some_and(|bad| !cast.contains(&bad));
         (cast.len() > SHORT, is_other, cast.len())
     });
-    for (tale, cast) in tales.into_iter().take(TRIED) {
+    for (draft, cast) in drafts.into_iter().take(TRIED) {
         let problem = Problem::new(subject, &cast, Window::ALL).reordering(reorders);
         let found = search::search(&problem, ticker, Which::Both, CONFIRM).decision;
         if !matches!(found, Ok(Some(Decision::Stuck(_)))) {
@@ -99,9 +99,9 @@ pub(super) fn by_kind(
         }
         let show = |index: u32| spec.show(Window::ALL.recorded(history, index));
         let names = Names::new(subject, Window::ALL, &cast, &show);
-        let mut clash: Vec<u32> = tale.named().into_iter().map(|place| indices[place]).collect();
+        let mut clash: Vec<u32> = draft.named().into_iter().map(|place| indices[place]).collect();
         clash.sort_unstable();
-        let text = tale.told(|place| names.name(indices[place]));
+        let text = draft.render(|place| names.name(indices[place]));
         return Some((Sentence { text, clash }, cast));
     }
     None
@@ -190,7 +190,7 @@ impl<'a> Names<'a> {
         let at = |i: u32| &history.operations()[i as usize];
         let shown = self.shown(index);
         let alike = self.alike(index, &shown);
-        let text = format!("`{}`", tell::cut(shown, LONG));
+        let text = format!("`{}`", sentences::cut(shown, LONG));
         if alike.len() < 2 {
             return text;
         }
@@ -234,7 +234,7 @@ pub(super) fn explain(
     if let Some(blame) = reason
         && (blame.always || core.operations.len() > FEW)
     {
-        let text = blame.told(|index| story.show(index));
+        let text = blame.render(|index| story.show(index));
         return Sentence { text, clash: blame.operations().to_vec() };
     }
     let from = story.starting();

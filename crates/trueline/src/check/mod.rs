@@ -22,7 +22,7 @@ mod replay;
 mod rules;
 mod run;
 mod search;
-mod tell;
+mod sentences;
 mod theories;
 mod timeline;
 mod unseen;

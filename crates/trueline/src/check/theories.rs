@@ -48,7 +48,7 @@ pub(super) fn decide(
     let events = events::events(subject, claim, indices)?;
     let mut monitor = monitor(algorithm, object, &claim.initial, budget)
         .ok_or_else(|| format!("{algorithm} does not decide by a theory"))?;
-    if let Some(found) = tell(&mut *monitor, &events, budget)? {
+    if let Some(found) = feed(&mut *monitor, &events, budget)? {
         return Ok(found);
     }
     let order = monitor.explains().map(|order| order.iter().map(|&n| n as u32).collect());
@@ -74,7 +74,7 @@ fn monitor<'a>(
 }
 
 /// Passes all events; returns what ended it early.
-fn tell(
+fn feed(
     monitor: &mut dyn Online,
     events: &[Event],
     budget: &Budget,

@@ -20,7 +20,7 @@ use smallvec::SmallVec;
 use dense::Dense;
 
 use super::problem::Ticker;
-use super::{gaps, tell};
+use super::{gaps, sentences};
 use crate::budget::{Budget, Exhausted};
 use crate::history::PENDING;
 use crate::monitor::{Answer, Blame, Op, Span, Why, container, mutex, pending, priority_queue};
@@ -562,10 +562,10 @@ impl Words {
         };
         let others = (0..words.len() as u32).filter(|&n| belongs(&words[n as usize]));
         let mut scene = operations.to_vec();
-        scene.extend(others.take(tell::MOST + 1));
+        scene.extend(others.take(sentences::MOST + 1));
         scene.sort_unstable();
         scene.dedup();
-        if scene.len() > tell::MOST { Vec::new() } else { scene }
+        if scene.len() > sentences::MOST { Vec::new() } else { scene }
     }
 
     /// Operations on initial values belong to every violation of a container: without them these

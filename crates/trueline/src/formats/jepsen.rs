@@ -315,13 +315,13 @@ fn key_args(shape: Shape, value: Value, at: Position) -> Result<Args, Error> {
 }
 
 /// Methods of a map that return the former value, which may equal their argument.
-pub(crate) fn tells_former_value(method: &str) -> bool {
+pub(crate) fn returns_former_value(method: &str) -> bool {
     matches!(method, "swap" | "replace" | "get_and_put" | "get-and-put")
 }
 
 /// The result of a call on an object with keys of its own, without the repeated key.
 fn key_result(shape: Shape, method: &str, args: &Args, value: Value) -> Value {
-    if shape != Shape::Observer && !tells_former_value(method) && echoes(args, false, &value) {
+    if shape != Shape::Observer && !returns_former_value(method) && echoes(args, false, &value) {
         return Value::Nil;
     }
     let key = match args.as_slice() {

@@ -10,7 +10,7 @@ use std::io;
 
 use super::Format;
 use super::calls::{is_removal, removals_return};
-use super::jepsen::{is_observer, tells_former_value};
+use super::jepsen::{is_observer, returns_former_value};
 use super::json_lines::SCHEMA;
 use super::lexis::{quote, write_word};
 use crate::history::{Call, History, Operation};
@@ -358,7 +358,7 @@ impl Notation for Edn {
 
     fn returns(&self, event: &Event<'_>, out: &mut String) -> Written {
         let called = Edn::called(event)?;
-        if let (true, Value::List(pair)) = (tells_former_value(event.method()), &called)
+        if let (true, Value::List(pair)) = (returns_former_value(event.method()), &called)
             && let [key, _] = pair.as_slice()
         {
             let shown = Value::list([key.clone(), event.result().clone()]);

@@ -36,14 +36,14 @@ impl Blame {
     }
 
     /// The sentence, with operations as people read them.
-    pub(crate) fn told(&self, show: impl Fn(u32) -> String) -> String {
+    pub(crate) fn render(&self, show: impl Fn(u32) -> String) -> String {
         if !self.text.contains('{') {
             return format!("{} {}", show(self.operations[0]), self.text);
         }
-        let mut told = self.text.to_string();
+        let mut text = self.text.to_string();
         for (place, &operation) in self.operations.iter().enumerate() {
-            told = told.replace(&format!("{{{place}}}"), &show(operation));
+            text = text.replace(&format!("{{{place}}}"), &show(operation));
         }
-        told
+        text
     }
 }

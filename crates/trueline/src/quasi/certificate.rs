@@ -4,7 +4,7 @@
 //! and every condition is tested as the definition states it. Cost: O(n²) for a stack or priority
 //! queue with large contents, otherwise O(n).
 
-use super::words::{Act, Words};
+use super::part_history::{Act, PartHistory};
 use super::{Bounds, End, Reading};
 use crate::history::PENDING;
 use crate::spec::Kind;
@@ -24,7 +24,7 @@ pub(crate) struct Certificate {
 /// Checks the certificate. An error says what is wrong; otherwise the result is how far each
 /// operation of `order` moved within its class.
 pub(crate) fn check(
-    words: &Words,
+    words: &PartHistory,
     bounds: Bounds,
     reading: Reading,
     end: End,
@@ -68,7 +68,7 @@ pub(crate) fn check(
 
 /// p' contains every operation that returned, respects real time, changes no result, and ends as it
 /// should.
-fn real_time(words: &Words, acts: &[Act], order: &[u32], end: End) -> Result<(), String> {
+fn real_time(words: &PartHistory, acts: &[Act], order: &[u32], end: End) -> Result<(), String> {
     let n = words.len() as u32;
     let mut latest_call = 0;
     let mut seen = vec![false; acts.len()];
@@ -120,7 +120,7 @@ fn real_time(words: &Words, acts: &[Act], order: &[u32], end: End) -> Result<(),
 }
 
 /// Runs p'' on a plain list.
-fn is_legal(words: &Words, acts: &[Act], legal: &[u32]) -> Result<(), String> {
+fn is_legal(words: &PartHistory, acts: &[Act], legal: &[u32]) -> Result<(), String> {
     let mut inside: std::collections::VecDeque<u32> = words.initial.iter().copied().collect();
     for &o in legal {
         let turn = match words.kind {
@@ -177,7 +177,7 @@ fn displacement(
 }
 
 /// Nothing is removed in p' before it was added there.
-fn causality(words: &Words, acts: &[Act], order: &[u32]) -> Result<(), String> {
+fn causality(words: &PartHistory, acts: &[Act], order: &[u32]) -> Result<(), String> {
     let mut inside: Vec<i64> = vec![0; words.values.len()];
     words.initial.iter().for_each(|&value| inside[value as usize] += 1);
     for &o in order {

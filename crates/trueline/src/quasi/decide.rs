@@ -3,8 +3,8 @@
 use super::certificate::{self, Certificate};
 use super::displaced::{self, Displaced};
 use super::lives::Queue;
+use super::part_history::{Act, PartHistory};
 use super::queue;
-use super::words::{Act, Words};
 use super::{Algorithm, Bounds, Effort, End, Reading};
 use crate::budget::{Budget, Exhausted};
 use crate::check::{Decision as Searched, Problem, Ticker, Which, Window, search};
@@ -37,7 +37,7 @@ const WIDTHS: [usize; 5] = [4, 64, 1024, 1 << 14, usize::MAX];
 
 /// Decides with these bounds, in at most `limit` steps.
 pub(super) fn decide(
-    words: &Words,
+    words: &PartHistory,
     bounds: Bounds,
     question: &Question<'_>,
     limit: u64,
@@ -62,7 +62,7 @@ pub(super) fn decide(
 }
 
 /// A factor below which `slots` does not hold, as far as can be seen without a search.
-pub(super) fn lower_bound(words: &Words, question: &Question<'_>) -> u32 {
+pub(super) fn lower_bound(words: &PartHistory, question: &Question<'_>) -> u32 {
     match (question.reading, Queue::new(words)) {
         (Reading::Slots, Some(queue)) => queue.least_by_windows(question.end).0,
         _ => 0,
@@ -71,7 +71,7 @@ pub(super) fn lower_bound(words: &Words, question: &Question<'_>) -> u32 {
 
 /// The general search alone, as a second opinion when the search for queues refutes.
 pub(super) fn generally(
-    words: &Words,
+    words: &PartHistory,
     bounds: Bounds,
     question: &Question<'_>,
     limit: u64,
@@ -86,7 +86,7 @@ pub(crate) enum Found {
 }
 
 fn slots(
-    words: &Words,
+    words: &PartHistory,
     bounds: Bounds,
     question: &Question<'_>,
     ticker: &mut Ticker<'_>,
@@ -114,7 +114,7 @@ fn slots(
 }
 
 fn general(
-    words: &Words,
+    words: &PartHistory,
     bounds: Bounds,
     question: &Question<'_>,
     ticker: &mut Ticker<'_>,
@@ -145,7 +145,7 @@ fn general(
 /// The certificate for p' in the reading `slots`: with an open end the remaining values are
 /// removed, the waiting ones first.
 fn complete(
-    words: &Words,
+    words: &PartHistory,
     bounds: Bounds,
     end: End,
     mut acts: Vec<Act>,

@@ -20,7 +20,7 @@
 use smallvec::SmallVec;
 
 use super::End;
-use super::words::{Act, Words};
+use super::part_history::{Act, PartHistory};
 use crate::history::{History, Operation, PENDING};
 use crate::spec::{Items, Kind, Spec, Touches};
 
@@ -44,7 +44,7 @@ pub(super) struct State {
 }
 
 pub(super) struct Displaced<'a> {
-    words: &'a Words,
+    words: &'a PartHistory,
     factor: u32,
     /// Whether an early value that is too far from its turn stays so, whatever is added.
     settled: bool,
@@ -53,7 +53,7 @@ pub(super) struct Displaced<'a> {
 }
 
 impl<'a> Displaced<'a> {
-    pub(super) fn new(words: &'a Words, factor: u32, end: End) -> Displaced<'a> {
+    pub(super) fn new(words: &'a PartHistory, factor: u32, end: End) -> Displaced<'a> {
         let settled = words.kind != Kind::Stack || !words.repeats();
         Displaced { words, factor, settled, closed: end == End::Closed }
     }
@@ -291,7 +291,7 @@ impl Spec for Displaced<'_> {
 /// The legal order beside `order` in the reading `slots`: each removal slot contains the removal of
 /// the value whose turn it is there, equal values in the order of their removals. `acts` gives the
 /// effect of each operation. `None` if some value is never removed in `order`.
-pub(super) fn beside(words: &Words, acts: &[Act], order: &[u32]) -> Option<Vec<u32>> {
+pub(super) fn beside(words: &PartHistory, acts: &[Act], order: &[u32]) -> Option<Vec<u32>> {
     let mut removals: Vec<std::collections::VecDeque<u32>> =
         vec![Default::default(); words.values.len()];
     for &operation in order {

@@ -8,7 +8,7 @@
 //! values.
 
 use super::decide::{Answer, Question, decide, generally};
-use super::words::{Act, Word, Words};
+use super::part_history::{Act, PartHistory, Word};
 use super::{Algorithm, Bounds, Effort, End, Reading, run};
 use crate::history::PENDING;
 use crate::verdict::Explanation;
@@ -23,7 +23,7 @@ const SHORT: usize = 9;
 
 /// A violation in local numbers.
 pub(super) struct Violation<'a> {
-    pub(super) words: &'a Words,
+    pub(super) words: &'a PartHistory,
     pub(super) bounds: Bounds,
     /// The first unexplained return, if it is known.
     pub(super) stuck: Option<u32>,
@@ -70,7 +70,7 @@ pub(super) fn explain(
 }
 
 struct Shrinking<'a> {
-    words: &'a Words,
+    words: &'a PartHistory,
     bounds: Bounds,
     question: Question<'a>,
     spent: u64,
@@ -78,7 +78,7 @@ struct Shrinking<'a> {
 }
 
 impl Shrinking<'_> {
-    fn part(&self, operations: &[u32]) -> Words {
+    fn part(&self, operations: &[u32]) -> PartHistory {
         self.words.with(operations.iter().map(|&o| self.words.words[o as usize]).collect())
     }
 
@@ -183,7 +183,7 @@ impl Shrinking<'_> {
 
 /// Whether a search that shares no code with the refuting one refutes the core as well.
 fn recheck(
-    core: &Words,
+    core: &PartHistory,
     violation: &Violation<'_>,
     question: &Question<'_>,
 ) -> Result<bool, String> {
@@ -214,7 +214,7 @@ fn recheck(
 
 /// Why, and the operation that it is about.
 fn sentence(
-    core: &Words,
+    core: &PartHistory,
     operations: &[u32],
     bounds: Bounds,
     question: &Question<'_>,

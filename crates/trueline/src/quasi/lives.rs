@@ -1,13 +1,13 @@
 //! Queues with unique values, by what real time alone says of each value.
 
 use super::End;
-use super::words::{Act, Words};
+use super::part_history::{Act, PartHistory};
 use crate::history::PENDING;
 use crate::spec::Kind;
 
 /// A part of a history that this module can decide.
 pub(super) struct Queue<'a> {
-    pub(super) words: &'a Words,
+    pub(super) words: &'a PartHistory,
     /// What is known of each value.
     pub(super) values: Vec<Life>,
     /// Number of removals.
@@ -35,7 +35,7 @@ pub(super) struct Life {
 impl<'a> Queue<'a> {
     /// `None` where the part is not for this module: not a queue, repeated values, or outcomes that
     /// are unknown.
-    pub(super) fn new(words: &'a Words) -> Option<Queue<'a>> {
+    pub(super) fn new(words: &'a PartHistory) -> Option<Queue<'a>> {
         if words.kind != Kind::Queue {
             return None;
         }
@@ -129,7 +129,7 @@ struct Places {
 }
 
 impl Places {
-    fn new(words: &Words, operations: &[u32]) -> Places {
+    fn new(words: &PartHistory, operations: &[u32]) -> Places {
         let mut calls: Vec<u32> =
             operations.iter().map(|&o| words.words[o as usize].call).collect();
         let mut returns: Vec<u32> =
@@ -140,7 +140,7 @@ impl Places {
     }
 
     /// The first and the last place that real time allows the operation.
-    fn of(&self, words: &Words, operation: u32) -> (u32, u32) {
+    fn of(&self, words: &PartHistory, operation: u32) -> (u32, u32) {
         let word = &words.words[operation as usize];
         let first = self.returns.partition_point(|&r| r < word.call) as u32;
         let last = self.calls.partition_point(|&c| c < word.returned) as u32 - 1;

@@ -21,9 +21,9 @@ mod displaced;
 mod explain;
 mod factors;
 mod lives;
+mod part_history;
 mod queue;
 mod run;
-mod words;
 
 use std::fmt;
 use std::str::FromStr;
@@ -34,7 +34,7 @@ pub(crate) use run::run;
 pub(crate) use {
     certificate::Certificate,
     decide::{Found, Question},
-    words::{Act, Word, Words},
+    part_history::{Act, PartHistory, Word},
 };
 
 use crate::check::Outcome;

@@ -30,7 +30,7 @@ use smallvec::SmallVec;
 
 use super::End;
 use super::lives::Queue;
-use super::words::Act;
+use super::part_history::Act;
 use crate::budget::Exhausted;
 use crate::check::Ticker;
 

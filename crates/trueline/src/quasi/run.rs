@@ -7,7 +7,7 @@
 
 use super::decide::{Answer, Question, decide, lower_bound};
 use super::explain::{Violation, explain};
-use super::words::{Words, is_container};
+use super::part_history::{PartHistory, is_container};
 use super::{Bounds, Effort, Factor, Finding, Quasi, Reading};
 use crate::budget::{Budget, Exhausted};
 use crate::check::{Outcome, merge, trust};
@@ -58,7 +58,7 @@ pub(crate) fn run(
     let mut parts = Vec::new();
     for indices in history::by_part(&subject.history) {
         trust(&subject, &claim, &indices).map_err(fail)?;
-        let words = Words::new(&subject, &claim, &indices).map_err(|(o, message)| {
+        let words = PartHistory::new(&subject, &claim, &indices).map_err(|(o, message)| {
             let o = &subject.history.operations()[o as usize];
             Error::at(Position { line: o.line, column: o.column }, message)
         })?;
@@ -157,7 +157,7 @@ pub(super) struct Least {
 /// The least factor from `from` on; `None` if no factor works. `limit` bounds the steps of each
 /// decision.
 pub(super) fn least(
-    words: &Words,
+    words: &PartHistory,
     bounds: &dyn Fn(u32) -> Bounds,
     from: u32,
     question: &Question<'_>,
@@ -222,7 +222,7 @@ impl Whole<'_> {
     fn part(
         &mut self,
         indices: &[u32],
-        words: &Words,
+        words: &PartHistory,
         asked: &Asked,
         question: &Question<'_>,
         show: &dyn Fn(u32) -> String,

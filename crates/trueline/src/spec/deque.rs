@@ -1,6 +1,6 @@
 //! A queue with two ends: `deque`.
 
-use super::items::{Items, or_nil, tells};
+use super::items::{Items, may_return, or_nil};
 use super::method::{self, Method, item, nothing};
 use super::queue::{inserts, touches_item};
 use super::vocabulary::{self as words, Family, Vocabulary};
@@ -103,7 +103,7 @@ impl Spec for Deque {
 
     fn step(&self, state: &Items, op: &DequeOp, ret: Option<&Value>, next: &mut Vec<Items>) {
         let is_value = !matches!(op, PushFront(Value::Nil) | PushBack(Value::Nil));
-        if is_value && tells(seen(state, op), ret) {
+        if is_value && may_return(seen(state, op), ret) {
             let mut after = state.clone();
             change(&mut after, op);
             next.push(after);

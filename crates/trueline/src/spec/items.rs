@@ -163,6 +163,6 @@ pub(super) fn or_nil(value: Option<&Value>) -> Value {
 }
 
 /// Whether a removal or a look may return `ret` if `value` is next.
-pub(super) fn tells(value: Option<&Value>, ret: Option<&Value>) -> bool {
+pub(super) fn may_return(value: Option<&Value>, ret: Option<&Value>) -> bool {
     ret.is_none_or(|ret| *ret == *value.unwrap_or(&Value::Nil))
 }

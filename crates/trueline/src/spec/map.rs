@@ -82,7 +82,7 @@ fn change(state: &mut MapState, op: &MapOp) {
 }
 
 /// The result that the operation has in this state.
-fn told(state: &MapState, op: &MapOp) -> Value {
+fn result_of(state: &MapState, op: &MapOp) -> Value {
     match op {
         Put(..) => Value::Nil,
         Get(key) | Swap(key, _) => seen(state, key),
@@ -102,7 +102,7 @@ impl Spec for Map {
     fn step(&self, state: &MapState, op: &MapOp, ret: Option<&Value>, next: &mut Vec<MapState>) {
         let is_value = !matches!(op, Put(_, Value::Nil) | Swap(_, Value::Nil));
         let silent = matches!((op, ret), (Remove(_) | Contains(_), Some(Value::Nil)));
-        if is_value && (silent || ret.is_none_or(|ret| *ret == told(state, op))) {
+        if is_value && (silent || ret.is_none_or(|ret| *ret == result_of(state, op))) {
             let mut after = state.clone();
             change(&mut after, op);
             next.push(after);
@@ -212,7 +212,7 @@ impl Builtin for Map {
     }
 
     fn results(&self, state: &MapState, op: &MapOp) -> Vec<Value> {
-        vec![told(state, op)]
+        vec![result_of(state, op)]
     }
 
     fn sample(&self, _: &MapState, pick: &mut dyn FnMut(u64) -> u64, fresh: i64) -> MapOp {

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::items::{Items, or_nil, tells};
+use super::items::{Items, may_return, or_nil};
 use super::method::{self, INSERT, Method, PEEK, REMOVE, item, nothing, truth};
 use super::queue::{inserted, inserts, touches_item};
 use super::vocabulary::{self as words, Family, Vocabulary};
@@ -139,7 +139,7 @@ impl Spec for PriorityQueue {
     ) {
         let legal = match op {
             Insert(value) => !value.is_nil() && inserted(self.capacity, self.is_full(state), ret),
-            Poll | Peek => tells(state.last(), ret),
+            Poll | Peek => may_return(state.last(), ret),
         };
         if legal {
             let mut after = state.clone();

@@ -1,6 +1,6 @@
 //! First in, first out: `queue` and `bounded-queue`.
 
-use super::items::{Items, or_nil, tells};
+use super::items::{Items, may_return, or_nil};
 use super::method::{self, INSERT, Method, PEEK, REMOVE, item, nothing, truth};
 use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Action, Builtin, Canonical, Info, Kind, Origins, Shown, Spec, Touches, key_of};
@@ -100,7 +100,7 @@ impl Spec for Queue {
             QueueOp::Enq(value) => {
                 !value.is_nil() && inserted(self.capacity, self.is_full(state), ret)
             }
-            QueueOp::Deq | QueueOp::Peek => tells(state.first(), ret),
+            QueueOp::Deq | QueueOp::Peek => may_return(state.first(), ret),
         };
         if legal {
             let mut after = state.clone();

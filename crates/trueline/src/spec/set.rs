@@ -379,7 +379,7 @@ impl Spec for Multiset {
 
     fn step(&self, state: &Items, op: &MultisetOp, ret: Option<&Value>, next: &mut Vec<Items>) {
         let silent = matches!((op, ret), (MultisetOp::Contains(_), Some(Value::Nil)));
-        if silent || ret.is_none_or(|ret| *ret == told(state, op)) {
+        if silent || ret.is_none_or(|ret| *ret == result_of(state, op)) {
             let mut after = state.clone();
             change_multiset(&mut after, op);
             next.push(after);
@@ -457,7 +457,7 @@ impl Spec for Multiset {
     }
 }
 
-fn told(state: &Items, op: &MultisetOp) -> Value {
+fn result_of(state: &Items, op: &MultisetOp) -> Value {
     match op {
         MultisetOp::Add(_) => Value::Nil,
         MultisetOp::Remove(value) | MultisetOp::Contains(value) => {
@@ -496,7 +496,7 @@ impl Builtin for Multiset {
     }
 
     fn results(&self, state: &Items, op: &MultisetOp) -> Vec<Value> {
-        vec![told(state, op)]
+        vec![result_of(state, op)]
     }
 
     fn sample(&self, _: &Self::State, pick: &mut dyn FnMut(u64) -> u64, fresh: i64) -> MultisetOp {

@@ -1,6 +1,6 @@
 //! Last in, first out: `stack`.
 
-use super::items::{Items, or_nil, tells};
+use super::items::{Items, may_return, or_nil};
 use super::method::{self, INSERT, Method, PEEK, REMOVE, item, nothing};
 use super::queue::{inserts, touches_item};
 use super::vocabulary::{self as words, Family, Vocabulary};
@@ -75,7 +75,7 @@ impl Spec for Stack {
     fn step(&self, state: &Items, op: &StackOp, ret: Option<&Value>, next: &mut Vec<Items>) {
         let legal = match op {
             StackOp::Push(value) => !value.is_nil() && ret.is_none_or(Value::is_nil),
-            StackOp::Pop | StackOp::Peek => tells(state.last(), ret),
+            StackOp::Pop | StackOp::Peek => may_return(state.last(), ret),
         };
         if legal {
             let mut after = state.clone();

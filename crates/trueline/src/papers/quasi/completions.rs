@@ -5,16 +5,16 @@
 //! possibilities: meant for few pending operations.
 
 use crate::history::PENDING;
-use crate::quasi::{Act, Word, Words};
+use crate::quasi::{Act, PartHistory, Word};
 
 /// A completion, and which operation of the original each of its operations is.
 pub(super) struct Completion {
-    pub(super) words: Words,
+    pub(super) words: PartHistory,
     pub(super) original: Vec<u32>,
 }
 
 /// All completions, beginning with the one in which no pending operation had an effect.
-pub(super) fn completions(words: &Words) -> impl Iterator<Item = Completion> + '_ {
+pub(super) fn completions(words: &PartHistory) -> impl Iterator<Item = Completion> + '_ {
     let is_pending = |o: &u32| words.words[*o as usize].returned == PENDING;
     let pending: Vec<u32> = (0..words.len() as u32).filter(is_pending).collect();
     let added = words.words.iter().filter_map(|w| match w.act {

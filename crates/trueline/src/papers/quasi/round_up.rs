@@ -13,11 +13,11 @@ use super::permutations::Permutations;
 use super::two_tape::Orders;
 use crate::budget::Exhausted;
 use crate::check::Ticker;
-use crate::quasi::{Act, Bounds, Effort, Reading, Words};
+use crate::quasi::{Act, Bounds, Effort, PartHistory, Reading};
 
 /// p' and p'' of a part with known outcomes only, or `None` if there are none.
 pub(super) fn search(
-    words: &Words,
+    words: &PartHistory,
     bounds: Bounds,
     reading: Reading,
     ticker: &mut Ticker<'_>,
@@ -30,7 +30,7 @@ pub(super) fn search(
 }
 
 struct Trial<'a> {
-    words: &'a Words,
+    words: &'a PartHistory,
     bounds: Bounds,
     reading: Reading,
     /// Permutations that are not legal.

@@ -22,7 +22,7 @@ use smallvec::SmallVec;
 
 use crate::budget::Exhausted;
 use crate::check::Ticker;
-use crate::quasi::{Act, Bounds, Reading, Words};
+use crate::quasi::{Act, Bounds, PartHistory, Reading};
 use crate::spec::Items;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -67,7 +67,7 @@ pub(super) type Orders = (Vec<u32>, Vec<u32>);
 
 /// p' and p'' of a part with known outcomes only, or `None` if there are none.
 pub(super) fn search(
-    words: &Words,
+    words: &PartHistory,
     bounds: Bounds,
     reading: Reading,
     ticker: &mut Ticker<'_>,
@@ -113,7 +113,7 @@ pub(super) fn search(
 }
 
 struct Tapes<'a> {
-    words: &'a Words,
+    words: &'a PartHistory,
     /// The class of each operation.
     class: Vec<u8>,
     bounds: Vec<u32>,
@@ -122,7 +122,7 @@ struct Tapes<'a> {
 }
 
 impl<'a> Tapes<'a> {
-    fn new(words: &'a Words, bounds: Bounds, reading: Reading) -> Tapes<'a> {
+    fn new(words: &'a PartHistory, bounds: Bounds, reading: Reading) -> Tapes<'a> {
         let literal = reading == Reading::Literal;
         let class = |act: Act| if literal && matches!(act, Act::Add(_)) { 1 } else { 0 };
         let is_free = |o: &u32| literal && words.words[*o as usize].act == Act::Empty;

@@ -96,8 +96,8 @@ impl<S: Spec> Monitor<S> {
             let verdict = explain_clash(&subject, all, Source::Stream, known, false, &budget);
             match verdict {
                 Verdict::Violation(mut explanation) if clash.partial => {
-                    let told = reason.as_ref().map(|blame| blame.told(quoted));
-                    explanation.sentence = told.unwrap_or(explanation.sentence);
+                    let text = reason.as_ref().map(|blame| blame.render(quoted));
+                    explanation.sentence = text.unwrap_or(explanation.sentence);
                     return Verdict::Violation(explanation);
                 }
                 verdict if !clash.partial => return verdict,
@@ -116,7 +116,7 @@ impl<S: Spec> Monitor<S> {
             None => all.iter().copied().max_by_key(last).into_iter().collect(),
         };
         let sentence = match (&reason, culprits.first()) {
-            (Some(blame), _) => blame.told(quoted),
+            (Some(blame), _) => blame.render(quoted),
             (None, Some(&last)) => format!(
                 "{} contradicts the operations before it, some of which are no longer in memory",
                 quoted(last)

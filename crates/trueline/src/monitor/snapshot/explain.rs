@@ -78,7 +78,7 @@ impl Check<'_> {
     }
 
     /// Tells a cycle in the words of a property.
-    pub(super) fn told(&self, cycle: &[u32]) -> Answer {
+    pub(super) fn explain(&self, cycle: &[u32]) -> Answer {
         match self.property(cycle) {
             Some((property, operations)) => self.violation(property, operations, &[]),
             None => {
@@ -148,7 +148,7 @@ impl Check<'_> {
             named.iter().chain(others).copied().filter(|&o| o != NONE).collect();
         let scans: Vec<u32> = all.iter().copied().filter(|&o| self.is_scan(o)).collect();
         for scan in scans {
-            let apart = self.told_apart_by.get(&scan);
+            let apart = self.distinguished_by.get(&scan);
             for bound in self.bounds(scan).iter().filter(|b| b.from != NONE) {
                 all.extend((bound.from..=bound.to).map(|run| self.first(run)));
                 all.extend(self.next(bound.to).filter(|_| apart.is_some()));

@@ -16,7 +16,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Scene, Tale, mark, marks};
+use super::{Draft, Scene, mark, marks};
 use crate::spec::vocabulary::{Act, Amount};
 use crate::value::Value;
 
@@ -28,7 +28,7 @@ const ANCHORS: usize = 256;
 const SUMS: usize = 512;
 /// Longer lists are not enumerated.
 const NAMED: usize = 6;
-/// Tales of so few operations need no better one.
+/// Drafts of so few operations need no better one.
 const SHORT: usize = 12;
 
 /// Where counting starts.
@@ -44,7 +44,7 @@ struct Between {
     free: Vec<usize>,
 }
 
-pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
+pub(super) fn drafts(scene: &Scene) -> Vec<Draft> {
     // A counter wraps around at the ends of its numbers.
     let start = match scene.initial.as_deref() {
         Some([Value::Int(n)]) => Some(*n),
@@ -61,7 +61,7 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
         let end = scene.cast[first].returned;
         places.sort_by_key(|&place| scene.cast[place].returned.abs_diff(end));
     }
-    let mut tales: Vec<Tale> = Vec::new();
+    let mut drafts: Vec<Draft> = Vec::new();
     let mut work = 0;
     for &r in &places {
         for from in anchors(scene, start, r) {
@@ -69,13 +69,13 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
             work +=
                 scene.cast.len() + between.free.len() * SUMS.min(1 << between.free.len().min(9));
             if work > WORK {
-                return tales;
+                return drafts;
             }
-            if let Some(tale) = no_sum(scene, r, from, &between) {
-                let is_short = tale.cast().len() <= SHORT;
-                tales.push(tale);
+            if let Some(draft) = no_sum(scene, r, from, &between) {
+                let is_short = draft.cast().len() <= SHORT;
+                drafts.push(draft);
                 if is_short {
-                    return tales;
+                    return drafts;
                 }
             }
         }
@@ -85,13 +85,13 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
             for from in anchors(scene, start, a).into_iter().take(2) {
                 work += 2 * scene.cast.len();
                 if work > WORK {
-                    return tales;
+                    return drafts;
                 }
-                tales.extend(two_totals(scene, a.min(b), a.max(b), from));
+                drafts.extend(two_totals(scene, a.min(b), a.max(b), from));
             }
         }
     }
-    tales
+    drafts
 }
 
 fn change(scene: &Scene, place: usize) -> i64 {
@@ -153,7 +153,7 @@ fn sum(scene: &Scene, places: &[usize]) -> i64 {
 }
 
 /// The operation finds a total that no choice of additions makes.
-fn no_sum(scene: &Scene, r: usize, from: From, between: &Between) -> Option<Tale> {
+fn no_sum(scene: &Scene, r: usize, from: From, between: &Between) -> Option<Draft> {
     let Between { must, free } = between;
     let (From::Start(base) | From::After(_, base)) = from;
     let mut totals = BTreeSet::from([base + sum(scene, must)]);
@@ -205,7 +205,7 @@ fn no_sum(scene: &Scene, r: usize, from: From, between: &Between) -> Option<Tale
         all => format!("the total{before} was {}", all.join("")),
     };
     let text = format!("{} is impossible: {}, so {so}", mark(r), clauses.join(", and "));
-    Some(Tale::new(text).with(must.iter().chain(free).copied()))
+    Some(Draft::new(text).with(must.iter().chain(free).copied()))
 }
 
 fn verb(scene: &Scene, places: &[usize]) -> &'static str {
@@ -223,7 +223,7 @@ fn since(from: From) -> String {
 }
 
 /// Two reads each of which counts one set of additions, neither part of the other.
-fn two_totals(scene: &Scene, a: usize, b: usize, from: From) -> Option<Tale> {
+fn two_totals(scene: &Scene, a: usize, b: usize, from: From) -> Option<Draft> {
     let cast = &scene.cast;
     if change(scene, a) != 0 || change(scene, b) != 0 {
         return None;
@@ -256,7 +256,7 @@ fn two_totals(scene: &Scene, a: usize, b: usize, from: From) -> Option<Tale> {
         let Between { must, free } = between(scene, r, from);
         must.into_iter().chain(free)
     };
-    Some(Tale::new(text).with(may(a)).with(may(b)))
+    Some(Draft::new(text).with(may(a)).with(may(b)))
 }
 
 /// The additions that a read counts, if only one set makes its total.

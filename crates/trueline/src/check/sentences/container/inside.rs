@@ -3,19 +3,19 @@
 //! outcome took it.
 
 use super::{Container, Known};
-use crate::check::tell::{Tale, and, mark, marks, short, values, was};
+use crate::check::sentences::{Draft, and, mark, marks, short, values, was};
 use crate::spec::vocabulary::Family;
 use crate::value::Value;
 
 impl<'a> Container<'a> {
     /// 'Empty' was returned while a value was inside.
-    pub(super) fn not_empty(&self, place: usize) -> Option<Tale> {
+    pub(super) fn not_empty(&self, place: usize) -> Option<Draft> {
         let (noun, ..) = self.nouns();
         let (from, to) = (self.call(place), self.returned(place));
         let r = mark(place);
         if let Some((inside, takers)) = self.throughout(from, to, 1, |_| true) {
             let all: Vec<&Value> = inside.iter().map(|k| k.value).collect();
-            return Some(Tale::new(format!(
+            return Some(Draft::new(format!(
                 "{r} found the {noun} empty, but {} {} in it: {}{}",
                 values(&all),
                 was(all.len()),
@@ -26,7 +26,7 @@ impl<'a> Container<'a> {
         let cover = self.cover(from, to, |_| true)?;
         let all: Vec<&Value> = cover.iter().map(|k| k.value).collect();
         let stays: Vec<String> = cover.iter().map(|k| self.stay(k)).collect();
-        Some(Tale::new(format!(
+        Some(Draft::new(format!(
             "{r} found the {noun} empty, but at every moment from its call to its return at least one of {} was in it: {}{}",
             values(&all),
             and(&stays),

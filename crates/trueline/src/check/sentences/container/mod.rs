@@ -21,7 +21,7 @@ mod room;
 
 use std::collections::HashMap;
 
-use super::{Scene, Tale};
+use super::{Draft, Scene};
 use crate::history::PENDING;
 use crate::spec::Turn;
 use crate::spec::vocabulary::{Act, Family};
@@ -77,18 +77,18 @@ fn words(family: Family) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
+pub(super) fn drafts(scene: &Scene) -> Vec<Draft> {
     let Some(initial) = scene.initial.as_deref() else { return Vec::new() };
     let container = Container::new(scene, initial);
-    let mut tales = Vec::new();
-    container.never_inserted(&mut tales);
-    container.too_often(&mut tales);
-    container.gone(&mut tales);
-    if tales.is_empty() {
-        container.too_early(&mut tales);
+    let mut drafts = Vec::new();
+    container.never_inserted(&mut drafts);
+    container.too_often(&mut drafts);
+    container.gone(&mut drafts);
+    if drafts.is_empty() {
+        container.too_early(&mut drafts);
     }
-    if !tales.is_empty() {
-        return tales;
+    if !drafts.is_empty() {
+        return drafts;
     }
     // Each takes time in proportion to the number of values. Those next to the first faulty one
     // come first, and a few suffice.
@@ -99,15 +99,15 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
         places.sort_by_key(|&place| scene.cast[place].returned.abs_diff(end));
         enough = 3;
     }
-    tales.extend(places.iter().filter_map(|&place| container.impossible(place)).take(enough));
-    if tales.is_empty() {
+    drafts.extend(places.iter().filter_map(|&place| container.impossible(place)).take(enough));
+    if drafts.is_empty() {
         let passed = places.iter().filter_map(|&place| container.passed_by_any(place));
-        tales.extend(passed.take(enough));
+        drafts.extend(passed.take(enough));
     }
-    if tales.is_empty() && scene.family == Family::Stack {
-        tales.extend(container.no_bottom());
+    if drafts.is_empty() && scene.family == Family::Stack {
+        drafts.extend(container.no_bottom());
     }
-    tales
+    drafts
 }
 
 impl<'a> Container<'a> {
@@ -171,7 +171,7 @@ impl<'a> Container<'a> {
     }
 
     /// Why an operation is impossible.
-    fn impossible(&self, place: usize) -> Option<Tale> {
+    fn impossible(&self, place: usize) -> Option<Draft> {
         let actor = &self.scene.cast[place];
         if !actor.is_certain() {
             return None;

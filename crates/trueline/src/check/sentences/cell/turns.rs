@@ -5,7 +5,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
 use super::{Cell, EPISODES, FEW, PRESENT, Touch};
-use crate::check::tell::{Tale, mark, marks, short, times};
+use crate::check::sentences::{Draft, mark, marks, short, times};
 use crate::history::PENDING;
 use crate::spec::vocabulary::{Family, Needs};
 use crate::value::Value;
@@ -15,7 +15,7 @@ impl Cell<'_> {
     ///
     /// Each of some operations finds it after another one that returned before and leaves another
     /// value. So it was written anew for each of them.
-    pub(super) fn episodes(&self, tales: &mut Vec<Tale>) {
+    pub(super) fn episodes(&self, drafts: &mut Vec<Draft>) {
         if self.touches.len() > EPISODES {
             return;
         }
@@ -35,15 +35,15 @@ impl Cell<'_> {
                 if x.returned == PENDING || !x.leaves_other(value) {
                     continue;
                 }
-                tales.extend(self.episodes_after(x, value, writers));
-                if tales.len() > 32 {
+                drafts.extend(self.episodes_after(x, value, writers));
+                if drafts.len() > 32 {
                     return;
                 }
             }
         }
     }
 
-    fn episodes_after(&self, x: &Touch<'_>, value: &Value, writers: &[usize]) -> Option<Tale> {
+    fn episodes_after(&self, x: &Touch<'_>, value: &Value, writers: &[usize]) -> Option<Draft> {
         let next = |after: u32, fits: &dyn Fn(&Touch<'_>) -> bool| {
             let from = self.by_return.partition_point(|&n| self.touches[n].returned <= after);
             let later = self.by_return[from..].iter().map(|&n| &self.touches[n]);
@@ -68,7 +68,7 @@ impl Cell<'_> {
                     [] => "nothing".into(),
                     some => format!("only {}", marks(some)),
                 };
-                return Some(Tale::new(format!(
+                return Some(Draft::new(format!(
                     "{} need {value} to be written {often}: {} came before the first of them and {} in between, but {only} can have {done} in that time",
                     marks(&found),
                     mark(x.place),
@@ -87,7 +87,7 @@ impl Cell<'_> {
     ///
     /// Each of some operations finds it and leaves another value. So for each it was there
     /// initially or was written anew.
-    pub(super) fn replaced(&self, tales: &mut Vec<Tale>) {
+    pub(super) fn replaced(&self, drafts: &mut Vec<Draft>) {
         let replaces = |t: &Touch<'_>, value: &Value| {
             let finds = matches!(&t.needs, Needs::Is(seen) if seen == value);
             finds && t.returned != PENDING && t.leaves.is_some_and(|left| left != value)
@@ -124,15 +124,15 @@ impl Cell<'_> {
                 if by.len() + usize::from(is_initial) < count {
                     let mut these: Vec<usize> = all[..count].iter().map(|t| t.place).collect();
                     these.sort_unstable();
-                    let text = self.told_replaced(&these, &by, value, is_initial, keeps);
-                    tales.push(Tale::new(text));
+                    let text = self.replaced_text(&these, &by, value, is_initial, keeps);
+                    drafts.push(Draft::new(text));
                     break;
                 }
             }
         }
     }
 
-    fn told_replaced(
+    fn replaced_text(
         &self,
         these: &[usize],
         by: &[usize],
@@ -173,7 +173,7 @@ impl Cell<'_> {
     /// Let only w leave v, and only x leave u. An operation that finds u and was called after w
     /// returned shows that x came after w. So no operation that was called after x returned can
     /// find v.
-    pub(super) fn overwritten(&self, tales: &mut Vec<Tale>) {
+    pub(super) fn overwritten(&self, drafts: &mut Vec<Draft>) {
         if self.touches.len() > EPISODES {
             return;
         }
@@ -195,7 +195,7 @@ impl Cell<'_> {
                 if !is_other || x.returned >= r.call || w.place == r.place || y.place == r.place {
                     continue;
                 }
-                tales.push(Tale::new(format!(
+                drafts.push(Draft::new(format!(
                     "{} is impossible: {}, which alone can have {}, came before {}, which had returned before it was called: {} found {}, which {} alone can have {}, and {} had returned before it was called",
                     mark(r.place),
                     mark(w.place),
@@ -207,7 +207,7 @@ impl Cell<'_> {
                     self.done(later),
                     mark(w.place)
                 )));
-                if tales.len() > 32 {
+                if drafts.len() > 32 {
                     return;
                 }
             }

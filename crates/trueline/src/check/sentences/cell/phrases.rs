@@ -1,7 +1,7 @@
 //! Phrases about a cell, in the terms of its family.
 
 use super::{ABSENT, Cell, PRESENT, Touch};
-use crate::check::tell::{mark, short};
+use crate::check::sentences::{mark, short};
 use crate::spec::vocabulary::{Act, Family};
 use crate::value::Value;
 

@@ -1,12 +1,12 @@
 //! Bounded containers that were found full, or took a value, wrongly.
 
 use super::{Container, Known};
-use crate::check::tell::{Tale, and, mark, marks, values};
+use crate::check::sentences::{Draft, and, mark, marks, values};
 use crate::value::Value;
 
 impl<'a> Container<'a> {
     /// A bounded container was found full although it was not.
-    pub(super) fn not_full(&self, place: usize) -> Option<Tale> {
+    pub(super) fn not_full(&self, place: usize) -> Option<Draft> {
         let (noun, ..) = self.nouns();
         let capacity = self.scene.capacity?;
         let (from, to) = (self.call(place), self.returned(place));
@@ -59,11 +59,11 @@ impl<'a> Container<'a> {
         };
         let text =
             format!("{r} found the {noun} full, but its capacity is {capacity}, and {inside}");
-        Some(Tale::new(text).with(left))
+        Some(Draft::new(text).with(left))
     }
 
     /// A value went in although the container was full.
-    pub(super) fn full(&self, place: usize) -> Option<Tale> {
+    pub(super) fn full(&self, place: usize) -> Option<Draft> {
         let (noun, ..) = self.nouns();
         let capacity = self.scene.capacity?;
         let (from, to) = (self.call(place), self.returned(place));
@@ -72,9 +72,9 @@ impl<'a> Container<'a> {
         let all: Vec<&Value> = inside.iter().map(|k| k.value).collect();
         let r = mark(place);
         if capacity == 0 {
-            return Some(Tale::new(format!("{r} is impossible: the {noun} has a capacity of 0")));
+            return Some(Draft::new(format!("{r} is impossible: the {noun} has a capacity of 0")));
         }
-        Some(Tale::new(format!(
+        Some(Draft::new(format!(
             "{r} is impossible: the {noun}, of capacity {capacity}, was full with {}: {}",
             values(&all),
             self.presence(&inside, &takers)

@@ -29,7 +29,7 @@ use crate::value::Value;
 /// Larger scenes are skipped.
 pub(super) const MOST: usize = 2048;
 
-/// Tales of so few operations need no better one.
+/// Drafts of so few operations need no better one.
 const FEW: usize = 12;
 
 /// An operation of a scene.
@@ -64,24 +64,24 @@ pub(super) struct Scene {
 }
 
 /// A sentence. Operations stand in it as marks, see [`mark`].
-pub(super) struct Tale {
+pub(super) struct Draft {
     text: String,
     /// Operations that belong to it without being named.
     others: Vec<usize>,
 }
 
-/// An operation in the text of a tale: its place in the cast, between two characters that no text
+/// An operation in the text of a draft: its place in the cast, between two characters that no text
 /// contains.
 fn mark(place: usize) -> String {
     format!("\u{1}{place}\u{1}")
 }
 
-impl Tale {
-    fn new(text: String) -> Tale {
-        Tale { text, others: Vec::new() }
+impl Draft {
+    fn new(text: String) -> Draft {
+        Draft { text, others: Vec::new() }
     }
 
-    fn with(mut self, others: impl IntoIterator<Item = usize>) -> Tale {
+    fn with(mut self, others: impl IntoIterator<Item = usize>) -> Draft {
         self.others.extend(others);
         self
     }
@@ -109,20 +109,20 @@ impl Tale {
     }
 
     /// The sentence, with operations as people read them.
-    pub(super) fn told(&self, show: impl Fn(usize) -> String) -> String {
-        let mut told = String::new();
+    pub(super) fn render(&self, show: impl Fn(usize) -> String) -> String {
+        let mut text = String::new();
         for (n, piece) in self.text.split('\u{1}').enumerate() {
             match piece.parse::<usize>() {
-                Ok(place) if n % 2 == 1 => told += &show(place),
-                _ => told += piece,
+                Ok(place) if n % 2 == 1 => text += &show(place),
+                _ => text += piece,
             }
         }
-        told
+        text
     }
 }
 
 /// The sentences about a scene that is a violation, the best first.
-pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
+pub(super) fn drafts(scene: &Scene) -> Vec<Draft> {
     if scene.cast.len() > MOST {
         return Vec::new();
     }
@@ -130,46 +130,46 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
     let end = scene.first.map_or(PENDING, |first| scene.cast[first].returned);
     let never = |(place, actor): (usize, &Actor)| match actor.act {
         Act::Never(why) if actor.call < end => {
-            Some(Tale::new(format!("{} is impossible: {why}", mark(place))))
+            Some(Draft::new(format!("{} is impossible: {why}", mark(place))))
         }
         _ => None,
     };
-    if let Some(tale) = scene.cast.iter().enumerate().find_map(never) {
-        return vec![tale];
+    if let Some(draft) = scene.cast.iter().enumerate().find_map(never) {
+        return vec![draft];
     }
-    let mut tales = match scene.family {
+    let mut drafts = match scene.family {
         Family::Queue { .. }
         | Family::StutteringQueue(_)
         | Family::Stack
         | Family::Deque
         | Family::PriorityQueue { .. }
-        | Family::Relaxed { .. } => container::tales(scene),
+        | Family::Relaxed { .. } => container::drafts(scene),
         Family::Register | Family::Map | Family::Set | Family::Snapshot | Family::OwnerMutex => {
-            cell::tales(scene)
+            cell::drafts(scene)
         }
         Family::Mutex => {
-            let mut tales = cell::tales(scene);
-            if tales.is_empty() && scene.complete {
-                tales = level::tales(scene);
+            let mut drafts = cell::drafts(scene);
+            if drafts.is_empty() && scene.complete {
+                drafts = level::drafts(scene);
             }
-            tales
+            drafts
         }
         Family::Kv if scene.cast.iter().any(|a| matches!(a.act, Act::AppendText(_))) => {
             list::texts(scene)
         }
-        Family::Kv => cell::tales(scene),
+        Family::Kv => cell::drafts(scene),
         Family::Counter => {
-            let mut tales = level::tales(scene);
-            if !tales.iter().any(|tale| tale.cast().len() <= FEW) {
-                tales.extend(total::tales(scene));
+            let mut drafts = level::drafts(scene);
+            if !drafts.iter().any(|draft| draft.cast().len() <= FEW) {
+                drafts.extend(total::drafts(scene));
             }
-            tales
+            drafts
         }
-        Family::Semaphore | Family::Snzi | Family::Multiset => level::tales(scene),
-        Family::Log => list::tales(scene),
+        Family::Semaphore | Family::Snzi | Family::Multiset => level::drafts(scene),
+        Family::Log => list::drafts(scene),
     };
-    tales.sort_by_key(|tale| tale.cast().len());
-    tales
+    drafts.sort_by_key(|draft| draft.cast().len());
+    drafts
 }
 
 /// `a`, `a and b`, `a, b and c`.

@@ -7,15 +7,15 @@
 use std::collections::HashMap;
 use std::collections::HashSet;
 
-use super::{Scene, Tale, mark, marks, short};
+use super::{Draft, Scene, mark, marks, short};
 use crate::spec::vocabulary::Act;
 use crate::value::Value;
 
 /// Maximum number of characters or entries that are examined.
 const WORK: usize = 1 << 22;
-/// Tales that are enough.
+/// Drafts that are enough.
 const ENOUGH: usize = 64;
-/// Tales of so few operations need no better one.
+/// Drafts of so few operations need no better one.
 const SHORT: usize = 3;
 
 fn lists(scene: &Scene) -> Vec<(usize, &[Value])> {
@@ -29,7 +29,7 @@ fn lists(scene: &Scene) -> Vec<(usize, &[Value])> {
 }
 
 /// Logs.
-pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
+pub(super) fn drafts(scene: &Scene) -> Vec<Draft> {
     let Some(initial) = scene.initial.as_deref() else { return Vec::new() };
     let cast = &scene.cast;
     let reads = lists(scene);
@@ -45,30 +45,30 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
     for value in initial.iter().chain(appends.iter().map(|a| a.1)) {
         *often.entry(value).or_default() += 1;
     }
-    let mut tales = Vec::new();
+    let mut drafts = Vec::new();
     let mut work = 0;
     // The one that is known to be faulty comes first; what a few operations show about it suffices.
     let (first, others): (Vec<_>, Vec<_>) = reads.iter().partition(|r| Some(r.0) == scene.first);
     for &(r, shown) in first.into_iter().chain(others) {
         work += shown.len() + appends.len();
-        if work > WORK || tales.len() > ENOUGH {
-            return tales;
+        if work > WORK || drafts.len() > ENOUGH {
+            return drafts;
         }
-        wrong_read(scene, initial, r, shown, (&appends, &often), &mut tales);
-        if is_told(scene, r, &tales) {
-            return tales;
+        wrong_read(scene, initial, r, shown, (&appends, &often), &mut drafts);
+        if is_explained(scene, r, &drafts) {
+            return drafts;
         }
     }
     for (n, &(a, first)) in reads.iter().enumerate() {
         for &(b, second) in &reads[n + 1..] {
             let length = first.len().min(second.len());
             work += length + 1;
-            if work > WORK || tales.len() > ENOUGH {
-                return tales;
+            if work > WORK || drafts.len() > ENOUGH {
+                return drafts;
             }
             let (x, y) = (mark(a), mark(b));
             if first[..length] != second[..length] {
-                tales.push(Tale::new(format!(
+                drafts.push(Draft::new(format!(
                     "{x} and {y} contradict each other: a log only grows, but neither list is a prefix of the other"
                 )));
             } else {
@@ -76,7 +76,7 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
                     [(a, b, second.len() < first.len()), (b, a, first.len() < second.len())]
                 {
                     if shrinks && cast[earlier].precedes(&cast[later]) {
-                        tales.push(Tale::new(format!(
+                        drafts.push(Draft::new(format!(
                             "{} should show at least what {} shows, which had returned before it was called: a log only grows",
                             mark(later),
                             mark(earlier)
@@ -88,21 +88,21 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
     }
     for (n, &(a, _, first)) in appends.iter().enumerate() {
         let Some(first) = first.filter(|_| cast[a].is_certain()) else { continue };
-        wrong_index(scene, initial, a, first, &appends, &mut tales);
+        wrong_index(scene, initial, a, first, &appends, &mut drafts);
         for &(b, _, second) in &appends[n + 1..] {
             work += 1;
-            if work > WORK || tales.len() > ENOUGH {
-                return tales;
+            if work > WORK || drafts.len() > ENOUGH {
+                return drafts;
             }
             let Some(second) = second.filter(|_| cast[b].is_certain()) else { continue };
             if first == second {
-                tales.push(Tale::new(format!(
+                drafts.push(Draft::new(format!(
                     "{} and {} contradict each other: no two values have the same index",
                     mark(a),
                     mark(b)
                 )));
             } else if cast[a].precedes(&cast[b]) && second < first {
-                tales.push(Tale::new(format!(
+                drafts.push(Draft::new(format!(
                     "{} should have a larger index than {}, which had returned before it was called",
                     mark(b),
                     mark(a)
@@ -110,13 +110,13 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
             }
         }
     }
-    tales
+    drafts
 }
 
 /// Whether the sentences so far are good enough.
-fn is_told(scene: &Scene, r: usize, tales: &[Tale]) -> bool {
+fn is_explained(scene: &Scene, r: usize, drafts: &[Draft]) -> bool {
     let most = if Some(r) == scene.first { SHORT } else { 1 };
-    tales.iter().any(|tale| tale.cast().len() <= most)
+    drafts.iter().any(|draft| draft.cast().len() <= most)
 }
 
 /// An append: its place in the cast, its value, and the index that it returned.
@@ -129,7 +129,7 @@ fn wrong_read(
     r: usize,
     shown: &[Value],
     (appends, often_appended): (&[Append<'_>], &HashMap<&Value, usize>),
-    tales: &mut Vec<Tale>,
+    drafts: &mut Vec<Draft>,
 ) {
     let cast = &scene.cast;
     let mut counts: HashMap<&Value, i64> = HashMap::new();
@@ -145,7 +145,7 @@ fn wrong_read(
             mark(r),
             short(&Value::list(initial.iter().cloned()))
         );
-        tales.push(Tale::new(text));
+        drafts.push(Draft::new(text));
     }
     let mut may = counts.clone();
     let mut must = counts;
@@ -198,7 +198,7 @@ fn wrong_read(
                     )
                 }
             };
-            tales.push(Tale::new(text).with(of_it));
+            drafts.push(Draft::new(text).with(of_it));
         }
     }
     let mut lost: Vec<(&Value, &Vec<usize>)> =
@@ -209,14 +209,14 @@ fn wrong_read(
         let is_initial = initial.contains(value);
         let value = short(value);
         let text = match (often, by.as_slice()) {
-            (0, [one, ..]) => Tale::new(format!(
+            (0, [one, ..]) => Draft::new(format!(
                 "{} should show {value}: {} had returned before it was called",
                 mark(r),
                 mark(*one)
             )),
             (often, some) if is_initial => {
                 let first = initial.iter().filter(|v| short(v) == value).count();
-                Tale::new(format!(
+                Draft::new(format!(
                     "{} should show {value} {}, not {}: it is there {} initially, and {} had returned before it was called",
                     mark(r),
                     super::times(first + some.len()),
@@ -225,14 +225,14 @@ fn wrong_read(
                     marks(some)
                 ))
             }
-            _ => Tale::new(format!(
+            _ => Draft::new(format!(
                 "{} should show {value} {}: {} had returned before it was called",
                 mark(r),
                 super::times(by.len()),
                 marks(by)
             )),
         };
-        tales.push(text);
+        drafts.push(text);
     }
     // Values that were appended one after the other are in that order: among those that are not
     // before a value, the one that returned first is checked.
@@ -261,9 +261,9 @@ fn wrong_read(
         if let Some(a) = behind
             && a != b
             && cast[a].precedes(&cast[b])
-            && tales.len() < ENOUGH
+            && drafts.len() < ENOUGH
         {
-            tales.push(Tale::new(format!(
+            drafts.push(Draft::new(format!(
                 "{} cannot show {} without {} before it: {} had returned before {} was called",
                 mark(r),
                 short(y),
@@ -290,7 +290,7 @@ fn wrong_index(
     a: usize,
     index: i64,
     appends: &[Append<'_>],
-    tales: &mut Vec<Tale>,
+    drafts: &mut Vec<Draft>,
 ) {
     let cast = &scene.cast;
     let others = || appends.iter().map(|b| b.0).filter(|&b| b != a);
@@ -316,7 +316,7 @@ fn wrong_index(
                 marks(some)
             ),
         };
-        tales.push(Tale::new(text));
+        drafts.push(Draft::new(text));
     }
     if index > most {
         let text = match perhaps.as_slice() {
@@ -330,12 +330,12 @@ fn wrong_index(
                 marks(some)
             ),
         };
-        tales.push(Tale::new(text));
+        drafts.push(Draft::new(text));
     }
 }
 
 /// Texts of one key.
-pub(super) fn texts(scene: &Scene) -> Vec<Tale> {
+pub(super) fn texts(scene: &Scene) -> Vec<Draft> {
     let cast = &scene.cast;
     let mut gets: Vec<(usize, &str)> = Vec::new();
     let mut puts: Vec<usize> = Vec::new();
@@ -358,7 +358,7 @@ pub(super) fn texts(scene: &Scene) -> Vec<Tale> {
         };
         puts.iter().any(may)
     };
-    let mut tales = Vec::new();
+    let mut drafts = Vec::new();
     let mut work = 0;
     // The one that is known to be wrong comes first.
     let first = gets.iter().position(|get| Some(get.0) == scene.first);
@@ -370,13 +370,13 @@ pub(super) fn texts(scene: &Scene) -> Vec<Tale> {
                 continue;
             }
             work += text.len();
-            if work > WORK || tales.len() > ENOUGH {
-                return tales;
+            if work > WORK || drafts.len() > ENOUGH {
+                return drafts;
             }
             let fits = if is_put { text.starts_with(piece) } else { text.contains(piece) };
             if !fits {
                 let how = if is_put { "begin with" } else { "contain" };
-                tales.push(Tale::new(format!(
+                drafts.push(Draft::new(format!(
                     "{} should {how} {}: {} had returned before it was called, and nothing can have replaced the text in between",
                     mark(g),
                     short(&Value::text(piece)),
@@ -386,12 +386,12 @@ pub(super) fn texts(scene: &Scene) -> Vec<Tale> {
         }
         for &(h, before) in &gets {
             work += 1;
-            if work > WORK || tales.len() > ENOUGH {
-                return tales;
+            if work > WORK || drafts.len() > ENOUGH {
+                return drafts;
             }
             if cast[h].precedes(&cast[g]) && !text.starts_with(before) && !replaced(h, g) {
                 work += text.len();
-                tales.push(Tale::new(format!(
+                drafts.push(Draft::new(format!(
                     "{} should begin with the text that {} found, which had returned before it was called: nothing can have replaced the text in between",
                     mark(g),
                     mark(h)
@@ -400,20 +400,20 @@ pub(super) fn texts(scene: &Scene) -> Vec<Tale> {
         }
         work += text.len() * texts.len();
         if work > WORK {
-            return tales;
+            return drafts;
         }
         let in_time = texts.iter().filter(|t| cast[t.0].call < cast[g].returned).map(|t| t.1);
         if scene.complete && !is_made_of(text, in_time) {
-            tales.push(Tale::new(format!(
+            drafts.push(Draft::new(format!(
                 "{} is impossible: its text is not made of texts that were put or appended before it returned",
                 mark(g)
             )));
         }
-        if is_told(scene, g, &tales) {
-            return tales;
+        if is_explained(scene, g, &drafts) {
+            return drafts;
         }
     }
-    tales
+    drafts
 }
 
 /// Whether the text is a sequence of some of these pieces, with repetitions.

@@ -1,7 +1,7 @@
 //! Stacks in which no value can have been the lowest.
 
 use super::{Container, Known};
-use crate::check::tell::{Tale, and, mark, short, values};
+use crate::check::sentences::{Draft, and, mark, short, values};
 use crate::value::Value;
 
 impl<'a> Container<'a> {
@@ -10,7 +10,7 @@ impl<'a> Container<'a> {
     ///
     /// The stack contains at least one of them from the first push to the last pop. The one that
     /// was pushed first stays until it is the only one, so it is popped last.
-    pub(super) fn no_bottom(&self) -> Option<Tale> {
+    pub(super) fn no_bottom(&self) -> Option<Draft> {
         if !self.takes.is_empty() || !self.initial.is_empty() || self.known.len() > 64 {
             return None;
         }
@@ -35,7 +35,7 @@ impl<'a> Container<'a> {
         let stays =
             set.iter().flat_map(|&k| [self.known[k].insert, self.known[k].removal]).flatten();
         Some(
-            Tale::new(format!(
+            Draft::new(format!(
                 "From the first of their pushes to the last of their pops at least one of {} was in the stack, so one of them was pushed first and popped last, but none can have been: {}",
                 values(&all),
                 and(&reasons)

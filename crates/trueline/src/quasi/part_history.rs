@@ -34,7 +34,7 @@ pub(crate) struct Word {
 
 /// A part of a history.
 #[derive(Clone, Debug)]
-pub(crate) struct Words {
+pub(crate) struct PartHistory {
     pub(crate) kind: Kind,
     /// The initial values of the container, oldest first.
     pub(crate) initial: Vec<u32>,
@@ -44,14 +44,14 @@ pub(crate) struct Words {
     pub(crate) values: Vec<Value>,
 }
 
-impl Words {
+impl PartHistory {
     /// The operations at these indices, all of one part. An error names an operation that neither
     /// adds nor removes.
     pub(crate) fn new(
         subject: &Subject<'_>,
         claim: &Claim,
         indices: &[u32],
-    ) -> Result<Words, (u32, String)> {
+    ) -> Result<PartHistory, (u32, String)> {
         let kind = claim.kind;
         if !is_container(kind) {
             return Err((0, format!("a {kind} has no removals to be late")));
@@ -97,7 +97,7 @@ impl Words {
                 }
             }
         }
-        Ok(Words { kind, initial, words, values })
+        Ok(PartHistory { kind, initial, words, values })
     }
 
     /// Whether a value is added twice.
@@ -116,8 +116,8 @@ impl Words {
     }
 
     /// The same container with these operations.
-    pub(crate) fn with(&self, words: Vec<Word>) -> Words {
-        Words { words, initial: self.initial.clone(), values: self.values.clone(), ..*self }
+    pub(crate) fn with(&self, words: Vec<Word>) -> PartHistory {
+        PartHistory { words, initial: self.initial.clone(), values: self.values.clone(), ..*self }
     }
 }
 
@@ -128,7 +128,7 @@ pub(super) fn is_container(kind: Kind) -> bool {
 
 /// The strict container of the kind. The contents of a priority queue are ascending, so that equal
 /// contents are equal values.
-impl Words {
+impl PartHistory {
     /// The initial contents.
     pub(crate) fn contents(&self) -> Items<u32> {
         let mut contents = Items::default();
