@@ -2,12 +2,7 @@
 
 use super::method::same;
 use super::params::Params;
-use super::{
-    Info, Named, Opaque, Relaxed, Turn, bounded_priority_queue, bounded_queue, cas_register,
-    counter, deque, kv, lock, log, map, multiset, mutex, owner_mutex, priority_queue, queue,
-    register, relaxations, relaxed, rmw, semaphore, semiqueue, set, snapshot, snzi, stack,
-    stuttering_queue, unknown_register,
-};
+use super::*;
 use crate::error::SpecError;
 use crate::value::Value;
 
