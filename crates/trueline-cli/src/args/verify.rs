@@ -46,15 +46,15 @@ pub(crate) struct VerifyArgs {
     #[arg(long, default_value = "default", value_name = "WHICH")]
     pub(crate) semantics: SemanticsArg,
 
-    /// Check that no process waits for ever, even where the specification does, and the progress
-    /// properties that the model asks for. This needs the full graph of the implementation.
+    /// Check that no process waits for ever, even if the specification does, and the progress
+    /// properties that the model declares. This needs the full graph of the implementation.
     /// Deadlocks that the specification does not explain are found without it
     #[arg(long)]
     pub(crate) progress: bool,
 
-    /// Which histories of a snapshot algorithm to look at. simple: two processes change their
-    /// segment once, the others never, for every pair; enough for an algorithm that does not look
-    /// at its values
+    /// Which histories of a snapshot algorithm to check. simple: two processes change their
+    /// segment once, the others never, for every pair; enough for an algorithm that does not depend on
+    /// its values
     #[arg(long, default_value = "all", value_name = "WHICH", conflicts_with_all = ["points", "progress", "checkpoint", "resume"])]
     pub(crate) histories: Histories,
 

@@ -107,7 +107,7 @@ impl Algorithm {
         (
             Algorithm::Paper(papers::Algorithm::Symbolic(papers::PLAIN)),
             "symbolic",
-            "a SAT solver on the object's theory at every return (options c: completions one by one, i: one solver, r)",
+            "a SAT solver on the object's theory at every return (options c: completions one by one, i: one solver, r: as for saturate)",
         ),
         #[cfg(feature = "papers")]
         (
@@ -119,7 +119,7 @@ impl Algorithm {
         (
             Algorithm::Paper(papers::Algorithm::RoundUp),
             "round-up",
-            "reference, with --quasi only: all sequentializations, of each all quasi permutations",
+            "reference, only with --quasi: all quasi permutations of all sequentializations",
         ),
     ];
 

@@ -109,12 +109,12 @@ impl Format {
     pub fn summary(self) -> &'static str {
         match self {
             Format::JsonLines => {
-                "one JSON object an event, or an operation with start and end; our own"
+                "our own format: one JSON object per event, or per operation with start and end"
             }
-            Format::Edn => "events of Jepsen and Knossos: one map a line, or a vector of maps",
+            Format::Edn => "events of Jepsen and Knossos: one map per line, or a vector of maps",
             Format::EdnKv => "events of Jepsen on a key-value store, with :key beside :value",
             Format::JepsenLog => {
-                "the log of a Jepsen run: process, type, operation and value behind tabs"
+                "the log of a Jepsen run: process, type, operation and value after tabs"
             }
             Format::Calls => "'[3] call push(a)', '[3] return': the number is the operation",
             Format::Limo => "'[3] call push(a)', '[3] return': the number is the thread",

@@ -9,7 +9,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     mutant(
         IN_WORDS,
         "herlihy-wing-queue-rereads",
-        "deq reads again how far to look, and may pass a value: Wing and Gong, section 3.2.2",
+        "deq reads the number of reserved places again, and may miss a value: Wing and Gong, section 3.2.2",
         "enq(1) enq(2) | deq()",
         || Box::new(Mutant::new(Fault::RereadsRange)),
     ),
@@ -31,7 +31,7 @@ pub(super) const ENTRIES: &[Entry] = &[
 
 const HERLIHY_WING_QUEUE: Entry = Entry {
     name: "herlihy-wing-queue",
-    summary: "a queue in an array without an end: enq reserves a place, then fills it",
+    summary: "a queue in an unbounded array: enq reserves a place, then fills it",
     standing: Standing::Correct,
     spec: "queue",
     note: "deq waits while there is nothing",

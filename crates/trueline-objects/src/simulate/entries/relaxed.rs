@@ -16,28 +16,28 @@ pub(super) const ENTRIES: &[Entry] = &[
     mutant(
         QUASI_QUEUE,
         "quasi-queue-b1",
-        "deq looks into the second segment first: a value overtakes more than two",
+        "deq searches the second segment first: a value overtakes more than two",
         "before enq(1) enq(2) enq(3) enq(4); deq() | enq(5); after deq() deq() deq() deq()",
         || Box::new(SegmentedQueue::new(3, segmented_queue::Fault::TakesTooFar)),
     ),
     mutant(
         QUASI_QUEUE,
         "quasi-queue-b2",
-        "deq does not mark what it takes: values are removed again",
+        "deq does not mark the values it takes: they are removed again",
         "before enq(1); deq() | deq()",
         || Box::new(SegmentedQueue::new(3, segmented_queue::Fault::TakesTwice)),
     ),
     mutant(
         QUASI_QUEUE,
         "quasi-queue-b3",
-        "deq finds nothing where the first segment is not full",
+        "deq returns nil if the first segment is not full",
         "before enq(1); deq() | enq(2)",
         || Box::new(SegmentedQueue::new(3, segmented_queue::Fault::FindsNothing)),
     ),
     mutant(
         QUASI_QUEUE,
         "quasi-queue-racy-empty",
-        "deq finds nothing after one look at each cell, while values come and go behind it",
+        "deq returns nil after one pass over the cells, while values come and go behind it",
         "before enq(1); enq(2) deq() | deq()",
         || Box::new(SegmentedQueue::new(3, segmented_queue::Fault::RacyEmpty)),
     ),
@@ -45,14 +45,14 @@ pub(super) const ENTRIES: &[Entry] = &[
     mutant(
         QUASI_STACK,
         "quasi-stack-b1",
-        "pop finds nothing where another was faster",
+        "pop returns nil if another pop was faster",
         "before push(1) push(2); pop() | pop()",
         || Box::new(Stack::new(quasi_stack::Fault::FindsNothing)),
     ),
     mutant(
         QUASI_STACK,
         "quasi-stack-b2",
-        "pop takes a value three below the uppermost",
+        "pop takes the value three below the top",
         "before push(1) push(2) push(3) push(4); pop() | push(5); after pop() pop() pop() pop()",
         || Box::new(Stack::new(quasi_stack::Fault::TakesTooFar)),
     ),
@@ -68,7 +68,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     mutant(
         RANDOM_DEQUEUE_QUEUE,
         "random-dequeue-queue-without-window",
-        "deq takes the second value that is there, so that the first may be overtaken for ever",
+        "deq takes the second remaining value, so that the first may be overtaken for ever",
         "before enq(1) enq(2) enq(3); deq() | deq(); after deq()",
         || Box::new(RandomDequeueQueue::new(2, false)),
     ),
@@ -94,7 +94,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         name: "k-stack-as-published",
-        summary: "push looks twice whether its segment is being removed, and inserts its value twice (Round-Up, section VI-D)",
+        summary: "push checks twice whether its segment is being removed, and inserts its value twice (Round-Up, section VI-D)",
         standing: Standing::Flawed {
             repaired: "k-stack",
             shown_by: "before push(1) push(2) push(3) pop(); push(4) | pop(); after pop() pop() pop()",
@@ -104,7 +104,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         name: "incorrect-queue",
-        summary: "a queue whose deq gives up where another was faster",
+        summary: "a queue whose deq gives up if another was faster",
         standing: Standing::Mutant {
             of: "michael-scott-queue",
             stress: true,
