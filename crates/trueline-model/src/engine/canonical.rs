@@ -1,23 +1,23 @@
 //! The canonical form of a product state under exchanges of processes: exact orbits without trying
 //! n! permutations.
 //!
-//! A pair (frame, set) stands for all pairs that arise by giving the processes of a symmetric role
-//! other names (Theorem 3 of the paper). [`Symmetry::canonical`] picks one, always the same for a
+//! A pair (frame, set) represents all pairs that arise by renaming the processes of a symmetric
+//! role (Theorem 3 of the paper). [`Symmetry::canonical`] picks one of them, always the same for a
 //! whole orbit:
 //!
-//! 1. Every process gets a *colour*: a hash of all that can be said about it without a process's
-//!    name. Where blocks hold neither ids nor pointers the block itself is the colour. Otherwise
-//!    colours are refined by the colours of those that refer to each other, until nothing changes.
-//!    Processes are sorted by colour.
-//! 2. Among processes of equal colour, those whose exchange leaves the state as it is need no
-//!    order. Arrangements of what is left are enumerated, and the least frame wins. Heap nodes are
-//!    named by traversal for each arrangement.
-//! 3. LabelKind still may be exchanged without changing the frame acts on the set of specification
-//!    states: the same is done there, by occurrences in the set, exchanges that leave it as it is,
-//!    and enumeration of the rest; least content wins.
+//! 1. Every process gets a *colour*: a hash of everything that describes it without a process's
+//!    name. If blocks contain neither ids nor pointers, the block itself is the colour. Otherwise
+//!    colours are refined by the colours of processes and nodes that refer to each other, until
+//!    nothing changes. Processes are sorted by colour.
+//! 2. Processes of equal colour whose exchange leaves the state unchanged need no order. The
+//!    arrangements of the others are enumerated, and the least frame wins. Heap nodes are named by
+//!    traversal for each arrangement.
+//! 3. The exchanges that still leave the frame unchanged act on the set of specification states.
+//!    The same is done there: occurrences in the set, exchanges that leave it unchanged, and
+//!    enumeration of the rest; the least content wins.
 //!
-//! The enumeration makes the form exact even where colours collide. The result for a set is
-//! computed once for each (set, order, classes).
+//! The enumeration makes the form exact even if colours collide. The result for a set is computed
+//! once for each (set, order, classes).
 
 use std::hash::{BuildHasher, Hasher};
 
@@ -34,14 +34,15 @@ use super::step::Machine;
 pub(crate) struct Symmetry<'m> {
     machine: &'m Machine,
     ranges: Vec<(usize, usize)>,
-    /// Blocks hold neither ids nor pointers, and no array is indexed by process: sorting is enough.
+    /// Blocks contain neither ids nor pointers, and no array is indexed by process: sorting is
+    /// enough.
     plain: bool,
     moved: Frame,
     walk: Walk,
 }
 
 impl<'m> Symmetry<'m> {
-    /// Of the machine's symmetric roles; of none where it is switched off.
+    /// For the machine's symmetric roles; for none if symmetry is off.
     pub(crate) fn new(machine: &'m Machine, on: bool) -> Symmetry<'m> {
         let layout = &machine.layout;
         let empty = |r: &References| r.pointers.is_empty() && r.pids.is_empty();
@@ -54,12 +55,12 @@ impl<'m> Symmetry<'m> {
         Symmetry { machine, ranges, plain, moved: Vec::new(), walk: Walk::default() }
     }
 
-    /// Normalises the frame, replaces it by its canonical form, and returns the set that goes with it.
+    /// Normalises the frame, replaces it by its canonical form, and returns the corresponding set.
     pub(crate) fn canonical(&mut self, frame: &mut Frame, set: u32, cache: &mut Cache) -> u32 {
         self.canonical_with_classes(frame, set, cache).0
     }
 
-    /// As [`Symmetry::canonical`], with the classes of processes that may still be exchanged.
+    /// As [`Symmetry::canonical`], with the classes of processes that can still be exchanged.
     pub(crate) fn canonical_with_classes(
         &mut self,
         frame: &mut Frame,
@@ -125,7 +126,7 @@ impl<'m> Symmetry<'m> {
         }
         let mut sorted = Frame::new();
         self.rename(frame, &to, &mut sorted);
-        // Groups of equal colour, at the places where they stand now.
+        // Groups of equal colour, at their present places.
         let mut groups: Vec<SmallVec<[u8; 8]>> = Vec::new();
         let mut place = vec![0u8; n];
         for p in 0..n {
@@ -237,7 +238,7 @@ impl<'m> Symmetry<'m> {
         self.machine.normalise(out, &mut self.walk);
     }
 
-    /// LabelKind can be said of each process without names.
+    /// A description of each process without names.
     fn colours(&mut self, frame: &[i32]) -> Vec<u64> {
         let machine = self.machine;
         let layout = &machine.layout;
@@ -296,8 +297,8 @@ impl<'m> Symmetry<'m> {
         colours
     }
 
-    /// Adds the nodes that this process reaches and shared variables do not, in the order of a
-    /// walk.
+    /// Adds the nodes that are reachable from this process but not from shared variables, in the
+    /// order of a walk.
     fn private_nodes(
         &mut self,
         frame: &[i32],
@@ -335,7 +336,7 @@ impl<'m> Symmetry<'m> {
         }
     }
 
-    /// Adds where shared variables, nodes and other processes speak of each process.
+    /// Adds where shared variables, nodes and other processes refer to each process.
     fn mentions(&self, frame: &[i32], shared: &Walk, colours: &[u64], next: &mut [u64]) {
         let layout = &self.machine.layout;
         let mix = |words: &[u64]| {
@@ -429,7 +430,7 @@ fn each_cell(dims: &[(usize, bool)], mut f: impl FnMut(&[usize], usize)) {
     }
 }
 
-/// The least set that renaming by `to` and then exchanges within the classes can give.
+/// The least set that results from renaming by `to` and then exchanging within the classes.
 fn canonical_set(cache: &mut Cache, set: u32, to: &[u8], classes: Classes) -> u32 {
     let key = (set, Permutation::from_slice(to), classes);
     if let Some(&found) = cache.canonical.get(&key) {

@@ -66,7 +66,7 @@ pub(crate) enum Act {
     Return(Vec<Code>),
 }
 
-/// LabelKind arriving at a location clears: offsets in the block, with their initial values.
+/// What arriving at a location clears: offsets in the block, with their initial values.
 pub(crate) type Clearing = Vec<(usize, i32)>;
 
 /// All the code of a program.

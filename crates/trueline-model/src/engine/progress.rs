@@ -84,7 +84,7 @@ pub struct Lasso {
 /// The result of a progress check, and its cost.
 #[derive(Clone, Debug)]
 pub struct ProgressReport {
-    /// LabelKind was found.
+    /// What was found.
     pub progress: Progress,
     /// States of the implementation.
     pub states: u64,
@@ -365,7 +365,7 @@ impl<'m> Graph<'m> {
             else {
                 continue;
             };
-            // LabelKind the cycle must contain: a step of each process, or a state where the process
+            // What the cycle must contain: a step of each process, or a state where the process
             // cannot move.
             let mut demands: Vec<Demand> = Vec::new();
             if fair.is_some() {
@@ -537,7 +537,7 @@ impl<'m> Graph<'m> {
     }
 }
 
-/// LabelKind a fair cycle must contain.
+/// What a fair cycle must contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Demand {
     State(usize),

@@ -18,7 +18,7 @@ use super::step::{Machine, Outcome};
 
 use crate::program::{CallId, LocationId};
 
-/// LabelKind a step makes visible.
+/// What a step makes visible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The operation was called.

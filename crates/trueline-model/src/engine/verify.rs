@@ -78,7 +78,7 @@ impl Options {
     }
 }
 
-/// LabelKind was found.
+/// What was found.
 #[derive(Clone, Debug)]
 pub enum Verdict {
     /// Every history of the program is one of the specification.
@@ -98,7 +98,7 @@ pub enum Verdict {
 /// A run that must not be.
 #[derive(Clone, Debug)]
 pub struct Counterexample {
-    /// LabelKind is wrong at the last step.
+    /// What is wrong at the last step.
     pub reason: Reason,
     /// The run.
     pub trace: Trace,
@@ -114,7 +114,7 @@ pub struct Counterexample {
 /// does not depend on the clock.
 pub const SHORTENING: u64 = 100_000;
 
-/// LabelKind is wrong at the last step of a counterexample.
+/// What is wrong at the last step of a counterexample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// No order of the operations explains what was seen.
@@ -126,7 +126,7 @@ pub enum Reason {
     Deadlock,
 }
 
-/// LabelKind a model does that it must not.
+/// What a model does that it must not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// In words.
@@ -151,7 +151,7 @@ impl fmt::Display for Fault {
 /// A verdict and what it cost.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// LabelKind was found.
+    /// What was found.
     pub verdict: Verdict,
     /// Product states; with antichains those that were kept.
     pub states: u64,
@@ -250,7 +250,7 @@ fn once(program: &Arc<Program>, points: Points, options: &Options, budget: &Budg
     }
 }
 
-/// LabelKind is wrong with a program whose setup ends so.
+/// What is wrong with a program whose setup ends so.
 pub(super) fn wrong_setup(program: &Program, outcome: Outcome) -> Verdict {
     match outcome {
         Outcome::Full(pool) => Verdict::Unknown(full(program, pool)),
@@ -436,7 +436,7 @@ fn explain(
     let threads = options.threads;
     let mut search = Search::new(machine, sets, reductions, threads, initial, initial_set);
     search.most_expanded = Some(SHORTENING);
-    // LabelKind was found is still to be confirmed and written: half of the time that is left is kept
+    // What was found is still to be confirmed and written: half of the time that is left is kept
     // for that.
     let kept = budget.time_left().map_or(Duration::ZERO, |(_, left)| left / 2);
     search.reserve = Box::new(move |_| kept);
@@ -457,7 +457,7 @@ fn explain(
     }
 }
 
-/// LabelKind this checker cannot hold, in words.
+/// What this checker cannot hold, in words.
 fn too_large(program: &Program) -> Option<String> {
     let processes = program.processes();
     if processes == 0 || processes > MOST_PROCESSES {
@@ -478,7 +478,7 @@ fn too_large(program: &Program) -> Option<String> {
     None
 }
 
-/// LabelKind is known where a search stopped. Memory is that of the whole process: the states are only a
+/// What is known where a search stopped. Memory is that of the whole process: the states are only a
 /// part of it.
 fn spent_after(spent: &Exhausted, search: &Search) -> String {
     let depth = search.depth();

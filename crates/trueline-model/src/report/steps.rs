@@ -96,7 +96,7 @@ fn operation_of(program: &Program, step: &TraceStep) -> Option<usize> {
     called.or_else(|| step.location.map(|l| program.locations[l].operation))
 }
 
-/// What a step shows in its lane: the call that begins with it, what it did, the return that ends
+/// The content of a step's lane: the call that begins with it, its accesses, the return that ends
 /// with it.
 fn cell(
     program: &Program,
@@ -142,7 +142,7 @@ fn cell(
     (call, did, returned)
 }
 
-/// What the accesses of a step gave, where the changes do not tell it.
+/// The results of a step's accesses that the changes do not show.
 fn seen(note: &Note) -> Vec<String> {
     let told = note.accesses.iter().filter_map(|access| {
         let (kind, place, value) = (access.kind, &access.place, &access.value);
@@ -247,7 +247,7 @@ fn step_fields(
     fields
 }
 
-/// What nothing explains, and what would have been explained.
+/// The observation that nothing explains, and the results that would have been explained.
 fn unexplained(program: &Program, step: &TraceStep) -> String {
     let returned = step.events.iter().find_map(|event| match event {
         Event::Return(results) => Some(results),

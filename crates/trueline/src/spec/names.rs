@@ -90,8 +90,8 @@ pub fn all() -> &'static [Info] {
     &ALL
 }
 
-/// The specification that a text names: `queue:init=[1 2]`. The error says what is wrong and what
-/// is known.
+/// The specification that a text names: `queue:init=[1 2]`. An error says what is wrong and lists
+/// the known names.
 pub fn named(text: &str) -> Result<Named, SpecError> {
     let text = text.trim();
     let (name, parameters) = text.split_once(':').unwrap_or((text, ""));
@@ -136,7 +136,7 @@ fn nearest(name: &str) -> String {
     }
 }
 
-/// Letters to insert, delete or replace to get from one word to the other.
+/// Letters to insert, delete or replace to turn one word into the other.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
