@@ -27,6 +27,8 @@ pub struct Steps {
     pub cycle: Option<usize>,
     /// The states of the specification before the first step, if they are known.
     pub initially: Vec<String>,
+    /// The two steps of a data race.
+    pub race: Option<(usize, usize)>,
 }
 
 /// What the reader wants to see beside each step.
@@ -59,6 +61,8 @@ pub struct Step {
     pub memory: Vec<(String, String)>,
     /// The remaining states of the specification, if they changed; or what no state explains.
     pub states: Option<String>,
+    /// The steps of other lanes that wrote the values it read.
+    pub reads_from: Vec<usize>,
     /// Its JSON fields.
     pub fields: Map<String, Json>,
 }

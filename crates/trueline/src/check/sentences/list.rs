@@ -15,6 +15,8 @@ use crate::value::Value;
 const WORK: usize = 1 << 22;
 /// Drafts that are enough.
 const ENOUGH: usize = 64;
+/// So many appends are named at most.
+const NAMED: usize = 6;
 /// Drafts of so few operations need no better one.
 const SHORT: usize = 3;
 
@@ -409,6 +411,9 @@ pub(super) fn texts(scene: &Scene) -> Vec<Draft> {
                 mark(g)
             )));
         }
+        if drafts.is_empty() && scene.complete && puts.is_empty() {
+            drafts.extend(wrong_length(scene, g, text, &texts));
+        }
         if is_explained(scene, g, &drafts) {
             return drafts;
         }
@@ -416,7 +421,44 @@ pub(super) fn texts(scene: &Scene) -> Vec<Draft> {
     drafts
 }
 
-/// Whether the text is a sequence of some of these pieces, with repetitions.
+/// A text that is longer or shorter than the appended ones can make it. It is empty initially.
+fn wrong_length(
+    scene: &Scene,
+    g: usize,
+    text: &str,
+    appends: &[(usize, &str, bool)],
+) -> Option<Draft> {
+    let cast = &scene.cast;
+    let length = |text: &str| text.chars().count();
+    let sum = |of: &[(usize, &str)]| of.iter().map(|a| length(a.1)).sum::<usize>();
+    let places = |of: &[(usize, &str)]| of.iter().map(|a| a.0).collect::<Vec<usize>>();
+    let all = || appends.iter().map(|a| (a.0, a.1)).filter(|a| !a.1.is_empty());
+    let may: Vec<(usize, &str)> = all().filter(|a| cast[a.0].call < cast[g].returned).collect();
+    if length(text) > sum(&may) && !may.is_empty() && may.len() <= NAMED {
+        return Some(Draft::new(format!(
+            "{} shows a text of length {}, but only {} can have been called before it returned, and what these append has length {}",
+            mark(g),
+            length(text),
+            marks(&places(&may)),
+            sum(&may)
+        )));
+    }
+    let mut must: Vec<(usize, &str)> = all().filter(|a| cast[a.0].precedes(&cast[g])).collect();
+    while must.len() > 1 && sum(&must[..must.len() - 1]) > length(text) {
+        must.pop();
+    }
+    (length(text) < sum(&must) && must.len() <= NAMED).then(|| {
+        Draft::new(format!(
+            "{} shows a text of length {}, but {} had returned before it was called, and what these append has length {}",
+            mark(g),
+            length(text),
+            marks(&places(&must)),
+            sum(&must)
+        ))
+    })
+}
+
+/// True where the text is a sequence of some of these, each as often as it likes.
 fn is_made_of<'a>(text: &str, pieces: impl Iterator<Item = &'a str>) -> bool {
     let pieces: HashSet<&str> = pieces.filter(|piece| !piece.is_empty()).collect();
     let mut reached = vec![false; text.len() + 1];

@@ -13,6 +13,7 @@
 //! | `level` | counters, semaphores, indicators, multisets: the possible amounts |
 //! | `total` | counters: sums that no additions make |
 //! | `list` | logs, and texts that grow |
+//! | `owned` | locks that their owner may take again |
 //!
 //! Cost: O(n^2) for n operations; scenes larger than [`MOST`] are skipped.
 
@@ -20,6 +21,7 @@ mod cell;
 mod container;
 mod level;
 mod list;
+mod owned;
 mod total;
 
 use crate::history::PENDING;
@@ -99,6 +101,12 @@ impl Draft {
         named
     }
 
+    /// The operation that cannot be, where the sentence begins with it.
+    pub(super) fn subject(&self) -> Option<usize> {
+        let text = self.text.strip_prefix('\u{1}')?;
+        text.split('\u{1}').next()?.parse().ok()
+    }
+
     /// The operations that it is about, ascending.
     pub(super) fn cast(&self) -> Vec<usize> {
         let mut cast = self.named();
@@ -167,6 +175,8 @@ pub(super) fn drafts(scene: &Scene) -> Vec<Draft> {
         }
         Family::Semaphore | Family::Snzi | Family::Multiset => level::drafts(scene),
         Family::Log => list::drafts(scene),
+        Family::ReentrantMutex if scene.complete => owned::drafts(scene),
+        Family::ReentrantMutex => Vec::new(),
     };
     drafts.sort_by_key(|draft| draft.cast().len());
     drafts

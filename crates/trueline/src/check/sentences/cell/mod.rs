@@ -117,6 +117,12 @@ pub(super) fn drafts(scene: &Scene) -> Vec<Draft> {
         {
             cell.overwritten(&mut drafts);
         }
+        if drafts.is_empty() && scene.family == Family::Map {
+            cell.removed_too_often(&mut drafts);
+        }
+        if drafts.is_empty() && scene.family == Family::Register {
+            cell.taken(&mut drafts);
+        }
     }
     drafts
 }

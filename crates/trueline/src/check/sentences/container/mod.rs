@@ -88,6 +88,16 @@ pub(super) fn drafts(scene: &Scene) -> Vec<Draft> {
         container.too_early(&mut drafts);
     }
     if !drafts.is_empty() {
+        // Where these are about what was called after the first that is wrong, that one comes first.
+        let is_later =
+            |place: usize, first: usize| container.call(place) > container.returned(first);
+        if let Some(first) = scene.first
+            && drafts
+                .iter()
+                .all(|draft| draft.subject().is_some_and(|place| is_later(place, first)))
+        {
+            drafts.extend(container.impossible(first));
+        }
         return drafts;
     }
     // Each takes time in proportion to the number of values. Those next to the first faulty one
@@ -103,6 +113,9 @@ pub(super) fn drafts(scene: &Scene) -> Vec<Draft> {
     if drafts.is_empty() {
         let passed = places.iter().filter_map(|&place| container.passed_by_any(place));
         drafts.extend(passed.take(enough));
+    }
+    if drafts.is_empty() {
+        drafts.extend(container.overfull());
     }
     if drafts.is_empty() && scene.family == Family::Stack {
         drafts.extend(container.no_bottom());
