@@ -79,13 +79,13 @@ impl Exploration {
         Exploration::default()
     }
 
-    /// Only schedules with at most so many preemptions, those with fewer first.
+    /// Explores only schedules with at most this many preemptions, those with fewer first.
     pub fn preemptions(mut self, most: u32) -> Exploration {
         self.search = Search::Preemptions(most);
         self
     }
 
-    /// So many schedules drawn at random.
+    /// Explores this many random schedules.
     pub fn sample(mut self, sampler: Sampler, seed: u64, executions: u64) -> Exploration {
         self.search = Search::Sample { sampler, seed, executions };
         self

@@ -15,7 +15,7 @@ use crate::value::Value;
 const WORK: usize = 1 << 22;
 /// Drafts that are enough.
 const ENOUGH: usize = 64;
-/// So many appends are named at most.
+/// At most this many appends are named.
 const NAMED: usize = 6;
 /// Drafts of so few operations need no better one.
 const SHORT: usize = 3;

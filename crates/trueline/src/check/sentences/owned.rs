@@ -1,10 +1,11 @@
-//! Who holds a lock that its owner may take again.
+//! Locks that their owner may take again: who holds them.
 //!
 //! The lock is free initially. An owner holds it as long as it has taken it more often than it has
-//! released it. What returned before some moment has certainly happened by then, and what was
-//! called before it may have; so an owner certainly holds the lock at a moment where it has taken
-//! it more often than it can have released it. **The rules**: no owner releases more often than it
-//! can have taken the lock, and nobody else takes it while an owner certainly holds it.
+//! released it. An operation that returned before some moment has certainly happened by then, and
+//! one that was called before it may have. So an owner certainly holds the lock at a moment when it
+//! has taken it more often than it can have released it. **The rules**: no owner releases more
+//! often than it can have taken the lock, and no other owner takes it while an owner certainly
+//! holds it.
 //!
 //! Cost: O(n^2) for n operations.
 
@@ -12,7 +13,7 @@ use super::{Draft, Scene, mark, marks, short};
 use crate::spec::vocabulary::Act;
 use crate::value::Value;
 
-/// So many operations are named at most, of each kind.
+/// At most this many operations of each kind are named.
 const NAMED: usize = 6;
 
 pub(super) fn drafts(scene: &Scene) -> Vec<Draft> {
@@ -36,7 +37,7 @@ pub(super) fn drafts(scene: &Scene) -> Vec<Draft> {
     drafts
 }
 
-/// What takes (releases) the lock for this owner, by call.
+/// The operations that take (release) the lock for this owner, by call.
 fn changes<'a>(
     scene: &'a Scene,
     owner: &'a Value,

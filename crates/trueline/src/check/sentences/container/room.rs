@@ -5,7 +5,7 @@ use crate::check::sentences::{Draft, and, mark, marks, short, values};
 use crate::spec::vocabulary::Act;
 use crate::value::Value;
 
-/// So many insertions are named at most.
+/// At most this many insertions are named.
 const NAMED: usize = 6;
 
 impl<'a> Container<'a> {
