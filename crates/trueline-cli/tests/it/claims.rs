@@ -130,7 +130,7 @@ fn one_who_finds_a_value_and_leaves_it_has_written_it_too() {
     assert!(!sentence.contains("only `write(1)` can have written 1 before"), "{sentence}");
 }
 
-/// A state in which nobody can move is found in the same level as a wrong step that is one step
+/// A deadlocked state is found in the same level as a wrong step that is one step
 /// longer.
 #[test]
 fn a_deadlock_is_a_shorter_counterexample_than_a_wrong_step_of_the_next_level() {

@@ -1,5 +1,5 @@
 //! Runs every console block of the README and of `docs` in a shell, in a folder that holds the
-//! project's `examples` and `models`, and the output is held against the page, but for times.
+//! project's `examples` and `models`, and compares the output with the page, except for times.
 //!
 //! A line that begins with `$ ` is a command; it goes on while a here document is open. What
 //! follows, up to the next command or the end of the block, is what it prints, errors too. Blocks

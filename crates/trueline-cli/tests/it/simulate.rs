@@ -276,7 +276,7 @@ fn values_that_an_object_does_not_take_are_errors_of_the_program() {
     );
 }
 
-/// A queue on which nobody enqueues was waited for 20,000 times, for two seconds each.
+/// A queue without an enqueue was waited for 20,000 times, for two seconds each.
 #[test]
 fn a_round_that_waits_as_it_may_is_not_run_again() {
     let f = Folder::new().with("cases", "deq()\ndeq()\ndeq() enq(1)\ndeq()\n");
