@@ -54,8 +54,8 @@ pub(crate) struct VerifyArgs {
     pub(crate) progress: bool,
 
     /// Which histories of a snapshot algorithm to check. simple: two processes change their
-    /// segment once, the others never, for every pair; enough for an algorithm that does not depend on
-    /// its values
+    /// segment once, the others never, for every pair; enough for an algorithm that does not
+    /// depend on its values
     #[arg(long, default_value = "all", value_name = "WHICH", conflicts_with_all = ["points", "progress", "checkpoint", "resume"])]
     pub(crate) histories: Histories,
 

@@ -25,8 +25,8 @@ pub(crate) fn name(thread: usize) -> String {
     if thread == 0 { String::from("main") } else { format!("thread {thread}") }
 }
 
-/// The steps of operations. `labels` are indexed by the operation's number in the scenario; `race` has
-/// the two accesses of a data race.
+/// The steps of operations. `labels` are indexed by the operation's number in the scenario; `race`
+/// has the two accesses of a data race.
 pub(crate) fn steps(steps: &[Step], labels: &[Option<Label>], race: Option<&[String; 2]>) -> Steps {
     let mut names = Names::default();
     let mut sources = Sources::default();

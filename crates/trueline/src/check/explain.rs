@@ -1,7 +1,7 @@
 //! Explains in one sentence why a small violation is one.
 //!
-//! If the kind of object is known, a rule of [`super::sentences`] gives the sentence. Otherwise, for a
-//! few operations, the smallest set of 'returned before' facts that excludes every legal order is
+//! If the kind of object is known, a rule of [`super::sentences`] gives the sentence. Otherwise, for
+//! a few operations, the smallest set of 'returned before' facts that excludes every legal order is
 //! found by dropping facts one at a time; those facts make the sentence. This needs no knowledge of
 //! the type: `deq() -> 7` returned before `enq(7)` was called, but every legal order has them the
 //! other way round.
