@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use trueline::Budget;
-use trueline_model::program::{Kind, Program};
 use trueline_model::engine::{self, NoGraph, Options, Verdict};
+use trueline_model::program::{Kind, Program};
 use trueline_model::{Model, Semantics, library};
 
 fn program(name: &str, settings: &[(&str, i32)]) -> Arc<Program> {
