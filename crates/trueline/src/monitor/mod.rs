@@ -5,7 +5,6 @@
 //! inserted at most once, and passes intervals and small numbers. The answer is an order that
 //! explains the history, or a few operations that no order explains. Code that shares nothing with
 //! this module checks both again.
-//! shares nothing with this module.
 //!
 //! | file | decides | cost |
 //! |---|---|---|

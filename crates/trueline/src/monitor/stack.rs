@@ -61,7 +61,6 @@ pub(crate) fn check(operations: &[Op<Action>], initial: &[u32]) -> Answer {
 /// The remaining work, last first.
 enum Todo {
     /// Take a component apart: the remaining values before `end`. `last` is the last of its chain.
-    /// chain.
     Component { end: u32, last: u32 },
     /// Pop a value, in this slot.
     Pop { value: u32, slot: u32 },
