@@ -117,6 +117,11 @@ impl<S: Spec> Monitor<S> {
         };
         let sentence = match (&reason, culprits.first()) {
             (Some(blame), _) => blame.render(quoted),
+            (None, Some(&last)) if starts_full => format!(
+                "{} contradicts the initial contents and the operations before it, some of which \
+                 may no longer be in memory",
+                quoted(last)
+            ),
             (None, Some(&last)) => format!(
                 "{} contradicts the operations before it, some of which are no longer in memory",
                 quoted(last)
@@ -130,8 +135,14 @@ impl<S: Spec> Monitor<S> {
         let mut operations = [recent, culprits.clone()].concat();
         operations.sort_unstable();
         operations.dedup();
-        let states =
-            vec!["what earlier operations, which are no longer in memory, had left".into()];
+        let left = match starts_full {
+            true => {
+                "what the initial contents and earlier operations, some of which may no longer be \
+                 in memory, had left"
+            }
+            false => "what earlier operations, which are no longer in memory, had left",
+        };
+        let states = vec![left.into()];
         Verdict::Violation(Explanation {
             operations,
             start: Some(Start { from: 0, states }),
