@@ -18,6 +18,7 @@ mod history;
 mod json;
 mod lanes;
 mod orders;
+mod outcome;
 mod page;
 mod quasi;
 mod report;
@@ -27,14 +28,15 @@ mod timeline;
 mod views;
 mod words;
 
-use trueline::{History, Outcome};
+use trueline::History;
 
 pub use document::{Document, Line, Role, Span};
 pub use json::{SCHEMA, error_json, value};
 pub use lanes::Bar;
 pub use orders::Orders;
+pub use outcome::{Outcome, Scope, Undecided, Verdict, limit_code};
 pub use page::{IndexRow, index_page};
-pub use report::{Answer, Operations, Placed, Report, Section, Undecided, Verdict, limit_code};
+pub use report::{Answer, Operations, Placed, Report, Section};
 pub use steps::{Layout, Step, Steps};
 pub use timeline::{Overview, Timeline};
 pub use views::{Cells, Moved};
@@ -53,7 +55,7 @@ pub struct Case<'a> {
     /// flag is false: `deq() -> 7`, `deq()`.
     pub show: &'a dyn Fn(u32, bool) -> String,
     /// The verdict and how it came about.
-    pub outcome: &'a Outcome,
+    pub outcome: &'a trueline::Outcome,
     /// How long it took, reading included.
     pub seconds: f64,
     /// The command that does it again.

@@ -12,11 +12,10 @@
 use std::borrow::Cow;
 
 use serde_json::{Map, Value as Json};
-use trueline::budget::Exhausted;
-use trueline::verdict::Reason;
 
 use crate::document::Role;
 use crate::lanes::Bar;
+use crate::outcome::Undecided;
 use crate::steps::Steps;
 use crate::timeline::Timeline;
 
@@ -63,66 +62,6 @@ pub enum Answer {
     Violation(Cow<'static, str>),
     /// It is not decided.
     Unknown(Undecided),
-}
-
-/// What came of running code, with what was found as data: the verdict of a test and of a
-/// simulation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict<V> {
-    /// All that was asked for was seen, and nothing was wrong.
-    Holds,
-    /// Something is wrong.
-    Violation(V),
-    /// Not decided: a limit was reached, only a sample was seen, or the question is wrong.
-    Undecided(Undecided),
-}
-
-/// Why there is no answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Undecided {
-    /// The words of the headline: `unknown`, `nothing found`.
-    pub words: &'static str,
-    /// The field `reason`: a code that programs can rely on.
-    pub code: &'static str,
-    /// The field `message`: the same for people.
-    pub message: String,
-}
-
-impl Undecided {
-    /// The code where nothing was wrong in a sample, which says nothing about the rest.
-    pub const SAMPLE: &str = "sample";
-    /// The code where the question is wrong: a specification that panics, a scenario that cannot be
-    /// run.
-    pub const ERROR: &str = "error";
-
-    /// A limit was reached, or something else stood in the way.
-    pub fn new(code: &'static str, message: impl Into<String>) -> Undecided {
-        Undecided { words: "unknown", code, message: message.into() }
-    }
-
-    /// A limit was reached.
-    pub fn limit(why: &Exhausted) -> Undecided {
-        Undecided::new(limit_code(why), why.to_string())
-    }
-
-    /// A checker gave this reason.
-    pub fn because(reason: &Reason) -> Undecided {
-        match reason {
-            Reason::Exhausted(why) => Undecided::limit(why),
-            Reason::NotApplicable(why) => Undecided::new("not-applicable", why),
-            Reason::Disagreement(what) => Undecided::new("disagreement", what),
-        }
-    }
-}
-
-/// The code of a limit that was reached.
-pub fn limit_code(why: &Exhausted) -> &'static str {
-    match why {
-        Exhausted::Cancelled => "cancelled",
-        Exhausted::Steps(_) => "steps",
-        Exhausted::Time(_) => "time",
-        Exhausted::Memory(_) => "memory",
-    }
 }
 
 impl Answer {

@@ -39,8 +39,22 @@ messages! {
     ParseError,
     /// A text that names no specification, or a call that is none of its operations.
     SpecError,
+    /// A call or a result that a specification does not know.
+    DecodeError,
     /// A history of this plan cannot be generated.
     PlanError,
     /// A stream, or a live object, that cannot be watched.
     WatchError,
+}
+
+impl From<DecodeError> for String {
+    fn from(error: DecodeError) -> String {
+        error.0
+    }
+}
+
+impl From<DecodeError> for SpecError {
+    fn from(error: DecodeError) -> SpecError {
+        SpecError(error.0)
+    }
 }

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use trueline::{Budget, History, Spec};
+use trueline_report::Outcome;
 
 use super::generate::{Plan, Role, WellFormed};
 use super::guarded::{Guarded, Specification};
 use super::operate::has_handles;
-use super::outcome::Outcome;
+use super::outcome::{Counts, Failure};
 use super::progress;
 use super::scenario::{Lane, Scenario};
 use super::serial::Serial;
@@ -96,24 +97,36 @@ where
 /// What an invariant may answer: nothing (it panics), whether it holds, or what is wrong.
 pub trait Holds {
     /// What is wrong, if something is.
-    fn holds(self) -> Result<(), String>;
+    fn holds(self) -> Result<(), Violated>;
 }
 
+/// An invariant that does not hold, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violated(String);
+
+impl fmt::Display for Violated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Violated {}
+
 impl Holds for () {
-    fn holds(self) -> Result<(), String> {
+    fn holds(self) -> Result<(), Violated> {
         Ok(())
     }
 }
 
 impl Holds for bool {
-    fn holds(self) -> Result<(), String> {
-        if self { Ok(()) } else { Err(String::from("the invariant does not hold")) }
+    fn holds(self) -> Result<(), Violated> {
+        if self { Ok(()) } else { Err(Violated("the invariant does not hold".into())) }
     }
 }
 
 impl<E: fmt::Display> Holds for Result<(), E> {
-    fn holds(self) -> Result<(), String> {
-        self.map_err(|e| format!("the invariant does not hold: {e}"))
+    fn holds(self) -> Result<(), Violated> {
+        self.map_err(|e| Violated(format!("the invariant does not hold: {e}")))
     }
 }
 
@@ -499,7 +512,7 @@ impl<T: Sync + 'static, O: Operate<T>> Harness<T, O, Explore> {
     }
 
     /// Runs the test.
-    pub fn run(mut self) -> Outcome<O, O::Ret> {
+    pub fn run(mut self) -> Outcome<Failure<O, O::Ret>, Counts> {
         let alphabet = self.alphabet();
         let budget = self.limits();
         let spec = self.take_spec(&alphabet, &budget);
@@ -529,7 +542,7 @@ impl<T: Send + Sync + 'static, O: Operate<T>> Harness<T, O, Stress> {
     }
 
     /// Runs the test.
-    pub fn run(mut self) -> Outcome<O, O::Ret> {
+    pub fn run(mut self) -> Outcome<Failure<O, O::Ret>, Counts> {
         let alphabet: Arc<[O]> = self.alphabet().into();
         if self.programs.is_empty() {
             let (_, seed) = self.random.unwrap_or((0, 1));
@@ -554,7 +567,7 @@ impl<T: Send + Sync + 'static, O: Operate<T>> Harness<T, O, Stress> {
 /// Panics with the report unless the test passed; its scope goes to the output that tests show when
 /// asked.
 #[track_caller]
-fn check<O, R>(outcome: &Outcome<O, R>) {
+fn check<O, R>(outcome: &Outcome<Failure<O, R>, Counts>) {
     assert!(outcome.passes(), "\n{outcome}");
     print!("{outcome}");
 }

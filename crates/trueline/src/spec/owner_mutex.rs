@@ -6,6 +6,7 @@
 use super::method::{self, Method, item, truth};
 use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Builtin, Info, Spec};
+use crate::error::DecodeError;
 use crate::value::Value;
 
 /// What can be called on a lock with owners. Each names its owner.
@@ -142,7 +143,7 @@ impl Builtin for OwnerMutex {
         method: &str,
         args: &[Value],
         result: Option<&Value>,
-    ) -> Result<(OwnerMutexOp, Option<Value>), String> {
+    ) -> Result<(OwnerMutexOp, Option<Value>), DecodeError> {
         let (op, ret) = method::decode(&METHODS, method, args, result, |_, ret| truth(ret, true))?;
         // An acquire that tells false did not block.
         Ok(match op {

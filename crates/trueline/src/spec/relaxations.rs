@@ -32,6 +32,7 @@ use super::params::Params;
 use super::queue::{inserts, touches_item};
 use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Builtin, Info, Origins, Shown, Spec, Touches};
+use crate::error::{DecodeError, SpecError};
 use crate::value::Value;
 
 /// What can be called on a relaxed container.
@@ -132,7 +133,7 @@ impl Relaxed {
     }
 
     /// Reads the parameters of the named specification.
-    pub(super) fn named(turn: Turn, params: &mut Params) -> Result<Relaxed, String> {
+    pub(super) fn named(turn: Turn, params: &mut Params) -> Result<Relaxed, SpecError> {
         let relaxation = Relaxation {
             out_of_order: params.maybe("out-of-order", 0)?.map(|k| k as usize),
             lateness: params.maybe("lateness", 0)?,
@@ -159,7 +160,7 @@ impl Relaxed {
             && init.len() > capacity
         {
             let count = init.len();
-            return Err(format!("init lists {count} values: expected at most {capacity}"));
+            return Err(format!("init lists {count} values: expected at most {capacity}").into());
         }
         Ok(relaxed(turn, relaxation).with_init(init))
     }
@@ -481,7 +482,7 @@ impl Builtin for Relaxed {
         method: &str,
         args: &[Value],
         result: Option<&Value>,
-    ) -> Result<(ContainerOp, Option<Value>), String> {
+    ) -> Result<(ContainerOp, Option<Value>), DecodeError> {
         method::decode(self.methods(), method, args, result, |op, ret| match op {
             Add(_) => nothing(ret),
             Remove => Ok(ret.clone()),

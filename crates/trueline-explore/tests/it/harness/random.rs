@@ -13,7 +13,9 @@ use std::fmt;
 use trueline::Sequential;
 use trueline::rng::{self, Rng};
 use trueline_explore::explore;
-use trueline_explore::harness::{Explore, Harness, Kind, Operate, Thread};
+use trueline_explore::harness::{
+    Counts, Explore, Failure, Harness, Kind, Operate, Outcome, Thread,
+};
 use trueline_explore::std::sync::atomic::AtomicU8;
 use trueline_explore::std::sync::atomic::Ordering::SeqCst;
 
@@ -515,7 +517,7 @@ fn what_the_harness_says_of_random_tests_is_what_brute_force_says() {
         assert_eq!((again.kind, &again.scenario), (failure.kind, &failure.scenario), "{context}");
         let alone = test.harness().as_found().run();
         let several = test.harness().as_found().workers(2 + seed as usize % 2).run();
-        let told = |outcome: &trueline_explore::harness::Outcome<Op, u8>| {
+        let told = |outcome: &Outcome<Failure<Op, u8>, Counts>| {
             let failure = outcome.failure().unwrap_or_else(|| panic!("{context}: {outcome}"));
             (failure.kind, failure.scenario.clone(), failure.replay.clone())
         };
