@@ -11,13 +11,15 @@ use std::time::Instant;
 use std::{fs, thread};
 
 use trueline::Budget;
-use trueline_model::engine::{Counts, Options, Pulse, Simple, Verdict};
+use trueline_model::engine::{self, Counts, Graph, Options, Pulse, Simple, Verdict};
+use trueline_model::program::Program;
 use trueline_model::{Findings, Model, Semantics, Verification, library, report};
 use trueline_report::{Answer, bytes, count};
 
 use crate::again::{self, Again};
 use crate::args::{Histories, Reduction, SemanticsArg, Switch, VerifyArgs};
 use crate::exit::Exit;
+use crate::graph::{GraphTarget, PAGE};
 use crate::guard;
 use crate::output::{self, Output};
 use crate::pages::Pages;
@@ -28,6 +30,9 @@ pub(crate) fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
         anyhow::bail!(
             "a checkpoint belongs to one model: --checkpoint and --resume need exactly one MODEL"
         );
+    }
+    if args.models.len() > 1 && args.graph.as_deref().is_some_and(|file| file != PAGE) {
+        anyhow::bail!("--graph FILE is for one model: use --graph page, or give exactly one MODEL");
     }
     let mut out = Output::new();
     let mut exit = Exit::Holds;
@@ -86,6 +91,7 @@ fn verify(name: &str, args: &VerifyArgs, pages: &mut Pages) -> Result<(String, E
             "{name}: --histories simple is for snapshot objects: expected `spec snapshot` in the model"
         ));
     }
+    let mut graph = graph(name, args, &program, &budget)?;
     let options = options(args);
     let pulse = options.pulse.clone();
     let verification = Verification { semantics, options, progress: args.progress };
@@ -136,6 +142,9 @@ fn verify(name: &str, args: &VerifyArgs, pages: &mut Pages) -> Result<(String, E
         other_code: args.points && model.has_code_for_points(),
     };
     let mut report = case.report();
+    if let Some((graph, target)) = graph.take() {
+        target.put(name, trueline_model::graph::drawn(&program, &graph, &found), &mut report)?;
+    }
     pages.add(&mut report)?;
     let exit = match report.verdict {
         Answer::Holds { .. } => Exit::Holds,
@@ -143,6 +152,19 @@ fn verify(name: &str, args: &VerifyArgs, pages: &mut Pages) -> Result<(String, E
         Answer::Unknown(_) => Exit::Undecided,
     };
     Ok((output::render(&report, args.json, &args.output), exit))
+}
+
+/// The state graph of a program that is small enough, where one was asked for.
+fn graph(
+    name: &str,
+    args: &VerifyArgs,
+    program: &Arc<Program>,
+    budget: &Budget,
+) -> Result<Option<(Graph, GraphTarget)>, String> {
+    let Some(target) = GraphTarget::new(args)? else { return Ok(None) };
+    let made = engine::graph(program, target.most(), budget);
+    let graph = made.map_err(|why| format!("{name}: --graph: {}", target.refusal(&why)))?;
+    Ok(Some((graph, target)))
 }
 
 /// What a search that did not come to an end has cost.

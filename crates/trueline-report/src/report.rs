@@ -14,6 +14,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value as Json};
 
 use crate::document::Role;
+use crate::graph::StateGraph;
 use crate::lanes::Bar;
 use crate::outcome::Undecided;
 use crate::steps::Steps;
@@ -40,6 +41,8 @@ pub struct Report {
     pub replay: Option<String>,
     /// The operations for a page, where one was asked for.
     pub timeline: Option<Timeline>,
+    /// The state graph for a page, where one was asked for.
+    pub graph: Option<StateGraph>,
     /// Where the page of this report was written; text and JSON name it.
     pub page: Option<String>,
     /// What programs read beside the fields of every report, in this order.
@@ -195,6 +198,7 @@ impl Report {
             reproduce: None,
             replay: None,
             timeline: None,
+            graph: None,
             page: None,
             fields: Map::new(),
             explanation: Map::new(),

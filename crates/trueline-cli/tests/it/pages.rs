@@ -37,13 +37,18 @@ fn the_pages_show_what_the_binary_prints() {
             written += BLOCK;
             for (command, shown) in steps(block) {
                 commands += 1;
-                let printed = type_in(&folder, &command);
-                if masked(&printed) != masked(&shown) {
+                let mut printed = type_in(&folder, &command);
+                if !printed.is_empty() && !printed.ends_with('\n') {
+                    printed.push('\n');
+                }
+                let same = masked(&printed) == masked(&shown);
+                if !same {
                     let name = page.file_name().unwrap().to_string_lossy().into_owned();
                     differences +=
                         &format!("{name}: $ {command}\n--- shown\n{shown}--- printed\n{printed}\n");
                 }
-                written += &format!("$ {command}\n{printed}");
+                // A page that is written anew keeps its times where nothing else has changed.
+                written += &format!("$ {command}\n{}", if same { &shown } else { &printed });
             }
             written += &format!("```{rest}");
         }

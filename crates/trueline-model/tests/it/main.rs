@@ -5,6 +5,7 @@ mod counts;
 mod documents;
 mod errors;
 mod faults;
+mod graphs;
 mod history_specs;
 mod language;
 mod models;
