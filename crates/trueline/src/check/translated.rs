@@ -33,6 +33,8 @@ const FEW: usize = 16;
 const BLOCK: usize = 1 << 16;
 /// Fewer operations are decoded by one thread.
 const SHORT: usize = 1 << 12;
+/// Operations that are decoded first: they show most of what can happen.
+const FIRST: usize = 1 << 8;
 
 /// The operations of a history in words, part by part.
 pub(super) struct Translated {
@@ -83,20 +85,23 @@ impl Row {
 }
 
 impl Translated {
-    /// Decodes every operation. The error says that the history does not fit the specification.
-    pub(super) fn new<I: Input>(input: &I, claim: &Claim) -> Result<Translated, I::Error> {
+    /// Decodes every operation; nothing where one has no word and the history is not decoded: then
+    /// most are decoded in any case, and only once if that comes first. The error says that the
+    /// history does not fit the specification.
+    pub(super) fn new<I: Input>(input: &I, claim: &Claim) -> Result<Option<Translated>, I::Error> {
         let is_one = || (0..input.len() as u32).all(|i| input.interval(i).object == 0);
         // The keys of a long history of one set are numbered like values: each is a part.
         if claim.kind == Kind::Set && input.len() > MANY && is_one() {
             let mut translator = Translator::new(input, claim, true);
             translator.add_all()?;
             if translator.wordless.is_empty() {
-                return Ok(translator.finish());
+                return Ok(Some(translator.finish()));
             }
         }
         let mut translator = Translator::new(input, claim, false);
         translator.add_all()?;
-        Ok(translator.finish())
+        let is_whole = translator.seen as usize == input.len();
+        Ok(is_whole.then(|| translator.finish()))
     }
 
     /// The parts, with all their operations.
@@ -218,15 +223,21 @@ impl<'a, I: Input> Translator<'a, I> {
         }
     }
 
-    /// Decodes and adds all operations.
+    /// Whether the rest is not worth decoding for words.
+    fn gives_up(&self) -> bool {
+        !self.wordless.is_empty() && !self.input.is_decoded()
+    }
+
+    /// Decodes and adds all operations, or those up to one for which it gives up.
     fn add_all(&mut self) -> Result<(), I::Error> {
         let (input, is_keyed) = (self.input, self.keys.is_none());
         let len = input.len() as u32;
-        if input.len() <= SHORT {
-            return (0..len).try_for_each(|i| {
-                self.add(input.decode(i, is_keyed)?);
-                Ok(())
-            });
+        let first = if input.len() <= SHORT { len } else { FIRST as u32 };
+        for i in 0..first {
+            self.add(input.decode(i, is_keyed)?);
+            if self.gives_up() {
+                return Ok(());
+            }
         }
         let decode = |block: u32| {
             let end = len.min(block + BLOCK as u32);
@@ -235,7 +246,7 @@ impl<'a, I: Input> Translator<'a, I> {
             few.map(|i| input.decode(i, is_keyed)).collect_into_vec(&mut decoded);
             decoded
         };
-        let mut blocks = (0..len).step_by(BLOCK);
+        let mut blocks = (first..len).step_by(BLOCK);
         let mut decoded = blocks.next().map(decode);
         while let Some(block) = decoded {
             let next = blocks.next();
@@ -244,6 +255,9 @@ impl<'a, I: Input> Translator<'a, I> {
                 || next.map(decode),
             );
             added?;
+            if self.gives_up() {
+                return Ok(());
+            }
             decoded = following;
         }
         Ok(())
