@@ -17,7 +17,7 @@ use trueline_objects::simulate::{
     self, Case, Entry, Found, Generated, Kind, Minimised, Mode, Request, Simulated, Verdict,
     program,
 };
-use trueline_report::{Answer, Report, Role, Section, Undecided, count, seconds};
+use trueline_report::{Answer, Outcome, Report, Role, Section, Undecided, count, seconds};
 
 use crate::again::{self, Again};
 use crate::args::{SimulateArgs, SimulateMode};
@@ -353,7 +353,7 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn report(&self) -> Report {
-        let Simulated { verdict, counts, scope } = self.simulated;
+        let Outcome { verdict, scope, counts } = self.simulated;
         let (answer, summary) = match verdict {
             Verdict::Holds => (Answer::holds("linearizable"), format!("holds for {scope}")),
             Verdict::Violation(found) => {
@@ -367,7 +367,7 @@ impl Run<'_> {
             ("object", json!(self.entry.name)),
             ("spec", json!(judge(self.entry, self.args))),
             ("algorithm", json!(if self.is_explored() { "explore" } else { "stress" })),
-            ("scope", json!(scope)),
+            ("scope", json!(scope.to_string())),
             ("seconds", json!(self.seconds)),
             ("programs", json!(counts.scenarios)),
             ("executions", json!(counts.executions)),

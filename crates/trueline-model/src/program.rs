@@ -499,6 +499,25 @@ impl Variable {
 }
 
 impl Program {
+    /// What a verdict speaks of: `2 processes, 1 operation each`.
+    pub(crate) fn bound(&self) -> String {
+        let processes = match self.processes() {
+            1 => "1 process".to_string(),
+            several => format!("{several} processes"),
+        };
+        let mut limits: Vec<Option<u32>> = self.roles.iter().map(|role| role.limit).collect();
+        limits.dedup();
+        let operations: Vec<String> = (limits.iter())
+            .map(|limit| match limit {
+                Some(limit) => {
+                    format!("{} each", trueline_report::count(u64::from(*limit), "operation"))
+                }
+                None => "unbounded operations".into(),
+            })
+            .collect();
+        format!("{processes}, {}", operations.join(" or "))
+    }
+
     /// How many processes.
     pub fn processes(&self) -> usize {
         self.roles.iter().map(|r| r.processes).sum()

@@ -10,7 +10,7 @@ use trueline_report::{
 };
 
 use crate::engine::{
-    Counterexample, Progress, ProgressReport, Reason, Report, SHORTENING, Trace, TraceStep, Verdict,
+    Counterexample, Counts, Lasso, Outcome, Reason, SHORTENING, Trace, TraceStep, Verdict,
 };
 use crate::interpret::Note;
 use crate::program::Program;
@@ -28,13 +28,13 @@ pub struct Case<'a> {
     /// The program that ran.
     pub program: &'a Program,
     /// The result.
-    pub report: &'a Report,
+    pub found: &'a Outcome<Counterexample, Counts>,
     /// Which histories were checked, if not all: `simple history of processes 0 and 1`.
     pub restriction: Option<&'a str>,
     /// What the steps of a counterexample did.
     pub notes: &'a [Note],
     /// Progress properties that were checked, by name.
-    pub progress: &'a [(String, ProgressReport)],
+    pub progress: &'a [(String, Outcome<Lasso, Counts>)],
     /// By property: what the steps of the run that violates it did.
     pub progress_notes: &'a [Vec<Note>],
     /// Properties that the model declares and that were not checked.
@@ -49,23 +49,16 @@ pub struct Case<'a> {
     pub again: &'a str,
     /// Whether the model runs other code because its points are trusted.
     pub other_code: bool,
-    /// The JSON field `reason` if there is no verdict: the limit that was reached.
-    pub reason_code: &'static str,
 }
 
 impl Case<'_> {
     /// The result of the progress properties, if one of them does not hold: `lock-free fails`.
     fn progress_trouble(&self) -> Option<String> {
-        let name = |fails: bool| {
-            let of = move |p: &&(String, ProgressReport)| match p.1.progress {
-                Progress::Holds => false,
-                Progress::Fails(_) => fails,
-                Progress::Unknown(_) => !fails,
-            };
-            let end = if fails { "fails" } else { "is not decided" };
-            self.progress.iter().filter(of).map(move |(name, _)| format!("{name} {end}"))
-        };
-        let trouble: Vec<String> = name(true).chain(name(false)).collect();
+        let fails = self.progress.iter().filter(|(_, found)| found.verdict.is_violation());
+        let fails = fails.map(|(name, _)| format!("{name} fails"));
+        let open = self.progress.iter().filter(|(_, found)| found.verdict.undecided().is_some());
+        let open = open.map(|(name, _)| format!("{name} is not decided"));
+        let trouble: Vec<String> = fails.chain(open).collect();
         (!trouble.is_empty()).then(|| trouble.join(", "))
     }
 
@@ -74,19 +67,16 @@ impl Case<'_> {
         self.restriction.is_none()
     }
 
-    /// `verified`, `violation` or `unknown`, progress included.
-    pub fn verdict(&self) -> &'static str {
-        let fails = |p: &(String, ProgressReport)| matches!(p.1.progress, Progress::Fails(_));
-        let open = |p: &(String, ProgressReport)| matches!(p.1.progress, Progress::Unknown(_));
-        match &self.report.verdict {
-            Verdict::Violation(_) | Verdict::WrongPoints(_) => "violation",
-            Verdict::Verified | Verdict::Unknown(_) if self.progress.iter().any(fails) => {
-                "violation"
-            }
-            Verdict::Unknown(_) | Verdict::Refused(_) => "unknown",
-            Verdict::Verified if self.progress.iter().any(open) => "unknown",
-            Verdict::Verified => "verified",
-        }
+    /// Why there is no verdict, progress included.
+    fn undecided(&self) -> Option<&Undecided> {
+        let of_progress = || self.progress.iter().find_map(|(_, found)| found.verdict.undecided());
+        self.found.verdict.undecided().or_else(of_progress)
+    }
+
+    fn is_violation(&self) -> bool {
+        let fails = self.progress.iter().any(|(_, found)| found.verdict.is_violation());
+        // What was not looked at is not decided by what was.
+        self.found.verdict.is_violation() || (fails && self.found.error().is_none())
     }
 }
 
@@ -103,12 +93,12 @@ impl Case<'_> {
         };
         let settings: Vec<String> = self.settings.iter().map(|(n, v)| format!("{n}={v}")).collect();
         // A client of literal numbers has no settings that describe the coverage.
-        let bound = bound(self.program);
+        let bound = self.found.scope.to_string();
         let settings = if settings.is_empty() { bound.clone() } else { settings.join(" ") };
         let subject = format!("{} ({settings})", self.file);
         let mut report = trueline_report::Report::new(subject, answer, what);
         self.add_fields(&mut report);
-        if let Verdict::Violation(found) | Verdict::WrongPoints(found) = &self.report.verdict {
+        if let Verdict::Violation(found) = &self.found.verdict {
             self.add_counterexample(found, &mut report);
         }
         self.add_progress(&mut report);
@@ -125,12 +115,12 @@ impl Case<'_> {
         if !self.unchecked.is_empty() {
             not_checked(format!("{} ({})", self.unchecked.join(", "), self.unchecked_because));
         }
-        let Report { states, transitions, depth, bytes: held, .. } = self.report;
+        let Counts { states, transitions, depth, bytes: held, .. } = self.found.counts;
         let counts = format!(
             "{bound}: {}, {}, depth {depth}, {}, {}; {}",
-            count(*states, "state"),
-            count(*transitions, "transition"),
-            bytes(*held),
+            count(states, "state"),
+            count(transitions, "transition"),
+            bytes(held),
             seconds(self.seconds),
             self.algorithm
         );
@@ -141,25 +131,25 @@ impl Case<'_> {
 
     /// The answer, including progress, and the summary about the histories.
     fn answer(&self) -> (Answer, String) {
-        let what = match &self.report.verdict {
-            Verdict::Verified => {
+        let what = match &self.found.verdict {
+            Verdict::Holds => {
                 let history = self.restriction.unwrap_or("history");
                 let deadlock = if self.finds_deadlocks() { ", no deadlock" } else { "" };
                 format!("every {history} is linearizable{deadlock}")
             }
             Verdict::Violation(found) => sentence(found),
-            Verdict::WrongPoints(_) => WRONG_POINTS.into(),
-            Verdict::Unknown(reason) | Verdict::Refused(reason) => reason.clone(),
+            Verdict::Undecided(why) => why.message.clone(),
         };
-        let answer = match self.verdict() {
-            "verified" => Answer::holds("verified"),
-            "violation" => Answer::violation(),
-            _ => {
-                let message = match &self.report.verdict {
-                    Verdict::Unknown(reason) | Verdict::Refused(reason) => reason.clone(),
-                    _ => self.progress_trouble().unwrap_or_default(),
+        let answer = match self.undecided() {
+            _ if self.is_violation() => Answer::violation(),
+            None => Answer::holds("verified"),
+            Some(why) => {
+                let of_progress = || self.progress_trouble().unwrap_or_default();
+                let message = match self.found.verdict.undecided() {
+                    Some(why) => why.message.clone(),
+                    None => of_progress(),
                 };
-                Answer::Unknown(Undecided::new(self.reason_code, message))
+                Answer::Unknown(Undecided::new(why.code, message))
             }
         };
         (answer, what)
@@ -168,13 +158,13 @@ impl Case<'_> {
     fn add_fields(&self, report: &mut trueline_report::Report) {
         let settings: Map<String, Json> =
             self.settings.iter().map(|(n, v)| (n.clone(), json!(v))).collect();
-        let searched = self.report;
+        let searched = &self.found.counts;
         for (name, value) in [
             ("file", json!(self.file)),
             ("algorithm", json!(self.algorithm)),
             ("seconds", json!(self.seconds)),
             ("settings", json!(settings)),
-            ("bound", json!(bound(self.program))),
+            ("bound", json!(self.found.scope.to_string())),
             ("histories", json!(self.restriction.unwrap_or("all"))),
             ("states", json!(searched.states)),
             ("transitions", json!(searched.transitions)),
@@ -198,18 +188,16 @@ impl Case<'_> {
 
     fn add_counterexample(&self, found: &Counterexample, report: &mut trueline_report::Report) {
         let Trace { steps, initially } = &found.trace;
-        let wrong_points = matches!(self.report.verdict, Verdict::WrongPoints(_));
-        let sentence = if wrong_points { WRONG_POINTS.into() } else { sentence(found) };
         let mut explain = |name: &str, value: Json| {
             report.explanation.insert(name.to_string(), value);
         };
-        explain("sentence", json!(sentence));
+        explain("sentence", json!(sentence(found)));
         explain("shortest", json!(found.shortest));
         explain("initially", json!(initially));
         if let Some(depth) = found.shorter_seen {
             explain("none_up_to", json!(depth));
         }
-        if wrong_points {
+        if found.reason == Reason::WrongPoints {
             let why = "The check with points fails as below; the check without them does not.";
             report.sections.push(Section::Line(Role::Plain, why.into()));
         }
@@ -236,19 +224,18 @@ impl Case<'_> {
         let mut properties = Vec::new();
         for (number, (name, found)) in self.progress.iter().enumerate() {
             let notes = self.progress_notes.get(number).map_or(&[][..], Vec::as_slice);
-            let note =
-                bounded(self.program, name).filter(|_| matches!(found.progress, Progress::Holds));
-            let (verdict, detail, section) = match &found.progress {
-                Progress::Holds => {
+            let note = bounded(self.program, name).filter(|_| found.holds());
+            let (verdict, detail, section) = match &found.verdict {
+                Verdict::Holds => {
                     let bounded = note.as_ref().map_or(String::new(), |note| format!(" {note}"));
                     let line = format!("{name}: holds{bounded}");
                     ("holds", Json::Null, Section::Line(Role::Plain, line))
                 }
-                Progress::Unknown(reason) => {
-                    let line = format!("{name}: unknown: {reason}");
-                    ("unknown", json!(reason), Section::Line(Role::Doubt, line))
+                Verdict::Undecided(why) => {
+                    let line = format!("{name}: unknown: {}", why.message);
+                    ("unknown", json!(why.message), Section::Line(Role::Doubt, line))
                 }
-                Progress::Fails(lasso) => {
+                Verdict::Violation(lasso) => {
                     let steps = lasso_steps(self.program, name, lasso, notes);
                     let fields = |steps: &[Step]| -> Json {
                         steps.iter().map(|step| Json::Object(step.fields.clone())).collect()
@@ -270,7 +257,7 @@ impl Case<'_> {
             properties.push(json!({
                 "property": name,
                 "verdict": verdict,
-                "states": found.states,
+                "states": found.counts.states,
                 "detail": detail,
                 "note": note,
             }));
@@ -279,23 +266,6 @@ impl Case<'_> {
             report.field("progress", properties);
         }
     }
-}
-
-/// The bounds of a verdict: `2 processes, 1 operation each`.
-fn bound(program: &Program) -> String {
-    let processes = match program.processes() {
-        1 => "1 process".to_string(),
-        several => format!("{several} processes"),
-    };
-    let mut limits: Vec<Option<u32>> = program.roles.iter().map(|role| role.limit).collect();
-    limits.dedup();
-    let operations: Vec<String> = (limits.iter())
-        .map(|limit| match limit {
-            Some(limit) => format!("{} each", count(u64::from(*limit), "operation")),
-            None => "unbounded operations".into(),
-        })
-        .collect();
-    format!("{processes}, {}", operations.join(" or "))
 }
 
 /// The length of a counterexample, and what is known about shorter ones.
@@ -325,6 +295,7 @@ fn waiting(program: &Program, steps: &[TraceStep]) -> Vec<String> {
 
 fn sentence(found: &Counterexample) -> String {
     match &found.reason {
+        Reason::WrongPoints => WRONG_POINTS.into(),
         Reason::NotLinearizable => "no order of the operations explains the last step".into(),
         Reason::Fault(message) => format!("the model fails: {message}"),
         Reason::Deadlock => {
@@ -337,5 +308,5 @@ fn sentence(found: &Counterexample) -> String {
 fn bounded(program: &Program, name: &str) -> Option<String> {
     let is_bounded = program.roles.iter().any(|role| role.limit.is_some());
     (is_bounded && name != "deadlock-free")
-        .then(|| format!("for {}; it may fail with unbounded operations", bound(program)))
+        .then(|| format!("for {}; it may fail with unbounded operations", program.bound()))
 }

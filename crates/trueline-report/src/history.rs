@@ -7,7 +7,8 @@ use trueline::{History, Verdict};
 
 use crate::json::value;
 use crate::lanes::Bar;
-use crate::report::{Answer, Operations, Placed, Report, Section, Undecided};
+use crate::outcome::Undecided;
+use crate::report::{Answer, Operations, Placed, Report, Section};
 use crate::text::LISTED;
 use crate::words::{UNBROKEN, clean, count, cut, grouped, limit};
 use crate::{Case, bytes, seconds};

@@ -19,6 +19,7 @@ mod history;
 mod json;
 mod lanes;
 mod orders;
+mod outcome;
 mod page;
 mod quasi;
 mod report;
@@ -28,15 +29,16 @@ mod timeline;
 mod views;
 mod words;
 
-use trueline::{History, Outcome};
+use trueline::History;
 
 pub use document::{Document, Line, Role, Span};
 pub use graph::{GraphMove, GraphState, StateGraph};
 pub use json::{SCHEMA, error_json, value};
 pub use lanes::Bar;
 pub use orders::Orders;
+pub use outcome::{Outcome, Scope, Undecided, Verdict, limit_code};
 pub use page::{IndexRow, index_page};
-pub use report::{Answer, Operations, Placed, Report, Section, Undecided, Verdict, limit_code};
+pub use report::{Answer, Operations, Placed, Report, Section};
 pub use steps::{Layout, Step, Steps};
 pub use timeline::{Overview, Timeline};
 pub use views::{Cells, Moved};
@@ -55,7 +57,7 @@ pub struct Case<'a> {
     /// the flag is false: `deq() -> 7`, `deq()`.
     pub show: &'a dyn Fn(u32, bool) -> String,
     /// The verdict and the statistics of the check.
-    pub outcome: &'a Outcome,
+    pub outcome: &'a trueline::Outcome,
     /// How long it took, reading included.
     pub seconds: f64,
     /// The command that reproduces it.

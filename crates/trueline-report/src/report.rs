@@ -12,12 +12,11 @@
 use std::borrow::Cow;
 
 use serde_json::{Map, Value as Json};
-use trueline::budget::Exhausted;
-use trueline::verdict::Reason;
 
 use crate::document::Role;
 use crate::graph::StateGraph;
 use crate::lanes::Bar;
+use crate::outcome::Undecided;
 use crate::steps::Steps;
 use crate::timeline::Timeline;
 
@@ -67,65 +66,6 @@ pub enum Answer {
     Violation(Cow<'static, str>),
     /// Undecided.
     Unknown(Undecided),
-}
-
-/// The result of running code, with a failure as data: the verdict of a test and of a simulation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict<V> {
-    /// Everything that was asked for was covered, and nothing was wrong.
-    Holds,
-    /// Something is wrong.
-    Violation(V),
-    /// Undecided: a limit was reached, only a sample was run, or the question is wrong.
-    Undecided(Undecided),
-}
-
-/// Why there is no answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Undecided {
-    /// The answer in the headline: `unknown`, `nothing found`.
-    pub words: &'static str,
-    /// The JSON field `reason`: a code that programs can rely on.
-    pub code: &'static str,
-    /// The JSON field `message`: the reason for people.
-    pub message: String,
-}
-
-impl Undecided {
-    /// The code for a sample without a failure, which proves nothing about the rest.
-    pub const SAMPLE: &str = "sample";
-    /// The code for a question that is wrong: a specification that panics, a scenario that cannot
-    /// be run.
-    pub const ERROR: &str = "error";
-
-    /// Undecided for this reason.
-    pub fn new(code: &'static str, message: impl Into<String>) -> Undecided {
-        Undecided { words: "unknown", code, message: message.into() }
-    }
-
-    /// Undecided because a limit was reached.
-    pub fn limit(why: &Exhausted) -> Undecided {
-        Undecided::new(limit_code(why), why.to_string())
-    }
-
-    /// Undecided for the reason that a checker gave.
-    pub fn because(reason: &Reason) -> Undecided {
-        match reason {
-            Reason::Exhausted(why) => Undecided::limit(why),
-            Reason::NotApplicable(why) => Undecided::new("not-applicable", why),
-            Reason::Disagreement(what) => Undecided::new("disagreement", what),
-        }
-    }
-}
-
-/// The code of a limit that was reached.
-pub fn limit_code(why: &Exhausted) -> &'static str {
-    match why {
-        Exhausted::Cancelled => "cancelled",
-        Exhausted::Steps(_) => "steps",
-        Exhausted::Time(_) => "time",
-        Exhausted::Memory(_) => "memory",
-    }
 }
 
 impl Answer {

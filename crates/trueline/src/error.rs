@@ -38,8 +38,22 @@ messages! {
     ParseError,
     /// The text does not name a specification, or the call is not one of its operations.
     SpecError,
+    /// A call or a result that a specification does not know.
+    DecodeError,
     /// A history of this plan cannot be generated.
     PlanError,
     /// A stream, or a live object, that cannot be watched.
     WatchError,
+}
+
+impl From<DecodeError> for String {
+    fn from(error: DecodeError) -> String {
+        error.0
+    }
+}
+
+impl From<DecodeError> for SpecError {
+    fn from(error: DecodeError) -> SpecError {
+        SpecError(error.0)
+    }
 }

@@ -100,10 +100,10 @@ impl<'a, T: Sync, O: Operate<T>> Body<'a, T, O> {
         if let Err(what) = held {
             let what = untracked(|| {
                 let what = what.clone();
-                *lock(&self.trouble) = Some(Trouble::Invariant(what.clone()));
+                *lock(&self.trouble) = Some(Trouble::Invariant(what.to_string()));
                 what
             });
-            interface::fail(Failure::Other { what });
+            interface::fail(Failure::Other { what: what.to_string() });
         }
     }
 

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use trueline::{Budget, History, Spec};
+use trueline_report::Outcome;
 
 use super::generate::{Plan, Role, WellFormed};
 use super::guarded::{Guarded, Specification};
 use super::operate::has_handles;
-use super::outcome::Outcome;
+use super::outcome::{Counts, Failure};
 use super::progress;
 use super::scenario::{Lane, Scenario};
 use super::serial::Serial;
@@ -96,24 +97,36 @@ where
 /// What an invariant may return: nothing (it panics), whether it holds, or an error message.
 pub trait Holds {
     /// The error, if it is violated.
-    fn holds(self) -> Result<(), String>;
+    fn holds(self) -> Result<(), Violated>;
 }
 
+/// An invariant that does not hold, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violated(String);
+
+impl fmt::Display for Violated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Violated {}
+
 impl Holds for () {
-    fn holds(self) -> Result<(), String> {
+    fn holds(self) -> Result<(), Violated> {
         Ok(())
     }
 }
 
 impl Holds for bool {
-    fn holds(self) -> Result<(), String> {
-        if self { Ok(()) } else { Err(String::from("the invariant does not hold")) }
+    fn holds(self) -> Result<(), Violated> {
+        if self { Ok(()) } else { Err(Violated("the invariant does not hold".into())) }
     }
 }
 
 impl<E: fmt::Display> Holds for Result<(), E> {
-    fn holds(self) -> Result<(), String> {
-        self.map_err(|e| format!("the invariant does not hold: {e}"))
+    fn holds(self) -> Result<(), Violated> {
+        self.map_err(|e| Violated(format!("the invariant does not hold: {e}")))
     }
 }
 
@@ -500,7 +513,7 @@ impl<T: Sync + 'static, O: Operate<T>> Harness<T, O, Explore> {
     }
 
     /// Runs the test.
-    pub fn run(mut self) -> Outcome<O, O::Ret> {
+    pub fn run(mut self) -> Outcome<Failure<O, O::Ret>, Counts> {
         let alphabet = self.alphabet();
         let budget = self.limits();
         let spec = self.take_spec(&alphabet, &budget);
@@ -530,7 +543,7 @@ impl<T: Send + Sync + 'static, O: Operate<T>> Harness<T, O, Stress> {
     }
 
     /// Runs the test.
-    pub fn run(mut self) -> Outcome<O, O::Ret> {
+    pub fn run(mut self) -> Outcome<Failure<O, O::Ret>, Counts> {
         let alphabet: Arc<[O]> = self.alphabet().into();
         if self.programs.is_empty() {
             let (_, seed) = self.random.unwrap_or((0, 1));
@@ -555,7 +568,7 @@ impl<T: Send + Sync + 'static, O: Operate<T>> Harness<T, O, Stress> {
 /// Panics with the report unless the test passed. If it passed, prints the coverage to the output
 /// that the test harness captures.
 #[track_caller]
-fn check<O, R>(outcome: &Outcome<O, R>) {
+fn check<O, R>(outcome: &Outcome<Failure<O, R>, Counts>) {
     assert!(outcome.passes(), "\n{outcome}");
     print!("{outcome}");
 }

@@ -245,7 +245,7 @@ impl<T, O: Operate<T>> Shared<T, O> {
         let Some(invariant) = &self.invariant else { return Ended::Well };
         match caught(|| invariant(object)) {
             Ok(Ok(())) => Ended::Well,
-            Ok(Err(what)) => Ended::Invariant(what),
+            Ok(Err(what)) => Ended::Invariant(what.to_string()),
             Err(caught) => {
                 Ended::Invariant(format!("the invariant does not hold: {}", caught.failure()))
             }

@@ -38,16 +38,16 @@ mod table;
 #[cfg(feature = "papers")]
 mod two_phase;
 
-pub use builder::{Explore, Harness, Holds, Stress, explore, stress};
+pub use builder::{Explore, Harness, Holds, Stress, Violated, explore, stress};
 #[doc(hidden)]
 pub use macros::{call_on, handle_of, is_enabled, write_call};
 pub use operate::{Operate, Thread};
-pub use outcome::{Counts, Enumerated, Failure, Kind, Minimised, Outcome};
-pub use trueline_report::Verdict;
+pub use outcome::{Counts, Enumerated, Failure, Kind, Minimised};
+pub use trueline_report::{Outcome, Scope, Verdict};
 #[cfg(feature = "papers")]
 pub use two_phase::{Act, TwoPhase};
 
 /// Makes the object.
 pub(crate) type Make<T> = dyn Fn() -> T + Send + Sync;
 /// An invariant for when no operation is pending; an error describes the violation.
-pub(crate) type Invariant<T> = dyn Fn(&T) -> Result<(), String> + Send + Sync;
+pub(crate) type Invariant<T> = dyn Fn(&T) -> Result<(), Violated> + Send + Sync;

@@ -8,7 +8,7 @@ use trueline_report::{Answer, Bar, Operations, Report, Section};
 use super::Operate;
 use super::detail::{self, Label};
 use super::guarded;
-use super::outcome::{Counts, Failure, Kind, Minimised};
+use super::outcome::{Counts, Kind, Minimised};
 use super::replay::{Replay, VARIABLE};
 use super::setting::{Drawn, Failing, Setting};
 
@@ -71,16 +71,22 @@ fn caveat(minimised: &Minimised) -> Option<String> {
 }
 
 /// The report on a failure.
-pub(crate) fn failure<O, R>(failure: &Failure<O, R>, counts: &Counts, again: &Again<'_>) -> Report {
-    let verdict = Answer::Violation(failure.kind.to_string().into());
-    let mut report = Report::new(&*failure.scenario, verdict, "");
-    report.sections.clone_from(&failure.sections);
-    report.caveat = caveat(&failure.minimised);
+pub(crate) fn failure(
+    kind: Kind,
+    scenario: &str,
+    sections: &[Section],
+    minimised: &Minimised,
+    counts: &Counts,
+    again: &Again<'_>,
+) -> Report {
+    let mut report = Report::new(scenario, Answer::Violation(kind.to_string().into()), "");
+    report.sections = sections.to_vec();
+    report.caveat = caveat(minimised);
     report.sections.push(Section::dim(counts.to_string()));
     if let Some(kept) = again.kept {
         report.sections.push(Section::dim(kept));
     }
-    if failure.kind == Kind::Nondeterminism {
+    if kind == Kind::Nondeterminism {
         let hint = "To fix this, install trueline_explore::Alloc as the global allocator, and keep clocks, random numbers and hash maps \
                     with random seeds must stay out of the object.";
         report.sections.push(Section::Paragraph(hint.to_string()));

@@ -93,10 +93,10 @@ impl FromStr for Scenario {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Scenario, ParseError> {
-        let number = |word: &str| -> Result<usize, String> {
-            word.parse().map_err(|_| format!("'{word}' in the scenario is no number"))
+        let number = |word: &str| -> Result<usize, ParseError> {
+            word.parse().map_err(|_| format!("'{word}' in the scenario is no number").into())
         };
-        let calls = |text: &str| -> Result<Vec<usize>, String> {
+        let calls = |text: &str| -> Result<Vec<usize>, ParseError> {
             text.split('.').filter(|word| !word.is_empty()).map(number).collect()
         };
         let parts: Vec<&str> = text.split('/').collect();
@@ -110,7 +110,7 @@ impl FromStr for Scenario {
         let lanes = if threads.is_empty() {
             Vec::new()
         } else {
-            threads.split(',').map(lane).collect::<Result<_, String>>()?
+            threads.split(',').map(lane).collect::<Result<_, ParseError>>()?
         };
         Ok(Scenario { before: calls(before)?, lanes, after: calls(after)? })
     }

@@ -23,7 +23,7 @@ use super::heap::Walk;
 use super::label::Label;
 use super::layout::Frame;
 use super::scratch::{Access, Choice, Scratch};
-use super::step::{Machine, Outcome};
+use super::step::{Ended, Machine};
 
 /// A list of choices.
 pub(crate) type Choices = SmallVec<[Choice; 4]>;
@@ -45,7 +45,7 @@ pub(crate) struct Move {
 pub(crate) struct Failed {
     pub(crate) process: usize,
     pub(crate) steps: SmallVec<[Choices; 4]>,
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: Ended,
 }
 
 /// A path has at most this many steps. A path may end anywhere, and the cost of a step grows with
@@ -118,12 +118,12 @@ pub(crate) fn moves(
         let from = std::mem::take(&mut paths[i].moves[0].frame);
         let outcome = machine.step(&from, i, scratch);
         paths[i].moves[0].frame = from;
-        if let Outcome::Fault(_) | Outcome::Full(_) | Outcome::Changed(_) = outcome {
+        if let Ended::Fault(_) | Ended::Full(_) | Ended::Changed(_) = outcome {
             let mut steps = paths[i].moves[0].steps.clone();
             steps.push(scratch.choices.clone());
             return Err(Box::new(Failed { process: i, steps, outcome }));
         }
-        if outcome == Outcome::Blocked || !scratch.choices.is_empty() {
+        if outcome == Ended::Blocked || !scratch.choices.is_empty() {
             paths[i].extendable = false;
             continue;
         }
@@ -192,13 +192,13 @@ fn first_steps(
         choices |= !scratch.choices.is_empty();
         let steps = SmallVec::from_iter([scratch.choices.clone()]);
         match outcome {
-            Outcome::Moved => path.moves.push(Move {
+            Ended::Moved => path.moves.push(Move {
                 process,
                 steps,
                 frame: scratch.frame.clone(),
                 labels: scratch.labels.clone(),
             }),
-            Outcome::Blocked => {}
+            Ended::Blocked => {}
             outcome => return Err(Box::new(Failed { process, steps, outcome })),
         }
         if !scratch.advance() {

@@ -13,7 +13,7 @@ use super::classes::Classes;
 use super::layout::Frame;
 use super::scratch::Scratch;
 use super::spec_sets::{Cache, EMPTY, SpecSets};
-use super::step::{Machine, Outcome};
+use super::step::{Ended, Machine};
 use super::table;
 use super::verify::Fault;
 
@@ -179,7 +179,7 @@ impl<'a> Worker<'a> {
             self.machine.begin(&mut self.scratch, false);
             loop {
                 let wrong = match self.machine.step(frame, process, &mut self.scratch) {
-                    Outcome::Moved => {
+                    Ended::Moved => {
                         self.transitions += 1;
                         let set = self.after(set);
                         if set == EMPTY {
@@ -193,10 +193,10 @@ impl<'a> Worker<'a> {
                             None
                         }
                     }
-                    Outcome::Blocked => None,
-                    Outcome::Fault(message) => Some(Wrong::Fault(message)),
-                    Outcome::Full(pool) => Some(Wrong::Full(pool)),
-                    Outcome::Changed(slot) => Some(Wrong::Changed(slot)),
+                    Ended::Blocked => None,
+                    Ended::Fault(message) => Some(Wrong::Fault(message)),
+                    Ended::Full(pool) => Some(Wrong::Full(pool)),
+                    Ended::Changed(slot) => Some(Wrong::Changed(slot)),
                 };
                 if let Some(wrong) = wrong {
                     let steps = SmallVec::from_iter([self.scratch.choices.clone()]);
@@ -228,10 +228,10 @@ impl<'a> Worker<'a> {
         if let Err(failed) = made {
             let Failed { process, steps, outcome } = *failed;
             let wrong = match outcome {
-                Outcome::Full(pool) => Wrong::Full(pool),
-                Outcome::Changed(slot) => Wrong::Changed(slot),
-                Outcome::Fault(message) => Wrong::Fault(message),
-                Outcome::Moved | Outcome::Blocked => unreachable!("nothing failed"),
+                Ended::Full(pool) => Wrong::Full(pool),
+                Ended::Changed(slot) => Wrong::Changed(slot),
+                Ended::Fault(message) => Wrong::Fault(message),
+                Ended::Moved | Ended::Blocked => unreachable!("nothing failed"),
             };
             self.hit.get_or_insert(Hit { wrong, process, steps });
             moves.clear();

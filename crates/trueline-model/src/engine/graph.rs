@@ -19,7 +19,7 @@ use super::canonical::Symmetry;
 use super::layout::{Frame, Layout, PC};
 use super::scratch::Scratch;
 use super::spec_sets::{Cache, EMPTY, SpecSets};
-use super::step::{Machine, Outcome};
+use super::step::{Ended, Machine};
 use super::trace::{Event, TraceStep, written};
 use crate::program::{Points, Program, Variable};
 
@@ -172,21 +172,21 @@ impl Search<'_> {
             loop {
                 let outcome = machine.step(&frame, process, &mut scratch);
                 let to = match outcome {
-                    Outcome::Blocked => None,
-                    Outcome::Moved => {
+                    Ended::Blocked => None,
+                    Ended::Moved => {
                         let after = |set, &label| self.cache.after(set, label);
                         let next = scratch.labels.iter().fold(set, after);
                         Some(self.number_of(scratch.frame.clone(), next, depth))
                     }
-                    Outcome::Fault(fault) => {
+                    Ended::Fault(fault) => {
                         let message = format!("the model fails: {fault}");
                         Some(self.failed(&frame, message, depth))
                     }
-                    Outcome::Full(pool) => {
+                    Ended::Full(pool) => {
                         let message = super::verify::full(&machine.program, pool);
                         Some(self.failed(&frame, message, depth))
                     }
-                    Outcome::Changed(_) => unreachable!("nothing is taken to be constant"),
+                    Ended::Changed(_) => unreachable!("nothing is taken to be constant"),
                 };
                 if let Some(to) = to {
                     let labels = scratch.labels.to_vec();

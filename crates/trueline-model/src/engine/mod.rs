@@ -44,10 +44,12 @@ mod verify;
 mod walks;
 
 pub use graph::{Graph, Move, NoGraph, State, Values, graph};
-pub use progress::{Lasso, Progress, ProgressReport, Property, progress};
+pub use progress::{Lasso, Property, progress};
 #[cfg(feature = "papers")]
 pub use published::{Counted, Published, published};
 pub use search::Pulse;
 pub use simple::Simple;
 pub use trace::{Event, Trace, TraceStep};
-pub use verify::{Counterexample, Fault, Options, Reason, Report, SHORTENING, Verdict, verify};
+pub use trueline_report::{Outcome, Undecided, Verdict};
+pub(crate) use verify::told;
+pub use verify::{Counterexample, Counts, Fault, Options, Reason, SHORTENING, verify};

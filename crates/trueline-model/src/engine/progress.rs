@@ -23,6 +23,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use trueline::Budget;
+use trueline_report::{Outcome, Undecided, Verdict};
 
 use crate::program::{OpId, Points, Program};
 
@@ -31,9 +32,10 @@ use super::label::{Label, LabelKind, results_of};
 use super::layout::{Frame, PC};
 use super::scratch::Scratch;
 use super::spec_sets::{Cache, SpecSets};
-use super::step::{Machine, Outcome};
+use super::step::{Ended, Machine};
 use super::table::Shard;
 use super::trace::{TraceStep, written};
+use super::verify::{self, Counts};
 
 /// A progress property.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,17 +58,6 @@ pub enum Property {
     },
 }
 
-/// The result for a property.
-#[derive(Clone, Debug)]
-pub enum Progress {
-    /// It holds.
-    Holds,
-    /// It does not: the run that shows it.
-    Fails(Lasso),
-    /// Not decided.
-    Unknown(String),
-}
-
 /// A run: a prefix and then a cycle for ever; no cycle if no process can move.
 #[derive(Clone, Debug, Default)]
 pub struct Lasso {
@@ -81,27 +72,20 @@ pub struct Lasso {
     pub for_ever: bool,
 }
 
-/// The result of a progress check, and its cost.
-#[derive(Clone, Debug)]
-pub struct ProgressReport {
-    /// What was found.
-    pub progress: Progress,
-    /// States of the implementation.
-    pub states: u64,
-    /// Its transitions.
-    pub transitions: u64,
-}
-
-/// Decides a progress property.
-pub fn progress(program: &Arc<Program>, property: &Property, budget: &Budget) -> ProgressReport {
+/// Decides a progress property. A violation is the run that shows it.
+pub fn progress(
+    program: &Arc<Program>,
+    property: &Property,
+    budget: &Budget,
+) -> Outcome<Lasso, Counts> {
     let machine = Machine::new(program.clone(), Points::None);
     let symmetric = !matches!(property, Property::Response { .. });
     let symmetric = symmetric && !machine.layout.symmetric.is_empty();
-    let mut report = decide(&machine, property, symmetric, budget);
-    if symmetric && matches!(report.progress, Progress::Fails(_)) {
-        report = decide(&machine, property, false, budget);
+    let mut found = decide(&machine, property, symmetric, budget);
+    if symmetric && found.0.is_violation() {
+        found = decide(&machine, property, false, budget);
     }
-    report
+    verify::told(program, found.0, found.1)
 }
 
 fn decide(
@@ -109,13 +93,10 @@ fn decide(
     property: &Property,
     symmetry: bool,
     budget: &Budget,
-) -> ProgressReport {
+) -> (Verdict<Lasso>, Counts) {
     let graph = match Graph::build(machine, symmetry, budget) {
         Ok(graph) => graph,
-        Err(reason) => {
-            let progress = Progress::Unknown(reason);
-            return ProgressReport { progress, states: 0, transitions: 0 };
-        }
+        Err(why) => return (Verdict::Undecided(why), Counts::default()),
     };
     let found = match property {
         // Between the states of orbits the identity of processes is lost. There, a process that
@@ -134,8 +115,8 @@ fn decide(
             graph.no_response(*operation, results.as_deref(), *weakly_fair)
         }
     };
-    let progress = match found {
-        None => Progress::Holds,
+    let verdict = match found {
+        None => Verdict::Holds,
         Some((state, cycle)) => {
             let stem = graph.way(0, &|s| s == state, &|_, _| true).unwrap_or_default();
             // The names of an orbit are not a run: the full graph provides one.
@@ -150,14 +131,11 @@ fn decide(
                 _ => None,
             };
             let for_ever = matches!(property, Property::DeadlockFree);
-            Progress::Fails(Lasso { stem: write(&stem), cycle: write(&cycle), waits, for_ever })
+            Verdict::Violation(Lasso { stem: write(&stem), cycle: write(&cycle), waits, for_ever })
         }
     };
-    ProgressReport {
-        progress,
-        states: graph.states.len() as u64,
-        transitions: graph.edges.len() as u64,
-    }
+    let (states, transitions) = (graph.states.len() as u64, graph.edges.len() as u64);
+    (verdict, Counts { states, transitions, ..Counts::default() })
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -180,7 +158,12 @@ struct Graph<'m> {
 type Path = Vec<(usize, usize)>;
 
 impl<'m> Graph<'m> {
-    fn build(machine: &'m Machine, symmetry: bool, budget: &Budget) -> Result<Graph<'m>, String> {
+    fn build(
+        machine: &'m Machine,
+        symmetry: bool,
+        budget: &Budget,
+    ) -> Result<Graph<'m>, Undecided> {
+        let incomplete = |why: String| Undecided::new("incomplete", why);
         let words = machine.layout.words;
         let sets = std::sync::Mutex::new(SpecSets::new(machine.program.clone(), Points::None));
         let mut cache = Cache::new(&sets);
@@ -188,8 +171,8 @@ impl<'m> Graph<'m> {
         let mut states = Shard::new(words, false);
         let mut record = vec![0; words];
         let mut scratch = Scratch::default();
-        let mut frame =
-            machine.initial().map_err(|outcome| format!("the setup fails: {outcome:?}"))?;
+        let fails = |ended: Ended| incomplete(format!("the setup fails: {ended:?}"));
+        let mut frame = machine.initial().map_err(fails)?;
         canonical.canonical(&mut frame, 0, &mut cache);
         machine.layout.pack(&frame, &mut record);
         states.find_or_insert(&record);
@@ -197,14 +180,14 @@ impl<'m> Graph<'m> {
         let mut next = 0;
         while next < states.len() {
             if next % 1024 == 0 {
-                budget.spend(1024).map_err(|spent| spent.to_string())?;
+                budget.spend(1024).map_err(|spent| Undecided::limit(&spent))?;
             }
             machine.layout.unpack(states.get(next), &mut frame);
             for process in 0..machine.layout.processes {
                 machine.begin(&mut scratch, false);
                 loop {
                     match machine.step(&frame, process, &mut scratch) {
-                        Outcome::Moved => {
+                        Ended::Moved => {
                             canonical.canonical(&mut scratch.frame, 0, &mut cache);
                             machine.layout.pack(&scratch.frame, &mut record);
                             let to = states.find_or_insert(&record) as u32;
@@ -214,14 +197,14 @@ impl<'m> Graph<'m> {
                             });
                             edges.push(Edge { to, process: process as u8, returns });
                         }
-                        Outcome::Blocked => {}
-                        Outcome::Fault(message) => {
-                            return Err(format!("the model fails: {message}"));
+                        Ended::Blocked => {}
+                        Ended::Fault(message) => {
+                            return Err(incomplete(format!("the model fails: {message}")));
                         }
-                        Outcome::Full(pool) => {
-                            return Err(super::verify::full(&machine.program, pool));
+                        Ended::Full(pool) => {
+                            return Err(incomplete(verify::full(&machine.program, pool)));
                         }
-                        Outcome::Changed(_) => unreachable!("nothing is taken to be constant"),
+                        Ended::Changed(_) => unreachable!("nothing is taken to be constant"),
                     }
                     if !scratch.advance() {
                         break;
@@ -517,7 +500,7 @@ impl<'m> Graph<'m> {
             let process = usize::from(edge.process);
             self.machine.begin(&mut scratch, false);
             loop {
-                if self.machine.step(&before, process, &mut scratch) == Outcome::Moved {
+                if self.machine.step(&before, process, &mut scratch) == Ended::Moved {
                     let raw = scratch.frame.clone();
                     self.machine.normalise(&mut scratch.frame, &mut Default::default());
                     if scratch.frame == after {

@@ -19,7 +19,7 @@ use super::layout::Frame;
 use super::marks;
 use super::scratch::Scratch;
 use super::spec_sets::{EMPTY, Permutation, SpecSets};
-use super::step::{Machine, Outcome};
+use super::step::{Ended, Machine};
 
 /// Which of the published algorithms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,9 +130,9 @@ fn successors(
         machine.begin(scratch, false);
         loop {
             match machine.step(frame, process, scratch) {
-                Outcome::Moved => all.push((scratch.frame.clone(), scratch.labels.clone())),
-                Outcome::Blocked => {}
-                Outcome::Fault(_) | Outcome::Full(_) | Outcome::Changed(_) => return None,
+                Ended::Moved => all.push((scratch.frame.clone(), scratch.labels.clone())),
+                Ended::Blocked => {}
+                Ended::Fault(_) | Ended::Full(_) | Ended::Changed(_) => return None,
             }
             if !scratch.advance() {
                 break;

@@ -25,6 +25,7 @@ use std::sync::{Arc, Mutex};
 
 use trueline::Budget;
 use trueline::rng::Rng;
+use trueline_report::{Outcome, Verdict};
 
 use crate::program::{
     Binary, Expr, Place, Points, Program, Role, SnapshotShape, Stmt, Type, Unary, Variable,
@@ -36,9 +37,9 @@ use super::label::LabelKind;
 use super::layout::{Frame, PC};
 use super::scratch::Scratch;
 use super::spec_sets::SpecSets;
-use super::step::{Machine, Outcome};
+use super::step::{Ended, Machine};
 use super::trace::{Trace, TraceStep, written};
-use super::verify::{self, Counterexample, Options, Reason, Report, Verdict};
+use super::verify::{self, Counterexample, Counts, Options, Reason, incomplete, refused};
 use super::walks::walk;
 
 /// How to search simple executions.
@@ -66,14 +67,21 @@ pub(super) fn verify(
     simple: &Simple,
     options: &Options,
     budget: &Budget,
-) -> Report {
-    let mut total = Report::new(false);
+) -> Outcome<Counterexample, Counts> {
+    let (verdict, counts) = decide_all(program, simple, options, budget);
+    verify::told(program, verdict, counts)
+}
+
+fn decide_all(
+    program: &Arc<Program>,
+    simple: &Simple,
+    options: &Options,
+    budget: &Budget,
+) -> (Verdict<Counterexample>, Counts) {
+    let mut total = Counts::default();
     let restriction = match Restriction::new(program, simple) {
         Ok(restriction) => restriction,
-        Err(why) => {
-            total.verdict = Verdict::Refused(why);
-            return total;
-        }
+        Err(why) => return (refused(why), total),
     };
     let n = program.processes();
     let mut pairs = simple.pairs.clone();
@@ -82,10 +90,8 @@ pub(super) fn verify(
     }
     for &(i, j) in &pairs {
         if i >= j || j >= n {
-            total.verdict = Verdict::Refused(format!(
-                "there is no pair of processes {i} and {j}: the model has {n}"
-            ));
-            return total;
+            let why = format!("there is no pair of processes {i} and {j}: the model has {n}");
+            return (refused(why), total);
         }
     }
     let mut few_first: Vec<(usize, usize, Vec<usize>)> = Vec::new();
@@ -98,14 +104,13 @@ pub(super) fn verify(
     let all = pairs.iter().map(|&(i, j)| (i, j, (0..n).collect()));
     for (i, j, active) in few_first.into_iter().chain(all) {
         let is_all = active.len() == n;
-        let report = restriction.decide((i, j), &active, options, budget);
-        total.add(&report, is_all);
-        if !matches!(report.verdict, Verdict::Verified) {
-            total.verdict = report.verdict;
-            return total;
+        let (verdict, counts) = restriction.decide((i, j), &active, options, budget);
+        total.add(&counts, is_all || !verdict.holds());
+        if !verdict.holds() {
+            return (verdict, total);
         }
     }
-    total
+    (Verdict::Holds, total)
 }
 
 /// The result of random runs.
@@ -146,16 +151,12 @@ impl<'a> Restriction<'a> {
         active: &[usize],
         options: &Options,
         budget: &Budget,
-    ) -> Report {
+    ) -> (Verdict<Counterexample>, Counts) {
         let program = Arc::new(self.restricted(pair, active));
         let make = || Machine::new(program.clone(), Points::None);
         let mut constants = match guess(&make()) {
             Ok(constants) => constants,
-            Err(outcome) => {
-                let mut report = Report::new(false);
-                report.verdict = verify::wrong_setup(&program, outcome);
-                return report;
-            }
+            Err(ended) => return (verify::wrong_setup(&program, ended), Counts::default()),
         };
         loop {
             let machine = make().with_constants(constants.clone());
@@ -171,34 +172,26 @@ impl<'a> Restriction<'a> {
                     continue;
                 }
                 Walked::Violation(found) => {
-                    let mut report = Report::new(false);
-                    report.transitions = found.trace.steps.len() as u64;
-                    report.verdict = self.verdict(&machine, &found);
-                    return report;
+                    let transitions = found.trace.steps.len() as u64;
+                    let counts = Counts { transitions, ..Counts::default() };
+                    return (self.verdict(&machine, &found), counts);
                 }
             }
             let sets = Mutex::new(sets);
             match verify::decide(&machine, &sets, options, budget, false) {
                 // It is not constant after all.
                 Err(slot) => constants[slot] = false,
-                Ok(mut report) => {
-                    if let Verdict::Violation(found) = &report.verdict {
-                        report.verdict = self.verdict(&machine, found);
-                    }
-                    return report;
+                Ok((Verdict::Violation(found), counts)) => {
+                    return (self.verdict(&machine, &found), counts);
                 }
+                Ok(decided) => return decided,
             }
         }
     }
 
-    fn verdict(&self, machine: &Machine, found: &Counterexample) -> Verdict {
-        self.unrestricted_run(machine, found).map_or_else(
-            || Verdict::Unknown(
-                    "internal error: the counterexample does not replay on the full model; please report it"
-                        .into(),
-                ),
-            Verdict::Violation,
-        )
+    fn verdict(&self, machine: &Machine, found: &Counterexample) -> Verdict<Counterexample> {
+        let lost = "internal error: the counterexample does not replay on the full model; please report it";
+        self.unrestricted_run(machine, found).map_or_else(|| incomplete(lost), Verdict::Violation)
     }
 
     /// Random runs.
@@ -207,8 +200,8 @@ impl<'a> Restriction<'a> {
         let (mut random, mut scratch) = (Rng::new(1), Scratch::default());
         for _ in 0..self.simple.walks {
             let mut changed = None;
-            let mut see = |_: &Frame, outcome: Option<&Outcome>| {
-                if let Some(Outcome::Changed(slot)) = outcome {
+            let mut see = |_: &Frame, outcome: Option<&Ended>| {
+                if let Some(Ended::Changed(slot)) = outcome {
                     changed = Some(*slot);
                 }
             };
@@ -323,7 +316,7 @@ impl<'a> Restriction<'a> {
                 let taken = if passed == 0 { std::mem::take(&mut choices) } else { Vec::new() };
                 long.choices = taken.iter().map(|&c| (c, u16::MAX)).collect();
                 let same = plain.step(&frame, step.process, &mut long);
-                if passed < short.passed && same != Outcome::Moved {
+                if passed < short.passed && same != Ended::Moved {
                     return None;
                 }
                 let mut possible = Vec::new();
@@ -342,7 +335,7 @@ impl<'a> Restriction<'a> {
                 trace.steps.push(told);
                 frame.clone_from(&long.frame);
                 plain.normalise(&mut frame, &mut long.walk);
-                if same != Outcome::Moved {
+                if same != Ended::Moved {
                     let is_same = is_last && same == outcome;
                     return is_same.then(|| counterexample(trace));
                 }
@@ -380,14 +373,14 @@ impl<'a> Restriction<'a> {
 }
 
 /// The shared cells that no random run changes.
-fn guess(machine: &Machine) -> Result<Vec<bool>, Outcome> {
+fn guess(machine: &Machine) -> Result<Vec<bool>, Ended> {
     let initial = machine.initial()?;
     let layout = &machine.layout;
     let end = layout.pools.first().map_or(layout.public, |pool| pool.base);
     let mut constants = vec![true; end];
     let (mut random, mut scratch) = (Rng::new(0), Scratch::default());
     for _ in 0..GUESSES {
-        let mut see = |frame: &Frame, _: Option<&Outcome>| {
+        let mut see = |frame: &Frame, _: Option<&Ended>| {
             for (slot, is_constant) in constants.iter_mut().enumerate() {
                 *is_constant &= frame[slot] == initial[slot];
             }

@@ -40,7 +40,7 @@ pub(crate) struct Machine {
 
 /// How a run of a step ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum Ended {
     /// At a location, or with a return.
     Moved,
     /// A guard was false.
@@ -165,17 +165,17 @@ impl Machine {
     }
 
     /// The initial frame, normalised.
-    pub(crate) fn initial(&self) -> Result<Frame, Outcome> {
+    pub(crate) fn initial(&self) -> Result<Frame, Ended> {
         let mut scratch = Scratch { frame: self.layout.first.clone(), ..Scratch::default() };
         scratch.frame.extend_from_slice(&self.code.setup_locals);
         scratch.block = self.layout.block(0);
         scratch.made_in_setup = Some(vec![0; self.layout.pools.len()]);
         match self.run(&self.code.setup, &mut scratch) {
             Ok(_) => {}
-            Err(Stop::Full(pool)) => return Err(Outcome::Full(pool as usize)),
-            Err(Stop::Fault(fault)) => return Err(Outcome::Fault(*fault)),
+            Err(Stop::Full(pool)) => return Err(Ended::Full(pool as usize)),
+            Err(Stop::Fault(fault)) => return Err(Ended::Fault(*fault)),
             Err(Stop::Blocked | Stop::Known | Stop::Changed(_)) => {
-                return Err(Outcome::Fault("the setup waits for ever".into()));
+                return Err(Ended::Fault("the setup waits for ever".into()));
             }
         }
         let mut frame = scratch.frame;
@@ -242,7 +242,7 @@ impl Machine {
 
     /// Takes the step that `scratch.choices` identifies, from a frame. The new frame is not
     /// normalised, so that nodes keep their names.
-    pub(crate) fn step(&self, from: &[i32], process: usize, scratch: &mut Scratch) -> Outcome {
+    pub(crate) fn step(&self, from: &[i32], process: usize, scratch: &mut Scratch) -> Ended {
         scratch.frame.clear();
         scratch.frame.extend_from_slice(from);
         scratch.labels.clear();
@@ -259,7 +259,7 @@ impl Machine {
         let pc = from[block + PC];
         let flow = if pc == 0 {
             if self.ended(from, process) {
-                return Outcome::Blocked;
+                return Ended::Blocked;
             }
             let role = &self.program.roles[self.role[process]];
             let call = role.calls[scratch.choose(role.calls.len())];
@@ -287,18 +287,18 @@ impl Machine {
         }
         if matches!(flow, Err(Stop::Known)) {
             return match scratch.ended || !scratch.is_last() {
-                true => Outcome::Blocked,
-                false => Outcome::Fault("no choice ends a loop in one step".into()),
+                true => Ended::Blocked,
+                false => Ended::Fault("no choice ends a loop in one step".into()),
             };
         }
         scratch.ended = true;
         match flow {
-            Ok(true) => Outcome::Moved,
-            Ok(false) => Outcome::Fault("the step ends nowhere".into()),
-            Err(Stop::Blocked | Stop::Known) => Outcome::Blocked,
-            Err(Stop::Fault(fault)) => Outcome::Fault(*fault),
-            Err(Stop::Full(pool)) => Outcome::Full(pool as usize),
-            Err(Stop::Changed(slot)) => Outcome::Changed(slot as usize),
+            Ok(true) => Ended::Moved,
+            Ok(false) => Ended::Fault("the step ends nowhere".into()),
+            Err(Stop::Blocked | Stop::Known) => Ended::Blocked,
+            Err(Stop::Fault(fault)) => Ended::Fault(*fault),
+            Err(Stop::Full(pool)) => Ended::Full(pool as usize),
+            Err(Stop::Changed(slot)) => Ended::Changed(slot as usize),
         }
     }
 

@@ -14,7 +14,7 @@ use super::label::{Label, LabelKind, results_of};
 use super::layout::{Frame, PC};
 use super::search::{Led, SHARDS};
 use super::spec_sets::{EMPTY, SpecSets};
-use super::step::{Machine, Outcome};
+use super::step::{Ended, Machine};
 
 use crate::program::{CallId, LocationId};
 
@@ -82,7 +82,7 @@ pub(crate) fn concrete(
     let mut trace = Trace { steps: Vec::new(), initially: worker.cache.lock().show(set) };
     for orbit in &orbits[1..] {
         (frame, set) = forward(&mut worker, &frame, set, &mut trace, |worker, outcome, set| {
-            *outcome == Outcome::Moved && set != EMPTY && {
+            *outcome == Ended::Moved && set != EMPTY && {
                 let next = worker.scratch.frame.clone();
                 worker.record_of(&next, set) == *orbit
             }
@@ -93,10 +93,10 @@ pub(crate) fn concrete(
         return Some(trace);
     }
     forward(&mut worker, &frame, set, &mut trace, |_, outcome, set| match &hit.wrong {
-        Wrong::NoState => *outcome == Outcome::Moved && set == EMPTY,
-        Wrong::Fault(message) => *outcome == Outcome::Fault(message.clone()),
-        Wrong::Full(pool) => *outcome == Outcome::Full(*pool),
-        Wrong::Changed(slot) => *outcome == Outcome::Changed(*slot),
+        Wrong::NoState => *outcome == Ended::Moved && set == EMPTY,
+        Wrong::Fault(message) => *outcome == Ended::Fault(message.clone()),
+        Wrong::Full(pool) => *outcome == Ended::Full(*pool),
+        Wrong::Changed(slot) => *outcome == Ended::Changed(*slot),
         Wrong::Stuck => false,
     })?;
     Some(trace)
@@ -122,7 +122,7 @@ fn orbits(
         for choices in steps {
             machine.begin(&mut worker.scratch, false);
             worker.scratch.choices.clone_from(choices);
-            if machine.step(&frame, *process, &mut worker.scratch) != Outcome::Moved {
+            if machine.step(&frame, *process, &mut worker.scratch) != Ended::Moved {
                 return None;
             }
             frame.clone_from(&worker.scratch.frame);
@@ -141,14 +141,14 @@ fn forward(
     frame: &Frame,
     set: u32,
     trace: &mut Trace,
-    mut wanted: impl FnMut(&mut Worker, &Outcome, u32) -> bool,
+    mut wanted: impl FnMut(&mut Worker, &Ended, u32) -> bool,
 ) -> Option<(Frame, u32)> {
     let machine = worker.machine;
     for process in 0..machine.layout.processes {
         machine.begin(&mut worker.scratch, false);
         loop {
             let outcome = machine.step(frame, process, &mut worker.scratch);
-            if outcome != Outcome::Blocked {
+            if outcome != Ended::Blocked {
                 let mut next = set;
                 let mut possible = Vec::new();
                 for &label in &worker.scratch.labels.clone() {

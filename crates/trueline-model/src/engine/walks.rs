@@ -13,7 +13,7 @@ use super::cartesian::Choices;
 use super::layout::Frame;
 use super::scratch::Scratch;
 use super::spec_sets::{EMPTY, SpecSets};
-use super::step::{Machine, Outcome};
+use super::step::{Ended, Machine};
 
 /// Steps of a run, for each process: loops go over all of them.
 const LENGTH: u64 = 100;
@@ -31,7 +31,7 @@ pub(super) fn walk(
     initial: &Frame,
     random: &mut Rng,
     scratch: &mut Scratch,
-    see: &mut dyn FnMut(&Frame, Option<&Outcome>),
+    see: &mut dyn FnMut(&Frame, Option<&Ended>),
 ) -> Result<Steps, u64> {
     let n = machine.layout.processes;
     let length = LENGTH * n as u64;
@@ -88,18 +88,18 @@ fn step(
     process: usize,
     random: &mut Rng,
     scratch: &mut Scratch,
-    see: &mut dyn FnMut(&Frame, Option<&Outcome>),
+    see: &mut dyn FnMut(&Frame, Option<&Ended>),
 ) -> Option<Choices> {
     machine.begin(scratch, false);
     let mut possible: Vec<Choices> = Vec::new();
     loop {
         let outcome = machine.step(frame, process, scratch);
-        if outcome == Outcome::Moved && scratch.choices.is_empty() {
+        if outcome == Ended::Moved && scratch.choices.is_empty() {
             return Some(Choices::new());
         }
         match outcome {
-            Outcome::Moved => possible.push(scratch.choices.clone()),
-            Outcome::Blocked => {}
+            Ended::Moved => possible.push(scratch.choices.clone()),
+            Ended::Blocked => {}
             ref other => see(frame, Some(other)),
         }
         if !scratch.advance() {
@@ -113,6 +113,6 @@ fn step(
     machine.begin(scratch, false);
     scratch.choices.clone_from(&chosen);
     let outcome = machine.step(frame, process, scratch);
-    debug_assert_eq!(outcome, Outcome::Moved);
+    debug_assert_eq!(outcome, Ended::Moved);
     Some(chosen)
 }

@@ -122,11 +122,11 @@ impl<'m> Interpreter<'m> {
         types: &'m Types,
         semantics: Semantics,
         program: &'m Program,
-    ) -> Result<Interpreter<'m>, String> {
+    ) -> Result<Interpreter<'m>, Rejected> {
         let ast = model.ast();
         let mut signatures = Vec::new();
         for op in &ast.ops {
-            let resolve = |ty| types.resolve(ty).map_err(|e| e.message().to_string());
+            let resolve = |ty| types.resolve(ty);
             let args = op.args.iter().map(|a| resolve(&a.of)).collect::<Result<_, _>>()?;
             let result = op.result.as_ref().map_or(Ok(Ty::Unit), resolve)?;
             signatures.push((args, result));
@@ -138,12 +138,12 @@ impl<'m> Interpreter<'m> {
         Ok(Interpreter { rules, program, visible: true, signatures })
     }
 
-    fn initial(&self) -> Result<Configuration, String> {
+    fn initial(&self) -> Result<Configuration, Rejected> {
         let Rules { ast, types, .. } = self.rules;
         let said = |stop: Stop| format!("the initial state: {stop:?}");
         let mut shared = Vec::new();
         for variable in &ast.shared {
-            let ty = types.resolve(&variable.of).map_err(|e| e.message().to_string())?;
+            let ty = types.resolve(&variable.of)?;
             let value = Value::first(types, &ty);
             shared.push((variable.name.text.clone(), ty, value));
         }
@@ -158,7 +158,7 @@ impl<'m> Interpreter<'m> {
         walk.block(&ast.init).map_err(said)?;
         let mut own = Vec::new();
         for variable in &ast.locals {
-            let ty = types.resolve(&variable.of).map_err(|e| e.message().to_string())?;
+            let ty = types.resolve(&variable.of)?;
             let value = match &variable.init {
                 Some(init) => walk.value(init).map_err(said)?,
                 None => Value::first(types, &ty),

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::history::{History, Seen};
+use super::replay::Rejected;
 use super::{Configuration, Interpreter, Taken};
 use crate::language::{Model, Semantics};
 use crate::program::{OpId, Program};
@@ -26,7 +27,7 @@ pub fn search_naively(
     semantics: Semantics,
     program: &Program,
     limit: usize,
-) -> Result<Naive, String> {
+) -> Result<Naive, Rejected> {
     let types = model.types(program)?;
     let interpreter = Interpreter::new(model, &types, semantics, program)?;
     let mut stack = vec![(interpreter.initial()?, History::default())];
@@ -69,7 +70,7 @@ pub fn stuck_naively(
     semantics: Semantics,
     program: &Program,
     limit: usize,
-) -> Result<Option<BTreeSet<OpId>>, String> {
+) -> Result<Option<BTreeSet<OpId>>, Rejected> {
     let types = model.types(program)?;
     let interpreter = Interpreter::new(model, &types, semantics, program)?;
     Ok(Graph::build(&interpreter, program, limit)?.map(|graph| graph.stuck()))
@@ -120,7 +121,7 @@ pub fn progress_naively(
     semantics: Semantics,
     program: &Program,
     limit: usize,
-) -> Result<Option<NaiveProgress>, String> {
+) -> Result<Option<NaiveProgress>, Rejected> {
     let types = model.types(program)?;
     let interpreter = Interpreter::new(model, &types, semantics, program)?;
     let Some(graph) = Graph::build(&interpreter, program, limit)? else { return Ok(None) };
@@ -159,7 +160,7 @@ impl Graph {
         interpreter: &Interpreter,
         program: &Program,
         limit: usize,
-    ) -> Result<Option<Graph>, String> {
+    ) -> Result<Option<Graph>, Rejected> {
         let mut numbers: HashMap<String, usize> = HashMap::new();
         let mut open: Vec<Configuration> = vec![interpreter.initial()?];
         numbers.insert(open[0].name(), 0);

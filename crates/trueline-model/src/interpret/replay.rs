@@ -14,7 +14,7 @@ use super::history::{History, Seen};
 use super::notes::{self, Note};
 use super::{Configuration, Interpreter};
 use crate::engine::{Counterexample, Event, Reason, TraceStep};
-use crate::language::{Model, Semantics};
+use crate::language::{Diagnostic, Model, Semantics};
 use crate::program::Program;
 
 /// More runs than this that all explain a trace are not followed.
@@ -29,11 +29,19 @@ pub enum Rejected {
     Spent(Exhausted),
 }
 
+impl From<Diagnostic> for Rejected {
+    fn from(error: Diagnostic) -> Rejected {
+        Rejected::Mismatch(error.message().to_string())
+    }
+}
+
 impl From<String> for Rejected {
     fn from(why: String) -> Rejected {
         Rejected::Mismatch(why)
     }
 }
+
+impl std::error::Error for Rejected {}
 
 impl std::fmt::Display for Rejected {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -53,9 +61,8 @@ pub fn replay(
     semantics: Semantics,
     program: &Program,
     counterexample: &Counterexample,
-) -> Result<(), String> {
-    let explained = explain(model, semantics, program, counterexample, &Budget::unlimited());
-    explained.map(drop).map_err(|rejected| rejected.to_string())
+) -> Result<(), Rejected> {
+    explain(model, semantics, program, counterexample, &Budget::unlimited()).map(drop)
 }
 
 /// The same within a budget; returns what each step of an accepted counterexample did.

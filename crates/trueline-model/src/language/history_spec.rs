@@ -12,6 +12,7 @@
 use std::sync::Arc;
 
 use trueline::Value;
+use trueline::error::DecodeError;
 use trueline::spec::{self, Builtin, Named, Spec};
 
 use super::Model;
@@ -183,11 +184,11 @@ impl Modelled {
         format!("{}({}){result}", signature.name, args.join(", "))
     }
 
-    fn find(&self, method: &str) -> Result<usize, String> {
+    fn find(&self, method: &str) -> Result<usize, DecodeError> {
         let signatures = &self.0.signatures;
         signatures.iter().position(|known| spec::same(&known.name, method)).ok_or_else(|| {
             let known: Vec<String> = signatures.iter().map(|s| self.described(s)).collect();
-            format!("unknown method {method}: expected {}", known.join(", "))
+            format!("unknown method {method}: expected {}", known.join(", ")).into()
         })
     }
 
@@ -200,11 +201,13 @@ impl Modelled {
     }
 
     /// A value of a history, as one of this type.
-    fn read(&self, ty: &Ty, value: &Value) -> Result<Data, String> {
+    fn read(&self, ty: &Ty, value: &Value) -> Result<Data, DecodeError> {
         let types = self.types();
-        let none = || Err(format!("expected {}, found {}", types.show(ty), spec::found(value)));
+        let none = || -> Result<Data, DecodeError> {
+            Err(format!("expected {}, found {}", types.show(ty), spec::found(value)).into())
+        };
         let items = |of: &Ty, items: &[Value]| {
-            items.iter().map(|item| self.read(of, item)).collect::<Result<Vec<Data>, String>>()
+            items.iter().map(|item| self.read(of, item)).collect::<Result<Vec<Data>, DecodeError>>()
         };
         match (ty, value) {
             (Ty::Any, value) => Ok(Data::Any(value.clone())),
@@ -212,7 +215,7 @@ impl Modelled {
             (Ty::Optional(of), value) => self.read(of, value).or_else(|_| none()),
             (Ty::Int { lo, hi }, Value::Int(number)) => match i32::try_from(*number) {
                 Ok(number) if (*lo..=*hi).contains(&number) => Ok(Data::Int(number)),
-                _ => Err(format!("{number} is not one of {}", types.show(ty))),
+                _ => Err(format!("{number} is not one of {}", types.show(ty)).into()),
             },
             (Ty::Bool, value) => match value.as_bool() {
                 Some(truth) => Ok(Data::Int(i32::from(truth))),
@@ -222,7 +225,7 @@ impl Modelled {
                 let cases = &types.enums[*enumeration].1;
                 match cases.iter().position(|case| *case == **text) {
                     Some(case) => Ok(Data::Int(case as i32)),
-                    None => Err(format!("{text} is not one of {}", cases.join(", "))),
+                    None => Err(format!("{text} is not one of {}", cases.join(", ")).into()),
                 }
             }
             (Ty::Seq(of), Value::List(list)) => Ok(Data::List(items(of, list)?)),
@@ -233,9 +236,11 @@ impl Modelled {
                 Ok(Data::Set(items(of, list)?.into_iter().collect()))
             }
             (Ty::Map(key, of), Value::List(list)) => {
-                let pair = |item: &Value| match item.as_list() {
-                    Some([k, v]) => Ok((self.read(key, k)?, self.read(of, v)?)),
-                    _ => Err(format!("expected a pair, found {}", spec::found(item))),
+                let pair = |item: &Value| -> Result<(Data, Data), DecodeError> {
+                    match item.as_list() {
+                        Some([k, v]) => Ok((self.read(key, k)?, self.read(of, v)?)),
+                        _ => Err(format!("expected a pair, found {}", spec::found(item)).into()),
+                    }
                 };
                 Ok(Data::Map(list.iter().map(pair).collect::<Result<_, _>>()?))
             }
@@ -245,7 +250,7 @@ impl Modelled {
                     return none();
                 }
                 let parts = fields.iter().zip(list.iter());
-                let parts: Result<_, String> =
+                let parts: Result<_, DecodeError> =
                     parts.map(|((_, ty), item)| self.read(ty, item)).collect();
                 Ok(Data::List(parts?))
             }
@@ -338,13 +343,14 @@ impl Builtin for Modelled {
         method: &str,
         args: &[Value],
         result: Option<&Value>,
-    ) -> Result<(CallOf, Option<Value>), String> {
+    ) -> Result<(CallOf, Option<Value>), DecodeError> {
         let operation = self.find(method)?;
         let signature = &self.0.signatures[operation];
         let args = spec::arguments(method, args, signature.args.len())?;
         let read = |(ty, value)| self.read(ty, value);
-        let args: Result<Vec<Data>, String> = signature.args.iter().zip(args).map(read).collect();
-        let in_method = |error: String| format!("{method}: {error}");
+        let args: Result<Vec<Data>, DecodeError> =
+            signature.args.iter().zip(args).map(read).collect();
+        let in_method = |error: DecodeError| DecodeError::from(format!("{method}: {error}"));
         let op = CallOf { operation, args: args.map_err(in_method)? };
         let result = match (result, &signature.result) {
             (None, _) => None,
@@ -352,7 +358,7 @@ impl Builtin for Modelled {
             (Some(value), ty) => {
                 let data = self.read(ty, value).map_err(|why| {
                     // If results are generated instead of decoded, this error is never shown.
-                    in_method(format!("the result is not one that it declares: {why}"))
+                    in_method(format!("the result is not one that it declares: {why}").into())
                 })?;
                 Some(self.write(ty, &data))
             }

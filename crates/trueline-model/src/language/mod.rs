@@ -180,7 +180,7 @@ impl Model {
     }
 
     /// The types of the model as they are in this program.
-    pub(crate) fn types(&self, program: &Program) -> Result<types::Types, String> {
+    pub(crate) fn types(&self, program: &Program) -> Result<types::Types, Diagnostic> {
         let mut types = types::Types {
             constants: self.constants(),
             points: program.points != crate::program::Points::None,
@@ -188,7 +188,7 @@ impl Model {
             heap: program.nodes.first().map_or(0, |node| node.capacity),
             ..types::Types::default()
         };
-        types.declare(&self.ast.types).map_err(|error| error.message().to_string())?;
+        types.declare(&self.ast.types)?;
         Ok(types)
     }
 

@@ -172,7 +172,7 @@ mod tests {
     use std::pin::pin;
     use std::task::{Context, Poll, Waker};
     use std::time::Duration;
-    use trueline_explore::harness::{Kind, Outcome};
+    use trueline_explore::harness::{Counts, Failure, Kind, Outcome};
     use trueline_explore::std::future::block_on;
     use trueline_explore::{explore, operations};
 
@@ -288,7 +288,7 @@ mod tests {
         room: usize,
         text: &str,
         preemptions: u32,
-    ) -> Outcome<Op, Ret> {
+    ) -> Outcome<Failure<Op, Ret>, Counts> {
         explore(make)
             .spec(Model { values: VecDeque::new(), is_closed: false, room })
             .program(program(text))

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use trueline::spec::{self, Dynamic, Invocation, Named};
 use trueline::{Budget, History, Value};
-use trueline_explore::harness::{self, Act, Counts, Harness, Kind, Minimised, TwoPhase};
-use trueline_report::{Answer, Report, Section, Undecided, Verdict, limit_code};
+use trueline_explore::harness::{self, Act, Counts, Failure, Harness, Kind, Minimised, TwoPhase};
+use trueline_report::{Answer, Outcome, Report, Scope, Section, Undecided, Verdict, limit_code};
 
 use super::domain;
 use super::generated::Generated;
@@ -66,15 +66,7 @@ pub enum Mode {
 }
 
 /// The result of a request.
-#[derive(Clone, Debug)]
-pub struct Simulated {
-    /// The answer.
-    pub verdict: Verdict<Box<Found>>,
-    /// How much was done for it.
-    pub counts: Counts,
-    /// A description of the coverage.
-    pub scope: String,
-}
+pub type Simulated = Outcome<Box<Found>, Counts>;
 
 /// Something that is wrong.
 #[derive(Clone, Debug)]
@@ -220,10 +212,10 @@ impl Entry {
                         minimised: failure.minimised,
                     };
                     let verdict = Verdict::Violation(Box::new(found));
-                    return Ok(Simulated { verdict, counts, scope: outcome.scope });
+                    return Ok(Outcome { verdict, scope: outcome.scope, counts });
                 }
             }
-            scopes.insert(outcome.seen);
+            scopes.insert(outcome.scope.schedules);
         }
         if counts.scenarios == 0 && undecided.is_none() {
             return Err(wrong("found no program to run"));
@@ -241,8 +233,8 @@ impl Entry {
         };
         let verdict = undecided.map(whole).map_or(Verdict::Holds, Verdict::Undecided);
         let scopes: Vec<String> = scopes.into_iter().collect();
-        let scope = format!("{}; {}", self.extent(request), scopes.join(" / "));
-        Ok(Simulated { verdict, counts, scope })
+        let scope = Scope { programs: self.extent(request), schedules: scopes.join(" / ") };
+        Ok(Outcome { verdict, scope, counts })
     }
 
     /// Checks that a case calls only methods of the object, with permitted arguments.
@@ -373,7 +365,7 @@ impl Entry {
     }
 
     /// Explores one case.
-    fn explore(&self, request: &Request, case: Decoded, budget: &Arc<Budget>) -> Outcome {
+    fn explore(&self, request: &Request, case: Decoded, budget: &Arc<Budget>) -> Tested {
         let mut harness = harness::explore(self.shadowed)
             .spec(self.judged_by(request))
             .before(case.before)
@@ -431,7 +423,7 @@ impl Entry {
         case: &Decoded,
         mut left: u64,
         budget: &Arc<Budget>,
-    ) -> (Outcome, Counts, bool) {
+    ) -> (Tested, Counts, bool) {
         let mut counts = Counts::default();
         loop {
             let rounds = left.min(ROUNDS_AT_ONCE);
@@ -453,7 +445,7 @@ impl Entry {
         case: &Decoded,
         rounds: u64,
         budget: &Arc<Budget>,
-    ) -> Outcome {
+    ) -> Tested {
         let harness = harness::stress(self.production.unwrap_or(self.shadowed))
             .spec(self.judged_by(request))
             .before(case.before.clone())
@@ -465,7 +457,7 @@ impl Entry {
     }
 }
 
-type Outcome = harness::Outcome<Invocation, Value>;
+type Tested = Outcome<Failure<Invocation, Value>, Counts>;
 
 /// The effect of a call on a value, for quasi linearizability.
 fn act(call: &Invocation, result: &Value) -> Act {

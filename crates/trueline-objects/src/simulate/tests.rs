@@ -84,7 +84,9 @@ fn a_random_sample_never_holds() {
     let generated = Some(generated(2, None));
     let simulated = run(entry, Request { generated, ..Request::default() });
     assert!(matches!(simulated.verdict, Verdict::Holds), "{simulated:?}");
-    assert!(simulated.scope.starts_with("all programs of 2 processes x 2 operations; "));
+    assert!(
+        simulated.scope.to_string().starts_with("all programs of 2 processes x 2 operations; ")
+    );
 }
 
 /// `bounded-k-fifo-queue`, which has room for eight values, was reported as 'stuck' after nine

@@ -8,9 +8,9 @@
 mod commuting;
 mod cuts;
 mod depth_first;
-mod direct;
 pub(crate) mod explain;
 mod gaps;
+mod input;
 mod just_in_time;
 mod look_ahead;
 mod mask;
@@ -25,6 +25,7 @@ mod search;
 mod sentences;
 mod theories;
 mod timeline;
+mod translated;
 mod unseen;
 mod violation;
 mod wing_gong;
@@ -176,7 +177,7 @@ pub struct Outcome {
     pub states: u64,
 }
 
-pub(crate) use direct::decide_directly;
+pub(crate) use input::Undecoded;
 pub(crate) use monitored::{name as monitor_name, trust};
 pub(crate) use parts::merge;
 pub(crate) use problem::{Decision, Problem, Ticker, Window};
@@ -214,6 +215,7 @@ impl<'a, S: Spec> Check<'a, S> {
         let unlimited = Budget::unlimited();
         let budget = self.budget.unwrap_or(&unlimited);
         let subject = Subject::new(&self.spec, history);
-        run(&subject, self.algorithm, false, budget)
+        let Ok(outcome) = run(&subject, self.algorithm, false, budget);
+        outcome
     }
 }

@@ -31,7 +31,7 @@ use crate::spec::{Action, Items, Kind};
 use crate::value::Value;
 
 /// Parts of fewer operations than this are not charged to the budget one by one.
-const SMALL: usize = 256;
+pub(super) const SMALL: usize = 256;
 
 /// An operation as an action of a kind.
 pub(super) type Word = Op<Action<u32>>;
@@ -53,6 +53,10 @@ pub(super) enum Found {
 }
 
 impl Found {
+    pub(super) fn is_violation(&self) -> bool {
+        matches!(self, Found::Violation { .. })
+    }
+
     /// The same with other names for the operations.
     pub(super) fn renamed(self, name: impl Fn(u32) -> u32) -> Found {
         match self {

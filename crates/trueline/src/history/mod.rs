@@ -16,6 +16,7 @@ pub use builder::{Builder, Ties};
 pub use error::{Error, Position};
 pub use event::Event;
 
+use crate::error::DecodeError;
 use crate::value::Value;
 
 /// The rank of a return that never came. Larger than every rank.
@@ -298,11 +299,11 @@ impl History {
     /// in the file.
     pub fn decode<Op, Ret>(
         &self,
-        mut f: impl FnMut(&str, &[Value], Option<&Value>) -> Result<(Op, Option<Ret>), String>,
+        mut f: impl FnMut(&str, &[Value], Option<&Value>) -> Result<(Op, Option<Ret>), DecodeError>,
     ) -> Result<History<Op, Ret>, Error> {
         self.map(|o| {
             f(&self.names.methods[o.op.method as usize], o.op.args.as_slice(), o.result.as_ref())
-                .map_err(|message| Error::at(Position { line: o.line, column: o.column }, message))
+                .map_err(|e| Error::at(Position { line: o.line, column: o.column }, e))
         })
     }
 

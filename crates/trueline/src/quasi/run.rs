@@ -12,7 +12,7 @@ use super::{Bounds, Effort, Factor, Finding, Quasi, Reading};
 use crate::budget::{Budget, Exhausted};
 use crate::check::{Outcome, merge, trust};
 use crate::history::{self, Error, History, Position};
-use crate::spec::opaque::{Decoded, Decoder};
+use crate::spec::opaque::{Decoded, Decoder, Said};
 use crate::spec::subject::Recorded;
 use crate::spec::{Action, Opaque};
 use crate::value::Value;
@@ -100,7 +100,7 @@ pub(crate) fn run(
 fn asked(decoder: &dyn Decoder, quasi: &Quasi) -> Result<Asked, String> {
     let class = |method: &str| {
         let action = |args: &[Value]| match decoder.decode(method, args, None, true, false) {
-            Ok(Decoded::Action(action, _)) => Some(action),
+            Ok(Decoded { said: Said::Action(action), .. }) => Some(action),
             _ => None,
         };
         match (action(&[]), action(&[Value::Int(0)])) {

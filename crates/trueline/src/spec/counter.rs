@@ -5,9 +5,10 @@
 //! ([`Counter::telling`]), a history is decided for both ([`Builtin::readings`]). Deciding each
 //! result on its own would accept two increments that both return 1.
 
-use super::method::{self, Method, found, number, same};
+use super::method::{self, Method, number, same, unexpected};
 use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Builtin, Info, Spec, Sum, Total};
+use crate::error::DecodeError;
 use crate::history::History;
 use crate::value::Value;
 
@@ -178,21 +179,17 @@ impl Builtin for Counter {
         method: &str,
         args: &[Value],
         result: Option<&Value>,
-    ) -> Result<(CounterOp, Option<Value>), String> {
+    ) -> Result<(CounterOp, Option<Value>), DecodeError> {
         let (op, ret) =
             method::decode(&METHODS, method, args, result, |op, ret| match (op, ret) {
                 (_, Value::Int(_)) | (Add(_) | FetchAdd(_), Value::Nil) => Ok(ret.clone()),
                 (Add(_) | FetchAdd(_), Value::Bool(true)) => Ok(Value::Nil),
                 (Read, Value::Nil) => Ok(Value::Int(self.init)),
-                (_, Value::Decimal(_)) => Err(format!(
-                    "expected a whole number of 64 bits as the result, found {}",
-                    found(ret)
-                )),
-                (Read, _) => Err(format!("expected a number as the result, found {}", found(ret))),
-                _ => Err(format!(
-                    "expected the total before or after, or nothing, as the result, found {}",
-                    found(ret)
-                )),
+                (_, Value::Decimal(_)) => {
+                    Err(unexpected("a whole number of 64 bits as the result", ret))
+                }
+                (Read, _) => Err(unexpected("a number as the result", ret)),
+                _ => Err(unexpected("the total before or after, or nothing, as the result", ret)),
             })?;
         Ok(match op {
             Add(n) if self.tells_before == Some(true) && is_ambiguous(method) => (FetchAdd(n), ret),

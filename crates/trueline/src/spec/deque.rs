@@ -5,6 +5,7 @@ use super::method::{self, Method, item, nothing};
 use super::queue::{inserts, touches_item};
 use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Builtin, Info, Origins, Shown, Spec, Touches};
+use crate::error::DecodeError;
 use crate::value::Value;
 
 /// The operations of a deque.
@@ -184,7 +185,7 @@ impl Builtin for Deque {
         method: &str,
         args: &[Value],
         result: Option<&Value>,
-    ) -> Result<(DequeOp, Option<Value>), String> {
+    ) -> Result<(DequeOp, Option<Value>), DecodeError> {
         method::decode(&METHODS, method, args, result, |op, ret| match op {
             PushFront(_) | PushBack(_) => nothing(ret),
             _ => Ok(ret.clone()),

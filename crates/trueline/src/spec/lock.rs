@@ -6,6 +6,7 @@
 use super::method::{self, Method, truth};
 use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Action, Builtin, Canonical, Info, Kind, Spec};
+use crate::error::DecodeError;
 use crate::value::Value;
 
 /// The operations of a mutex.
@@ -102,7 +103,7 @@ impl Builtin for Mutex {
         method: &str,
         args: &[Value],
         result: Option<&Value>,
-    ) -> Result<(MutexOp, Option<Value>), String> {
+    ) -> Result<(MutexOp, Option<Value>), DecodeError> {
         let (op, ret) = method::decode(&MUTEX_METHODS, method, args, result, |op, ret| {
             match (op, truth(ret, true)?) {
                 (Release, Value::Bool(false)) => {
@@ -232,7 +233,7 @@ impl Builtin for Semaphore {
         method: &str,
         args: &[Value],
         result: Option<&Value>,
-    ) -> Result<(SemaphoreOp, Option<Value>), String> {
+    ) -> Result<(SemaphoreOp, Option<Value>), DecodeError> {
         method::decode(&SEMAPHORE_METHODS, method, args, result, |_, ret| truth(ret, true))
     }
 

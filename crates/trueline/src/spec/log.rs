@@ -1,9 +1,10 @@
 //! A list that only grows: `log`.
 
 use super::items::Items;
-use super::method::{self, Method, found};
+use super::method::{self, Method, unexpected};
 use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Builtin, Growing, Growth, Info, Spec};
+use crate::error::DecodeError;
 use crate::value::Value;
 
 /// The operations of a log.
@@ -131,13 +132,13 @@ impl Builtin for Log {
         method: &str,
         args: &[Value],
         result: Option<&Value>,
-    ) -> Result<(LogOp, Option<Value>), String> {
+    ) -> Result<(LogOp, Option<Value>), DecodeError> {
         method::decode(&METHODS, method, args, result, |op, ret| match (op, ret) {
             (Append(_), Value::Nil | Value::Int(_)) | (Read, Value::List(_)) => Ok(ret.clone()),
             (Append(_), Value::Bool(true)) => Ok(Value::Nil),
             (Read, Value::Nil) => Ok(Value::list([])),
-            (Append(_), _) => Err(format!("expected an index or nothing, found {}", found(ret))),
-            (Read, _) => Err(format!("expected a list as the result, found {}", found(ret))),
+            (Append(_), _) => Err(unexpected("an index or nothing", ret)),
+            (Read, _) => Err(unexpected("a list as the result", ret)),
         })
     }
 

@@ -3,6 +3,7 @@
 use super::method::{self, Method, item, nothing, truth};
 use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Action, Builtin, Canonical, Info, Kind, Origins, Shown, Spec, Touches, key_of};
+use crate::error::DecodeError;
 use crate::value::Value;
 
 /// The operations of a map.
@@ -189,7 +190,7 @@ impl Builtin for Map {
         method: &str,
         args: &[Value],
         result: Option<&Value>,
-    ) -> Result<(MapOp, Option<Value>), String> {
+    ) -> Result<(MapOp, Option<Value>), DecodeError> {
         method::decode(&METHODS, method, args, result, |op, ret| match op {
             Put(..) => nothing(ret),
             Get(_) | Swap(..) => Ok(ret.clone()),

@@ -6,7 +6,7 @@ use super::*;
 use crate::error::SpecError;
 use crate::value::Value;
 
-type Make = fn(&mut Params) -> Result<Opaque, String>;
+type Make = fn(&mut Params) -> Result<Opaque, SpecError>;
 
 /// Every built-in specification, and how its parameters make it.
 const BUILTIN: &[(Info, Make)] = &[

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use super::opaque_op::{ActionOf, OpaqueOp};
 use super::subject::{Claim, Subject};
 use super::{Action, Builtin, Canonical, Data, Spec, Touches, Vocabulary};
+use crate::error::DecodeError;
 use crate::history::{Error, History};
 use crate::value::Value;
 
@@ -115,21 +116,28 @@ impl fmt::Debug for OpaqueState {
 pub(crate) trait Decoder: Sync {
     /// The kind.
     fn claim(&self) -> Claim;
-    /// The operation. An error says why this is not a call of the specification.
+    /// The operation, and its key if that is requested. An error says why this is not a call of the
+    /// specification.
     fn decode(
         &self,
         method: &str,
         args: &[Value],
         result: Option<&Value>,
         is_pending: bool,
-        partitions: bool,
-    ) -> Result<Decoded, String>;
+        is_keyed: bool,
+    ) -> Result<Decoded, DecodeError>;
+}
+
+/// An operation in the terms of a kind, and its part within its object.
+pub(crate) struct Decoded {
+    pub(crate) said: Said,
+    pub(crate) key: Option<u64>,
 }
 
 /// An operation in the terms of a kind.
-pub(crate) enum Decoded {
-    /// Its action, and its part within its object, if that is requested.
-    Action(Action, Option<u64>),
+pub(crate) enum Said {
+    /// Its action.
+    Action(Action),
     /// Its result is unknown and it changed nothing.
     Nothing,
     /// The kind has no such action.
@@ -190,8 +198,8 @@ trait Object: Send + Sync {
 }
 
 type Pick<'a> = &'a mut dyn FnMut(u64) -> u64;
-type Decoding = Result<(OpaqueOp, Option<Value>), String>;
-type Corrected = Result<(Option<OpaqueOp>, Value), String>;
+type Decoding = Result<(OpaqueOp, Option<Value>), DecodeError>;
+type Corrected = Result<(Option<OpaqueOp>, Value), DecodeError>;
 
 struct Concrete<B: Builtin> {
     spec: B,
@@ -387,20 +395,16 @@ impl<B: Builtin> Decoder for Decodes<'_, B> {
         args: &[Value],
         result: Option<&Value>,
         is_pending: bool,
-        partitions: bool,
-    ) -> Result<Decoded, String> {
+        is_keyed: bool,
+    ) -> Result<Decoded, DecodeError> {
         let (op, result) = self.spec.decode(method, args, result)?;
-        if is_pending && self.spec.observes(&op, None) {
-            return Ok(Decoded::Nothing);
-        }
-        if !is_pending && result.is_none() {
-            return Ok(Decoded::NoWord);
-        }
-        let partition = || if partitions { self.spec.partition(&op) } else { None };
-        Ok(match (self.canonical.action)(&op, result.as_ref()) {
-            Some(action) => Decoded::Action(action, partition()),
-            None => Decoded::NoWord,
-        })
+        let key = if is_keyed { self.spec.partition(&op) } else { None };
+        let said = match is_pending {
+            true if self.spec.observes(&op, None) => Said::Nothing,
+            false if result.is_none() => Said::NoWord,
+            _ => (self.canonical.action)(&op, result.as_ref()).map_or(Said::NoWord, Said::Action),
+        };
+        Ok(Decoded { said, key })
     }
 }
 

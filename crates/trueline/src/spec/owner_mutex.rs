@@ -6,6 +6,7 @@
 use super::method::{self, Method, item, truth};
 use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Builtin, Info, Spec};
+use crate::error::DecodeError;
 use crate::value::Value;
 
 /// The operations of a lock with owners. Each names its owner.
@@ -143,7 +144,7 @@ impl Builtin for OwnerMutex {
         method: &str,
         args: &[Value],
         result: Option<&Value>,
-    ) -> Result<(OwnerMutexOp, Option<Value>), String> {
+    ) -> Result<(OwnerMutexOp, Option<Value>), DecodeError> {
         let (op, ret) = method::decode(&METHODS, method, args, result, |_, ret| truth(ret, true))?;
         // An acquire that returned false did not block.
         Ok(match op {

@@ -7,6 +7,7 @@ use super::method::{self, INSERT, Method, PEEK, REMOVE, item, nothing, truth};
 use super::queue::{inserted, inserts, touches_item};
 use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Action, Builtin, Canonical, Info, Kind, Origins, Shown, Spec, Touches};
+use crate::error::DecodeError;
 use crate::value::Value;
 
 /// The operations of a priority queue. A value is its own priority, by the order of [`Value`].
@@ -246,7 +247,7 @@ impl Builtin for PriorityQueue {
         method: &str,
         args: &[Value],
         result: Option<&Value>,
-    ) -> Result<(PriorityQueueOp, Option<Value>), String> {
+    ) -> Result<(PriorityQueueOp, Option<Value>), DecodeError> {
         let bounded = self.capacity.is_some();
         method::decode(&METHODS, method, args, result, |op, ret| match op {
             Insert(_) if bounded => truth(ret, true),

@@ -4,6 +4,7 @@ use super::items::{Items, may_return, or_nil};
 use super::method::{self, INSERT, Method, PEEK, REMOVE, item, nothing, truth};
 use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Action, Builtin, Canonical, Info, Kind, Origins, Shown, Spec, Touches, key_of};
+use crate::error::DecodeError;
 use crate::value::Value;
 
 /// The operations of a queue, and of its relaxed variants.
@@ -158,7 +159,7 @@ impl Builtin for Queue {
         method: &str,
         args: &[Value],
         result: Option<&Value>,
-    ) -> Result<(QueueOp, Option<Value>), String> {
+    ) -> Result<(QueueOp, Option<Value>), DecodeError> {
         let bounded = self.capacity.is_some();
         method::decode(&METHODS, method, args, result, |op, ret| match op {
             QueueOp::Enq(_) if bounded => truth(ret, true),

@@ -195,5 +195,6 @@ fn decide(spec: &Opaque, history: &History, budget: &Budget) -> Option<Verdict> 
     budget.spend(0).ok()?;
     let steps = Budget::unlimited().steps(STEPS);
     let subject = spec.subject(history).ok()?;
-    Some(check::run(&subject, Algorithm::Wgl, true, &steps).verdict)
+    let Ok(outcome) = check::run(&subject, Algorithm::Wgl, true, &steps);
+    Some(outcome.verdict)
 }

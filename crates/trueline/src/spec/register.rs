@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::method::{self, Method, found, nothing};
+use super::method::{self, Method, nothing, unexpected};
 use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Action, Builtin, Canonical, Info, Kind, Origins, Shown, Spec, Touches, key_of};
+use crate::error::DecodeError;
 use crate::value::Value;
 
 /// The operations of a register.
@@ -249,7 +250,7 @@ impl Builtin for Register {
         method: &str,
         args: &[Value],
         result: Option<&Value>,
-    ) -> Result<(RegisterOp, Option<Value>), String> {
+    ) -> Result<(RegisterOp, Option<Value>), DecodeError> {
         method::decode(&METHODS, method, args, result, |op, ret| match op {
             Read => Ok(ret.clone()),
             Write(_) => nothing(ret),
@@ -259,7 +260,7 @@ impl Builtin for Register {
                 (_, Value::List(echo)) if **echo == [old.clone(), new.clone()] => {
                     Ok(Value::Bool(true))
                 }
-                _ => Err(format!("expected true or false as the result, found {}", found(ret))),
+                _ => Err(unexpected("true or false as the result", ret)),
             },
         })
     }

@@ -34,6 +34,7 @@ use super::params::Params;
 use super::queue::{inserts, touches_item};
 use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Builtin, Info, Origins, Shown, Spec, Touches};
+use crate::error::{DecodeError, SpecError};
 use crate::value::Value;
 
 /// The operations of a relaxed container.
@@ -134,7 +135,7 @@ impl Relaxed {
     }
 
     /// Reads the parameters of the named specification.
-    pub(super) fn named(turn: Turn, params: &mut Params) -> Result<Relaxed, String> {
+    pub(super) fn named(turn: Turn, params: &mut Params) -> Result<Relaxed, SpecError> {
         let relaxation = Relaxation {
             out_of_order: params.maybe("out-of-order", 0)?.map(|k| k as usize),
             lateness: params.maybe("lateness", 0)?,
@@ -161,7 +162,7 @@ impl Relaxed {
             && init.len() > capacity
         {
             let count = init.len();
-            return Err(format!("init lists {count} values: expected at most {capacity}"));
+            return Err(format!("init lists {count} values: expected at most {capacity}").into());
         }
         Ok(relaxed(turn, relaxation).with_init(init))
     }
@@ -527,7 +528,7 @@ impl Builtin for Relaxed {
         method: &str,
         args: &[Value],
         result: Option<&Value>,
-    ) -> Result<(ContainerOp, Option<Value>), String> {
+    ) -> Result<(ContainerOp, Option<Value>), DecodeError> {
         method::decode(self.methods(), method, args, result, |op, ret| match op {
             Add(_) => nothing(ret),
             Remove => Ok(ret.clone()),

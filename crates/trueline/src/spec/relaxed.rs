@@ -9,6 +9,7 @@ use super::method::{self, nothing};
 use super::queue::{self, METHODS, QueueOp};
 use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Builtin, Info, Origins, Shown, Spec, Touches};
+use crate::error::DecodeError;
 use crate::value::Value;
 
 pub(super) const SEMIQUEUE: Info = Info {
@@ -129,7 +130,7 @@ impl Builtin for Semiqueue {
         method: &str,
         args: &[Value],
         result: Option<&Value>,
-    ) -> Result<(QueueOp, Option<Value>), String> {
+    ) -> Result<(QueueOp, Option<Value>), DecodeError> {
         decode(method, args, result)
     }
 
@@ -275,7 +276,7 @@ impl Builtin for StutteringQueue {
         method: &str,
         args: &[Value],
         result: Option<&Value>,
-    ) -> Result<(QueueOp, Option<Value>), String> {
+    ) -> Result<(QueueOp, Option<Value>), DecodeError> {
         decode(method, args, result)
     }
 
@@ -305,7 +306,7 @@ fn decode(
     method: &str,
     args: &[Value],
     result: Option<&Value>,
-) -> Result<(QueueOp, Option<Value>), String> {
+) -> Result<(QueueOp, Option<Value>), DecodeError> {
     method::decode(&METHODS, method, args, result, |op, ret| match op {
         QueueOp::Enq(_) => nothing(ret),
         QueueOp::Deq | QueueOp::Peek => Ok(ret.clone()),

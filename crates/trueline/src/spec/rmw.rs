@@ -3,6 +3,7 @@
 use super::method::{self, Method, nothing};
 use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Builtin, Info, Origins, Shown, Spec, Touches, key_of};
+use crate::error::DecodeError;
 use crate::value::Value;
 
 /// The operations of a read-modify-write register.
@@ -118,7 +119,7 @@ impl Builtin for Rmw {
         method: &str,
         args: &[Value],
         result: Option<&Value>,
-    ) -> Result<(RmwOp, Option<Value>), String> {
+    ) -> Result<(RmwOp, Option<Value>), DecodeError> {
         method::decode(&METHODS, method, args, result, |op, ret| match op {
             Both(..) | Write(_) => nothing(ret),
             Read => Ok(ret.clone()),

@@ -1,11 +1,12 @@
 //! Values without an order: `set` and `multiset`.
 
 use super::items::Items;
-use super::method::{self, Method, found, nothing, number, truth};
+use super::method::{self, Method, nothing, number, truth, unexpected};
 use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{
     Action, Builtin, Canonical, Growing, Growth, Info, Kind, Origins, Shown, Spec, key_of,
 };
+use crate::error::DecodeError;
 use crate::value::Value;
 
 /// The operations of a set.
@@ -233,7 +234,7 @@ impl Builtin for Set {
         method: &str,
         args: &[Value],
         result: Option<&Value>,
-    ) -> Result<(SetOp, Option<Value>), String> {
+    ) -> Result<(SetOp, Option<Value>), DecodeError> {
         method::decode(&SET_METHODS, method, args, result, |op, ret| match op {
             // An unknown result shows nothing.
             SetOp::Add(_) | SetOp::Remove(_) | SetOp::Contains(_) => truth(ret, Value::Nil),
@@ -245,7 +246,7 @@ impl Builtin for Set {
                     items.sort();
                     Ok(Value::list(items))
                 }
-                _ => Err(format!("expected a list as the result, found {}", found(ret))),
+                _ => Err(unexpected("a list as the result", ret)),
             },
         })
     }
@@ -477,7 +478,7 @@ impl Builtin for Multiset {
         method: &str,
         args: &[Value],
         result: Option<&Value>,
-    ) -> Result<(MultisetOp, Option<Value>), String> {
+    ) -> Result<(MultisetOp, Option<Value>), DecodeError> {
         method::decode(&MULTISET_METHODS, method, args, result, |op, ret| match op {
             MultisetOp::Add(_) => nothing(ret),
             MultisetOp::Remove(_) => truth(ret, true),

@@ -1,9 +1,10 @@
 //! Segments to update one by one and to read all at once: `snapshot`.
 
 use super::items::Items;
-use super::method::{self, Method, found, nothing};
+use super::method::{self, Method, found, nothing, unexpected};
 use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Action, Builtin, Canonical, Info, Kind, Spec};
+use crate::error::DecodeError;
 use crate::value::Value;
 
 /// The operations of a snapshot object.
@@ -171,14 +172,14 @@ impl Builtin for Snapshot {
         method: &str,
         args: &[Value],
         result: Option<&Value>,
-    ) -> Result<(SnapshotOp, Option<Value>), String> {
+    ) -> Result<(SnapshotOp, Option<Value>), DecodeError> {
         method::decode(&METHODS, method, args, result, |op, ret| match (op, ret, self.segments) {
             (Update(..), _, _) => nothing(ret),
             (Scan, Value::List(shown), Some(segments)) if shown.len() > segments as usize => {
-                Err(format!("expected at most {segments} segments, found {}", shown.len()))
+                Err(format!("expected at most {segments} segments, found {}", shown.len()).into())
             }
             (Scan, Value::List(_), _) => Ok(ret.clone()),
-            (Scan, _, _) => Err(format!("expected a list as the result, found {}", found(ret))),
+            (Scan, _, _) => Err(unexpected("a list as the result", ret)),
         })
     }
 

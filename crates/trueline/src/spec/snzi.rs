@@ -6,6 +6,7 @@
 use super::method::{self, Method, nothing, truth};
 use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Builtin, Info, Spec};
+use crate::error::DecodeError;
 use crate::value::Value;
 
 /// The operations of a nonzero indicator.
@@ -101,7 +102,7 @@ impl Builtin for Snzi {
         method: &str,
         args: &[Value],
         result: Option<&Value>,
-    ) -> Result<(SnziOp, Option<Value>), String> {
+    ) -> Result<(SnziOp, Option<Value>), DecodeError> {
         method::decode(&METHODS, method, args, result, |op, ret| match op {
             Arrive | Depart => nothing(ret),
             Query => match ret {

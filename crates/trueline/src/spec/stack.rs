@@ -5,6 +5,7 @@ use super::method::{self, INSERT, Method, PEEK, REMOVE, item, nothing};
 use super::queue::{inserts, touches_item};
 use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Action, Builtin, Canonical, Info, Kind, Origins, Shown, Spec, Touches};
+use crate::error::DecodeError;
 use crate::value::Value;
 
 /// The operations of a stack.
@@ -148,7 +149,7 @@ impl Builtin for Stack {
         method: &str,
         args: &[Value],
         result: Option<&Value>,
-    ) -> Result<(StackOp, Option<Value>), String> {
+    ) -> Result<(StackOp, Option<Value>), DecodeError> {
         method::decode(&METHODS, method, args, result, |op, ret| match op {
             StackOp::Push(_) => nothing(ret),
             StackOp::Pop | StackOp::Peek => Ok(ret.clone()),

@@ -98,7 +98,7 @@ pub(crate) struct Summed {
 
 /// A specification over numbered operations. Each method is the one of the same name of [`Spec`],
 /// unless it says otherwise.
-pub(crate) trait Numbered: Sync {
+pub(crate) trait Numbered: Send + Sync {
     fn order_insensitive(&self) -> bool;
     fn reorders(&self) -> bool;
     fn looks_ahead(&self) -> bool;

@@ -231,13 +231,13 @@ impl Searched {
         let budget = Budget::unlimited().steps(EXPLAIN);
         if object.is_first {
             let subject = Subject::new(&self.spec, history);
-            let outcome = check::run(&subject, Algorithm::Search, true, &budget);
+            let Ok(outcome) = check::run(&subject, Algorithm::Search, true, &budget);
             return self.or_untold(outcome, history);
         }
         let spec = Resumed { spec: &self.spec, start: &object.start };
         let subject = Subject::new(&spec, history);
-        let mut outcome =
-            self.or_untold(check::run(&subject, Algorithm::Search, true, &budget), history);
+        let Ok(outcome) = check::run(&subject, Algorithm::Search, true, &budget);
+        let mut outcome = self.or_untold(outcome, history);
         if let Verdict::Violation(explanation) = &mut outcome.verdict {
             let shown = |state: &OpaqueState| self.spec.show_state(state);
             let states = object.start.iter().map(shown).collect();

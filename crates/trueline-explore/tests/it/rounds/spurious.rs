@@ -197,7 +197,11 @@ fn the_harness_finds_a_spurious_failure_if_asked_to() {
         || explore(|| Slot(AtomicU32::new(0))).operations([slot::Op::put()]).threads(2).length(1);
     let outcome = harness().run();
     assert!(outcome.holds(), "{outcome}");
-    assert!(outcome.scope.contains("no spurious failures or wakeups"), "{}", outcome.scope);
+    assert!(
+        outcome.scope.to_string().contains("no spurious failures or wakeups"),
+        "{}",
+        outcome.scope
+    );
     let outcome = harness().spurious(true).run();
     assert!(outcome.failure().is_some(), "{outcome}");
 }

@@ -241,7 +241,7 @@ mod tests {
         let sound = of_one(|| Box::new(KStack::new(1, k_stack::Fault::None)));
         let sound = explore(sound, case, None);
         assert!(matches!(sound.verdict, Verdict::Holds), "{sound:?}");
-        assert!(sound.scope.contains("complete"), "{}", sound.scope);
+        assert!(sound.scope.to_string().contains("complete"), "{}", sound.scope);
         let endless = of_one(|| Box::new(KStack::new(1, k_stack::Fault::AddsEmptySegments)));
         let endless = explore(endless, case, Some(100 * sound.counts.executions));
         assert!(matches!(endless.verdict, Verdict::Undecided(_)), "{endless:?}");
