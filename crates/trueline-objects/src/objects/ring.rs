@@ -1,8 +1,8 @@
 //! The ring of slots of Vyukov's bounded queue: the sequence number of each slot determines whose
 //! turn it is.
 //!
-//! D. Vyukov: Bounded MPMC queue. 1024cores.net, 2010. `p` means 'free for the `enq` number p', `p
-//! + 1` 'filled by it'. The thread that has claimed a number fills or empties its slot, which no
+//! D. Vyukov: Bounded MPMC queue. 1024cores.net, 2010. `p` means 'free for the `enq` number p', and
+//! `p + 1` 'filled by it'. The thread that has claimed a number fills or empties its slot, which no
 //! other thread accesses meanwhile. The queue decides what to do if it is not an operation's turn.
 //!
 //! A number consists of a place and a lap: the place in the low bits, which suffice for one more
