@@ -288,13 +288,13 @@ fn cell(
     let budget = budget.memory(arguments.memory * 1_000_000);
     let report = verify(&program, &options, &budget);
     let (seconds, bytes) = (start.elapsed().as_secs_f64(), memory::peak() - before);
-    let states = report.states;
+    let states = report.counts.states;
     Ok(match (report.verdict, has_bug) {
-        (Verdict::Verified, false) | (Verdict::Violation(_), true) => {
+        (Verdict::Holds, false) | (Verdict::Violation(_), true) => {
             Cell::Ended { seconds, bytes, states }
         }
-        (Verdict::Unknown(_), _) => Cell::Spent,
-        (Verdict::Verified, true) => Cell::Wrong("the bug was not found".into()),
+        (Verdict::Undecided(_), _) => Cell::Spent,
+        (Verdict::Holds, true) => Cell::Wrong("the bug was not found".into()),
         (verdict, _) => Cell::Wrong(format!("{verdict:?}").chars().take(200).collect()),
     })
 }
@@ -471,12 +471,12 @@ fn kept_states(arguments: &Arguments) -> anyhow::Result<u32> {
             Options { antichain: true, simple, threads: arguments.threads, ..Options::plain() };
         let start = Instant::now();
         let report = verify(&program, &options, &Budget::unlimited());
-        let agrees = report.states == known && matches!(report.verdict, Verdict::Verified);
+        let agrees = report.counts.states == known && matches!(report.verdict, Verdict::Holds);
         wrong += u32::from(!agrees);
         println!(
             "{histories:<7} {processes} processes, {} operations each: {:>9} states, known {known:>9}, {:.2} s{}",
             if bound == 0 { "unbounded".to_string() } else { bound.to_string() },
-            report.states,
+            report.counts.states,
             start.elapsed().as_secs_f64(),
             if agrees { "" } else { "  DIFFERS" }
         );

@@ -372,14 +372,14 @@ fn cell(row: &Row, method: usize, arguments: &Arguments) -> anyhow::Result<Cell>
         Budget::unlimited().meter(Gauge(start)).time(time).memory(arguments.memory * 1_000_000);
     let report = verify(&Arc::new(program), &options, &budget);
     let decided = match &report.verdict {
-        Verdict::Verified if !row.violation => true,
+        Verdict::Holds if !row.violation => true,
         Verdict::Violation(_) if row.violation => true,
-        Verdict::Unknown(_) => false,
+        Verdict::Undecided(_) => false,
         other => bail!("{} with {} processes: {other:?}", row.name, row.processes),
     };
     let seconds = start.elapsed().as_secs_f64();
     Ok(Cell {
-        states: report.states,
+        states: report.counts.states,
         seconds,
         bytes: memory::peak().saturating_sub(before),
         decided,

@@ -1,8 +1,8 @@
-//! `trueline verify`: models in, verdicts out.
+//! `trueline verify`: verifies models.
 //!
-//! The work is done by a thread of its own ([`guard`]). Should it not come to an end where a limit
-//! is reached, it is left alone, and the process ends without it: so a limit holds for everything,
-//! and memory is left to the system rather than freed.
+//! A thread of its own does the work ([`guard`]). If it does not stop when a limit is reached, it
+//! is abandoned and the process ends without it. So a limit covers everything, and the system
+//! reclaims the memory.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,11 +11,10 @@ use std::time::Instant;
 use std::{fs, thread};
 
 use trueline::Budget;
-use trueline::budget::Exhausted;
-use trueline_model::engine::{self, Graph, Options, Pulse, Simple, Verdict};
+use trueline_model::engine::{self, Counts, Graph, Options, Pulse, Simple, Verdict};
 use trueline_model::program::Program;
 use trueline_model::{Findings, Model, Semantics, Verification, library, report};
-use trueline_report::{Answer, bytes, count, limit_code};
+use trueline_report::{Answer, bytes, count};
 
 use crate::again::{self, Again};
 use crate::args::{Histories, Reduction, SemanticsArg, Switch, VerifyArgs};
@@ -110,13 +109,12 @@ fn verify(name: &str, args: &VerifyArgs, pages: &mut Pages) -> Result<(String, E
     let found = progress::during(say, || guard::within(&budget, saving, work));
     let mut found = match found {
         Ok(found) => found.map_err(|error| format!("{name}: {error}"))?,
-        Err(why) => given_up(&why, &pulse),
+        Err(why) => Findings::cut(&program, &why, counts(&pulse)),
     };
-    let spent = budget.spend(0).err();
-    if let (Verdict::Unknown(reason), Some(path)) = (&mut found.report.verdict, &args.checkpoint)
+    if let (Verdict::Undecided(why), Some(path)) = (&mut found.outcome.verdict, &args.checkpoint)
         && path.exists()
     {
-        *reason = format!("{reason}; resume with --resume {}", path.display());
+        why.message = format!("{}; resume with --resume {}", why.message, path.display());
     }
     let settings: Vec<(String, i32)> =
         model.parameters().iter().map(|p| (p.name.clone(), p.value)).collect();
@@ -127,14 +125,14 @@ fn verify(name: &str, args: &VerifyArgs, pages: &mut Pages) -> Result<(String, E
         file: name,
         settings: &settings,
         program: &program,
-        report: &found.report,
+        found: &found.outcome,
         restriction: restriction.as_deref(),
         notes: &found.notes,
         progress: &found.progress,
         progress_notes: &found.progress_notes,
         unchecked: &unchecked,
-        unchecked_because: match (args.progress, &found.report.verdict) {
-            (true, Verdict::Unknown(_)) => "a limit was reached first",
+        unchecked_because: match (args.progress, &found.outcome.verdict) {
+            (true, Verdict::Undecided(_)) => "a limit was reached first",
             (true, _) => "a violation was found first",
             (false, _) => "use --progress to check the declared properties",
         },
@@ -142,7 +140,6 @@ fn verify(name: &str, args: &VerifyArgs, pages: &mut Pages) -> Result<(String, E
         seconds: start.elapsed().as_secs_f64(),
         again: &again,
         other_code: args.points && model.has_code_for_points(),
-        reason_code: spent.as_ref().map_or("incomplete", limit_code),
     };
     let mut report = case.report();
     if let Some((graph, target)) = graph.take() {
@@ -157,7 +154,7 @@ fn verify(name: &str, args: &VerifyArgs, pages: &mut Pages) -> Result<(String, E
     Ok((output::render(&report, args.json, &args.output), exit))
 }
 
-/// The state graph of a program that is small enough, where one was asked for.
+/// The state graph of a program that is small enough, if one was asked for.
 fn graph(
     name: &str,
     args: &VerifyArgs,
@@ -170,14 +167,14 @@ fn graph(
     Ok(Some((graph, target)))
 }
 
-/// What is known of a search that did not come to an end.
-fn given_up(why: &Exhausted, pulse: &Pulse) -> Findings {
-    let depth = pulse.depth.load(Ordering::Relaxed);
-    let mut found = Findings::unknown(format!("{why}; the search had reached depth {depth}"));
-    found.report.states = pulse.states.load(Ordering::Relaxed);
-    found.report.depth = depth;
-    found.report.bytes = pulse.bytes.load(Ordering::Relaxed);
-    found
+/// The cost of a search that did not end.
+fn counts(pulse: &Pulse) -> Counts {
+    Counts {
+        states: pulse.states.load(Ordering::Relaxed),
+        depth: pulse.depth.load(Ordering::Relaxed),
+        bytes: pulse.bytes.load(Ordering::Relaxed),
+        ..Counts::default()
+    }
 }
 
 fn options(args: &VerifyArgs) -> Options {
@@ -230,7 +227,7 @@ fn algorithm(args: &VerifyArgs) -> String {
     parts.join(" + ")
 }
 
-/// Which histories are looked at, where not all are, as in 'every ... is one of the specification'.
+/// Which histories are checked, if not all are: completes 'every ... is one of the specification'.
 fn restriction(args: &VerifyArgs) -> Option<String> {
     let pairs: Vec<String> = args.pair.iter().map(|(i, j)| format!("{i} and {j}")).collect();
     match (args.histories, pairs.as_slice()) {

@@ -3,7 +3,7 @@
 use trueline_report::{GraphMove, GraphState, StateGraph};
 
 use crate::Findings;
-use crate::engine::{Graph, Progress, TraceStep, Verdict};
+use crate::engine::{Graph, TraceStep, Values};
 use crate::program::Program;
 
 /// The graph for the report; marked on it is the counterexample, or the first run that a progress
@@ -14,7 +14,7 @@ pub fn drawn(program: &Program, graph: &Graph, findings: &Findings) -> StateGrap
         ..StateGraph::default()
     };
     for state in &graph.states {
-        let process = |(location, own): &(Option<usize>, Vec<(String, String)>)| {
+        let process = |(location, own): &(Option<usize>, Values)| {
             let place = match location {
                 None => "idle".to_string(),
                 Some(location) => {
@@ -49,11 +49,9 @@ pub fn drawn(program: &Program, graph: &Graph, findings: &Findings) -> StateGrap
 
 /// The run that the report on these findings shows first.
 fn shown(findings: &Findings) -> Option<Vec<TraceStep>> {
-    if let Verdict::Violation(found) | Verdict::WrongPoints(found) = &findings.report.verdict {
+    if let Some(found) = findings.outcome.failure() {
         return Some(found.trace.steps.clone());
     }
-    findings.progress.iter().find_map(|(_, property)| match &property.progress {
-        Progress::Fails(lasso) => Some(lasso.stem.iter().chain(&lasso.cycle).cloned().collect()),
-        _ => None,
-    })
+    let lasso = findings.progress.iter().find_map(|(_, property)| property.failure())?;
+    Some(lasso.stem.iter().chain(&lasso.cycle).cloned().collect())
 }

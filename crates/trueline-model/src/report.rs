@@ -1,11 +1,8 @@
 //! The report on a model.
 //!
-//! A counterexample has one lane a process. Each step shows what was called, the line of the model
-//! that ran, what it read, the variables of the process that changed, what came back; then the
-//! shared variables and nodes that changed, and the states of the specification that still explain
-//! what was seen.
-
-use std::collections::HashMap;
+//! A counterexample has one lane per process. Each step shows the call, the line of the model that
+//! ran, what it read, the changed variables of the process, and the return; then the changed shared
+//! variables and nodes, and the states of the specification that still explain the observations.
 
 use serde_json::{Map, Value as Json, json};
 use trueline_report::{
@@ -13,33 +10,36 @@ use trueline_report::{
 };
 
 use crate::engine::{
-    Counterexample, Event, Lasso, Progress, ProgressReport, Reason, Report, SHORTENING, Trace,
-    TraceStep, Verdict,
+    Counterexample, Counts, Lasso, Outcome, Reason, SHORTENING, Trace, TraceStep, Verdict,
 };
 use crate::interpret::Note;
 use crate::program::Program;
 
-/// A model that was verified, and what came out.
+mod steps;
+
+use steps::{lane_names, lasso_steps, shown_steps};
+
+/// A verified model and its result.
 pub struct Case<'a> {
     /// The file or the built-in model, as it was given.
     pub file: &'a str,
     /// Its parameters: `procs=3 size=4`.
     pub settings: &'a [(String, i32)],
-    /// What was run.
+    /// The program that ran.
     pub program: &'a Program,
-    /// What came out.
-    pub report: &'a Report,
-    /// Which histories were looked at, where not all were: `simple history of processes 0 and 1`.
+    /// The result.
+    pub found: &'a Outcome<Counterexample, Counts>,
+    /// Which histories were checked, if not all: `simple history of processes 0 and 1`.
     pub restriction: Option<&'a str>,
     /// What the steps of a counterexample did.
     pub notes: &'a [Note],
     /// Progress properties that were checked, by name.
-    pub progress: &'a [(String, ProgressReport)],
-    /// By property: what the steps of the run did that shows that it fails.
+    pub progress: &'a [(String, Outcome<Lasso, Counts>)],
+    /// By property: what the steps of the run that violates it did.
     pub progress_notes: &'a [Vec<Note>],
     /// Properties that the model declares and that were not checked.
     pub unchecked: &'a [String],
-    /// Why not, or what checks them.
+    /// Why they were not checked, or which flag checks them.
     pub unchecked_because: &'a str,
     /// Which algorithm: the reductions that were on.
     pub algorithm: &'a str,
@@ -49,48 +49,38 @@ pub struct Case<'a> {
     pub again: &'a str,
     /// Whether the model runs other code because its points are trusted.
     pub other_code: bool,
-    /// The field `reason` where there is no verdict: which limit was reached.
-    pub reason_code: &'static str,
 }
 
 impl Case<'_> {
-    /// What came of the progress properties, if one of them does not hold: `lock-free fails`.
+    /// The result of the progress properties, if one of them does not hold: `lock-free fails`.
     fn progress_trouble(&self) -> Option<String> {
-        let name = |fails: bool| {
-            let of = move |p: &&(String, ProgressReport)| match p.1.progress {
-                Progress::Holds => false,
-                Progress::Fails(_) => fails,
-                Progress::Unknown(_) => !fails,
-            };
-            let end = if fails { "fails" } else { "is not decided" };
-            self.progress.iter().filter(of).map(move |(name, _)| format!("{name} {end}"))
-        };
-        let trouble: Vec<String> = name(true).chain(name(false)).collect();
+        let fails = self.progress.iter().filter(|(_, found)| found.verdict.is_violation());
+        let fails = fails.map(|(name, _)| format!("{name} fails"));
+        let open = self.progress.iter().filter(|(_, found)| found.verdict.undecided().is_some());
+        let open = open.map(|(name, _)| format!("{name} is not decided"));
+        let trouble: Vec<String> = fails.chain(open).collect();
         (!trouble.is_empty()).then(|| trouble.join(", "))
     }
 
-    /// Whether deadlocks were looked for: simple histories do not show them.
+    /// Whether the search finds deadlocks: simple histories do not show them.
     fn finds_deadlocks(&self) -> bool {
         self.restriction.is_none()
     }
 
-    /// `verified`, `violation` or `unknown`, progress included.
-    pub fn verdict(&self) -> &'static str {
-        let fails = |p: &(String, ProgressReport)| matches!(p.1.progress, Progress::Fails(_));
-        let open = |p: &(String, ProgressReport)| matches!(p.1.progress, Progress::Unknown(_));
-        match &self.report.verdict {
-            Verdict::Violation(_) | Verdict::WrongPoints(_) => "violation",
-            Verdict::Verified | Verdict::Unknown(_) if self.progress.iter().any(fails) => {
-                "violation"
-            }
-            Verdict::Unknown(_) | Verdict::Refused(_) => "unknown",
-            Verdict::Verified if self.progress.iter().any(open) => "unknown",
-            Verdict::Verified => "verified",
-        }
+    /// Why there is no verdict, progress included.
+    fn undecided(&self) -> Option<&Undecided> {
+        let of_progress = || self.progress.iter().find_map(|(_, found)| found.verdict.undecided());
+        self.found.verdict.undecided().or_else(of_progress)
+    }
+
+    fn is_violation(&self) -> bool {
+        let fails = self.progress.iter().any(|(_, found)| found.verdict.is_violation());
+        // What was not looked at is not decided by what was.
+        self.found.verdict.is_violation() || (fails && self.found.error().is_none())
     }
 }
 
-/// What is said where the check fails with the marked points only.
+/// The message if the check fails only with the marked points.
 const WRONG_POINTS: &str = "linearizable, but a linearization point is missing or misplaced";
 
 impl Case<'_> {
@@ -102,16 +92,16 @@ impl Case<'_> {
             None => what,
         };
         let settings: Vec<String> = self.settings.iter().map(|(n, v)| format!("{n}={v}")).collect();
-        // A client of literal numbers has no settings that tell how far the verdict goes.
-        let bound = bound(self.program);
+        // A client of literal numbers has no settings that describe the coverage.
+        let bound = self.found.scope.to_string();
         let settings = if settings.is_empty() { bound.clone() } else { settings.join(" ") };
         let subject = format!("{} ({settings})", self.file);
         let mut report = trueline_report::Report::new(subject, answer, what);
-        self.tell_fields(&mut report);
-        if let Verdict::Violation(found) | Verdict::WrongPoints(found) = &self.report.verdict {
-            self.tell_counterexample(found, &mut report);
+        self.add_fields(&mut report);
+        if let Verdict::Violation(found) = &self.found.verdict {
+            self.add_counterexample(found, &mut report);
         }
-        self.tell_progress(&mut report);
+        self.add_progress(&mut report);
         if self.other_code {
             let note = "with points: this is about the code that the model has for them (`points`), not about the other";
             report.sections.push(Section::Line(Role::Doubt, note.into()));
@@ -125,12 +115,12 @@ impl Case<'_> {
         if !self.unchecked.is_empty() {
             not_checked(format!("{} ({})", self.unchecked.join(", "), self.unchecked_because));
         }
-        let Report { states, transitions, depth, bytes: held, .. } = self.report;
+        let Counts { states, transitions, depth, bytes: held, .. } = self.found.counts;
         let counts = format!(
             "{bound}: {}, {}, depth {depth}, {}, {}; {}",
-            count(*states, "state"),
-            count(*transitions, "transition"),
-            bytes(*held),
+            count(states, "state"),
+            count(transitions, "transition"),
+            bytes(held),
             seconds(self.seconds),
             self.algorithm
         );
@@ -139,42 +129,42 @@ impl Case<'_> {
         report
     }
 
-    /// The answer, progress included, and what is said about the histories.
+    /// The answer, including progress, and the summary about the histories.
     fn answer(&self) -> (Answer, String) {
-        let what = match &self.report.verdict {
-            Verdict::Verified => {
+        let what = match &self.found.verdict {
+            Verdict::Holds => {
                 let history = self.restriction.unwrap_or("history");
                 let deadlock = if self.finds_deadlocks() { ", no deadlock" } else { "" };
                 format!("every {history} is linearizable{deadlock}")
             }
             Verdict::Violation(found) => sentence(found),
-            Verdict::WrongPoints(_) => WRONG_POINTS.into(),
-            Verdict::Unknown(reason) | Verdict::Refused(reason) => reason.clone(),
+            Verdict::Undecided(why) => why.message.clone(),
         };
-        let answer = match self.verdict() {
-            "verified" => Answer::holds("verified"),
-            "violation" => Answer::violation(),
-            _ => {
-                let message = match &self.report.verdict {
-                    Verdict::Unknown(reason) | Verdict::Refused(reason) => reason.clone(),
-                    _ => self.progress_trouble().unwrap_or_default(),
+        let answer = match self.undecided() {
+            _ if self.is_violation() => Answer::violation(),
+            None => Answer::holds("verified"),
+            Some(why) => {
+                let of_progress = || self.progress_trouble().unwrap_or_default();
+                let message = match self.found.verdict.undecided() {
+                    Some(why) => why.message.clone(),
+                    None => of_progress(),
                 };
-                Answer::Unknown(Undecided::new(self.reason_code, message))
+                Answer::Unknown(Undecided::new(why.code, message))
             }
         };
         (answer, what)
     }
 
-    fn tell_fields(&self, report: &mut trueline_report::Report) {
+    fn add_fields(&self, report: &mut trueline_report::Report) {
         let settings: Map<String, Json> =
             self.settings.iter().map(|(n, v)| (n.clone(), json!(v))).collect();
-        let searched = self.report;
+        let searched = &self.found.counts;
         for (name, value) in [
             ("file", json!(self.file)),
             ("algorithm", json!(self.algorithm)),
             ("seconds", json!(self.seconds)),
             ("settings", json!(settings)),
-            ("bound", json!(bound(self.program))),
+            ("bound", json!(self.found.scope.to_string())),
             ("histories", json!(self.restriction.unwrap_or("all"))),
             ("states", json!(searched.states)),
             ("transitions", json!(searched.transitions)),
@@ -196,20 +186,18 @@ impl Case<'_> {
         }
     }
 
-    fn tell_counterexample(&self, found: &Counterexample, report: &mut trueline_report::Report) {
+    fn add_counterexample(&self, found: &Counterexample, report: &mut trueline_report::Report) {
         let Trace { steps, initially } = &found.trace;
-        let wrong_points = matches!(self.report.verdict, Verdict::WrongPoints(_));
-        let sentence = if wrong_points { WRONG_POINTS.into() } else { sentence(found) };
         let mut explain = |name: &str, value: Json| {
             report.explanation.insert(name.to_string(), value);
         };
-        explain("sentence", json!(sentence));
+        explain("sentence", json!(sentence(found)));
         explain("shortest", json!(found.shortest));
         explain("initially", json!(initially));
         if let Some(depth) = found.shorter_seen {
             explain("none_up_to", json!(depth));
         }
-        if wrong_points {
+        if found.reason == Reason::WrongPoints {
             let why = "The check with points fails as below; the check without them does not.";
             report.sections.push(Section::Line(Role::Plain, why.into()));
         }
@@ -232,23 +220,22 @@ impl Case<'_> {
         report.sections.push(Section::dim(length(found)));
     }
 
-    fn tell_progress(&self, report: &mut trueline_report::Report) {
+    fn add_progress(&self, report: &mut trueline_report::Report) {
         let mut properties = Vec::new();
         for (number, (name, found)) in self.progress.iter().enumerate() {
             let notes = self.progress_notes.get(number).map_or(&[][..], Vec::as_slice);
-            let note =
-                bounded(self.program, name).filter(|_| matches!(found.progress, Progress::Holds));
-            let (verdict, detail, section) = match &found.progress {
-                Progress::Holds => {
+            let note = bounded(self.program, name).filter(|_| found.holds());
+            let (verdict, detail, section) = match &found.verdict {
+                Verdict::Holds => {
                     let bounded = note.as_ref().map_or(String::new(), |note| format!(" {note}"));
                     let line = format!("{name}: holds{bounded}");
                     ("holds", Json::Null, Section::Line(Role::Plain, line))
                 }
-                Progress::Unknown(reason) => {
-                    let line = format!("{name}: unknown: {reason}");
-                    ("unknown", json!(reason), Section::Line(Role::Doubt, line))
+                Verdict::Undecided(why) => {
+                    let line = format!("{name}: unknown: {}", why.message);
+                    ("unknown", json!(why.message), Section::Line(Role::Doubt, line))
                 }
-                Progress::Fails(lasso) => {
+                Verdict::Violation(lasso) => {
                     let steps = lasso_steps(self.program, name, lasso, notes);
                     let fields = |steps: &[Step]| -> Json {
                         steps.iter().map(|step| Json::Object(step.fields.clone())).collect()
@@ -270,7 +257,7 @@ impl Case<'_> {
             properties.push(json!({
                 "property": name,
                 "verdict": verdict,
-                "states": found.states,
+                "states": found.counts.states,
                 "detail": detail,
                 "note": note,
             }));
@@ -281,129 +268,7 @@ impl Case<'_> {
     }
 }
 
-fn lane_names(program: &Program) -> Vec<String> {
-    (0..program.processes()).map(|process| format!("P{process}")).collect()
-}
-
-/// The run that shows that a progress property fails.
-fn lasso_steps(program: &Program, name: &str, lasso: &Lasso, notes: &[Note]) -> Steps {
-    let Lasso { stem, cycle, waits, for_ever } = lasso;
-    let end = match waits {
-        Some(process) if *for_ever => {
-            format!("ends where P{process} waits for ever, whatever the others do")
-        }
-        Some(process) => {
-            format!(
-                "ends where P{process} can only wait for other processes, which may have stopped"
-            )
-        }
-        None if cycle.is_empty() => "ends in a state in which no process can take a step".into(),
-        None => "leads to a cycle that repeats for ever".to_string(),
-    };
-    let (before, after) = notes.split_at(stem.len().min(notes.len()));
-    let mut steps = shown_steps(program, stem, before, &[]);
-    steps.extend(shown_steps(program, cycle, after, &[]));
-    Steps {
-        title: Some(format!("{name}: fails: this run {end}")),
-        layout: Layout::Model,
-        lanes: lane_names(program),
-        steps,
-        cycle: (!cycle.is_empty()).then_some(stem.len()),
-        initially: Vec::new(),
-        race: None,
-    }
-}
-
-/// The steps for a report.
-fn shown_steps(
-    program: &Program,
-    steps: &[TraceStep],
-    notes: &[Note],
-    initially: &[String],
-) -> Vec<Step> {
-    let mut before: Vec<i32> =
-        program.shared.iter().flat_map(|v| (0..v.cells()).map(|c| v.first(c))).collect();
-    let mut known: Vec<String> = initially.to_vec();
-    let mut sources = Sources::default();
-    let mut shown = Vec::new();
-    for (number, step) in steps.iter().enumerate() {
-        let note = notes.get(number);
-        let changed = match note {
-            Some(note) => pairs(note.shared.iter().chain(&note.heap)),
-            None => changes(program, &before, &step.shared),
-        };
-        before.clone_from(&step.shared);
-        let mut states = None;
-        if step.explained_by != known && !initially.is_empty() {
-            states = Some(match step.explained_by.len() {
-                0 => unexplained(program, step),
-                _ => step.explained_by.join(" or "),
-            });
-            known.clone_from(&step.explained_by);
-        }
-        let (call, did, returned) = cell(program, step, note);
-        let line = line_of(program, step, note);
-        let texts: Vec<&String> = call.iter().chain(&did).chain(&returned).collect();
-        let fields = step_fields(program, step, note, line, &texts);
-        shown.push(Step {
-            lane: step.process,
-            call,
-            did,
-            returned,
-            file: None,
-            line: line.unwrap_or(0),
-            changed,
-            memory: note
-                .map(|n| n.shared.iter().chain(&n.heap).cloned().collect())
-                .unwrap_or_default(),
-            states,
-            reads_from: note.map(|note| sources.of(step.process, note, number)).unwrap_or_default(),
-            fields,
-        });
-    }
-    shown
-}
-
-/// Which step wrote each place last, and who.
-#[derive(Default)]
-struct Sources(HashMap<String, (usize, usize)>);
-
-impl Sources {
-    /// The steps of others whose values this step sees.
-    fn of(&mut self, process: usize, note: &Note, number: usize) -> Vec<usize> {
-        let mut sources = Vec::new();
-        for access in &note.accesses {
-            let last = self.0.get(&access.place).filter(|_| access.kind != "writes");
-            sources.extend(last.filter(|(_, other)| *other != process).map(|(step, _)| *step));
-            let writes = !matches!(access.kind, "reads" | "ll" | "vl");
-            if writes && access.succeeded != Some(false) {
-                self.0.insert(access.place.clone(), (number, process));
-            }
-        }
-        sources.sort_unstable();
-        sources.dedup();
-        sources
-    }
-}
-
-/// What a verdict speaks of: `2 processes, 1 operation each`.
-fn bound(program: &Program) -> String {
-    let processes = match program.processes() {
-        1 => "1 process".to_string(),
-        several => format!("{several} processes"),
-    };
-    let mut limits: Vec<Option<u32>> = program.roles.iter().map(|role| role.limit).collect();
-    limits.dedup();
-    let operations: Vec<String> = (limits.iter())
-        .map(|limit| match limit {
-            Some(limit) => format!("{} each", count(u64::from(*limit), "operation")),
-            None => "unbounded operations".into(),
-        })
-        .collect();
-    format!("{processes}, {}", operations.join(" or "))
-}
-
-/// How long a counterexample is, and what is known of shorter ones.
+/// The length of a counterexample, and what is known about shorter ones.
 fn length(found: &Counterexample) -> String {
     let steps = count(found.trace.steps.len() as u64, "step");
     match (found.shortest, found.shorter_seen) {
@@ -416,7 +281,7 @@ fn length(found: &Counterexample) -> String {
     }
 }
 
-/// Who waits where, at the end of these steps.
+/// Which process waits where, at the end of these steps.
 fn waiting(program: &Program, steps: &[TraceStep]) -> Vec<String> {
     let last = |process| steps.iter().rev().find(|step| step.process == process);
     let waits = (0..program.processes()).filter_map(|process| {
@@ -430,6 +295,7 @@ fn waiting(program: &Program, steps: &[TraceStep]) -> Vec<String> {
 
 fn sentence(found: &Counterexample) -> String {
     match &found.reason {
+        Reason::WrongPoints => WRONG_POINTS.into(),
         Reason::NotLinearizable => "no order of the operations explains the last step".into(),
         Reason::Fault(message) => format!("the model fails: {message}"),
         Reason::Deadlock => {
@@ -438,186 +304,9 @@ fn sentence(found: &Counterexample) -> String {
     }
 }
 
-/// What the number of operations means for a property that holds.
+/// How the number of operations bounds a property that holds.
 fn bounded(program: &Program, name: &str) -> Option<String> {
     let is_bounded = program.roles.iter().any(|role| role.limit.is_some());
     (is_bounded && name != "deadlock-free")
-        .then(|| format!("for {}; it may fail with unbounded operations", bound(program)))
-}
-
-/// What nothing explains, and what would have been explained.
-fn unexplained(program: &Program, step: &TraceStep) -> String {
-    let returned = step.events.iter().find_map(|event| match event {
-        Event::Return(results) => Some(results),
-        _ => None,
-    });
-    let (Some(returned), Some(operation)) = (returned, operation_of(program, step)) else {
-        return "nothing explains this".into();
-    };
-    let show = |results: &[i32]| format!("-> {}", program.show_results(operation, results));
-    let possible: Vec<String> = step.possible.iter().map(|results| show(results)).collect();
-    let name = &program.operations[operation].name;
-    match possible.is_empty() {
-        true => format!("nothing explains {}: {name} could not return here", show(returned)),
-        false => {
-            format!("nothing explains {}; possible: {}", show(returned), possible.join(" or "))
-        }
-    }
-}
-
-fn pairs<'a>(pairs: impl Iterator<Item = &'a (String, String)>) -> String {
-    let shown = pairs.map(|(name, value)| match value.as_str() {
-        "freed" => format!("{name} freed"),
-        _ => format!("{name}={value}"),
-    });
-    shown.collect::<Vec<_>>().join(" ")
-}
-
-/// The operation that a step belongs to.
-fn operation_of(program: &Program, step: &TraceStep) -> Option<usize> {
-    let called = step.events.iter().find_map(|event| match event {
-        Event::Call(call) => Some(program.calls[*call].operation),
-        _ => None,
-    });
-    called.or_else(|| step.location.map(|l| program.locations[l].operation))
-}
-
-/// What a step shows in its lane: the call that begins with it, what it did, the return that ends
-/// with it.
-fn cell(
-    program: &Program,
-    step: &TraceStep,
-    note: Option<&Note>,
-) -> (Option<String>, Vec<String>, Option<String>) {
-    let operation = operation_of(program, step);
-    let call = step.events.iter().find_map(|event| match event {
-        Event::Call(call) => {
-            let line = operation.map_or(0, |operation| program.operations[operation].line);
-            Some(format!("{line}: {}", program.show_call(*call)))
-        }
-        _ => None,
-    });
-    let mut did = Vec::new();
-    match (note, step.location) {
-        (Some(note), _) if note.line > 0 => {
-            let comes = if note.arrives { "comes to " } else { "" };
-            did.push(format!("{comes}{}: {}", note.line, note.text));
-        }
-        (_, Some(location)) => {
-            let location = &program.locations[location];
-            did.push(format!("{}: {}", location.line, location.text));
-        }
-        _ => {}
-    }
-    if let Some(note) = note {
-        did.extend(seen(note));
-        if !note.locals.is_empty() {
-            did.push(pairs(note.locals.iter()));
-        }
-    }
-    if step.events.iter().any(|event| matches!(event, Event::Lin)) {
-        did.push("takes effect".into());
-    }
-    let returned = step.events.iter().find_map(|event| match event {
-        Event::Return(results) => {
-            let operation = operation.unwrap_or_default();
-            Some(format!("-> {}", program.show_results(operation, results)))
-        }
-        _ => None,
-    });
-    (call, did, returned)
-}
-
-/// What the accesses of a step gave, where the changes do not tell it.
-fn seen(note: &Note) -> Vec<String> {
-    let told = note.accesses.iter().filter_map(|access| {
-        let (kind, place, value) = (access.kind, &access.place, &access.value);
-        match (kind, access.succeeded) {
-            ("cas" | "sc", Some(true)) => Some(format!("{kind} succeeds")),
-            ("vl", Some(true)) => Some(format!("vl of {place} succeeds")),
-            ("cas", Some(false)) => Some(format!("cas fails: {place} is {value}")),
-            ("sc" | "vl", Some(false)) => Some(format!("{kind} of {place} fails")),
-            ("reads" | "ll", _) => Some(format!("{place} is {value}")),
-            ("swap" | "fetch_add", _) => Some(format!("{place} was {value}")),
-            _ => None,
-        }
-    });
-    told.chain(note.kept.iter().map(|(place, value)| format!("{place} stays {value}"))).collect()
-}
-
-/// `H=1 B[2]=0`: the shared cells that a step changed.
-fn changes(program: &Program, before: &[i32], after: &[i32]) -> String {
-    let mut at = 0;
-    let mut told = Vec::new();
-    for variable in &program.shared {
-        for cell in 0..variable.cells() {
-            if before.get(at) != after.get(at) {
-                let value = variable.ty.show(after[at]);
-                told.push(format!("{}={value}", variable.cell_name(cell)));
-            }
-            at += 1;
-        }
-    }
-    told.join(" ")
-}
-
-/// The line of the model that a step ran.
-fn line_of(program: &Program, step: &TraceStep, note: Option<&Note>) -> Option<u32> {
-    let line = step.location.map(|l| program.locations[l].line);
-    note.map(|note| note.line).filter(|line| *line > 0).or(line)
-}
-
-/// A step as programs read it.
-fn step_fields(
-    program: &Program,
-    step: &TraceStep,
-    note: Option<&Note>,
-    line: Option<u32>,
-    texts: &[&String],
-) -> Map<String, Json> {
-    let mut shared = Map::new();
-    let mut at = 0;
-    for variable in &program.shared {
-        for cell in 0..variable.cells() {
-            shared.insert(variable.cell_name(cell), json!(variable.ty.show(step.shared[at])));
-            at += 1;
-        }
-    }
-    let mut fields = Map::new();
-    let mut set = |name: &str, value: Json| fields.insert(name.to_string(), value);
-    set("process", json!(step.process));
-    set("line", json!(line));
-    set("choices", json!(step.choices));
-    set("shows", json!(texts));
-    set("shared", json!(shared));
-    set("explained_by", json!(step.explained_by));
-    if let Some(note) = note {
-        let map = |pairs: &[(String, String)]| -> Map<String, Json> {
-            pairs.iter().map(|(name, value)| (name.clone(), json!(value))).collect()
-        };
-        let accesses = note.accesses.iter().map(|access| {
-            json!({
-                "kind": access.kind,
-                "place": access.place,
-                "value": access.value,
-                "succeeded": access.succeeded,
-            })
-        });
-        set("text", json!(note.text));
-        set("accesses", accesses.collect());
-        let changed = json!({
-            "shared": map(&note.shared),
-            "heap": map(&note.heap),
-            "locals": map(&note.locals),
-        });
-        set("changed", changed);
-    }
-    if step.explained_by.is_empty()
-        && let Some(operation) = operation_of(program, step)
-    {
-        let possible = step.possible.iter();
-        let possible = possible.map(|results| json!(program.show_results(operation, results)));
-        set("possible", possible.collect());
-    }
-    fields
+        .then(|| format!("for {}; it may fail with unbounded operations", program.bound()))
 }

@@ -1,17 +1,19 @@
-//! Verifying a model: the search, the replay of what it finds, and the properties that the model
-//! declares.
+//! Verifying a model: the search, the replay of its counterexample, and the properties that the
+//! model declares.
 //!
-//! **Invariant: a violation that is returned was replayed.** The interpreter, which shares nothing
-//! with the engine, runs every counterexample on the model as it stands. One that it does not
-//! accept is an error, one for whose replay no budget was left is unknown.
+//! **Invariant: every returned violation was replayed.** The interpreter, which shares nothing with
+//! the engine, runs every counterexample on the unreduced model. If it rejects one, that is an
+//! error; if the budget does not suffice for the replay, the verdict is unknown.
 
 use std::fmt;
 use std::sync::Arc;
 
 use trueline::Budget;
+use trueline::budget::Exhausted;
+use trueline_report::Undecided;
 
 use crate::engine::{
-    self, Counterexample, Options, Progress, ProgressReport, Property, Reason, Report, Verdict,
+    self, Counterexample, Counts, Lasso, Options, Outcome, Property, Reason, Verdict,
 };
 use crate::interpret::{self, Note, Rejected};
 use crate::language::{Diagnostic, Model, Semantics};
@@ -33,35 +35,35 @@ pub struct Verification {
     pub semantics: Semantics,
     /// Reductions, limits of the search, checkpoints.
     pub options: Options,
-    /// Whether the progress properties that the model declares are checked, and freedom from
-    /// deadlock with them.
+    /// Whether to check the progress properties that the model declares, including freedom from
+    /// deadlock.
     pub progress: bool,
 }
 
-/// What came of verifying a model.
+/// The result of verifying a model.
 #[derive(Clone, Debug)]
 pub struct Findings {
     /// The verdict on its histories, and what it cost.
-    pub report: Report,
-    /// What the steps of the counterexample did.
+    pub outcome: Outcome<Counterexample, Counts>,
+    /// What each step of the counterexample did.
     pub notes: Vec<Note>,
     /// Progress properties by name.
-    pub progress: Vec<(String, ProgressReport)>,
-    /// By property: what the steps of the run did that shows that it fails.
+    pub progress: Vec<(String, Outcome<Lasso, Counts>)>,
+    /// By property: what each step of the counterexample to it did.
     pub progress_notes: Vec<Vec<Note>>,
 }
 
 /// Why a model was not verified.
 #[derive(Clone, Debug)]
 pub enum VerifyError {
-    /// The model is not a program; what is wrong with its text.
+    /// The model does not compile; the diagnostic says why.
     Model(Diagnostic),
-    /// The options ask for what cannot be done.
+    /// The combination of options is not supported.
     Refused(String),
-    /// The model gives a variable a value that it cannot hold, or returns one that is none of the
+    /// The model assigns a variable a value outside of its range, or returns one outside of the
     /// result's type.
     LeavesRange {
-        /// What, with the place in the text.
+        /// The error, with its place in the text.
         message: String,
         /// How many steps lead there.
         steps: usize,
@@ -99,23 +101,28 @@ impl Model {
 }
 
 impl Findings {
-    /// Nothing is known, and why.
-    pub fn unknown(reason: String) -> Findings {
-        let (notes, progress, progress_notes) = (Vec::new(), Vec::new(), Vec::new());
-        Findings { report: Report::unknown(reason), notes, progress, progress_notes }
+    /// What is known of a search that was left behind.
+    pub fn cut(program: &Program, spent: &Exhausted, counts: Counts) -> Findings {
+        let message = format!("{spent}; the search had reached depth {}", counts.depth);
+        let verdict = Verdict::Undecided(Undecided { message, ..Undecided::limit(spent) });
+        Findings::of(engine::told(program, verdict, counts))
     }
 
-    /// Whether every history is one of the specification, and every property that was checked
-    /// holds.
+    fn of(outcome: Outcome<Counterexample, Counts>) -> Findings {
+        let (notes, progress, progress_notes) = (Vec::new(), Vec::new(), Vec::new());
+        Findings { outcome, notes, progress, progress_notes }
+    }
+
+    /// Whether every history is one of the specification, and every checked property holds.
     pub fn is_verified(&self) -> bool {
-        let holds = |p: &(String, ProgressReport)| matches!(p.1.progress, Progress::Holds);
-        matches!(self.report.verdict, Verdict::Verified) && self.progress.iter().all(holds)
+        self.outcome.holds() && self.progress.iter().all(|(_, found)| found.holds())
     }
 
     /// Panics unless the model is [verified](Findings::is_verified).
     #[track_caller]
     pub fn assert_verified(&self) {
-        assert!(self.is_verified(), "not verified: {:?}, {:?}", self.report.verdict, self.progress);
+        let Findings { outcome, progress, .. } = self;
+        assert!(self.is_verified(), "not verified: {:?}, {progress:?}", outcome.verdict);
     }
 }
 
@@ -127,36 +134,39 @@ impl Verification {
         program: &Arc<Program>,
         budget: &Budget,
     ) -> Result<Findings, VerifyError> {
-        let mut report = engine::verify(program, &self.options, budget);
-        let mut notes = Vec::new();
-        match &report.verdict {
-            Verdict::Refused(why) => return Err(VerifyError::Refused(why.clone())),
+        let mut findings = Findings::of(engine::verify(program, &self.options, budget));
+        match &findings.outcome.verdict {
+            Verdict::Violation(found) if found.reason == Reason::WrongPoints => {
+                let steps = &found.trace.steps;
+                let told = interpret::follow(model, self.semantics, program, steps, budget);
+                findings.notes = told.unwrap_or_default();
+            }
             Verdict::Violation(found) => {
                 match interpret::explain(model, self.semantics, program, found, budget) {
                     Ok(told) => match leaves_range(program, found) {
                         Some(error) => return Err(error),
-                        None => notes = told,
+                        None => findings.notes = told,
                     },
                     Err(Rejected::Mismatch(why)) => return Err(VerifyError::NotReplayed(why)),
                     Err(Rejected::Spent(spent)) => {
-                        report.verdict = Verdict::Unknown(format!(
+                        let message = format!(
                             "{spent}; a violation was found, but there was no time left to confirm it"
-                        ));
+                        );
+                        let why = Undecided { message, ..Undecided::limit(&spent) };
+                        findings.outcome.verdict = Verdict::Undecided(why);
                     }
                 }
             }
-            Verdict::WrongPoints(found) => {
-                let steps = &found.trace.steps;
-                let told = interpret::follow(model, self.semantics, program, steps, budget);
-                notes = told.unwrap_or_default();
+            Verdict::Undecided(why) if why.code == Undecided::ERROR => {
+                return Err(VerifyError::Refused(why.message.clone()));
             }
-            Verdict::Verified | Verdict::Unknown(_) => {}
+            Verdict::Holds | Verdict::Undecided(_) => {}
         }
-        let mut findings = Findings { report, notes, ..Findings::unknown(String::new()) };
-        if self.progress && !matches!(findings.report.verdict, Verdict::Violation(_)) {
+        let is_wrong = |found: &Counterexample| found.reason != Reason::WrongPoints;
+        if self.progress && !findings.outcome.failure().is_some_and(is_wrong) {
             findings.progress = check_progress(model, program, budget);
-            let notes = |(_, report): &(String, ProgressReport)| {
-                let Progress::Fails(lasso) = &report.progress else { return Vec::new() };
+            let notes = |(_, found): &(String, Outcome<Lasso, Counts>)| {
+                let Some(lasso) = found.failure() else { return Vec::new() };
                 let run: Vec<_> = lasso.stem.iter().chain(&lasso.cycle).cloned().collect();
                 let told = interpret::follow(model, self.semantics, program, &run, budget);
                 told.unwrap_or_default()
@@ -167,7 +177,7 @@ impl Verification {
     }
 }
 
-/// The error that the counterexample shows, where it shows one of the model rather than of the
+/// The error of the model that the counterexample shows, if it is one of the model and not of the
 /// algorithm.
 fn leaves_range(program: &Program, found: &Counterexample) -> Option<VerifyError> {
     let Reason::Fault(fault) = &found.reason else { return None };
@@ -180,12 +190,12 @@ fn leaves_range(program: &Program, found: &Counterexample) -> Option<VerifyError
     fault.leaves_range.then_some(VerifyError::LeavesRange { message, steps })
 }
 
-/// The progress properties that the model asks for; freedom from deadlock in any case.
+/// Checks the progress properties that the model declares, and freedom from deadlock in any case.
 fn check_progress(
     model: &Model,
     program: &Arc<Program>,
     budget: &Budget,
-) -> Vec<(String, ProgressReport)> {
+) -> Vec<(String, Outcome<Lasso, Counts>)> {
     let mut wanted = vec![("deadlock-free".to_string(), Property::DeadlockFree)];
     if model.asks_for("lock_free") {
         wanted.push(("lock-free".to_string(), Property::LockFree));

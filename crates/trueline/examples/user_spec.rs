@@ -84,7 +84,7 @@ pub(crate) fn main() {
         let op = match method {
             "deposit" => AccountOp::Deposit(cents),
             "withdraw" => AccountOp::Withdraw(cents),
-            _ => return Err(format!("expected deposit or withdraw, found {method}")),
+            _ => return Err(format!("expected deposit or withdraw, found {method}").into()),
         };
         Ok((op, result.and_then(Value::as_bool)))
     });

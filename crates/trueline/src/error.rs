@@ -1,7 +1,6 @@
-//! What can be wrong with a question: errors that say in words what was found and what was
-//! expected.
+//! Errors in a question: each describes what was found and what was expected.
 //!
-//! What is wrong with a file has a place in it, and is a [`history::Error`](crate::history::Error).
+//! An error in a file has a position and is a [`history::Error`](crate::history::Error).
 
 use std::fmt;
 
@@ -37,10 +36,24 @@ macro_rules! messages {
 messages! {
     /// A text that names no algorithm, option, reading or factor.
     ParseError,
-    /// A text that names no specification, or a call that is none of its operations.
+    /// The text does not name a specification, or the call is not one of its operations.
     SpecError,
+    /// A call or a result that a specification does not know.
+    DecodeError,
     /// A history of this plan cannot be generated.
     PlanError,
     /// A stream, or a live object, that cannot be watched.
     WatchError,
+}
+
+impl From<DecodeError> for String {
+    fn from(error: DecodeError) -> String {
+        error.0
+    }
+}
+
+impl From<DecodeError> for SpecError {
+    fn from(error: DecodeError) -> SpecError {
+        SpecError(error.0)
+    }
 }

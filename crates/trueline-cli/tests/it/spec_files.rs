@@ -145,9 +145,8 @@ fn reads_that_do_not_matter_are_left_out() {
 /// none was left out, and every violation was minimal.
 #[test]
 fn what_is_not_needed_is_not_minimal() {
-    let mut text: String = (0..13)
-        .map(|n| call(0, "enq", &n.to_string()) + &line(0, "\"return\":null"))
-        .collect();
+    let mut text: String =
+        (0..13).map(|n| call(0, "enq", &n.to_string()) + &line(0, "\"return\":null")).collect();
     text += &(call(1, "deq", "") + &line(1, "\"return\":77"));
     let folder = folder().with("h.jsonl", text);
     let run = folder.run("check --spec queue.tl --json h.jsonl");

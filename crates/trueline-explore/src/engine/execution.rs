@@ -1,162 +1,36 @@
 //! Runs the program once: virtual threads as coroutines on one OS thread, one of them at a time.
 //!
-//! A thread that reaches a point announces its access there and asks the [`Strategy`] who is next.
-//! If it is itself, it goes on without a switch; else it suspends to [`Machine::run`], which
-//! resumes the other. So while the strategy decides, every thread that has not ended has told its
-//! next access, and no code of the user's runs.
+//! A thread that reaches a point announces its access there and asks the [`Strategy`] which thread
+//! is next. If it is itself, it continues without a switch; otherwise it suspends to
+//! [`Machine::run`], which resumes the other one. So while the strategy decides, every thread that
+//! has not ended has announced its next access, and no user code runs.
 //!
-//! **What is repeated** from the execution before (its first `keep` events) is decided by the trace
-//! itself: the strategy is not asked, and who else could run is not looked at. That the program
-//! does the same again is checked at each event.
+//! **Repetition.** The trace itself decides the events that repeat the previous execution (its
+//! first `keep` events): the strategy is not called, and it does not matter which other threads
+//! could run. Each event is checked against the stored one.
 //!
 //! **Abandoned executions never unwind.** When an execution ends early (a failure, a deadlock, the
-//! strategy gives it up) the stacks of its threads are reset as they are: destructors would run
-//! while other threads hold what they need, and could panic twice, which aborts the process. What
-//! the threads owned is leaked, or reclaimed by a per-execution arena.
+//! strategy gives it up) the stacks of its threads are reset as they are. Destructors would run
+//! while other threads hold what they need, and could panic twice, which aborts the process.
+//! Everything that the threads owned is leaked, or reclaimed by a per-execution arena.
 
-use std::any::{Any, TypeId};
-use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{null, null_mut};
 use std::sync::{Arc, Mutex};
 
 use corosensei::stack::{DefaultStack, Stack};
-use corosensei::{Coroutine, CoroutineResult, Yielder};
+use corosensei::{Coroutine, CoroutineResult};
 use trueline::Budget;
 
 use super::calls;
-use super::interface::{Access, Effect, Failure, MemorySum, PerExecution, ThreadId};
-use super::locations::Locations;
+use super::interface::{Access, Effect, ThreadId};
 use super::panics;
 use super::report::Assumption;
-use super::spin::Spin;
+use super::slots::Slot;
 use super::strategy::{BlockedThread, Decision, End, Strategy, View};
-use super::trace::{Aside, OperationSpan, Trace};
+use super::threads::{Names, State, Switch, Thread};
+use super::trace::Trace;
 use super::unwinding::Unwinding;
-
-type Switch = Yielder<(), ()>;
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
-    Absent,
-    Running,
-    Pending,
-    Ended,
-}
-
-pub(crate) struct Thread {
-    pub(super) state: State,
-    pub(super) coroutine: Option<Coroutine<(), (), ()>>,
-    /// Its own in every execution, so that what is on it has the same addresses.
-    pub(super) stack: Option<DefaultStack>,
-    pub(super) switch: *const Switch,
-    /// Where its stack begins: the highest address.
-    pub(super) base: *const u64,
-    /// Where it ended at the last point; null where that is not known.
-    pub(super) lowest: *const u64,
-    /// Where it ended at the point at which it was deepest, in all executions so far; null before
-    /// the first.
-    pub(super) deepest: *const u64,
-    pub(super) pending: Access,
-    /// The parent that waits for this new thread to reach its first point.
-    pub(super) returns_to: Option<u32>,
-    pub(super) children: u32,
-    pub(super) fresh: u32,
-    pub(super) operation: Option<usize>,
-    pub(super) spin: Spin,
-    /// It has hinted since its last event that others should run.
-    pub(super) yields: bool,
-    /// It has waited in a loop that let its virtual time pass.
-    pub(super) slept_spinning: bool,
-    /// A panic is on its way through it, as far as is known, and its events are recorded.
-    pub(super) unwinds: bool,
-    /// The message and the line of each panic that has begun in it.
-    pub(super) panics: Vec<(String, Option<String>)>,
-}
-
-impl Thread {
-    fn new() -> Thread {
-        Thread {
-            state: State::Absent,
-            coroutine: None,
-            stack: None,
-            switch: null(),
-            base: null(),
-            lowest: null(),
-            deepest: null(),
-            pending: Access::local(),
-            returns_to: None,
-            children: 0,
-            fresh: 0,
-            operation: None,
-            spin: Spin::default(),
-            yields: false,
-            slept_spinning: false,
-            unwinds: false,
-            panics: Vec::new(),
-        }
-    }
-
-    /// Removes what former executions have left on its stack, as far down as it has been at points:
-    /// the state of a thread that seems to spin is made of what lies there, and should depend on
-    /// this execution alone.
-    fn clear_stack(&mut self) {
-        if !self.deepest.is_null() {
-            let words = (self.base as usize - self.deepest as usize) / size_of::<u64>();
-            // SAFETY: the memory is that of a stack on which nothing runs, from a place that has
-            // been in use up to its base.
-            unsafe { self.deepest.cast_mut().write_bytes(0, words) };
-        }
-    }
-
-    /// Whether it waits at a point and its access may run, now that the locations have these
-    /// values.
-    #[inline(always)]
-    pub(super) fn can_run(&self, locations: &Locations) -> bool {
-        self.could_run(locations) && self.spin.may_go_on(locations)
-    }
-
-    /// As [`Thread::can_run`], though the thread may have been seen to spin.
-    #[inline(always)]
-    pub(super) fn could_run(&self, locations: &Locations) -> bool {
-        let holds = match &self.pending.condition {
-            None => true,
-            Some(c) => (c.holds)(locations.value(self.pending.location), c.argument),
-        };
-        self.state == State::Pending && holds
-    }
-}
-
-/// State of a front end, with what to do with it.
-pub(super) struct Slot {
-    pub(super) of: TypeId,
-    pub(super) state: Box<dyn Any>,
-    pub(super) reset: fn(&mut dyn Any),
-    pub(super) thread_ends: fn(),
-    pub(super) execution_ends: fn(&mut dyn Any) -> Option<Failure>,
-    pub(super) exploration_ends: fn(&mut dyn Any),
-    pub(super) memory: fn(&dyn Any) -> MemorySum,
-}
-
-/// The numbers of threads: a thread's `n`th child has the same in every execution of an
-/// exploration.
-#[derive(Default)]
-pub(crate) struct Names {
-    children: Vec<Vec<u32>>,
-    count: u32,
-}
-
-impl Names {
-    pub(super) fn child(&mut self, parent: usize, ordinal: usize) -> u32 {
-        if self.children.len() <= parent {
-            self.children.resize(parent + 1, Vec::new());
-        }
-        while self.children[parent].len() <= ordinal {
-            self.count += 1;
-            self.children[parent].push(self.count);
-        }
-        self.children[parent][ordinal]
-    }
-}
 
 /// Everything that running needs, kept from one execution to the next.
 pub(crate) struct Machine {
@@ -183,23 +57,23 @@ pub(crate) struct Machine {
     /// The failure of this execution was found when all its threads had ended.
     pub(crate) failed_at_end: bool,
     pub(super) step_limit: usize,
-    /// Asked every few events whether the execution is to be cut off.
+    /// Checked every few events: cuts off the execution when it is spent.
     pub(crate) budget: Option<Arc<Budget>>,
     pub(super) unwinding: Unwinding,
     pub(super) slots: Vec<Slot>,
-    /// The environment may fail accesses and end waits for no reason.
+    /// The environment may make accesses fail and waits end spuriously.
     pub(crate) spurious: bool,
-    /// What was taken for granted in this exploration.
+    /// An assumption of this exploration.
     pub(crate) assumed: Option<Assumption>,
-    /// A thread has looked at its virtual clock in this exploration.
+    /// A thread has read its virtual clock in this exploration.
     pub(crate) clock: bool,
 }
 
-/// Events between two looks at the budget.
+/// Events between two checks of the budget.
 const EVENTS_AT_ONCE: usize = 256;
 
-/// The body of a thread goes to its stack as it is if it has no more bytes than this: corosensei
-/// takes up to 1,024.
+/// The body of a thread is moved to its stack if it has at most this many bytes: corosensei takes
+/// up to 1,024.
 const MOST_TRANSFERRED: usize = 512;
 
 impl Machine {
@@ -230,8 +104,8 @@ impl Machine {
         }
     }
 
-    /// Makes it as new for another exploration. Keeps its memory, the stacks of so many threads,
-    /// and the state of front ends.
+    /// Resets it for another exploration. Keeps its memory, the stacks of this many threads, and
+    /// the state of front ends.
     pub(crate) fn renew(&mut self, threads: usize) {
         for slot in &mut self.slots {
             (slot.exploration_ends)(&mut *slot.state);
@@ -259,7 +133,7 @@ impl Machine {
     /// Runs the body once. The first `keep` events are those of the execution before.
     pub(crate) fn run(&mut self, body: &dyn Fn(), strategy: &mut dyn Strategy, keep: usize) -> End {
         let mut end = self.attempt(body, strategy, keep);
-        // The strategy has been asked about all events so far, and goes on from there.
+        // The strategy has decided all events so far, and continues from there.
         while self.unwinding.again() {
             end = self.attempt(body, strategy, self.trace.len().max(keep));
         }
@@ -286,9 +160,9 @@ impl Machine {
         let this: *mut Machine = self;
         // SAFETY: as above; `body` outlives the coroutine of thread 0.
         let body: &'static dyn Fn() = unsafe { std::mem::transmute(body) };
-        // SAFETY: `this` is the only pointer through which the machine is used until the loop is
-        // left. No reference into it is held across `resume`, but for the coroutine itself, which
-        // is boxed with its thread and which nobody else touches while it runs.
+        // SAFETY: `this` is the only pointer through which the machine is used until the loop ends.
+        // No reference into it lives across `resume`, except to the coroutine itself, which is
+        // boxed with its thread and not accessed by anything else while it runs.
         unsafe {
             (*this).start(0, None, body);
             (*this).next = 0;
@@ -315,8 +189,8 @@ impl Machine {
             if let Some(mut coroutine) = thread.coroutine.take() {
                 // SAFETY: like `longjmp` over frames whose destructors do not run. They own nothing
                 // of the engine's; what they own of the user's is leaked, which is safe. References
-                // to their stack from other threads (scoped threads) are in frames that are dropped
-                // in this very loop.
+                // to their stack from other threads (scoped threads) are in frames that this very
+                // loop drops.
                 unsafe { coroutine.force_reset() };
                 thread.stack = Some(coroutine.into_stack());
             }
@@ -344,8 +218,8 @@ impl Machine {
         }
         let boxed = Box::new(body);
         let unpacks = move || {
-            // It moves to the thread's stack, whose addresses are the same in every execution, as
-            // those of a small body do.
+            // It moves to the thread's stack, whose addresses are the same in every execution, like
+            // a small body.
             let body = { *boxed };
             body();
         };
@@ -361,8 +235,8 @@ impl Machine {
         let stack = self.enrol(thread, parent);
         let this: *mut Machine = self;
         let run = move |switch: &Switch, ()| {
-            // SAFETY: the machine outlives all its coroutines (see `run`), and while this one runs
-            // nobody else uses it.
+            // SAFETY: the machine outlives all its coroutines (see `run`), and nothing else uses it
+            // while this one runs.
             unsafe { (&mut (*this).threads)[thread as usize].switch = switch };
             calls::enter(this);
             let result = catch_unwind(AssertUnwindSafe(body));
@@ -407,7 +281,7 @@ impl Machine {
         stack
     }
 
-    /// What a thread does when its body is over.
+    /// The end of a thread, after its body.
     ///
     /// # Safety
     /// `this` must be the machine on whose current thread's stack this is called.
@@ -420,7 +294,7 @@ impl Machine {
                 let before = calls::with(|machine| machine.value(ended));
                 calls::record(Effect::write(before, 1));
                 calls::leave();
-                // SAFETY: nobody else uses the machine while this thread runs.
+                // SAFETY: nothing else uses the machine while this thread runs.
                 unsafe { (*this).thread_ended(thread) };
             }
             Err(payload) => {
@@ -451,7 +325,7 @@ impl Machine {
         }
     }
 
-    /// Who makes the next event. None: the execution is over.
+    /// The thread that makes the next event; `None` if the execution is over.
     #[inline]
     pub(super) fn schedule(&mut self) -> Option<u32> {
         if let Some(expected) = self.trace.expected() {
@@ -461,11 +335,11 @@ impl Machine {
         self.decide()
     }
 
-    /// Lets a thread make the next event because an earlier execution, or a strategy, says so.
+    /// Lets a thread make the next event because an earlier execution, or a strategy, requires it.
     ///
-    /// It may have been seen to spin where it was not before: what is left on a stack by functions
-    /// that have returned may differ between executions, and with it the round in which a loop is
-    /// recognised. One round more is an execution of the program, too.
+    /// It may seem to spin where it did not before: leftovers of returned functions on its stack
+    /// may differ between executions, and with them the round in which a loop is recognised. One
+    /// more round is an execution of the program, too.
     #[inline]
     fn run_as_decided(&mut self, thread: u32) -> Option<u32> {
         let locations = &self.trace.locations;
@@ -478,7 +352,7 @@ impl Machine {
         None
     }
 
-    /// As [`Machine::schedule`], where nothing is repeated.
+    /// As [`Machine::schedule`], if nothing is repeated.
     fn decide(&mut self) -> Option<u32> {
         let view = View {
             trace: &self.trace,
@@ -530,8 +404,8 @@ impl Machine {
         self.end = Some(End::Diverged(text));
     }
 
-    /// Takes the event that the current thread has made into the trace. False: the execution is
-    /// over, since it is not the one that was expected.
+    /// Adds the event of the current thread to the trace. Returns false if the execution is over,
+    /// because the event is not the expected one.
     #[inline]
     pub(super) fn record(&mut self, effect: Effect) -> bool {
         if self.unwinding.is_passive() {
@@ -574,40 +448,7 @@ impl Machine {
         self.end = Some(End::Diverged(text));
     }
 
-    /// The state of a front end, made when it is first asked for.
-    #[inline]
-    pub(super) fn state<T: PerExecution>(&mut self) -> &mut T {
-        let of = TypeId::of::<T>();
-        let index = match self.slots.iter().position(|slot| slot.of == of) {
-            Some(index) => index,
-            None => self.add_state::<T>(),
-        };
-        let state: *mut dyn Any = &mut *self.slots[index].state;
-        // SAFETY: the slot's type id says what it holds.
-        unsafe { &mut *state.cast::<T>() }
-    }
-
-    #[cold]
-    fn add_state<T: PerExecution>(&mut self) -> usize {
-        let mut state = T::default();
-        state.reset();
-        self.slots.push(Slot {
-            of: TypeId::of::<T>(),
-            state: Box::new(state),
-            reset: |state| state.downcast_mut::<T>().expect("its own type").reset(),
-            thread_ends: T::thread_ends,
-            execution_ends: |state| {
-                state.downcast_mut::<T>().expect("its own type").execution_ends()
-            },
-            exploration_ends: |state| {
-                state.downcast_mut::<T>().expect("its own type").exploration_ends();
-            },
-            memory: |state| state.downcast_ref::<T>().expect("its own type").memory(),
-        });
-        self.slots.len() - 1
-    }
-
-    /// Those that have not ended, with what they wait for.
+    /// The threads that have not ended, with what they wait for.
     pub(crate) fn blocked_threads(&self) -> Vec<BlockedThread> {
         let blocked = |&thread: &u32| {
             let record = &self.threads[thread as usize];
@@ -617,14 +458,14 @@ impl Machine {
         self.alive.iter().map(blocked).collect()
     }
 
-    /// Gives control to another thread, or to `run` if the execution is over: then it never
+    /// Gives control to another thread, or to `run` if the execution is over; then it never
     /// returns.
     ///
     /// # Safety
     /// `this` must be the machine on whose current thread's stack this is called.
     pub(super) unsafe fn switch(this: *mut Machine) {
-        // SAFETY: the pointer was stored by the coroutine itself when it started, and lives on its
-        // stack. No reference into the machine is held while it is suspended.
+        // SAFETY: the coroutine itself stored the pointer when it started, and it lives on the
+        // coroutine's stack. No reference into the machine lives while it is suspended.
         unsafe {
             let switch = (&(*this).threads)[(*this).current as usize].switch;
             (*switch).suspend(());
@@ -684,8 +525,8 @@ impl Machine {
         if self.unwinding.is_passive() {
             return 0;
         }
-        // Where the round in which a loop is recognised differs from before, what was decided
-        // holds: see `run_as_decided`.
+        // If a loop is recognised in another round than before, the earlier decision stands: see
+        // `run_as_decided`.
         let settled = self.threads[self.current as usize].spin.is_settled();
         self.choice = match self.trace.expected() {
             Some(expected) if settled || expected.choices == 1 => {
@@ -704,60 +545,9 @@ impl Machine {
     pub(crate) fn spin_hint(&mut self) {
         self.threads[self.current as usize].yields = true;
     }
-
-    /// Whether the current thread is inside an operation, or has made no event since one that made
-    /// none.
-    pub(super) fn spawning_is_an_event(&self) -> bool {
-        let thread = self.current;
-        let inside = self.threads[thread as usize].operation.is_some();
-        let latest = || self.trace.operations.iter().rfind(|span| span.thread == thread);
-        let count = self.trace.count_of(thread);
-        inside || latest().is_some_and(|span| span.call == span.ret && span.ret == count)
-    }
-
-    pub(crate) fn operation_begins(&mut self, operation: u64) {
-        if self.unwinding.is_passive() {
-            return;
-        }
-        let thread = self.current;
-        let call = self.trace.count_of(thread);
-        let record = &mut self.threads[thread as usize];
-        record.operation = Some(self.trace.operations.len());
-        record.spin.reset();
-        let span = OperationSpan { thread, operation, result: None, call, ret: call };
-        self.trace.operations.push(span);
-    }
-
-    /// Notes an access to plain memory; its number.
-    pub(crate) fn aside(
-        &mut self,
-        location: usize,
-        wrote: bool,
-        caller: &'static Location<'static>,
-    ) -> usize {
-        let thread = self.current;
-        let index = self.threads[thread as usize].operation;
-        let operation = index.map(|index| self.trace.operations[index].operation);
-        let after = self.trace.len() as u32;
-        self.trace.asides.push(Aside { thread, after, operation, location, wrote, caller });
-        self.trace.asides.len() - 1
-    }
-
-    pub(crate) fn operation_ends(&mut self, result: u64) {
-        if self.unwinding.is_passive() {
-            return;
-        }
-        let thread = self.current;
-        let record = &mut self.threads[thread as usize];
-        record.spin.reset();
-        let index = record.operation.take().expect("an operation that began");
-        let ret = self.trace.count_of(thread);
-        let span = &mut self.trace.operations[index];
-        (span.result, span.ret) = (Some(result), ret);
-    }
 }
 
-/// A strategy that is never asked: what the pointer is of before there is one.
+/// A strategy that is never called: the initial target of the pointer.
 struct NoStrategy;
 
 impl Strategy for NoStrategy {

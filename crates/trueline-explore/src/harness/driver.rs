@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::generate::Plan;
 use super::guarded::Specification;
 use super::minimise::minimise;
-use super::outcome::{Counts, Failure, Minimised, Outcome};
+use super::outcome::{Counts, Failure, Minimised};
 use super::progress::{self, Progress};
 use super::regressions::Regressions;
 use super::replay::{self, Replay};
@@ -15,7 +15,10 @@ use super::setting::{Attempt, Effort, Ended, Failing, Setting};
 use super::{Harness, Operate, page, report};
 use crate::engine::MAX_OPERATIONS;
 use trueline::Budget;
-use trueline_report::{Answer, Report, Undecided, Verdict};
+use trueline_report::{Outcome, Scope, Undecided, Verdict};
+
+/// What comes of a test.
+type Tested<O, R> = Outcome<Failure<O, R>, Counts>;
 
 /// A run of a test.
 struct Run<'a, T, O: Operate<T>> {
@@ -24,7 +27,7 @@ struct Run<'a, T, O: Operate<T>> {
     /// The number by which a replay names this test.
     number: u32,
     counts: Counts,
-    /// What scenarios that passed have seen.
+    /// The coverage of the scenarios that passed.
     scopes: BTreeSet<String>,
     /// Whether something was only sampled.
     sample: bool,
@@ -40,13 +43,13 @@ pub(crate) fn run<T, O, M>(
     alphabet: &[O],
     spec: &Specification<O, O::Ret>,
     attempt: &Attempt<'_, T, O>,
-) -> Outcome<O, O::Ret>
+) -> Tested<O, O::Ret>
 where
     T: Sync + 'static,
     O: Operate<T>,
 {
     let name = harness.name.clone().or_else(replay::test_name);
-    // Whoever brings a budget, as the command line does, tells of progress itself.
+    // A caller that supplies a budget, such as the command line, reports progress itself.
     let sink = match &harness.progress {
         Some(sink) => Some(&**sink),
         None if harness.budget.is_none() => Some(&progress::to_standard_error as &progress::Sink),
@@ -127,13 +130,13 @@ where
 }
 
 impl<T: Sync + 'static, O: Operate<T>> Run<'_, T, O> {
-    /// Runs a scenario. None: go on.
+    /// Runs a scenario. Returns `None` if the test goes on.
     fn scenario(
         &mut self,
         scenario: &Scenario,
         effort: &Effort,
         test: Option<&str>,
-    ) -> Option<Outcome<O, O::Ret>> {
+    ) -> Option<Tested<O, O::Ret>> {
         if scenario.len() > MAX_OPERATIONS {
             let length = scenario.len();
             let text =
@@ -141,7 +144,7 @@ impl<T: Sync + 'static, O: Operate<T>> Run<'_, T, O> {
             return Some(self.error(text));
         }
         if let Err(why) = self.setting.budget.spend(0) {
-            return Some(self.cut(scenario, format!("not run: {why}")));
+            return Some(self.cut(scenario, &format!("not run: {why}")));
         }
         self.setting.progress.scenario();
         let tried = (self.attempt)(&self.setting, scenario, effort);
@@ -152,14 +155,14 @@ impl<T: Sync + 'static, O: Operate<T>> Run<'_, T, O> {
                 self.sample |= sample;
                 None
             }
-            Ended::Cut(scope) => Some(self.cut(scenario, scope)),
+            Ended::Cut(scope) => Some(self.cut(scenario, &scope)),
             Ended::Failed(failing) => Some(self.failed(*failing, effort, test)),
             Ended::Error(what) => Some(self.error(what)),
         }
     }
 
-    /// Runs what the environment asks for.
-    fn again(mut self, asked: Replay, test: Option<&str>) -> Outcome<O, O::Ret> {
+    /// Runs the scenario that the environment requests.
+    fn again(mut self, asked: Replay, test: Option<&str>) -> Tested<O, O::Ret> {
         let effort = Effort::Replay(asked.schedule.clone());
         if let Some(outcome) = self.scenario(&asked.scenario, &effort, test) {
             return outcome;
@@ -173,17 +176,16 @@ impl<T: Sync + 'static, O: Operate<T>> Run<'_, T, O> {
         failing: Failing<O, O::Ret>,
         effort: &Effort,
         test: Option<&str>,
-    ) -> Outcome<O, O::Ret> {
-        // What is replayed is shown as it was asked for. What another judge says is about the
-        // program as it is: quasi linearizability of one that removes less than it adds is another
+    ) -> Tested<O, O::Ret> {
+        // A replay is shown unchanged, because another judge decides about the program as it is:
+        // quasi linearizability of a program with fewer removals than insertions is a different
         // question.
         let as_found = self.as_found || self.setting.judge.is_some();
         let (failing, minimised) = match effort {
             Effort::Replay(_) => (failing, Minimised::NotAsked),
             _ if as_found => (failing, Minimised::NotAsked),
             _ => {
-                // What is tried for a smaller failure is not what was asked for: nobody is shown
-                // it.
+                // Minimisation runs scenarios that the user did not request, so they are not shown.
                 self.setting.watch = None;
                 minimise(&self.setting, failing, self.attempt)
             }
@@ -199,54 +201,56 @@ impl<T: Sync + 'static, O: Operate<T>> Run<'_, T, O> {
                 Err(e) => format!("could not be kept in {}: {e}", regressions.file().display()),
             }
         });
+        let again = report::Again { replay: &replay, test, kept: kept.as_deref() };
+        let (kind, scenario) = (failing.kind, failing.scenario.show(self.setting.alphabet));
+        let sections = report::sections(&self.setting, &failing, &minimised);
+        let mut report =
+            report::failure(kind, &scenario, &sections, &minimised, &self.counts, &again);
+        page::write(&mut report, test, self.number);
         let failure = Failure {
-            kind: failing.kind,
+            kind,
             sentence: report::sentence(&failing),
-            scenario: failing.scenario.show(self.setting.alphabet),
-            sections: report::sections(&self.setting, &failing, &minimised),
+            scenario,
+            sections,
             history: failing.drawn.map(|drawn| drawn.history),
             replay: Some(replay.to_string()),
             minimised,
+            report,
         };
-        let again = report::Again { replay: &replay, test, kept: kept.as_deref() };
-        let mut report = report::failure(&failure, &self.counts, &again);
-        page::write(&mut report, test, self.number);
-        let scope = String::from("stopped at a failure");
-        let verdict = Verdict::Violation(Box::new(failure));
-        Outcome { verdict, counts: self.counts, seen: scope.clone(), scope, report }
+        self.outcome(Verdict::Violation(failure), "", "stopped at a failure")
     }
 
-    fn cut(&self, scenario: &Scenario, scope: String) -> Outcome<O, O::Ret> {
+    fn cut(&self, scenario: &Scenario, scope: &str) -> Tested<O, O::Ret> {
         let shown = scenario.show(self.setting.alphabet);
         let message = format!("{shown}: {scope}");
-        let answer = Undecided { words: "undecided", ..Undecided::new("incomplete", &*message) };
-        let summary = format!("{scope}; {}", self.counts);
-        let report = Report::new(shown, Answer::Unknown(answer.clone()), summary);
-        let verdict = Verdict::Undecided(answer);
-        Outcome { verdict, counts: self.counts, seen: scope.clone(), scope, report }
+        let why = Undecided { words: "undecided", ..Undecided::new("incomplete", message) };
+        self.outcome(Verdict::Undecided(why), &shown, scope)
     }
 
-    fn error(&self, what: String) -> Outcome<O, O::Ret> {
-        let answer = Undecided { words: "error", ..Undecided::new(Undecided::ERROR, &*what) };
-        let report = Report::new("", Answer::Unknown(answer.clone()), what);
-        let scope = String::from("stopped at an error");
-        let verdict = Verdict::Undecided(answer);
-        Outcome { verdict, counts: self.counts, seen: scope.clone(), scope, report }
+    fn error(&self, what: String) -> Tested<O, O::Ret> {
+        let why = Undecided { words: "error", ..Undecided::new(Undecided::ERROR, what) };
+        self.outcome(Verdict::Undecided(why), "", "stopped at an error")
     }
 
-    fn passed(&self, size: &str) -> Outcome<O, O::Ret> {
-        let seen: Vec<&str> = self.scopes.iter().map(String::as_str).collect();
-        let seen = seen.join(" / ");
-        let scope = format!("{size}; {seen}");
-        let (verdict, answer) = if self.sample {
+    fn passed(&self, size: &str) -> Tested<O, O::Ret> {
+        let schedules: Vec<&str> = self.scopes.iter().map(String::as_str).collect();
+        let verdict = if self.sample {
             let found = "nothing wrong was found in a sample";
             let sample = Undecided::new(Undecided::SAMPLE, found);
-            let answer = Undecided { words: "nothing found", ..sample };
-            (Verdict::Undecided(answer.clone()), Answer::Unknown(answer))
+            Verdict::Undecided(Undecided { words: "nothing found", ..sample })
         } else {
-            (Verdict::Holds, Answer::Holds { name: "linearizable", words: "holds".into() })
+            Verdict::Holds
         };
-        let report = Report::new("", answer, format!("{scope}; {}", self.counts));
-        Outcome { verdict, counts: self.counts, seen, scope, report }
+        self.outcome(verdict, size, &schedules.join(" / "))
+    }
+
+    fn outcome(
+        &self,
+        verdict: Verdict<Failure<O, O::Ret>>,
+        programs: &str,
+        schedules: &str,
+    ) -> Tested<O, O::Ret> {
+        let scope = Scope { programs: programs.into(), schedules: schedules.into() };
+        Outcome { verdict, scope, counts: self.counts }
     }
 }

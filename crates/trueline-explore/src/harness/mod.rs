@@ -6,9 +6,9 @@
 //! ```
 //!
 //! [`explore`] runs each scenario under every schedule that matters, [`stress`] on real threads.
-//! Both check the histories that come of it against a specification, or against the object itself,
-//! run serially. A failure is made smaller as long as it stays one of the same kind, and printed
-//! with the line that runs it again.
+//! Both check the histories against a specification, or against the object itself, run serially. A
+//! failure is minimised as long as it stays one of the same kind, and printed with the command that
+//! runs it again.
 
 mod body;
 mod builder;
@@ -38,16 +38,16 @@ mod table;
 #[cfg(feature = "papers")]
 mod two_phase;
 
-pub use builder::{Explore, Harness, Holds, Stress, explore, stress};
+pub use builder::{Explore, Harness, Holds, Stress, Violated, explore, stress};
 #[doc(hidden)]
 pub use macros::{call_on, handle_of, is_enabled, write_call};
 pub use operate::{Operate, Thread};
-pub use outcome::{Counts, Enumerated, Failure, Kind, Minimised, Outcome};
-pub use trueline_report::Verdict;
+pub use outcome::{Counts, Enumerated, Failure, Kind, Minimised};
+pub use trueline_report::{Outcome, Scope, Verdict};
 #[cfg(feature = "papers")]
 pub use two_phase::{Act, TwoPhase};
 
 /// Makes the object.
 pub(crate) type Make<T> = dyn Fn() -> T + Send + Sync;
-/// What must hold when no operation is under way; the error says what does not.
-pub(crate) type Invariant<T> = dyn Fn(&T) -> Result<(), String> + Send + Sync;
+/// An invariant for when no operation is pending; an error describes the violation.
+pub(crate) type Invariant<T> = dyn Fn(&T) -> Result<(), Violated> + Send + Sync;

@@ -1,27 +1,9 @@
-//! What came of a test: the verdict, what it rests on, and the report that says so.
+//! What can come of a test: the kinds of failures, and how much was done.
 
 use std::fmt;
 
 use trueline::History;
-use trueline_report::{Look, Report, Section, Undecided, Verdict, grouped};
-
-/// Columns of a report in the output of a test.
-const WIDTH: usize = 100;
-
-/// What came of a test of operations `O` with results `R`.
-#[derive(Clone, Debug)]
-pub struct Outcome<O, R> {
-    /// The answer.
-    pub verdict: Verdict<Box<Failure<O, R>>>,
-    /// How much was done for it.
-    pub counts: Counts,
-    /// What has been seen, in words.
-    pub scope: String,
-    /// The same without the size of the scenarios: which schedules.
-    pub seen: String,
-    /// All of it as a report.
-    pub report: Report,
-}
+use trueline_report::{Report, Section, grouped};
 
 /// Something that is wrong; [`Failure::minimised`] says whether smaller scenarios remain to be
 /// tried.
@@ -41,6 +23,8 @@ pub struct Failure<O, R> {
     pub minimised: Minimised,
     /// The sentence, the operations and the steps, for a report.
     pub sections: Vec<Section>,
+    /// The report on it.
+    pub report: Report,
 }
 
 /// How far a failure was made smaller.
@@ -166,43 +150,9 @@ impl Counts {
     }
 }
 
-impl<O, R> Outcome<O, R> {
-    /// Whether all that was asked for was seen, and nothing was wrong.
-    pub fn holds(&self) -> bool {
-        matches!(self.verdict, Verdict::Holds)
-    }
-
-    /// Whether all that should be run was run, be it all or a sample, and nothing was wrong.
-    pub fn passes(&self) -> bool {
-        self.holds() || self.undecided().is_some_and(|why| why.code == Undecided::SAMPLE)
-    }
-
-    /// What is wrong with the question, if something is.
-    pub fn error(&self) -> Option<&str> {
-        let why = self.undecided().filter(|why| why.code == Undecided::ERROR);
-        why.map(|why| why.message.as_str())
-    }
-
-    fn undecided(&self) -> Option<&Undecided> {
-        match &self.verdict {
-            Verdict::Undecided(why) => Some(why),
-            _ => None,
-        }
-    }
-
-    /// What is wrong, if something is.
-    pub fn failure(&self) -> Option<&Failure<O, R>> {
-        match &self.verdict {
-            Verdict::Violation(failure) => Some(failure),
-            _ => None,
-        }
-    }
-}
-
-impl<O, R> fmt::Display for Outcome<O, R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let look = Look { width: WIDTH, ..Look::default() };
-        f.write_str(&self.report.text(&look).render(false))
+impl<O, R> AsRef<Report> for Failure<O, R> {
+    fn as_ref(&self) -> &Report {
+        &self.report
     }
 }
 

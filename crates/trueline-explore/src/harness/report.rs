@@ -1,5 +1,5 @@
-//! The report on a failure: what is wrong, the operations in lanes, the steps with their lines, and
-//! how to run it again.
+//! The report on a failure: the reason, the operations in lanes, the steps with their lines, and
+//! the command that runs it again.
 
 use trueline::Verdict;
 use trueline::history::Operation;
@@ -8,7 +8,7 @@ use trueline_report::{Answer, Bar, Operations, Report, Section};
 use super::Operate;
 use super::detail::{self, Label};
 use super::guarded;
-use super::outcome::{Counts, Failure, Kind, Minimised};
+use super::outcome::{Counts, Kind, Minimised};
 use super::replay::{Replay, VARIABLE};
 use super::setting::{Drawn, Failing, Setting};
 
@@ -27,7 +27,7 @@ pub(crate) fn sentence<O, R>(failing: &Failing<O, R>) -> String {
     }
 }
 
-/// What the checker says, where it was asked.
+/// The checker's explanation, if the checker ran.
 fn explanation<O, R>(failing: &Failing<O, R>) -> Option<&trueline::verdict::Explanation> {
     match &failing.drawn.as_ref()?.outcome.as_ref()?.verdict {
         Verdict::Violation(explanation) => Some(explanation),
@@ -35,7 +35,7 @@ fn explanation<O, R>(failing: &Failing<O, R>) -> Option<&trueline::verdict::Expl
     }
 }
 
-/// What is wrong, the operations in lanes, the steps, and whether there may be a smaller failure.
+/// The reason, the operations in lanes, the steps, and whether there may be a smaller failure.
 pub(crate) fn sections<T, O: Operate<T>>(
     setting: &Setting<'_, T, O>,
     failing: &Failing<O, O::Ret>,
@@ -60,7 +60,7 @@ pub(crate) fn sections<T, O: Operate<T>>(
     sections
 }
 
-/// Whether a smaller scenario may fail in the same way, in words.
+/// A sentence that says whether a smaller scenario may fail in the same way.
 fn caveat(minimised: &Minimised) -> Option<String> {
     match minimised {
         Minimised::Stopped(why) => Some(format!(
@@ -71,16 +71,22 @@ fn caveat(minimised: &Minimised) -> Option<String> {
 }
 
 /// The report on a failure.
-pub(crate) fn failure<O, R>(failure: &Failure<O, R>, counts: &Counts, again: &Again<'_>) -> Report {
-    let verdict = Answer::Violation(failure.kind.to_string().into());
-    let mut report = Report::new(&*failure.scenario, verdict, "");
-    report.sections.clone_from(&failure.sections);
-    report.caveat = caveat(&failure.minimised);
+pub(crate) fn failure(
+    kind: Kind,
+    scenario: &str,
+    sections: &[Section],
+    minimised: &Minimised,
+    counts: &Counts,
+    again: &Again<'_>,
+) -> Report {
+    let mut report = Report::new(scenario, Answer::Violation(kind.to_string().into()), "");
+    report.sections = sections.to_vec();
+    report.caveat = caveat(minimised);
     report.sections.push(Section::dim(counts.to_string()));
     if let Some(kept) = again.kept {
         report.sections.push(Section::dim(kept));
     }
-    if failure.kind == Kind::Nondeterminism {
+    if kind == Kind::Nondeterminism {
         let hint = "To fix this, install trueline_explore::Alloc as the global allocator, and keep clocks, random numbers and hash maps \
                     with random seeds must stay out of the object.";
         report.sections.push(Section::Paragraph(hint.to_string()));
@@ -91,7 +97,7 @@ pub(crate) fn failure<O, R>(failure: &Failure<O, R>, counts: &Counts, again: &Ag
     report
 }
 
-/// The operations in lanes. Of a history that is not linearizable, those that matter.
+/// The operations in lanes. If the history is not linearizable, only those that matter.
 fn operations<T, O: Operate<T>>(
     setting: &Setting<'_, T, O>,
     failing: &Failing<O, O::Ret>,

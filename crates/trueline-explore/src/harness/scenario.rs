@@ -1,4 +1,4 @@
-//! A scenario: which thread calls which operations, and what is called before and after.
+//! A scenario: which operations each thread calls, and which are called before and after.
 //!
 //! Operations are indices into an alphabet, so that a scenario is a short text: `0.2/1.2/2` is
 //! `0 2` before the threads, one thread that calls `1 2`, and `2` after it; several threads are
@@ -32,8 +32,8 @@ impl Scenario {
             + self.lanes.iter().map(|l| l.calls.len()).sum::<usize>()
     }
 
-    /// All calls, with the thread of each: those before, each thread's, those after. The place in
-    /// this list is the number of a call.
+    /// All calls, with the thread of each: those before, each thread's, those after. A call's index
+    /// in this list is its number.
     pub(crate) fn calls(&self) -> Vec<(usize, usize)> {
         let main = |&call: &usize| (0, call);
         let lanes = self.lanes.iter().enumerate();
@@ -93,10 +93,10 @@ impl FromStr for Scenario {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Scenario, ParseError> {
-        let number = |word: &str| -> Result<usize, String> {
-            word.parse().map_err(|_| format!("'{word}' in the scenario is no number"))
+        let number = |word: &str| -> Result<usize, ParseError> {
+            word.parse().map_err(|_| format!("'{word}' in the scenario is no number").into())
         };
-        let calls = |text: &str| -> Result<Vec<usize>, String> {
+        let calls = |text: &str| -> Result<Vec<usize>, ParseError> {
             text.split('.').filter(|word| !word.is_empty()).map(number).collect()
         };
         let parts: Vec<&str> = text.split('/').collect();
@@ -110,7 +110,7 @@ impl FromStr for Scenario {
         let lanes = if threads.is_empty() {
             Vec::new()
         } else {
-            threads.split(',').map(lane).collect::<Result<_, String>>()?
+            threads.split(',').map(lane).collect::<Result<_, ParseError>>()?
         };
         Ok(Scenario { before: calls(before)?, lanes, after: calls(after)? })
     }

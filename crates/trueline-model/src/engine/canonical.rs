@@ -1,50 +1,48 @@
 //! The canonical form of a product state under exchanges of processes: exact orbits without trying
 //! n! permutations.
 //!
-//! A pair (frame, set) stands for all pairs that arise by giving the processes of a symmetric role
-//! other names (Theorem 3 of the paper). [`Symmetry::canonical`] picks one, always the same for a
+//! A pair (frame, set) represents all pairs that arise by renaming the processes of a symmetric
+//! role (Theorem 3 of the paper). [`Symmetry::canonical`] picks one of them, always the same for a
 //! whole orbit:
 //!
-//! 1. Every process gets a *colour*: a hash of all that can be said about it without a process's
-//!    name. Where blocks hold neither ids nor pointers the block itself is the colour. Otherwise
-//!    colours are refined by the colours of those that refer to each other, until nothing changes.
-//!    Processes are sorted by colour.
-//! 2. Among processes of equal colour, those whose exchange leaves the state as it is need no
-//!    order. Arrangements of what is left are enumerated, and the least frame wins. Heap nodes are
-//!    named by traversal for each arrangement.
-//! 3. What still may be exchanged without changing the frame acts on the set of specification
-//!    states: the same is done there, by occurrences in the set, exchanges that leave it as it is,
-//!    and enumeration of the rest; least content wins.
+//! 1. Every process gets a *colour*: a hash of everything that describes it without a process's
+//!    name. If blocks contain neither ids nor pointers, the block itself is the colour. Otherwise
+//!    colours are refined by the colours of processes and nodes that refer to each other, until
+//!    nothing changes. Processes are sorted by colour.
+//! 2. Processes of equal colour whose exchange leaves the state unchanged need no order. The
+//!    arrangements of the others are enumerated, and the least frame wins. Heap nodes are named by
+//!    traversal for each arrangement.
+//! 3. The exchanges that still leave the frame unchanged act on the set of specification states.
+//!    The same is done there: occurrences in the set, exchanges that leave it unchanged, and
+//!    enumeration of the rest; the least content wins.
 //!
-//! The enumeration makes the form exact even where colours collide. The result for a set is
-//! computed once for each (set, order, classes).
+//! The enumeration makes the form exact even if colours collide. The result for a set is computed
+//! once for each (set, order, classes).
 
 use std::hash::{BuildHasher, Hasher};
 
 use foldhash::fast::FixedState;
 use smallvec::SmallVec;
 
+use super::classes::{Classes, arrangements, join, labels, members, singletons, transposition};
 use super::heap::{Walk, performed};
 use super::layout::{Frame, References};
 use super::spec_sets::{Cache, Permutation, SpecSets, compose};
 use super::step::Machine;
 
-/// Processes that may be exchanged without changing the frame: four bits a process, the number of
-/// its class.
-pub(crate) type Classes = u64;
-
 /// Finds canonical forms. Each worker has its own, as it keeps scratch space.
 pub(crate) struct Symmetry<'m> {
     machine: &'m Machine,
     ranges: Vec<(usize, usize)>,
-    /// Blocks hold neither ids nor pointers, and no array is indexed by process: sorting is enough.
+    /// Blocks contain neither ids nor pointers, and no array is indexed by process: sorting is
+    /// enough.
     plain: bool,
     moved: Frame,
     walk: Walk,
 }
 
 impl<'m> Symmetry<'m> {
-    /// Of the machine's symmetric roles; of none where it is switched off.
+    /// For the machine's symmetric roles; for none if symmetry is off.
     pub(crate) fn new(machine: &'m Machine, on: bool) -> Symmetry<'m> {
         let layout = &machine.layout;
         let empty = |r: &References| r.pointers.is_empty() && r.pids.is_empty();
@@ -57,12 +55,12 @@ impl<'m> Symmetry<'m> {
         Symmetry { machine, ranges, plain, moved: Vec::new(), walk: Walk::default() }
     }
 
-    /// Settles the frame, replaces it by its canonical form, and returns the set that goes with it.
+    /// Normalises the frame, replaces it by its canonical form, and returns the corresponding set.
     pub(crate) fn canonical(&mut self, frame: &mut Frame, set: u32, cache: &mut Cache) -> u32 {
         self.canonical_with_classes(frame, set, cache).0
     }
 
-    /// As [`Symmetry::canonical`], with the classes of processes that may still be exchanged.
+    /// As [`Symmetry::canonical`], with the classes of processes that can still be exchanged.
     pub(crate) fn canonical_with_classes(
         &mut self,
         frame: &mut Frame,
@@ -70,11 +68,11 @@ impl<'m> Symmetry<'m> {
         cache: &mut Cache,
     ) -> (u32, Classes) {
         if self.ranges.is_empty() {
-            self.machine.settle(frame, &mut self.walk);
+            self.machine.normalise(frame, &mut self.walk);
             return (set, singletons());
         }
         if self.plain {
-            self.machine.settle(frame, &mut self.walk);
+            self.machine.normalise(frame, &mut self.walk);
             let (to, classes) = self.sort_blocks(frame);
             return (canonical_set(cache, set, &to, classes), classes);
         }
@@ -116,7 +114,7 @@ impl<'m> Symmetry<'m> {
 
     fn general(&mut self, frame: &mut Frame, set: u32, cache: &mut Cache) -> (u32, Classes) {
         let n = self.machine.layout.processes;
-        self.machine.settle(frame, &mut self.walk);
+        self.machine.normalise(frame, &mut self.walk);
         let colours = self.colours(frame);
         let mut to: Permutation = (0..n as u8).collect();
         for &(from, end) in &self.ranges {
@@ -128,7 +126,7 @@ impl<'m> Symmetry<'m> {
         }
         let mut sorted = Frame::new();
         self.rename(frame, &to, &mut sorted);
-        // Groups of equal colour, at the places where they stand now.
+        // Groups of equal colour, at their present places.
         let mut groups: Vec<SmallVec<[u8; 8]>> = Vec::new();
         let mut place = vec![0u8; n];
         for p in 0..n {
@@ -198,7 +196,7 @@ impl<'m> Symmetry<'m> {
         answer.unwrap_or((set, singletons()))
     }
 
-    /// The frame in which process `p` is called `to[p]`, settled.
+    /// The frame in which process `p` is called `to[p]`, normalised.
     pub(crate) fn rename(&mut self, frame: &[i32], to: &[u8], out: &mut Frame) {
         let layout = &self.machine.layout;
         out.clear();
@@ -237,10 +235,10 @@ impl<'m> Symmetry<'m> {
                 }
             }
         }
-        self.machine.settle(out, &mut self.walk);
+        self.machine.normalise(out, &mut self.walk);
     }
 
-    /// What can be said of each process without names.
+    /// A description of each process without names.
     fn colours(&mut self, frame: &[i32]) -> Vec<u64> {
         let machine = self.machine;
         let layout = &machine.layout;
@@ -299,8 +297,8 @@ impl<'m> Symmetry<'m> {
         colours
     }
 
-    /// Adds the nodes that this process reaches and shared variables do not, in the order of a
-    /// walk.
+    /// Adds the nodes that are reachable from this process but not from shared variables, in the
+    /// order of a walk.
     fn private_nodes(
         &mut self,
         frame: &[i32],
@@ -338,7 +336,7 @@ impl<'m> Symmetry<'m> {
         }
     }
 
-    /// Adds where shared variables, nodes and other processes speak of each process.
+    /// Adds where shared variables, nodes and other processes refer to each process.
     fn mentions(&self, frame: &[i32], shared: &Walk, colours: &[u64], next: &mut [u64]) {
         let layout = &self.machine.layout;
         let mix = |words: &[u64]| {
@@ -432,94 +430,7 @@ fn each_cell(dims: &[(usize, bool)], mut f: impl FnMut(&[usize], usize)) {
     }
 }
 
-/// Every process alone in its class.
-pub(crate) fn singletons() -> Classes {
-    (0..16).fold(0, |all, p| all | p << (4 * p))
-}
-
-fn class(classes: Classes, p: usize) -> u64 {
-    classes >> (4 * p) & 15
-}
-
-/// Puts `q` into the class of `p`.
-fn join(classes: Classes, p: usize, q: usize) -> Classes {
-    classes & !(15 << (4 * q)) | class(classes, p) << (4 * q)
-}
-
-fn transposition(n: usize, a: u8, b: u8) -> Permutation {
-    let swap = |p| {
-        if p == a {
-            b
-        } else if p == b {
-            a
-        } else {
-            p
-        }
-    };
-    (0..n as u8).map(swap).collect()
-}
-
-/// Labels the members of a group: equal ones may be exchanged. `same` tells whether an exchange
-/// changes nothing; those exchanges generate a group, so that it is enough to compare with one of
-/// each label.
-fn labels(group: &[u8], same: &mut dyn FnMut(u8, u8) -> bool) -> SmallVec<[u8; 8]> {
-    let mut found: SmallVec<[u8; 8]> = SmallVec::new();
-    let mut labels = SmallVec::new();
-    for &p in group {
-        let known = found.iter().position(|&q| same(q, p));
-        labels.push(known.unwrap_or(found.len()) as u8);
-        if known.is_none() {
-            found.push(p);
-        }
-    }
-    labels
-}
-
-/// Calls `f` with every way to place the members of each group on the group's places, once for each
-/// sequence of labels.
-fn arrangements(
-    n: usize,
-    groups: &[SmallVec<[u8; 8]>],
-    labels: &[SmallVec<[u8; 8]>],
-    f: &mut dyn FnMut(&[u8]),
-) {
-    let mut to: Permutation = (0..n as u8).collect();
-    place(groups, labels, 0, 0, 0, &mut to, f);
-}
-
-fn place(
-    groups: &[SmallVec<[u8; 8]>],
-    labels: &[SmallVec<[u8; 8]>],
-    group: usize,
-    position: usize,
-    used: u32,
-    to: &mut Permutation,
-    f: &mut dyn FnMut(&[u8]),
-) {
-    let Some(members) = groups.get(group) else {
-        return f(to);
-    };
-    if position == members.len() {
-        return place(groups, labels, group + 1, 0, 0, to, f);
-    }
-    let mut tried = 0u32;
-    for (i, &p) in members.iter().enumerate() {
-        let label = 1u32 << labels[group][i];
-        if used & 1 << i != 0 || tried & label != 0 {
-            continue;
-        }
-        tried |= label;
-        to[usize::from(p)] = members[position];
-        place(groups, labels, group, position + 1, used | 1 << i, to, f);
-    }
-}
-
-fn members(classes: Classes, n: usize) -> Vec<SmallVec<[u8; 8]>> {
-    let of = |c: u64| (0..n).filter(move |&p| class(classes, p) == c).map(|p| p as u8);
-    (0..n as u64).map(|c| of(c).collect::<SmallVec<[u8; 8]>>()).filter(|m| m.len() > 1).collect()
-}
-
-/// The least set that renaming by `to` and then exchanges within the classes can give.
+/// The least set that results from renaming by `to` and then exchanging within the classes.
 fn canonical_set(cache: &mut Cache, set: u32, to: &[u8], classes: Classes) -> u32 {
     let key = (set, Permutation::from_slice(to), classes);
     if let Some(&found) = cache.canonical.get(&key) {

@@ -7,33 +7,34 @@ use smallvec::SmallVec;
 use trueline::Budget;
 use trueline::budget::Exhausted;
 
-use super::canonical::{Classes, Symmetry};
+use super::canonical::Symmetry;
 use super::cartesian::{self, Choices, Failed, Move};
+use super::classes::Classes;
 use super::layout::Frame;
 use super::scratch::Scratch;
 use super::spec_sets::{Cache, EMPTY, SpecSets};
-use super::step::{Machine, Outcome};
+use super::step::{Ended, Machine};
 use super::table;
 use super::verify::Fault;
 
-/// What is wrong with a step.
+/// The fault of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Wrong {
-    /// Nothing explains what was seen.
+    /// No order explains what was observed.
     NoState,
-    /// The model does what it must not.
+    /// The model makes an error.
     Fault(Fault),
     /// No node is left in this pool.
     Full(usize),
     /// A shared cell was taken to be constant and is not.
     Changed(usize),
-    /// Nobody can take a step, some process is within an operation, and the specification does not
-    /// explain that they all wait.
+    /// Deadlock: no process can take a step, some process is within an operation, and the
+    /// specification does not explain that they all wait.
     Stuck,
 }
 
-/// What is wrong: the steps of one process from a stored state, the wrong one last. No steps where
-/// the state itself is wrong.
+/// A faulty run: the steps of one process from a stored state, the faulty one last. There are no
+/// steps if the state itself is at fault.
 #[derive(Clone, Debug)]
 pub(crate) struct Hit {
     pub(crate) wrong: Wrong,
@@ -68,12 +69,13 @@ pub(crate) struct Worker<'a> {
     /// States in which every process has ended.
     pub(crate) terminal: u64,
     pub(crate) hit: Option<Hit>,
-    /// Whether states in which nobody can move are wrong.
+    /// Whether deadlocks are errors.
     finds_deadlocks: bool,
-    /// Asked while a state is expanded, as one can have millions of successors; and what it said.
+    /// The limit, checked while a state is expanded, since one state can have millions of
+    /// successors; and whether it is reached.
     limit: Option<Limit<'a>>,
     pub(crate) spent: Option<Exhausted>,
-    /// A record to look for, instead of sorting successors; and the steps that led to it.
+    /// A record to search for, instead of sorting successors; and the steps that led to it.
     target: Option<Vec<u32>>,
     found: Option<(usize, SmallVec<[Choices; 4]>)>,
 }
@@ -112,13 +114,13 @@ impl<'a> Worker<'a> {
         self.limit = Some(limit);
     }
 
-    /// Bytes held, roughly.
+    /// Approximate memory in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         let out: usize = self.out.iter().map(Vec::capacity).sum();
         4 * out as u64 + self.cache.bytes()
     }
 
-    /// Whether the limit is reached. Asks only now and then.
+    /// Whether the limit is reached. Checks only from time to time.
     fn is_spent(&mut self) -> bool {
         if self.spent.is_none()
             && let Some(limit) = &mut self.limit
@@ -177,7 +179,7 @@ impl<'a> Worker<'a> {
             self.machine.begin(&mut self.scratch, false);
             loop {
                 let wrong = match self.machine.step(frame, process, &mut self.scratch) {
-                    Outcome::Moved => {
+                    Ended::Moved => {
                         self.transitions += 1;
                         let set = self.after(set);
                         if set == EMPTY {
@@ -191,10 +193,10 @@ impl<'a> Worker<'a> {
                             None
                         }
                     }
-                    Outcome::Blocked => None,
-                    Outcome::Fault(message) => Some(Wrong::Fault(message)),
-                    Outcome::Full(pool) => Some(Wrong::Full(pool)),
-                    Outcome::Changed(slot) => Some(Wrong::Changed(slot)),
+                    Ended::Blocked => None,
+                    Ended::Fault(message) => Some(Wrong::Fault(message)),
+                    Ended::Full(pool) => Some(Wrong::Full(pool)),
+                    Ended::Changed(slot) => Some(Wrong::Changed(slot)),
                 };
                 if let Some(wrong) = wrong {
                     let steps = SmallVec::from_iter([self.scratch.choices.clone()]);
@@ -217,7 +219,7 @@ impl<'a> Worker<'a> {
         set
     }
 
-    /// True where a path was dropped because it goes round for ever.
+    /// Returns true if an endless path was dropped.
     fn expand_cartesian(&mut self, frame: &Frame, set: u32) -> bool {
         let mut moves = std::mem::take(&mut self.moves);
         moves.clear();
@@ -226,10 +228,10 @@ impl<'a> Worker<'a> {
         if let Err(failed) = made {
             let Failed { process, steps, outcome } = *failed;
             let wrong = match outcome {
-                Outcome::Full(pool) => Wrong::Full(pool),
-                Outcome::Changed(slot) => Wrong::Changed(slot),
-                Outcome::Fault(message) => Wrong::Fault(message),
-                Outcome::Moved | Outcome::Blocked => unreachable!("nothing failed"),
+                Ended::Full(pool) => Wrong::Full(pool),
+                Ended::Changed(slot) => Wrong::Changed(slot),
+                Ended::Fault(message) => Wrong::Fault(message),
+                Ended::Moved | Ended::Blocked => unreachable!("nothing failed"),
             };
             self.hit.get_or_insert(Hit { wrong, process, steps });
             moves.clear();
@@ -257,8 +259,8 @@ impl<'a> Worker<'a> {
         goes_round
     }
 
-    /// Puts `self.next` with a set into canonical form and hands it on. True where it is what was
-    /// looked for.
+    /// Brings `self.next` and a set into canonical form and passes them on. Returns true if it is
+    /// the target.
     fn emit(&mut self, set: u32) -> bool {
         if self.machine.is_idle(&self.next) {
             return false;
@@ -300,12 +302,13 @@ impl<'a> Worker<'a> {
 #[derive(Clone)]
 pub(crate) struct Limit<'a> {
     budget: &'a Budget,
-    /// Stops as long before the end of the time: what is to be done then takes time too.
+    /// Stops this long before the end of the time, because the work after the search takes time
+    /// too.
     reserve: Duration,
     asked: u32,
 }
 
-/// Successors between two looks at the limit.
+/// Successors between two checks of the limit.
 const BETWEEN_LOOKS: u32 = 64;
 
 impl<'a> Limit<'a> {

@@ -19,7 +19,7 @@ use super::canonical::Symmetry;
 use super::layout::{Frame, Layout, PC};
 use super::scratch::Scratch;
 use super::spec_sets::{Cache, EMPTY, SpecSets};
-use super::step::{Machine, Outcome};
+use super::step::{Ended, Machine};
 use super::trace::{Event, TraceStep, written};
 use crate::program::{Points, Program, Variable};
 
@@ -32,15 +32,18 @@ pub struct Graph {
     pub moves: Vec<Move>,
 }
 
+/// Names and values.
+pub type Values = Vec<(String, String)>;
+
 /// A state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
     /// How many steps it takes to come here.
     pub depth: usize,
     /// Shared variables, and nodes that something refers to: names and values.
-    pub shared: Vec<(String, String)>,
+    pub shared: Values,
     /// By process: where it stands, and its variables. The place is `None` where it is idle.
-    pub processes: Vec<(Option<usize>, Vec<(String, String)>)>,
+    pub processes: Vec<(Option<usize>, Values)>,
     /// The states of the specification that explain what was seen.
     pub explained_by: Vec<String>,
     /// What is wrong here.
@@ -169,21 +172,21 @@ impl Search<'_> {
             loop {
                 let outcome = machine.step(&frame, process, &mut scratch);
                 let to = match outcome {
-                    Outcome::Blocked => None,
-                    Outcome::Moved => {
+                    Ended::Blocked => None,
+                    Ended::Moved => {
                         let after = |set, &label| self.cache.after(set, label);
                         let next = scratch.labels.iter().fold(set, after);
                         Some(self.number_of(scratch.frame.clone(), next, depth))
                     }
-                    Outcome::Fault(fault) => {
+                    Ended::Fault(fault) => {
                         let message = format!("the model fails: {fault}");
                         Some(self.failed(&frame, message, depth))
                     }
-                    Outcome::Full(pool) => {
+                    Ended::Full(pool) => {
                         let message = super::verify::full(&machine.program, pool);
                         Some(self.failed(&frame, message, depth))
                     }
-                    Outcome::Changed(_) => unreachable!("nothing is taken to be constant"),
+                    Ended::Changed(_) => unreachable!("nothing is taken to be constant"),
                 };
                 if let Some(to) = to {
                     let labels = scratch.labels.to_vec();
@@ -278,7 +281,7 @@ fn used(layout: &Layout, frame: &[i32], pool: usize, machine: &Machine) -> Vec<i
 }
 
 /// The cells of a variable: `B[2]`, `3`.
-fn cells(variable: &Variable, base: usize, frame: &[i32], shown: &mut Vec<(String, String)>) {
+fn cells(variable: &Variable, base: usize, frame: &[i32], shown: &mut Values) {
     for cell in 0..variable.cells() {
         shown.push((variable.cell_name(cell), variable.ty.show(frame[base + cell])));
     }

@@ -3,10 +3,10 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `layout`, `code`, `step`, `scratch`, `heap` | a state as numbers and as bits; running one step of one process |
+//! | `layout`, `code`, `step`, `eval`, `scratch`, `heap` | a state as numbers and as bits; running one step of one process |
 //! | `label`, `spec_sets` | what a step shows; the determinised specification, hash-consed |
 //! | `marks` | whether marked points can stand for calls and returns |
-//! | `canonical` | symmetry: exact orbits |
+//! | `canonical`, `classes` | symmetry: exact orbits; processes that may be exchanged |
 //! | `cartesian` | partial order reduction |
 //! | `table`, `expand`, `search` | the visited set; successors; breadth first search in parallel |
 //! | `checkpoint` | a search that goes on after it was killed |
@@ -20,8 +20,10 @@ mod automata;
 mod canonical;
 mod cartesian;
 mod checkpoint;
+mod classes;
 mod code;
 mod constants;
+mod eval;
 mod expand;
 mod graph;
 mod heap;
@@ -41,11 +43,13 @@ mod trace;
 mod verify;
 mod walks;
 
-pub use graph::{Graph, Move, NoGraph, State, graph};
-pub use progress::{Lasso, Progress, ProgressReport, Property, progress};
+pub use graph::{Graph, Move, NoGraph, State, Values, graph};
+pub use progress::{Lasso, Property, progress};
 #[cfg(feature = "papers")]
 pub use published::{Counted, Published, published};
 pub use search::Pulse;
 pub use simple::Simple;
 pub use trace::{Event, Trace, TraceStep};
-pub use verify::{Counterexample, Fault, Options, Reason, Report, SHORTENING, Verdict, verify};
+pub use trueline_report::{Outcome, Undecided, Verdict};
+pub(crate) use verify::told;
+pub use verify::{Counterexample, Counts, Fault, Options, Reason, SHORTENING, verify};

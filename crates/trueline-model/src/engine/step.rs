@@ -1,24 +1,25 @@
 //! Runs one step of one process on a frame.
 //!
-//! A transition is named by a process and the choices that it takes, which a counterexample
-//! carries: see `scratch.rs`.
+//! A process and its choices identify a transition, and a counterexample contains both: see
+//! `scratch.rs`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::program::{Binary, MOST_ROUNDS, Points, Program, Unary};
+use crate::program::{MOST_ROUNDS, Points, Program};
 
-use super::code::{Act, Cell, Code, Compiled, Slot, Target, To};
+use super::code::{Act, Code, Compiled};
 use super::constants::Constants;
+use super::eval::outside;
 use super::heap::{self, Walk};
-use super::label::{Label, What, result_number};
+use super::label::{Label, LabelKind, result_number};
 use super::layout::{Frame, Layout, MADE, PC};
 use super::scratch::Scratch;
 use super::verify::Fault;
 
-/// A program made ready to run.
+/// A program, compiled for running.
 pub(crate) struct Machine {
     pub(crate) program: Arc<Program>,
     pub(crate) layout: Layout,
@@ -30,16 +31,16 @@ pub(crate) struct Machine {
     call_numbers: BTreeMap<(usize, Vec<i32>), u16>,
     /// Whether marks are labels; else they are passed over.
     pub(crate) points: Points,
-    /// Shared cells that never change, and what follows from that.
+    /// Shared cells that never change, and the consequences.
     pub(crate) constants: Constants,
-    /// The two processes without whose changes there is nothing to see, and the offset of what
-    /// tells that one has changed.
+    /// The two processes whose changes matter, and the offset of the variable that records a
+    /// change.
     changing: Option<([usize; 2], usize)>,
 }
 
 /// How a run of a step ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum Ended {
     /// At a location, or with a return.
     Moved,
     /// A guard was false.
@@ -53,9 +54,9 @@ pub(crate) enum Outcome {
 }
 
 /// Why a run stops early.
-enum Stop {
+pub(super) enum Stop {
     Blocked,
-    /// The choices lead to where others have led before.
+    /// The choices lead to a state that other choices have reached.
     Known,
     Fault(Box<Fault>),
     Full(u32),
@@ -63,14 +64,14 @@ enum Stop {
 }
 
 /// Behind a pointer, so that the result of an evaluation fits into registers.
-fn fault(message: impl Into<String>) -> Stop {
+pub(super) fn fault(message: impl Into<String>) -> Stop {
     Stop::Fault(Box::new(Fault { message: message.into(), leaves_range: false }))
 }
 
 /// Whether the statements ran to a terminator.
 type Flow = Result<bool, Stop>;
 
-/// Steps on constants that are taken at once. A loop of them has no end, and is left to the search.
+/// Steps on constants that are taken at once. An endless loop of them is left to the search.
 const MOST_PASSED_OVER: usize = 1_000;
 
 impl Machine {
@@ -87,8 +88,8 @@ impl Machine {
         Machine { program, layout, code, role, of, call_numbers, points, constants, changing }
     }
 
-    /// The same machine, for which states are idle in which neither of two processes has set its
-    /// own variable, or can: all values are the initial one then, and stay so.
+    /// The same machine, which skips states in which neither of two processes has set its own
+    /// variable or still can: all values are then the initial one, and stay so.
     pub(crate) fn with_changing(mut self, processes: [usize; 2], own: usize) -> Machine {
         self.changing = Some((processes, self.layout.own[own]));
         self
@@ -106,14 +107,14 @@ impl Machine {
         })
     }
 
-    /// The same machine, for which these shared cells never change: a step that touches nothing
-    /// else costs nothing.
+    /// The same machine, for which these shared cells never change: a step that accesses nothing
+    /// else is free.
     pub(crate) fn with_constants(mut self, cells: Vec<bool>) -> Machine {
         self.constants = Constants::new(&self.program, &self.layout, cells);
         self
     }
 
-    fn reads(&self, slot: usize, s: &mut Scratch) {
+    pub(super) fn reads(&self, slot: usize, s: &mut Scratch) {
         let is_constant = self.constants.holds(slot);
         match &mut s.tried {
             Some((constants, others)) => *(if is_constant { constants } else { others }) = true,
@@ -122,7 +123,7 @@ impl Machine {
         }
     }
 
-    fn writes(&self, slot: usize, s: &mut Scratch) {
+    pub(super) fn writes(&self, slot: usize, s: &mut Scratch) {
         let is_constant = self.constants.holds(slot);
         match &mut s.tried {
             Some((constants, others)) => *(if is_constant { constants } else { others }) = true,
@@ -131,8 +132,8 @@ impl Machine {
         }
     }
 
-    /// Takes the steps that come next and touch nothing but constants: nobody sees them, and they
-    /// see nobody.
+    /// Takes the next steps as long as they access only constants: no other process can observe or
+    /// influence them.
     fn pass_over(&self, s: &mut Scratch) {
         for _ in 0..MOST_PASSED_OVER {
             let pc = s.frame[s.block + PC];
@@ -163,28 +164,28 @@ impl Machine {
         }
     }
 
-    /// The initial frame, settled.
-    pub(crate) fn initial(&self) -> Result<Frame, Outcome> {
+    /// The initial frame, normalised.
+    pub(crate) fn initial(&self) -> Result<Frame, Ended> {
         let mut scratch = Scratch { frame: self.layout.first.clone(), ..Scratch::default() };
         scratch.frame.extend_from_slice(&self.code.setup_locals);
         scratch.block = self.layout.block(0);
         scratch.made_in_setup = Some(vec![0; self.layout.pools.len()]);
         match self.run(&self.code.setup, &mut scratch) {
             Ok(_) => {}
-            Err(Stop::Full(pool)) => return Err(Outcome::Full(pool as usize)),
-            Err(Stop::Fault(fault)) => return Err(Outcome::Fault(*fault)),
+            Err(Stop::Full(pool)) => return Err(Ended::Full(pool as usize)),
+            Err(Stop::Fault(fault)) => return Err(Ended::Fault(*fault)),
             Err(Stop::Blocked | Stop::Known | Stop::Changed(_)) => {
-                return Err(Outcome::Fault("the setup waits for ever".into()));
+                return Err(Ended::Fault("the setup waits for ever".into()));
             }
         }
         let mut frame = scratch.frame;
         frame.truncate(self.layout.slots);
-        self.settle(&mut frame, &mut scratch.walk);
+        self.normalise(&mut frame, &mut scratch.walk);
         Ok(frame)
     }
 
-    pub(crate) fn settle(&self, frame: &mut [i32], walk: &mut Walk) {
-        heap::settle(&self.layout, &self.of, frame, walk);
+    pub(crate) fn normalise(&self, frame: &mut [i32], walk: &mut Walk) {
+        heap::normalise(&self.layout, &self.of, frame, walk);
     }
 
     /// Words of the sets of bits in an [`Access`].
@@ -202,8 +203,8 @@ impl Machine {
     }
 
     /// The beginning of a round of a loop within a step, which has chosen since `before`. Choices
-    /// that lead to where others have led are not followed; a loop that comes back to a state
-    /// without a choice has no end.
+    /// that lead to a state that others have reached are not followed; a loop that returns to a
+    /// state without a choice is endless.
     fn round(&self, body: &[Act], before: usize, s: &mut Scratch) -> Result<(), Stop> {
         if s.taken == before || s.taken < s.given {
             return Ok(());
@@ -223,14 +224,14 @@ impl Machine {
         frame[self.layout.block(process) + PC] > 0
     }
 
-    /// Whether it is an error that nobody can move. Executions that are restricted to simple ones
-    /// say nothing of the others.
+    /// Whether a deadlock is an error. The restriction to simple executions says nothing about the
+    /// others.
     pub(crate) fn finds_deadlocks(&self) -> bool {
         self.changing.is_none()
     }
 
     /// Begins the enumeration of a process's steps. Call [`Machine::step`] until
-    /// [`Scratch::advance`] says false.
+    /// [`Scratch::advance`] returns false.
     pub(crate) fn begin(&self, scratch: &mut Scratch, recording: bool) {
         scratch.choices.clear();
         scratch.recording = recording;
@@ -239,9 +240,9 @@ impl Machine {
         scratch.met.clear();
     }
 
-    /// Takes the step that `scratch.choices` names, from a frame. The new frame is left unsettled,
-    /// as nodes keep their names.
-    pub(crate) fn step(&self, from: &[i32], process: usize, scratch: &mut Scratch) -> Outcome {
+    /// Takes the step that `scratch.choices` identifies, from a frame. The new frame is not
+    /// normalised, so that nodes keep their names.
+    pub(crate) fn step(&self, from: &[i32], process: usize, scratch: &mut Scratch) -> Ended {
         scratch.frame.clear();
         scratch.frame.extend_from_slice(from);
         scratch.labels.clear();
@@ -258,7 +259,7 @@ impl Machine {
         let pc = from[block + PC];
         let flow = if pc == 0 {
             if self.ended(from, process) {
-                return Outcome::Blocked;
+                return Ended::Blocked;
             }
             let role = &self.program.roles[self.role[process]];
             let call = role.calls[scratch.choose(role.calls.len())];
@@ -273,7 +274,7 @@ impl Machine {
             let args = &self.program.calls[call].args;
             scratch.frame[at..at + args.len()].copy_from_slice(args);
             if self.points != Points::Labelled {
-                let what = What::Call(call as u16);
+                let what = LabelKind::Call(call as u16);
                 scratch.labels.push(Label { process: process as u8, what });
             }
             self.run(&self.code.entries[operation], scratch)
@@ -286,18 +287,18 @@ impl Machine {
         }
         if matches!(flow, Err(Stop::Known)) {
             return match scratch.ended || !scratch.is_last() {
-                true => Outcome::Blocked,
-                false => Outcome::Fault("no choice ends a loop in one step".into()),
+                true => Ended::Blocked,
+                false => Ended::Fault("no choice ends a loop in one step".into()),
             };
         }
         scratch.ended = true;
         match flow {
-            Ok(true) => Outcome::Moved,
-            Ok(false) => Outcome::Fault("the step ends nowhere".into()),
-            Err(Stop::Blocked | Stop::Known) => Outcome::Blocked,
-            Err(Stop::Fault(fault)) => Outcome::Fault(*fault),
-            Err(Stop::Full(pool)) => Outcome::Full(pool as usize),
-            Err(Stop::Changed(slot)) => Outcome::Changed(slot as usize),
+            Ok(true) => Ended::Moved,
+            Ok(false) => Ended::Fault("the step ends nowhere".into()),
+            Err(Stop::Blocked | Stop::Known) => Ended::Blocked,
+            Err(Stop::Fault(fault)) => Ended::Fault(*fault),
+            Err(Stop::Full(pool)) => Ended::Full(pool as usize),
+            Err(Stop::Changed(slot)) => Ended::Changed(slot as usize),
         }
     }
 
@@ -396,7 +397,7 @@ impl Machine {
                     let number = self.results(results, s)?;
                     let operation = s.operation.unwrap_or_default() as u16;
                     if self.points != Points::Labelled {
-                        let what = What::Return(operation, number);
+                        let what = LabelKind::Return(operation, number);
                         s.labels.push(Label { process: s.process as u8, what });
                     }
                     let end = s.block + self.layout.stride;
@@ -419,7 +420,7 @@ impl Machine {
             Points::None => {}
             Points::Marked => {
                 let number = results.map(|r| self.results(r, s)).transpose()?;
-                s.labels.push(Label { process, what: What::Lin(number) });
+                s.labels.push(Label { process, what: LabelKind::Lin(number) });
             }
             Points::Labelled => {
                 let Some(results) = results else {
@@ -432,7 +433,7 @@ impl Machine {
                 let Some(&call) = self.call_numbers.get(&(operation, args)) else {
                     return Err(fault("an argument was changed before its point"));
                 };
-                s.labels.push(Label { process, what: What::Point(call, number) });
+                s.labels.push(Label { process, what: LabelKind::Point(call, number) });
             }
         }
         Ok(())
@@ -486,146 +487,4 @@ impl Machine {
         }
         Ok(chosen)
     }
-
-    fn write(&self, target: &Target, value: i32, s: &mut Scratch) -> Result<(), Stop> {
-        if value < target.lo || value > target.hi {
-            return Err(outside(&target.name, value));
-        }
-        let slot = match &target.to {
-            To::Slot(Slot::Private(offset)) => s.block + offset,
-            To::Slot(Slot::Shared(slot)) => {
-                self.writes(*slot, s);
-                *slot
-            }
-            To::Cell(cell) => {
-                let (slot, shared) = self.cell(cell, s)?;
-                if shared {
-                    self.writes(slot, s);
-                }
-                slot
-            }
-            To::Field(node, pointer, field) => {
-                let slot = self.field(*node, pointer, *field, s)?;
-                self.writes(slot, s);
-                slot
-            }
-        };
-        if s.made_in_setup.is_none() && self.constants.holds(slot) && s.frame[slot] != value {
-            return Err(Stop::Changed(slot as u32));
-        }
-        s.frame[slot] = value;
-        Ok(())
-    }
-
-    fn field(
-        &self,
-        node: usize,
-        pointer: &Code,
-        field: usize,
-        s: &mut Scratch,
-    ) -> Result<usize, Stop> {
-        let pointer = self.eval(pointer, s)?;
-        if pointer <= 0 {
-            let node = &self.program.nodes[node];
-            let field = &node.fields[field].name;
-            return Err(fault(format!("{field} of null")));
-        }
-        let pool = &self.layout.pools[node];
-        if pool.guarded {
-            let allocated = pool.slot(pointer, pool.fields);
-            s.note_read(allocated);
-            if s.frame[allocated] == 0 {
-                let name = &self.program.nodes[node].fields[field].name;
-                return Err(fault(format!("{name} of a node that was freed")));
-            }
-        }
-        Ok(pool.slot(pointer, field))
-    }
-
-    fn cell(&self, cell: &Cell, s: &mut Scratch) -> Result<(usize, bool), Stop> {
-        let mut offset = 0;
-        for (index, length) in &cell.indices {
-            let index = self.eval(index, s)?;
-            if index < 0 || index as usize >= *length {
-                let message = format!("index {index} in an array of {length}");
-                return Err(fault(message));
-            }
-            offset = offset * length + index as usize;
-        }
-        Ok(match cell.base {
-            Slot::Private(base) => (s.block + base + offset, false),
-            Slot::Shared(base) => (base + offset, true),
-        })
-    }
-
-    fn eval(&self, code: &Code, s: &mut Scratch) -> Result<i32, Stop> {
-        Ok(match code {
-            Code::Const(value) => *value,
-            Code::Me => s.process as i32,
-            Code::Slot(Slot::Private(offset)) => s.frame[s.block + offset],
-            Code::Slot(Slot::Shared(slot)) => {
-                self.reads(*slot, s);
-                s.frame[*slot]
-            }
-            Code::Cell(cell) => {
-                let (slot, shared) = self.cell(cell, s)?;
-                if shared {
-                    self.reads(slot, s);
-                }
-                s.frame[slot]
-            }
-            Code::Field(node, pointer, field) => {
-                let slot = self.field(*node, pointer, *field, s)?;
-                self.reads(slot, s);
-                s.frame[slot]
-            }
-            Code::Unary(Unary::Not, a) => i32::from(self.eval(a, s)? == 0),
-            Code::Unary(Unary::Minus, a) => self.eval(a, s)?.wrapping_neg(),
-            Code::Unary(Unary::Number(none), a) => match self.eval(a, s)? {
-                number if number == *none => return Err(outside("an optional type", number)),
-                number => number,
-            },
-            Code::Binary(Binary::And, a, b) => {
-                i32::from(self.eval(a, s)? != 0 && self.eval(b, s)? != 0)
-            }
-            Code::Binary(Binary::Or, a, b) => {
-                i32::from(self.eval(a, s)? != 0 || self.eval(b, s)? != 0)
-            }
-            Code::Binary(op, a, b) => {
-                let (a, b) = (self.eval(a, s)?, self.eval(b, s)?);
-                binary(*op, a, b)?
-            }
-            Code::If(test, yes, no) => {
-                let branch = if self.eval(test, s)? != 0 { yes } else { no };
-                self.eval(branch, s)?
-            }
-        })
-    }
-}
-
-fn binary(op: Binary, a: i32, b: i32) -> Result<i32, Stop> {
-    Ok(match op {
-        Binary::Add => a.wrapping_add(b),
-        Binary::Sub => a.wrapping_sub(b),
-        Binary::Mul => a.wrapping_mul(b),
-        Binary::Div | Binary::Rem if b == 0 => {
-            return Err(fault("division by zero"));
-        }
-        Binary::Div => a.wrapping_div_euclid(b),
-        Binary::Rem => a.wrapping_rem_euclid(b),
-        Binary::Eq => i32::from(a == b),
-        Binary::Ne => i32::from(a != b),
-        Binary::Lt => i32::from(a < b),
-        Binary::Le => i32::from(a <= b),
-        Binary::Gt => i32::from(a > b),
-        Binary::Ge => i32::from(a >= b),
-        Binary::Min => a.min(b),
-        Binary::Max => a.max(b),
-        Binary::And | Binary::Or => unreachable!("evaluated by need"),
-    })
-}
-
-fn outside(name: &str, value: i32) -> Stop {
-    let message = format!("{value} is outside of the range of {name}");
-    Stop::Fault(Box::new(Fault { message, leaves_range: true }))
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use trueline::Budget;
 use trueline::budget::Exhausted;
+use trueline_report::{Outcome, Scope, Undecided, Verdict, limit_code};
 
 use crate::program::{MOST_NODES, MOST_PROCESSES, Points, Program};
 
@@ -18,7 +19,7 @@ use super::marks;
 use super::search::{End, Pulse, Search};
 use super::simple::{self, Simple};
 use super::spec_sets::SpecSets;
-use super::step::{Machine, Outcome};
+use super::step::{Ended, Machine};
 use super::trace::{self, Trace};
 
 /// How to verify. The default has everything on.
@@ -78,23 +79,6 @@ impl Options {
     }
 }
 
-/// What was found.
-#[derive(Clone, Debug)]
-pub enum Verdict {
-    /// Every history of the program is one of the specification.
-    Verified,
-    /// A history is not.
-    Violation(Counterexample),
-    /// With the marked points the check fails, without them it does not: a point is missing or
-    /// misplaced.
-    WrongPoints(Counterexample),
-    /// Not decided.
-    Unknown(String),
-    /// Not looked at: the options or the program ask for what cannot be done, as going on from a
-    /// file that is no checkpoint of it.
-    Refused(String),
-}
-
 /// A run that must not be.
 #[derive(Clone, Debug)]
 pub struct Counterexample {
@@ -124,6 +108,9 @@ pub enum Reason {
     /// After the last step nobody can take a step, although some process is within an operation and
     /// the specification does not explain that all of them wait.
     Deadlock,
+    /// With the marked points no order explains what was seen, without them one does: a point is
+    /// missing or misplaced.
+    WrongPoints,
 }
 
 /// What a model does that it must not.
@@ -148,11 +135,9 @@ impl fmt::Display for Fault {
     }
 }
 
-/// A verdict and what it cost.
-#[derive(Clone, Debug)]
-pub struct Report {
-    /// What was found.
-    pub verdict: Verdict,
+/// What a search cost. One for progress counts states and transitions alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
     /// Product states; with antichains those that were kept.
     pub states: u64,
     /// Transitions taken.
@@ -169,94 +154,111 @@ pub struct Report {
     pub points: bool,
 }
 
-impl Report {
-    /// Nothing was found, and nothing searched.
-    pub(super) fn new(points: bool) -> Report {
-        Report {
-            verdict: Verdict::Verified,
-            states: 0,
-            transitions: 0,
-            depth: 0,
-            sets: 0,
-            bytes: 0,
-            terminal: 0,
-            points,
-        }
-    }
-
-    /// Nothing is known, and why.
-    pub fn unknown(reason: String) -> Report {
-        Report { verdict: Verdict::Unknown(reason), ..Report::new(false) }
-    }
-
-    /// Adds what another search cost; `counts`: its states are not among those of a search that
+impl Counts {
+    /// Adds those of another search; `whole`: its states are not among those of a search that
     /// follows.
-    pub(super) fn add(&mut self, other: &Report, counts: bool) {
+    pub(super) fn add(&mut self, other: &Counts, whole: bool) {
         self.transitions += other.transitions;
         self.depth = self.depth.max(other.depth);
         self.sets = self.sets.max(other.sets);
         self.bytes = self.bytes.max(other.bytes);
-        if counts || !matches!(other.verdict, Verdict::Verified) {
+        if whole {
             self.states += other.states;
             self.terminal += other.terminal;
         }
     }
 }
 
+/// What came of a search for counterexamples.
+type Searched = Outcome<Counterexample, Counts>;
+
+/// A verdict on a program.
+pub(crate) fn told<V>(
+    program: &Program,
+    verdict: Verdict<V>,
+    counts: Counts,
+) -> Outcome<V, Counts> {
+    let scope = Scope { programs: program.bound(), schedules: String::new() };
+    Outcome { verdict, scope, counts }
+}
+
+/// Not looked at: the options or the program ask for what cannot be done, as going on from a file
+/// that is no checkpoint of it.
+pub(super) fn refused<V>(why: impl Into<String>) -> Verdict<V> {
+    Verdict::Undecided(Undecided::new(Undecided::ERROR, why))
+}
+
+/// Not decided, for another reason than a limit.
+pub(super) fn incomplete<V>(why: impl Into<String>) -> Verdict<V> {
+    Verdict::Undecided(Undecided::new("incomplete", why))
+}
+
+/// Not decided: a limit was reached.
+pub(super) fn cut<V>(spent: &Exhausted, why: impl Into<String>) -> Verdict<V> {
+    Verdict::Undecided(Undecided::new(limit_code(spent), why))
+}
+
 /// A run that is killed loses no more than this and the time that saving takes.
 const BETWEEN_CHECKPOINTS: Duration = Duration::from_secs(30);
 
-/// Decides whether every history of the program is one of its specification.
-pub fn verify(program: &Arc<Program>, options: &Options, budget: &Budget) -> Report {
+/// Decides whether every history of the program is one of its specification. An undecided verdict
+/// with the code [`Undecided::ERROR`] says why the program was not looked at.
+pub fn verify(
+    program: &Arc<Program>,
+    options: &Options,
+    budget: &Budget,
+) -> Outcome<Counterexample, Counts> {
     if let Some(path) = &options.checkpoint
         && let Err(error) = checkpoint::usable(path)
     {
-        let mut report = Report::new(false);
-        report.verdict = Verdict::Refused(format!("{}: {error}", path.display()));
-        return report;
+        let verdict = refused(format!("{}: {error}", path.display()));
+        return told(program, verdict, Counts::default());
     }
     if let Some(simple) = &options.simple {
         return simple::verify(program, simple, options, budget);
     }
     let points = if options.points { marks::trusted(program) } else { Points::None };
-    let mut report = once(program, points, options, budget);
+    let mut found = once(program, points, options, budget);
     if points != Points::None
-        && let Verdict::Violation(counterexample) = &report.verdict
+        && let Verdict::Violation(counterexample) = &found.verdict
         && !matches!(counterexample.reason, Reason::Fault(_))
     {
         // Theorem 2 decides only if every point is marked: ask again without the marks. With them
         // it is also not known who has taken effect and thus may wait.
         let fresh = Options { checkpoint: None, resume: None, ..options.clone() };
         let again = once(program, Points::None, &fresh, budget);
-        report.verdict = match again.verdict {
-            Verdict::Verified if counterexample.reason == Reason::Deadlock => {
-                report = again;
-                report.points = true;
-                return report;
+        found.verdict = match again.verdict {
+            Verdict::Holds if counterexample.reason == Reason::Deadlock => {
+                found = again;
+                found.counts.points = true;
+                return found;
             }
-            Verdict::Verified => Verdict::WrongPoints(counterexample.clone()),
+            Verdict::Holds => Verdict::Violation(Counterexample {
+                reason: Reason::WrongPoints,
+                ..counterexample.clone()
+            }),
             other => other,
         };
     }
-    report
+    found
 }
 
-fn once(program: &Arc<Program>, points: Points, options: &Options, budget: &Budget) -> Report {
+fn once(program: &Arc<Program>, points: Points, options: &Options, budget: &Budget) -> Searched {
     let machine = Machine::new(program.clone(), points);
     let sets = Mutex::new(SpecSets::new(program.clone(), points));
     match decide(&machine, &sets, options, budget, true) {
-        Ok(report) => report,
+        Ok((verdict, counts)) => told(program, verdict, counts),
         Err(_) => unreachable!("nothing is taken to be constant"),
     }
 }
 
 /// What is wrong with a program whose setup ends so.
-pub(super) fn wrong_setup(program: &Program, outcome: Outcome) -> Verdict {
-    match outcome {
-        Outcome::Full(pool) => Verdict::Unknown(full(program, pool)),
-        outcome => Verdict::Violation(Counterexample {
-            reason: Reason::Fault(match outcome {
-                Outcome::Fault(message) => message,
+pub(super) fn wrong_setup(program: &Program, ended: Ended) -> Verdict<Counterexample> {
+    match ended {
+        Ended::Full(pool) => incomplete(full(program, pool)),
+        ended => Verdict::Violation(Counterexample {
+            reason: Reason::Fault(match ended {
+                Ended::Fault(message) => message,
                 _ => "the setup does not end".into(),
             }),
             trace: Trace::default(),
@@ -274,19 +276,15 @@ pub(super) fn decide(
     options: &Options,
     budget: &Budget,
     shortens: bool,
-) -> Result<Report, usize> {
+) -> Result<(Verdict<Counterexample>, Counts), usize> {
     let program = &machine.program;
-    let mut report = Report::new(machine.points != Points::None);
+    let mut counts = Counts { points: machine.points != Points::None, ..Counts::default() };
     if let Some(reason) = too_large(program) {
-        report.verdict = Verdict::Refused(reason);
-        return Ok(report);
+        return Ok((refused(reason), counts));
     }
     let initial = match machine.initial() {
         Ok(initial) => initial,
-        Err(outcome) => {
-            report.verdict = wrong_setup(program, outcome);
-            return Ok(report);
-        }
+        Err(ended) => return Ok((wrong_setup(program, ended), counts)),
     };
     let reductions = options.reductions();
     let restored = match &options.resume {
@@ -294,8 +292,8 @@ pub(super) fn decide(
         Some(path) => match checkpoint::load(path, machine, sets, reductions, options.threads) {
             Ok(search) => Some(search),
             Err(error) => {
-                report.verdict = Verdict::Refused(format!("{}: {error}", path.display()));
-                return Ok(report);
+                let why = format!("{}: {error}", path.display());
+                return Ok((refused(why), counts));
             }
         },
     };
@@ -327,41 +325,38 @@ pub(super) fn decide(
     if let End::Spent(_) = end {
         save(&search);
     }
-    report.states = search.states();
-    report.states += u64::from(program.setup.is_a_step);
-    report.transitions = search.transitions;
-    report.depth = search.depth() as u64;
-    report.sets = lock(sets).count() as u64;
-    report.bytes = search.bytes();
-    report.terminal = search.terminal;
+    counts.states = search.states();
+    counts.states += u64::from(program.setup.is_a_step);
+    counts.transitions = search.transitions;
+    counts.depth = search.depth() as u64;
+    counts.sets = lock(sets).count() as u64;
+    counts.bytes = search.bytes();
+    counts.terminal = search.terminal;
     if program.count_terminal_states && !options.antichain {
-        report.states += search.terminal;
+        counts.states += search.terminal;
     }
     if let Some(trouble) = program.spec.trouble() {
-        report.verdict = Verdict::Refused(trouble);
-        return Ok(report);
+        return Ok((refused(trouble), counts));
     }
-    report.verdict = match end {
-        End::Complete => Verdict::Verified,
-        End::Depth => Verdict::Unknown("the depth is reached".into()),
-        End::Spent(spent) => Verdict::Unknown(match trouble {
-            None => spent_after(&spent, &search),
-            Some(trouble) => format!("{}; {trouble}", spent_after(&spent, &search)),
-        }),
-        End::Wrong(_, Hit { wrong: Wrong::Full(pool), .. }) => {
-            Verdict::Unknown(full(program, pool))
+    let verdict = match end {
+        End::Complete => Verdict::Holds,
+        End::Depth => incomplete("the depth is reached"),
+        End::Spent(spent) => {
+            let seen = spent_after(&spent, &search);
+            cut(&spent, trouble.map_or(seen.clone(), |trouble| format!("{seen}; {trouble}")))
         }
+        End::Wrong(_, Hit { wrong: Wrong::Full(pool), .. }) => incomplete(full(program, pool)),
         End::Wrong(_, Hit { wrong: Wrong::Changed(slot), .. }) => return Err(slot),
         End::Wrong(record, hit) => {
             let start = (&initial[..], initial_set);
-            report.verdict = explain(search, start, (&record, &hit), options, budget, shortens);
-            return Ok(report);
+            let verdict = explain(search, start, (&record, &hit), options, budget, shortens);
+            return Ok((verdict, counts));
         }
     };
     if options.leaves_tables {
         std::mem::forget(search);
     }
-    Ok(report)
+    Ok((verdict, counts))
 }
 
 /// The time that a checkpoint of so many bytes may take to write.
@@ -381,7 +376,7 @@ fn explain(
     options: &Options,
     budget: &Budget,
     shortens: bool,
-) -> Verdict {
+) -> Verdict<Counterexample> {
     let (machine, sets) = (search.machine, search.sets);
     let Reductions { symmetry, partial_order, .. } = search.reductions;
     let found = |trace: Trace, hit: &Hit, shortest, shorter_seen| {
@@ -423,9 +418,12 @@ fn explain(
         Ok(first) => first,
         Err(spent) => {
             let depth = search.depth();
-            return Verdict::Unknown(format!(
-                "{spent}; a violation was found after {depth} levels, but there was no time left to write down a run that shows it"
-            ));
+            return cut(
+                &spent,
+                format!(
+                    "{spent}; a violation was found after {depth} levels, but there was no time left to write down a run that shows it"
+                ),
+            );
         }
     };
     if !partial_order || !shortens {

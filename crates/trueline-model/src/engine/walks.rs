@@ -1,11 +1,11 @@
-//! Random runs in the hope of a violation: cheap, and they go deep, where breadth first search has
-//! to see everything that is shallow first.
+//! Random runs that may find a violation: they are cheap and go deep, whereas breadth first search
+//! must first visit everything shallow.
 //!
 //! Schedules are drawn as in probabilistic concurrency testing (Burckhardt and others, 2010): the
-//! process of the highest priority takes the steps, and at a few random moments it becomes the one
-//! of the lowest. So a process can rest in the middle of its operation while others perform whole
-//! ones, which is what most violations need. A process draws a new priority when it returns. The
-//! same seeds give the same runs.
+//! process of the highest priority takes the steps, and at a few random moments its priority
+//! becomes the lowest. So a process can rest in the middle of its operation while others perform
+//! whole ones, which most violations need. A process draws a new priority when it returns. The same
+//! seeds give the same runs.
 
 use trueline::rng::Rng;
 
@@ -13,7 +13,7 @@ use super::cartesian::Choices;
 use super::layout::Frame;
 use super::scratch::Scratch;
 use super::spec_sets::{EMPTY, SpecSets};
-use super::step::{Machine, Outcome};
+use super::step::{Ended, Machine};
 
 /// Steps of a run, for each process: loops go over all of them.
 const LENGTH: u64 = 100;
@@ -23,15 +23,15 @@ const CHANGES: u64 = 4;
 /// The steps of a run whose last one nothing explains.
 pub(super) type Steps = Vec<(usize, Choices)>;
 
-/// Makes one run; its steps, if it ends in a violation of `sets`, and otherwise the error says how
-/// many it took. `see` is shown every state, and every step that goes wrong in another way.
+/// Makes one run. Returns its steps if it ends in a violation of `sets`; otherwise the error is the
+/// number of steps taken. `see` receives every state, and every step that fails in another way.
 pub(super) fn walk(
     machine: &Machine,
     mut sets: Option<&mut SpecSets>,
     initial: &Frame,
     random: &mut Rng,
     scratch: &mut Scratch,
-    see: &mut dyn FnMut(&Frame, Option<&Outcome>),
+    see: &mut dyn FnMut(&Frame, Option<&Ended>),
 ) -> Result<Steps, u64> {
     let n = machine.layout.processes;
     let length = LENGTH * n as u64;
@@ -66,12 +66,12 @@ pub(super) fn walk(
                 return Ok(steps);
             }
         }
-        if scratch.labels.iter().any(|l| matches!(l.what, super::label::What::Return(..))) {
+        if scratch.labels.iter().any(|l| matches!(l.what, super::label::LabelKind::Return(..))) {
             priority[process] = random.below(1 << 32);
             put_last[process] = 0;
         }
         frame.clone_from(&scratch.frame);
-        machine.settle(&mut frame, &mut scratch.walk);
+        machine.normalise(&mut frame, &mut scratch.walk);
         see(&frame, None);
         if changes.contains(&now) {
             lowest -= 1;
@@ -88,18 +88,18 @@ fn step(
     process: usize,
     random: &mut Rng,
     scratch: &mut Scratch,
-    see: &mut dyn FnMut(&Frame, Option<&Outcome>),
+    see: &mut dyn FnMut(&Frame, Option<&Ended>),
 ) -> Option<Choices> {
     machine.begin(scratch, false);
     let mut possible: Vec<Choices> = Vec::new();
     loop {
         let outcome = machine.step(frame, process, scratch);
-        if outcome == Outcome::Moved && scratch.choices.is_empty() {
+        if outcome == Ended::Moved && scratch.choices.is_empty() {
             return Some(Choices::new());
         }
         match outcome {
-            Outcome::Moved => possible.push(scratch.choices.clone()),
-            Outcome::Blocked => {}
+            Ended::Moved => possible.push(scratch.choices.clone()),
+            Ended::Blocked => {}
             ref other => see(frame, Some(other)),
         }
         if !scratch.advance() {
@@ -113,6 +113,6 @@ fn step(
     machine.begin(scratch, false);
     scratch.choices.clone_from(&chosen);
     let outcome = machine.step(frame, process, scratch);
-    debug_assert_eq!(outcome, Outcome::Moved);
+    debug_assert_eq!(outcome, Ended::Moved);
     Some(chosen)
 }

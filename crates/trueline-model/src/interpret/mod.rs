@@ -1,9 +1,9 @@
 //! An interpreter of models that shares no code with the engine: it replays counterexamples, and
 //! searches small models naively.
 //!
-//! It walks the syntax tree (`walk`) on values that mean what they are (`value`). `replay` accepts
-//! counterexamples and says what their steps did (`notes`); `naive` tries every run, and `history`
-//! every order of the operations.
+//! It walks the syntax tree (`walk`) on structured values (`value`). `replay` checks
+//! counterexamples and records what their steps did (`notes`); `naive` tries every run, and
+//! `history` every order of the operations.
 
 mod history;
 mod naive;
@@ -33,7 +33,7 @@ use steps::{Choices, Entry, Point};
 use value::Value;
 use walk::{Flow, Rules, Stop, Walk, World};
 
-/// A state of the model, with what each process has done in its operation.
+/// A state of the model, with the progress of each process in its operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Configuration {
     world: World,
@@ -43,7 +43,7 @@ struct Configuration {
 #[derive(Clone, Debug, Default)]
 struct Process {
     running: Option<Running>,
-    /// How many operations have returned, where their number is bounded.
+    /// How many operations have returned, if their number is bounded.
     finished: u32,
 }
 
@@ -51,10 +51,9 @@ struct Process {
 #[derive(Clone, Debug)]
 struct Running {
     call: usize,
-    /// What its accesses and choices gave so far.
+    /// The results of its accesses and choices so far.
     log: Vec<Entry>,
-    /// Where the process stands. Of two logs that lead to the same point one is as good as the
-    /// other.
+    /// The location of the process. Two logs that lead to the same point are interchangeable.
     point: Point,
 }
 
@@ -111,7 +110,7 @@ struct Done {
 struct Interpreter<'m> {
     rules: Rules<'m>,
     program: &'m Program,
-    /// Calls and returns are seen. In a trace that follows linearization points they are not.
+    /// Whether calls and returns are visible. In a trace of linearization points they are not.
     visible: bool,
     /// The types of each operation's arguments and of its result.
     signatures: Vec<(Vec<Ty>, Ty)>,
@@ -123,11 +122,11 @@ impl<'m> Interpreter<'m> {
         types: &'m Types,
         semantics: Semantics,
         program: &'m Program,
-    ) -> Result<Interpreter<'m>, String> {
+    ) -> Result<Interpreter<'m>, Rejected> {
         let ast = model.ast();
         let mut signatures = Vec::new();
         for op in &ast.ops {
-            let resolve = |ty| types.resolve(ty).map_err(|e| e.message().to_string());
+            let resolve = |ty| types.resolve(ty);
             let args = op.args.iter().map(|a| resolve(&a.of)).collect::<Result<_, _>>()?;
             let result = op.result.as_ref().map_or(Ok(Ty::Unit), resolve)?;
             signatures.push((args, result));
@@ -139,12 +138,12 @@ impl<'m> Interpreter<'m> {
         Ok(Interpreter { rules, program, visible: true, signatures })
     }
 
-    fn initial(&self) -> Result<Configuration, String> {
+    fn initial(&self) -> Result<Configuration, Rejected> {
         let Rules { ast, types, .. } = self.rules;
         let said = |stop: Stop| format!("the initial state: {stop:?}");
         let mut shared = Vec::new();
         for variable in &ast.shared {
-            let ty = types.resolve(&variable.of).map_err(|e| e.message().to_string())?;
+            let ty = types.resolve(&variable.of)?;
             let value = Value::first(types, &ty);
             shared.push((variable.name.text.clone(), ty, value));
         }
@@ -159,7 +158,7 @@ impl<'m> Interpreter<'m> {
         walk.block(&ast.init).map_err(said)?;
         let mut own = Vec::new();
         for variable in &ast.locals {
-            let ty = types.resolve(&variable.of).map_err(|e| e.message().to_string())?;
+            let ty = types.resolve(&variable.of)?;
             let value = match &variable.init {
                 Some(init) => walk.value(init).map_err(said)?,
                 None => Value::first(types, &ty),
@@ -172,7 +171,7 @@ impl<'m> Interpreter<'m> {
         Ok(Configuration { world, processes })
     }
 
-    /// Whether nobody can take a step, and somebody is within an operation.
+    /// Deadlock: no process can take a step, and some process is within an operation.
     fn is_stuck(&self, configuration: &Configuration) -> bool {
         let mut processes = 0..configuration.processes.len();
         configuration.processes.iter().any(|process| process.running.is_some())
@@ -283,7 +282,7 @@ impl<'m> Interpreter<'m> {
         }
     }
 
-    /// The events of a step in the interpreter's words. `current` is the operation that the process
+    /// The events of a step in the interpreter's types. `current` is the operation that the process
     /// performs.
     fn events(&self, events: &[Event], current: &mut usize) -> Vec<Seen> {
         let mut out = Vec::new();
@@ -304,7 +303,8 @@ impl<'m> Interpreter<'m> {
         out
     }
 
-    /// Whether the shared variables hold what the trace says. Pointers have other numbers there.
+    /// Whether the shared variables have the values of the trace. Pointers have other numbers
+    /// there.
     fn agrees(&self, world: &World, numbers: &[i32]) -> bool {
         let types = self.rules.types;
         let mut at = 0;
@@ -330,7 +330,7 @@ impl<'m> Interpreter<'m> {
     }
 }
 
-/// The scalars of a value that make up the leaf of this number of its type, in order.
+/// The scalars of a value that form the leaf with this number in its type, in order.
 fn scalars<'v>(types: &Types, ty: &Ty, value: &'v Value, index: usize, out: &mut Vec<&'v Value>) {
     match (ty, value) {
         (Ty::Array { of, .. }, Value::List(items)) => {
@@ -350,7 +350,7 @@ fn scalars<'v>(types: &Types, ty: &Ty, value: &'v Value, index: usize, out: &mut
     }
 }
 
-/// Whether something in the block may have to wait.
+/// Whether a statement of the block may have to wait.
 fn waits(block: &Block) -> bool {
     block.iter().any(|stmt| match &stmt.kind {
         StmtKind::Await(_) | StmtKind::Lock(_) => true,

@@ -1,17 +1,18 @@
 //! Specifications for histories: what `--spec FILE.tl` reads.
 //!
-//! A file holds a specification alone, whose operations say which values they take, or a whole
-//! model, of which the specification and the types of its operations are taken.
+//! A file holds either a specification alone, whose operations declare the types of their values,
+//! or a whole model, of which the specification and the types of its operations are used.
 //! [`Specification::named`] makes a [`Named`] of it, which decides histories by the general search.
 //!
-//! Values of a history are read by the type that the operation declares ([`Reader`]). A value that
-//! is none of its type is an error of the history. Where an operation could not be executed because
-//! a number left its range, or for a loop without end, a violation may be due to that: it is an
-//! error of the specification then ([`Builtin::take_doubt`]).
+//! Values of a history are decoded by the type that the operation declares ([`Reader`]). A value
+//! outside of its type is an error of the history. If an operation could not be executed because a
+//! number left its range, or because of an endless loop, a violation may be due to that. It is then
+//! reported as an error of the specification ([`Builtin::take_doubt`]).
 
 use std::sync::Arc;
 
 use trueline::Value;
+use trueline::error::DecodeError;
 use trueline::spec::{self, Builtin, Named, Spec};
 
 use super::Model;
@@ -48,8 +49,8 @@ pub struct Specification {
 }
 
 impl Specification {
-    /// Reads a file and compiles it once with the default values of its parameters, so that errors
-    /// come early.
+    /// Reads a file and compiles it once with the default values of its parameters, to find errors
+    /// early.
     pub fn parse(source: &str) -> Result<Specification, Diagnostic> {
         let specified = parse_specification::parse(source)?;
         let declared = match &specified {
@@ -59,7 +60,7 @@ impl Specification {
         let parameters = read_parameters(declared)?;
         let read = Specification { source: source.to_string(), specified, parameters };
         read.compile()?;
-        // What is wrong elsewhere in a model is told, too.
+        // Errors elsewhere in a model are reported, too.
         if let Specified::Model(_) = &read.specified {
             Model::parse(source)?;
         }
@@ -71,7 +72,7 @@ impl Specification {
         &self.parameters
     }
 
-    /// Sets a parameter. The error says what is known.
+    /// Sets a parameter. An error lists the known parameters.
     pub fn set(&mut self, name: &str, value: i32) -> Result<(), SettingError> {
         set_parameter(&mut self.parameters, "the specification", name, value)
     }
@@ -124,7 +125,7 @@ impl Specification {
     }
 }
 
-/// The operations of a file that holds a specification alone.
+/// The operations of a file that holds only a specification.
 fn signatures(types: &Types, file: &SpecFile) -> Parsed<Vec<Signature>> {
     let mut all: Vec<Signature> = Vec::new();
     for op in &file.ops {
@@ -186,15 +187,15 @@ impl Modelled {
         format!("{}({}){result}", signature.name, args.join(", "))
     }
 
-    fn find(&self, method: &str) -> Result<usize, String> {
+    fn find(&self, method: &str) -> Result<usize, DecodeError> {
         let signatures = &self.0.signatures;
         signatures.iter().position(|known| spec::same(&known.name, method)).ok_or_else(|| {
             let known: Vec<String> = signatures.iter().map(|s| self.described(s)).collect();
-            format!("unknown method {method}: expected {}", known.join(", "))
+            format!("unknown method {method}: expected {}", known.join(", ")).into()
         })
     }
 
-    /// What the operation may return here, each with the state that follows.
+    /// The possible results of the operation here, each with the next state.
     fn outcomes(&self, state: &[Data], op: &CallOf) -> Vec<(Value, Vec<Data>)> {
         let result = &self.signature(op).result;
         let outcomes = self.0.written.outcomes(state, 0, op.operation, op.args.iter().cloned());
@@ -203,11 +204,13 @@ impl Modelled {
     }
 
     /// A value of a history, as one of this type.
-    fn read(&self, ty: &Ty, value: &Value) -> Result<Data, String> {
+    fn read(&self, ty: &Ty, value: &Value) -> Result<Data, DecodeError> {
         let types = self.types();
-        let none = || Err(format!("expected {}, found {}", types.show(ty), spec::found(value)));
+        let none = || -> Result<Data, DecodeError> {
+            Err(format!("expected {}, found {}", types.show(ty), spec::found(value)).into())
+        };
         let items = |of: &Ty, items: &[Value]| {
-            items.iter().map(|item| self.read(of, item)).collect::<Result<Vec<Data>, String>>()
+            items.iter().map(|item| self.read(of, item)).collect::<Result<Vec<Data>, DecodeError>>()
         };
         match (ty, value) {
             (Ty::Any, value) => Ok(Data::Any(value.clone())),
@@ -215,7 +218,7 @@ impl Modelled {
             (Ty::Optional(of), value) => self.read(of, value).or_else(|_| none()),
             (Ty::Int { lo, hi }, Value::Int(number)) => match i32::try_from(*number) {
                 Ok(number) if (*lo..=*hi).contains(&number) => Ok(Data::Int(number)),
-                _ => Err(format!("{number} is not one of {}", types.show(ty))),
+                _ => Err(format!("{number} is not one of {}", types.show(ty)).into()),
             },
             (Ty::Bool, value) => match value.as_bool() {
                 Some(truth) => Ok(Data::Int(i32::from(truth))),
@@ -225,7 +228,7 @@ impl Modelled {
                 let cases = &types.enums[*enumeration].1;
                 match cases.iter().position(|case| *case == **text) {
                     Some(case) => Ok(Data::Int(case as i32)),
-                    None => Err(format!("{text} is not one of {}", cases.join(", "))),
+                    None => Err(format!("{text} is not one of {}", cases.join(", ")).into()),
                 }
             }
             (Ty::Seq(of), Value::List(list)) => Ok(Data::List(items(of, list)?)),
@@ -236,9 +239,11 @@ impl Modelled {
                 Ok(Data::Set(items(of, list)?.into_iter().collect()))
             }
             (Ty::Map(key, of), Value::List(list)) => {
-                let pair = |item: &Value| match item.as_list() {
-                    Some([k, v]) => Ok((self.read(key, k)?, self.read(of, v)?)),
-                    _ => Err(format!("expected a pair, found {}", spec::found(item))),
+                let pair = |item: &Value| -> Result<(Data, Data), DecodeError> {
+                    match item.as_list() {
+                        Some([k, v]) => Ok((self.read(key, k)?, self.read(of, v)?)),
+                        _ => Err(format!("expected a pair, found {}", spec::found(item)).into()),
+                    }
                 };
                 Ok(Data::Map(list.iter().map(pair).collect::<Result<_, _>>()?))
             }
@@ -248,7 +253,7 @@ impl Modelled {
                     return none();
                 }
                 let parts = fields.iter().zip(list.iter());
-                let parts: Result<_, String> =
+                let parts: Result<_, DecodeError> =
                     parts.map(|((_, ty), item)| self.read(ty, item)).collect();
                 Ok(Data::List(parts?))
             }
@@ -345,21 +350,22 @@ impl Builtin for Modelled {
         method: &str,
         args: &[Value],
         result: Option<&Value>,
-    ) -> Result<(CallOf, Option<Value>), String> {
+    ) -> Result<(CallOf, Option<Value>), DecodeError> {
         let operation = self.find(method)?;
         let signature = &self.0.signatures[operation];
         let args = spec::arguments(method, args, signature.args.len())?;
         let read = |(ty, value)| self.read(ty, value);
-        let args: Result<Vec<Data>, String> = signature.args.iter().zip(args).map(read).collect();
-        let in_method = |error: String| format!("{method}: {error}");
+        let args: Result<Vec<Data>, DecodeError> =
+            signature.args.iter().zip(args).map(read).collect();
+        let in_method = |error: DecodeError| DecodeError::from(format!("{method}: {error}"));
         let op = CallOf { operation, args: args.map_err(in_method)? };
         let result = match (result, &signature.result) {
             (None, _) => None,
             (Some(value), Ty::Unit) => Some(spec::nothing(value).map_err(in_method)?),
             (Some(value), ty) => {
                 let data = self.read(ty, value).map_err(|why| {
-                    // Where results are not read but made, nobody sees this error.
-                    in_method(format!("the result is not one that it declares: {why}"))
+                    // If results are generated instead of decoded, this error is never shown.
+                    in_method(format!("the result is not one that it declares: {why}").into())
                 })?;
                 Some(self.write(ty, &data))
             }

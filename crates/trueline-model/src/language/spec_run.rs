@@ -42,12 +42,12 @@ pub(super) enum Tree {
     Within(Box<Tree>, Box<(Shape, String)>),
 }
 
-/// A variable (first the state, then arguments and locals) and the way to a part of it.
+/// A variable (first the state, then arguments and locals) and the path to a part of it.
 #[derive(Clone, Debug)]
 pub(super) struct Where {
     pub(super) slot: usize,
     pub(super) path: Vec<Tree>,
-    /// The values of the part, where it is a number.
+    /// The values of the part, if it is a number.
     pub(super) domain: Option<(i32, i32)>,
 }
 
@@ -127,10 +127,10 @@ pub(super) struct Run {
     script: Vec<usize>,
     arities: Vec<usize>,
     rounds: u32,
-    /// The first so many choices lead to where the run before this one led.
+    /// The first this many choices lead to the same place as those of the previous run.
     given: usize,
     /// The number of this run among those with other choices, and the states in which rounds of
-    /// loops that choose began, over all of them.
+    /// loops with choices began, over all of them.
     number: usize,
     met: Met,
     /// Why the run was given up.
@@ -255,7 +255,8 @@ impl Run {
             Step::While(condition, body, line) => {
                 let before = self.arities.len();
                 while self.truth(condition)? {
-                    // Choices that lead to where others have led before need not be followed.
+                    // Choices that lead to a state that other choices have reached need not be
+                    // followed.
                     let chosen = self.arities.len();
                     if chosen > before && chosen >= self.given {
                         let state = (body.as_ptr() as usize, format!("{:?}", self.slots));
@@ -313,7 +314,7 @@ impl Run {
         }
     }
 
-    /// The result of a computation; nothing where it is too large.
+    /// The result of a computation; `None` if it is too large.
     fn counted(&mut self, number: i64) -> Option<Data> {
         let fits = i32::try_from(number).ok();
         if fits.is_none() {
@@ -326,7 +327,7 @@ impl Run {
         place.path.iter().map(|tree| self.eval(tree)).collect()
     }
 
-    /// `None` where there is no value: an index out of bounds, an empty sequence.
+    /// `None` if there is no value: an index out of bounds, an empty sequence.
     pub(super) fn eval(&mut self, tree: &Tree) -> Option<Data> {
         Some(match tree {
             Tree::Const(data) => data.clone(),
@@ -417,7 +418,7 @@ impl Run {
     }
 }
 
-/// The result of an operation, where it has one, and the state that follows.
+/// The result of an operation, if it has one, and the next state.
 pub(super) type Ended = (Option<Data>, Vec<Data>);
 
 impl Written {
@@ -511,7 +512,7 @@ impl Written {
         noted.get_or_insert_with(doubt);
     }
 
-    /// Why what was not explained may be due to the specification.
+    /// Why an unexplained history may be due to the specification.
     pub(super) fn take_doubt(&self) -> Option<String> {
         self.doubt.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use trueline::Budget;
-use trueline_model::engine::{Options, Report, Verdict, verify};
+use trueline_model::engine::{Counterexample, Counts, Options, Outcome, Verdict, verify};
 use trueline_model::program::Program;
 use trueline_model::{Model, Semantics, library};
 
@@ -31,8 +31,8 @@ impl Drop for Kept {
     }
 }
 
-fn counts(report: &Report) -> (u64, u64, u64, u64) {
-    (report.states, report.transitions, report.depth, report.terminal)
+fn counts(report: &Outcome<Counterexample, Counts>) -> (u64, u64, u64, u64) {
+    (report.counts.states, report.counts.transitions, report.counts.depth, report.counts.terminal)
 }
 
 /// `spec stack` numbers its states as it meets them: a run that knew the numbers alone would take
@@ -45,13 +45,14 @@ fn a_checkpoint_of_a_named_specification_keeps_what_its_numbers_mean() {
         let program = || compiled("treiber", &[("procs", 2), ("ops", 2), ("bug", bug)]);
         let whole = verify(&program(), &plain, &Budget::unlimited());
         let stopping = Options { checkpoint: Some(kept.0.clone()), ..plain.clone() };
-        let stopped = verify(&program(), &stopping, &Budget::unlimited().steps(whole.states / 3));
-        assert!(matches!(stopped.verdict, Verdict::Unknown(_)), "{:?}", stopped.verdict);
+        let stopped =
+            verify(&program(), &stopping, &Budget::unlimited().steps(whole.counts.states / 3));
+        assert!(matches!(stopped.verdict, Verdict::Undecided(_)), "{:?}", stopped.verdict);
         let resuming = Options { resume: Some(kept.0.clone()), ..plain.clone() };
         let resumed = verify(&program(), &resuming, &Budget::unlimited());
         assert_eq!(counts(&resumed), counts(&whole), "bug {bug}");
         match (&whole.verdict, &resumed.verdict) {
-            (Verdict::Verified, Verdict::Verified) => assert_eq!(bug, 0),
+            (Verdict::Holds, Verdict::Holds) => assert_eq!(bug, 0),
             (Verdict::Violation(one), Verdict::Violation(other)) => {
                 assert_eq!(one.trace.steps.len(), other.trace.steps.len());
             }
@@ -68,15 +69,13 @@ fn a_damaged_checkpoint_is_refused() {
     let program = compiled("treiber", &[("procs", 2), ("ops", 1), ("bug", 1)]);
     let options = Options { checkpoint: Some(kept.0.clone()), ..Options::plain() };
     let stopped = verify(&program, &options, &Budget::unlimited().steps(20));
-    assert!(matches!(stopped.verdict, Verdict::Unknown(_)), "{:?}", stopped.verdict);
+    assert!(matches!(stopped.verdict, Verdict::Undecided(_)), "{:?}", stopped.verdict);
     let sound = std::fs::read(&kept.0).unwrap();
     let resuming = Options { resume: Some(kept.0.clone()), ..Options::plain() };
     let refusal = |bytes: &[u8]| {
         std::fs::write(&kept.0, bytes).unwrap();
-        match verify(&program, &resuming, &Budget::unlimited()).verdict {
-            Verdict::Refused(why) => why,
-            other => panic!("{other:?}"),
-        }
+        let found = verify(&program, &resuming, &Budget::unlimited());
+        found.error().unwrap_or_else(|| panic!("{found:?}")).to_string()
     };
     for at in (24..sound.len()).step_by(31) {
         let mut bytes = sound.clone();
@@ -90,12 +89,12 @@ fn a_damaged_checkpoint_is_refused() {
     assert!(refusal(b"").contains("too short"));
     let folder = Options { resume: Some(std::env::temp_dir()), ..Options::plain() };
     let verdict = verify(&program, &folder, &Budget::unlimited()).verdict;
-    assert!(matches!(&verdict, Verdict::Refused(w) if w.contains("regular file")), "{verdict:?}");
+    assert!(verdict.error().is_some_and(|why| why.contains("regular file")), "{verdict:?}");
     assert!(refusal(&[b'{'; 100]).contains("not a checkpoint of trueline"));
     assert!(refusal(b"trueline checkpoint 1   and more").contains("another version"));
     std::fs::write(&kept.0, &sound).unwrap();
     let resumed = verify(&program, &resuming, &Budget::unlimited());
-    assert!(!matches!(resumed.verdict, Verdict::Refused(_)), "{:?}", resumed.verdict);
+    assert!(resumed.error().is_none(), "{:?}", resumed.verdict);
 }
 
 /// A checkpoint takes the place of a regular file or of nothing: never of a link, a folder or a
@@ -109,9 +108,9 @@ fn a_checkpoint_replaces_nothing_but_a_regular_file() {
         let options = Options { checkpoint: Some(path), ..Options::default() };
         verify(&program, &options, &Budget::unlimited()).verdict
     };
-    let refused = |path: PathBuf, why: &str| match verdict(path) {
-        Verdict::Refused(said) => assert!(said.contains(why), "{said}"),
-        other => panic!("{other:?}"),
+    let refused = |path: PathBuf, why: &str| {
+        let verdict = verdict(path);
+        assert!(verdict.error().is_some_and(|said| said.contains(why)), "{verdict:?}");
     };
     refused(folder.0.clone(), "a folder");
     refused(folder.0.join("nowhere").join("kept"), "no checkpoint can be written there");
@@ -127,7 +126,7 @@ fn a_checkpoint_replaces_nothing_but_a_regular_file() {
         assert_eq!(std::fs::read_to_string(&target).unwrap(), "mine");
         std::fs::remove_file(folder.0.join("kept.part")).unwrap();
     }
-    assert!(matches!(verdict(folder.0.join("kept")), Verdict::Verified));
+    assert!(matches!(verdict(folder.0.join("kept")), Verdict::Holds));
     assert!(!folder.0.join("kept.part").exists());
     std::fs::remove_dir_all(&folder.0).unwrap();
 }

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use crate::support::{counter, counter_with_points, register};
 use trueline::Budget;
-use trueline_model::engine::{Options, Published, Verdict, published, verify};
+use trueline_model::engine::{Counts, Options, Published, Verdict, published, verify};
 use trueline_model::program::Program;
 
 #[track_caller]
 fn check(program: &Arc<Program>, options: Options, states: u64) {
     let report = verify(program, &options, &Budget::unlimited());
-    assert!(matches!(report.verdict, Verdict::Verified), "{:?}", report.verdict);
-    assert_eq!(report.states, states, "{report:?}");
+    assert!(matches!(report.verdict, Verdict::Holds), "{:?}", report.verdict);
+    assert_eq!(report.counts.states, states, "{report:?}");
 }
 
 fn symmetry() -> Options {
@@ -102,8 +102,13 @@ fn threads_change_nothing() {
         let run = |threads| {
             let report =
                 verify(&program, &Options { threads, ..options.clone() }, &Budget::unlimited());
-            assert!(matches!(report.verdict, Verdict::Verified));
-            (report.states, report.transitions, report.depth, report.terminal)
+            assert!(matches!(report.verdict, Verdict::Holds));
+            (
+                report.counts.states,
+                report.counts.transitions,
+                report.counts.depth,
+                report.counts.terminal,
+            )
         };
         let one = run(1);
         assert_eq!(one, run(2), "{bits}");
@@ -130,24 +135,22 @@ fn a_resumed_run_ends_as_if_it_had_not_been_stopped() {
             &Options { checkpoint: None, ..options.clone() },
             &Budget::unlimited(),
         );
-        let mut report = verify(&program, &options, &Budget::unlimited().steps(whole.states / 3));
-        assert!(matches!(report.verdict, Verdict::Unknown(_)), "{:?}", report.verdict);
+        let mut report =
+            verify(&program, &options, &Budget::unlimited().steps(whole.counts.states / 3));
+        assert!(matches!(report.verdict, Verdict::Undecided(_)), "{:?}", report.verdict);
         let mut stops = 0;
         let resumed = Options { resume: Some(path.clone()), ..options.clone() };
-        while !matches!(report.verdict, Verdict::Verified) {
+        while !matches!(report.verdict, Verdict::Holds) {
             stops += 1;
             assert!(stops < 50, "{:?}", report.verdict);
-            let most = (whole.states / 3).max(1 << 18);
+            let most = (whole.counts.states / 3).max(1 << 18);
             report = verify(&program, &resumed, &Budget::unlimited().steps(most));
         }
         let counts =
-            |r: &trueline_model::engine::Report| (r.states, r.transitions, r.depth, r.terminal);
-        assert_eq!(counts(&report), counts(&whole), "{bits}");
+            |counts: &Counts| (counts.states, counts.transitions, counts.depth, counts.terminal);
+        assert_eq!(counts(&report.counts), counts(&whole.counts), "{bits}");
         let other = verify(&counter(3, 4, Some(1)), &resumed, &Budget::unlimited());
-        assert!(
-            matches!(&other.verdict, Verdict::Refused(why) if why.contains("another model")),
-            "{other:?}"
-        );
+        assert!(other.error().is_some_and(|why| why.contains("another model")), "{other:?}");
     }
     std::fs::remove_file(path).unwrap();
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use trueline::Budget;
-use trueline_model::engine::{Options, Verdict, verify};
+use trueline_model::engine::{Options, Reason, Verdict, verify};
 use trueline_model::{Model, Semantics, interpret};
 
 /// The blocks of a document that are whole models.
@@ -35,14 +35,14 @@ fn check(document: &str, least: usize) {
             let program = Arc::new(model.compile(Semantics::Default, points).unwrap());
             let options = Options { points, ..Options::default() };
             let found = match verify(&program, &options, &Budget::unlimited()).verdict {
-                Verdict::Verified => "verified",
+                Verdict::Holds => "verified",
+                Verdict::Violation(found) if found.reason == Reason::WrongPoints => "wrong points",
                 Verdict::Violation(counterexample) => {
                     interpret::replay(&model, Semantics::Default, &program, &counterexample)
                         .unwrap();
                     "violation"
                 }
-                Verdict::WrongPoints(_) => "wrong points",
-                Verdict::Unknown(_) | Verdict::Refused(_) => "unknown",
+                Verdict::Undecided(_) => "unknown",
             };
             assert_eq!(found, expectation.verdict, "{} {expectation:?}", model.name());
         }

@@ -101,7 +101,7 @@ fn a_slot_with_one_value_behind_full_words_is_packed() {
     let model = Model::parse(source).unwrap();
     let program = Arc::new(model.compile(Semantics::Default, false).unwrap());
     let report = verify(&program, &Options::default(), &Budget::unlimited());
-    assert!(matches!(report.verdict, Verdict::Verified), "{:?}", report.verdict);
+    assert!(matches!(report.verdict, Verdict::Holds), "{:?}", report.verdict);
 }
 
 #[test]
@@ -129,10 +129,8 @@ fn a_specification_without_end_is_refused() {
         );
         let model = Model::parse(&source).unwrap_or_else(|e| panic!("{}", e.render("m", &source)));
         let program = Arc::new(model.compile(Semantics::Default, false).unwrap());
-        match verify(&program, &Options::default(), &Budget::unlimited()).verdict {
-            Verdict::Refused(why) => why,
-            other => panic!("{other:?}"),
-        }
+        let found = verify(&program, &Options::default(), &Budget::unlimited());
+        found.error().unwrap_or_else(|| panic!("{found:?}")).to_string()
     };
     for body in ["while true { n.push_back(1) }", "while true { while true { skip } }"] {
         let told = "the specification of `f` does not end: its loop in line 6 makes more than 10000 rounds";
@@ -157,12 +155,12 @@ fn a_long_local_loop_costs_no_square_and_ends_at_a_limit() {
         Arc::new(model.compile(Semantics::Default, false).unwrap())
     };
     let report = verify(&program(3_000), &Options::default(), &Budget::unlimited());
-    assert!(matches!(report.verdict, Verdict::Verified), "{:?}", report.verdict);
+    assert!(matches!(report.verdict, Verdict::Holds), "{:?}", report.verdict);
     // A path ends every 256 steps: in between the search sees a state, and whether the budget is
     // spent.
-    assert!((10..20).contains(&report.states), "{}", report.states);
+    assert!((10..20).contains(&report.counts.states), "{}", report.counts.states);
     let report = verify(&program(2_000_000), &Options::default(), &Budget::unlimited().steps(20));
-    assert!(matches!(report.verdict, Verdict::Unknown(_)), "{:?}", report.verdict);
+    assert!(matches!(report.verdict, Verdict::Undecided(_)), "{:?}", report.verdict);
 }
 
 /// A value outside of the range that its variable declares says nothing about the algorithm: it is
@@ -189,5 +187,5 @@ fn a_range_that_is_left_is_an_error_of_the_model() {
                     widen the range, or write `await` where the process should wait";
     assert_eq!(error, expected);
     let findings = verified("assert x == 1").unwrap();
-    assert!(matches!(findings.report.verdict, Verdict::Violation(_)));
+    assert!(matches!(findings.outcome.verdict, Verdict::Violation(_)));
 }

@@ -24,16 +24,16 @@ fn a_graph_has_the_states_and_steps_of_a_search_without_reductions() {
         let Ok(graph) = engine::graph(&program, 4_000, &budget) else { continue };
         let report = engine::verify(&program, &Options::plain(), &budget);
         let is_wrong = graph.states.iter().any(|state| state.wrong.is_some());
-        assert_eq!(is_wrong, !matches!(report.verdict, Verdict::Verified), "{}", model.name);
+        assert_eq!(is_wrong, !matches!(report.verdict, Verdict::Holds), "{}", model.name);
         if is_wrong {
             continue;
         }
         let counts = (graph.states.len() as u64, graph.moves.len() as u64);
-        let terminal = if program.count_terminal_states { report.terminal } else { 0 };
+        let terminal = if program.count_terminal_states { report.counts.terminal } else { 0 };
         let setup = u64::from(program.setup.is_a_step);
         assert_eq!(
             counts,
-            (report.states - terminal - setup, report.transitions),
+            (report.counts.states - terminal - setup, report.counts.transitions),
             "{}",
             model.name
         );

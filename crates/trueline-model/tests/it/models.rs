@@ -50,7 +50,7 @@ fn every_model_says_its_verdicts_and_compiles() {
 
 use std::sync::Arc;
 use trueline::Budget;
-use trueline_model::engine::{self, Options, Simple, Verdict};
+use trueline_model::engine::{self, Options, Reason, Simple, Verdict};
 use trueline_model::interpret;
 
 fn model(name: &str) -> Model {
@@ -66,8 +66,8 @@ fn count(name: &str, settings: &[(&str, i32)], semantics: Semantics, points: boo
     let program = Arc::new(model.compile(semantics, points).unwrap());
     let options = Options { points, ..Options::plain() };
     let report = engine::verify(&program, &options, &Budget::unlimited());
-    assert!(matches!(report.verdict, Verdict::Verified), "{:?}", report.verdict);
-    assert_eq!(report.states, expected, "{name} {settings:?} {semantics:?} points {points}");
+    assert!(matches!(report.verdict, Verdict::Holds), "{:?}", report.verdict);
+    assert_eq!(report.counts.states, expected, "{name} {settings:?} {semantics:?} points {points}");
 }
 
 #[test]
@@ -113,18 +113,22 @@ fn every_model_has_the_verdicts_that_its_header_expects() {
             let started = std::time::Instant::now();
             let report = engine::verify(&program, &options, &Budget::unlimited());
             let verdict = match &report.verdict {
-                Verdict::Verified => "verified".to_string(),
+                Verdict::Holds => "verified".to_string(),
+                Verdict::Violation(found) if found.reason == Reason::WrongPoints => {
+                    "wrong points".to_string()
+                }
                 Verdict::Violation(_) => "violation".to_string(),
-                Verdict::WrongPoints(_) => "wrong points".to_string(),
-                Verdict::Unknown(why) | Verdict::Refused(why) => format!("unknown: {why}"),
+                Verdict::Undecided(why) => format!("unknown: {why}"),
             };
             println!(
                 "{name} {:?} points {points}: {verdict}, {} states, {:.2} s",
                 expectation.settings,
-                report.states,
+                report.counts.states,
                 started.elapsed().as_secs_f64()
             );
-            if let Verdict::Violation(counterexample) = &report.verdict {
+            if let Verdict::Violation(counterexample) = &report.verdict
+                && counterexample.reason != Reason::WrongPoints
+            {
                 let replayed =
                     interpret::replay(&model, Semantics::Default, &program, counterexample);
                 if let Err(why) = replayed {
@@ -133,7 +137,7 @@ fn every_model_has_the_verdicts_that_its_header_expects() {
             }
             if verdict != expectation.verdict {
                 let detail = match &report.verdict {
-                    Verdict::Violation(c) | Verdict::WrongPoints(c) => {
+                    Verdict::Violation(c) => {
                         let mut out = format!("{:?}\n", c.reason);
                         for step in &c.trace.steps {
                             let at = step.location.map(|l| &program.locations[l]);

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use trueline::{Budget, rng};
-use trueline_model::engine::{Progress, Property, progress};
+use trueline_model::engine::{Property, Verdict, progress};
 use trueline_model::interpret::{follow, progress_naively};
 use trueline_model::{Model, Semantics, generate};
 
@@ -42,11 +42,11 @@ fn progress_agrees_with_a_naive_check() {
         decided += 1;
         for (name, property, expected) in wanted {
             let about = format!("seed {seed} {semantics:?} {property:?}\n{source}");
-            let lasso = match progress(&program, &property, &Budget::unlimited()).progress {
-                Progress::Holds => None,
-                Progress::Fails(lasso) => Some(lasso),
-                Progress::Unknown(why) if why.contains("is full") => continue,
-                Progress::Unknown(why) => panic!("{why}: {about}"),
+            let lasso = match progress(&program, &property, &Budget::unlimited()).verdict {
+                Verdict::Holds => None,
+                Verdict::Violation(lasso) => Some(lasso),
+                Verdict::Undecided(why) if why.message.contains("is full") => continue,
+                Verdict::Undecided(why) => panic!("{why}: {about}"),
             };
             assert_eq!(lasso.is_none(), expected, "{about}");
             counts.entry(name).or_default()[usize::from(expected)] += 1;

@@ -25,7 +25,7 @@ fn all_reductions_agree_with_a_naive_search() {
             let program = Arc::new(model.compile(semantics, false).unwrap());
             // The naive search would give up on what has many states, after a long time.
             let plain = verify(&program, &Options::plain(), &Budget::unlimited());
-            let naive = match plain.states > 1_000 {
+            let naive = match plain.counts.states > 1_000 {
                 true => Naive::TooLarge,
                 false => search_naively(&model, semantics, &program, 4_000).unwrap(),
             };
@@ -44,7 +44,7 @@ fn all_reductions_agree_with_a_naive_search() {
                 };
                 let report = verify(&program, &options, &Budget::unlimited());
                 let holds = match &report.verdict {
-                    Verdict::Verified => true,
+                    Verdict::Holds => true,
                     Verdict::Violation(counterexample) => {
                         replay(&model, semantics, &program, counterexample).unwrap_or_else(|why| {
                             panic!("seed {seed} {semantics:?} switches {switches}: {why}\n{source}")
@@ -53,7 +53,7 @@ fn all_reductions_agree_with_a_naive_search() {
                     }
                     // A path of a process that allocates again and again may use up the heap before
                     // the others move.
-                    Verdict::Unknown(why) if why.contains("is full") => continue,
+                    Verdict::Undecided(why) if why.message.contains("is full") => continue,
                     other => panic!("seed {seed}: {other:?}"),
                 };
                 let told = match naive {

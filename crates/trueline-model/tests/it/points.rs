@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use trueline::Budget;
 use trueline::rng::{self, Rng};
-use trueline_model::engine::{Options, Verdict, verify};
+use trueline_model::engine::{Options, Reason, Verdict, verify};
 use trueline_model::{Model, Semantics, generate};
 
 /// The verdicts without points and with them.
@@ -16,9 +16,9 @@ fn both(source: &str, semantics: Semantics, options: &Options) -> [&'static str;
         let program = Arc::new(model.compile(semantics, points).unwrap());
         let options = Options { points, ..options.clone() };
         match verify(&program, &options, &Budget::unlimited()).verdict {
-            Verdict::Verified => "verified",
+            Verdict::Holds => "verified",
+            Verdict::Violation(found) if found.reason == Reason::WrongPoints => "wrong points",
             Verdict::Violation(_) => "violation",
-            Verdict::WrongPoints(_) => "wrong points",
             other => panic!("{other:?}\n{source}"),
         }
     })

@@ -4,19 +4,19 @@ use std::sync::Arc;
 
 use crate::support::*;
 use trueline::Budget;
-use trueline_model::engine::{Lasso, Progress, Property, progress};
+use trueline_model::engine::{Lasso, Property, Verdict, progress};
 use trueline_model::program::*;
 
 #[track_caller]
 fn holds(program: &Arc<Program>, property: Property) {
     let report = progress(program, &property, &Budget::unlimited());
-    assert!(matches!(report.progress, Progress::Holds), "{property:?}: {:?}", report.progress);
+    assert!(matches!(report.verdict, Verdict::Holds), "{property:?}: {:?}", report.verdict);
 }
 
 #[track_caller]
 fn fails(program: &Arc<Program>, property: Property) -> Lasso {
-    match progress(program, &property, &Budget::unlimited()).progress {
-        Progress::Fails(lasso) => lasso,
+    match progress(program, &property, &Budget::unlimited()).verdict {
+        Verdict::Violation(lasso) => lasso,
         other => panic!("{property:?}: {other:?}"),
     }
 }

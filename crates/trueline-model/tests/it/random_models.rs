@@ -337,6 +337,7 @@ fn replay(program: &Program, found: &Counterexample, seed: u64) {
         Reason::NotLinearizable => {}
         Reason::Deadlock => assert!(states.iter().any(stuck), "seed {seed}: somebody can move"),
         Reason::Fault(_) => panic!("seed {seed}: there is no fault"),
+        Reason::WrongPoints => panic!("seed {seed}: no points were trusted"),
     }
 }
 
@@ -358,7 +359,7 @@ fn all_combinations_agree_with_the_oracle() {
             );
             let report = verify(&program, &options, &Budget::unlimited());
             match (&expected, &report.verdict) {
-                (None, Verdict::Verified) => {}
+                (None, Verdict::Holds) => {}
                 (Some(wrong), Verdict::Violation(found)) => {
                     assert!(found.shortest, "{about}");
                     let depth = match found.reason {
@@ -374,6 +375,7 @@ fn all_combinations_agree_with_the_oracle() {
                         Reason::NotLinearizable => wrong.unexplained,
                         Reason::Fault(_) => wrong.bad,
                         Reason::Deadlock => true,
+                        Reason::WrongPoints => false,
                     };
                     deadlocks += u64::from(found.reason == Reason::Deadlock);
                     assert!(right, "{about}: {:?}", found.reason);
@@ -384,22 +386,21 @@ fn all_combinations_agree_with_the_oracle() {
                 // A process that allocates for ever and touches nothing shared is run until the
                 // heap is full before the others have their turn, in which a shorter way leads to a
                 // violation: nothing is said then, which is no mismatch.
-                (Some(_), Verdict::Unknown(reason))
-                    if options.partial_order && reason.contains("is full") =>
+                (Some(_), Verdict::Undecided(why))
+                    if options.partial_order && why.message.contains("is full") =>
                 {
                     full += 1;
                     continue;
                 }
-                (_, Verdict::Unknown(reason) | Verdict::Refused(reason)) => {
-                    panic!("{about}: {reason}")
-                }
+                (_, Verdict::Undecided(why)) => panic!("{about}: {why}"),
                 (_, verdict) => panic!("{about}: {verdict:?}"),
             }
             let marked =
                 verify(&program, &Options { points: true, ..options }, &Budget::unlimited());
             match (&expected, &marked.verdict) {
-                (None, Verdict::Verified | Verdict::WrongPoints(_)) => {}
-                (Some(_), Verdict::Violation(_)) => {}
+                (None, Verdict::Holds) => {}
+                (expected, Verdict::Violation(found))
+                    if expected.is_none() == (found.reason == Reason::WrongPoints) => {}
                 (_, verdict) => panic!("{about}, with points: {verdict:?}"),
             }
         }

@@ -249,7 +249,7 @@ fn what_leaves_a_range_explains_nothing_in_a_model() {
         let source = format!(
             "object X()
              shared N: 0..7 = 0
-             op put(v: 7..7) {{ N = v }}
+             op put(v: 2..7) {{ N = v }}
              op get() -> 0..7 {{ return N }}
              spec {{ state {state}  put(v) {{ {put} }}  get() {{ return {get} }} }}
              client {{ procs 2; ops 2 }}"

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use trueline::Budget;
-use trueline_model::engine::{
-    Options, Progress, Property, Reason, SHORTENING, Verdict, progress, verify,
-};
+use trueline_model::engine::{Options, Property, Reason, SHORTENING, Verdict, progress, verify};
 use trueline_model::interpret::{Naive, explain, follow, progress_naively, replay, search_naively};
 use trueline_model::program::Program;
 use trueline_model::{Model, Semantics, library};
@@ -46,7 +44,7 @@ fn expect(source: &str, reason: Option<&str>) {
             let found = verify(&program, &options, &Budget::unlimited()).verdict;
             let Verdict::Violation(counterexample) = found else {
                 assert!(
-                    reason.is_none() && matches!(found, Verdict::Verified),
+                    reason.is_none() && matches!(found, Verdict::Holds),
                     "{semantics:?}: {found:?}"
                 );
                 continue;
@@ -55,6 +53,7 @@ fn expect(source: &str, reason: Option<&str>) {
                 Reason::NotLinearizable => "not linearizable",
                 Reason::Fault(fault) => &fault.message,
                 Reason::Deadlock => "deadlock",
+                Reason::WrongPoints => "wrong points",
             };
             assert!(reason.is_some_and(|r| told.starts_with(r)), "{semantics:?}: {told}: {source}");
             replay(&model, semantics, &program, &counterexample)
@@ -116,10 +115,10 @@ fn a_violation_behind_a_local_loop_is_told() {
 
 fn lock_free(model: &Model, semantics: Semantics) -> bool {
     let program = compile(model, semantics);
-    match progress(&program, &Property::LockFree, &Budget::unlimited()).progress {
-        Progress::Holds => true,
-        Progress::Fails(_) => false,
-        Progress::Unknown(why) => panic!("{why}"),
+    match progress(&program, &Property::LockFree, &Budget::unlimited()).verdict {
+        Verdict::Holds => true,
+        Verdict::Violation(_) => false,
+        Verdict::Undecided(why) => panic!("{why}"),
     }
 }
 
@@ -326,7 +325,7 @@ fn a_guard_at_the_beginning_says_when_an_operation_may_be_called() {
         for semantics in BOTH {
             let program = compile(&model, semantics);
             let verdict = verify(&program, &Options::default(), &Budget::unlimited()).verdict;
-            assert!(matches!(verdict, Verdict::Verified), "{name} {semantics:?}: {verdict:?}");
+            assert!(matches!(verdict, Verdict::Holds), "{name} {semantics:?}: {verdict:?}");
         }
     }
 }
@@ -346,7 +345,7 @@ fn a_violation_is_told_before_all_shorter_runs_are_seen() {
     assert!(
         found.shorter_seen.is_some_and(|depth| depth > 5 && depth < found.trace.steps.len() as u64)
     );
-    assert!(budget.steps_spent() < report.states + 2 * SHORTENING);
+    assert!(budget.steps_spent() < report.counts.states + 2 * SHORTENING);
     replay(&model, Semantics::Default, &program, found).unwrap();
 }
 
@@ -367,8 +366,8 @@ fn a_limit_is_kept_while_one_state_is_expanded() {
         let budget = Budget::unlimited();
         budget.cancel();
         let report = verify(&program, &options, &budget);
-        assert!(matches!(report.verdict, Verdict::Unknown(_)), "{:?}", report.verdict);
-        assert!(report.transitions < 1_000);
+        assert!(matches!(report.verdict, Verdict::Undecided(_)), "{:?}", report.verdict);
+        assert!(report.counts.transitions < 1_000);
     }
 }
 
@@ -513,15 +512,15 @@ fn who_waits_for_ever_while_others_go_on_is_deadlocked() {
         let model = parse(source);
         let program = compile(&model, semantics);
         let naive = progress_naively(&model, semantics, &program, 10_000).unwrap().unwrap();
-        let found = match progress(&program, &Property::DeadlockFree, &Budget::unlimited()).progress
+        let found = match progress(&program, &Property::DeadlockFree, &Budget::unlimited()).verdict
         {
-            Progress::Holds => true,
-            Progress::Fails(lasso) => {
+            Verdict::Holds => true,
+            Verdict::Violation(lasso) => {
                 assert!(lasso.waits.is_some() && lasso.for_ever, "{lasso:?}");
                 follow(&model, semantics, &program, &lasso.stem, &Budget::unlimited()).unwrap();
                 false
             }
-            Progress::Unknown(why) => panic!("{why}"),
+            Verdict::Undecided(why) => panic!("{why}"),
         };
         assert_eq!(found, naive.deadlock_free, "{source}");
         found

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use trueline::Budget;
 use trueline::rng::{self, Rng};
-use trueline_model::engine::{Options, Progress, Property, Verdict, progress, verify};
+use trueline_model::engine::{Options, Property, Verdict, progress, verify};
 use trueline_model::interpret::{Naive, progress_naively, replay, search_naively, stuck_naively};
 use trueline_model::program::Program;
 use trueline_model::{Model, Semantics, generate};
@@ -17,10 +17,10 @@ fn parse(source: &str) -> Model {
 }
 
 fn holds(program: &Arc<Program>, property: &Property) -> Option<bool> {
-    match progress(program, property, &Budget::unlimited()).progress {
-        Progress::Holds => Some(true),
-        Progress::Fails(_) => Some(false),
-        Progress::Unknown(_) => None,
+    match progress(program, property, &Budget::unlimited()).verdict {
+        Verdict::Holds => Some(true),
+        Verdict::Violation(_) => Some(false),
+        Verdict::Undecided(_) => None,
     }
 }
 
@@ -217,7 +217,7 @@ fn random_models_that_wait_agree_with_a_naive_search() {
         let naive = search_naively(&model, semantics, &program, 2_000).unwrap();
         for options in [Options::plain(), Options::default()] {
             match (naive, verify(&program, &options, &Budget::unlimited()).verdict) {
-                (Naive::Verified | Naive::TooLarge, Verdict::Verified) => {}
+                (Naive::Verified | Naive::TooLarge, Verdict::Holds) => {}
                 (Naive::Violation | Naive::TooLarge, Verdict::Violation(found)) => {
                     replay(&model, semantics, &program, &found)
                         .unwrap_or_else(|why| panic!("{why}: {about}"));

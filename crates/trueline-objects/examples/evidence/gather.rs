@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Instant;
 
 use trueline::{Budget, spec};
-use trueline_model::engine::{self, Options, Simple};
+use trueline_model::engine::{self, Options, Reason, Simple};
 use trueline_model::{Model, Semantics, library};
 use trueline_objects::simulate::{
     self, Case, Entry, Mode, Request, Simulated, Standing, Verdict, program,
@@ -205,16 +205,16 @@ fn run_model(
     let options = Options { points, simple, ..Options::default() };
     let report = engine::verify(&program, &options, &Budget::unlimited());
     let verdict = match report.verdict {
-        engine::Verdict::Verified => "verified".to_string(),
-        engine::Verdict::Violation(_) => "violation".to_string(),
-        engine::Verdict::WrongPoints(_) => "wrong points".to_string(),
-        engine::Verdict::Unknown(why) | engine::Verdict::Refused(why) => {
-            format!("unknown: {why}")
+        Verdict::Holds => "verified".to_string(),
+        Verdict::Violation(found) if found.reason == Reason::WrongPoints => {
+            "wrong points".to_string()
         }
+        Verdict::Violation(_) => "violation".to_string(),
+        Verdict::Undecided(why) => format!("unknown: {why}"),
     };
     let settings = settings.iter().map(|(name, value)| format!("{name}={value}"));
     let settings = settings.collect::<Vec<_>>().join(" ");
-    ModelRun { settings, states: report.states, verdict, expected }
+    ModelRun { settings, states: report.counts.states, verdict, expected }
 }
 
 fn explore(

@@ -63,7 +63,12 @@ fn objects_hold_for_all_small_programs() {
             let preemptions = many.then_some(2);
             let found = entry.run(&Request { cases, preemptions, ..Request::default() }).unwrap();
             assert!(matches!(found.verdict, Verdict::Holds), "{}: {found:?}", entry.name);
-            assert!(many || found.scope.contains("complete"), "{}: {}", entry.name, found.scope);
+            assert!(
+                many || found.scope.to_string().contains("complete"),
+                "{}: {}",
+                entry.name,
+                found.scope
+            );
         }
     }
 }
@@ -356,7 +361,7 @@ fn a_dequeue_that_rereads_how_far_to_look_is_not_stuck_behind_many_empty_places(
     for name in ["herlihy-wing-queue-rereads", "herlihy-wing-queue"] {
         let found = run_text(name, &case);
         assert!(matches!(found.verdict, Verdict::Holds), "{name}: {found:?}");
-        assert!(found.scope.contains("complete"), "{name}: {}", found.scope);
+        assert!(found.scope.to_string().contains("complete"), "{name}: {}", found.scope);
     }
 }
 
@@ -369,6 +374,11 @@ fn objects_hold_for_small_programs_with_spurious_failures() {
         let request = Request { cases, spurious: true, ..Request::default() };
         let found = entry.run(&request).unwrap();
         assert!(matches!(found.verdict, Verdict::Holds), "{}: {found:?}", entry.name);
-        assert!(!found.scope.contains("no spurious"), "{}: {}", entry.name, found.scope);
+        assert!(
+            !found.scope.to_string().contains("no spurious"),
+            "{}: {}",
+            entry.name,
+            found.scope
+        );
     }
 }

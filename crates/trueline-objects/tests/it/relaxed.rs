@@ -160,7 +160,7 @@ fn the_k_stack_repaired_is_out_of_order_by_one() {
     let case = "before push(1) push(2); pop() | push(3); after pop() pop()";
     let (simulated, histories) = run("k-stack", case);
     assert!(matches!(simulated.verdict, Verdict::Holds), "{simulated:?}");
-    assert!(simulated.scope.contains("complete"), "{}", simulated.scope);
+    assert!(simulated.scope.to_string().contains("complete"), "{}", simulated.scope);
     // Displacement is no promise of a k-stack: 1 leaves first, and what is pushed meanwhile puts
     // its turn back.
     assert_eq!(displacement("stack", "pop", &histories), Some(2));

@@ -1,9 +1,9 @@
-//! Decides a part by an exact monitor, where the specification is of a known kind and the history
+//! Decides a part by an exact monitor, if the specification is of a known kind and the history
 //! allows it.
 //!
-//! The claim to be of a kind is tested on all short sequences ([`trust`]); the operations of the
-//! part are put into the words of the kind; [`super::words`] decides. A violation is confirmed by
-//! the reference search like any other.
+//! The claim to be of a kind is tested on all short sequences ([`trust`]). Then the operations of
+//! the part are translated to actions of the kind, and [`super::words`] decides. A violation is
+//! confirmed by the reference search like any other.
 
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
@@ -15,95 +15,130 @@ use crate::monitor::{Op, Span};
 use crate::spec::subject::{Claim, Recorded, Subject};
 use crate::spec::{Action, Kind};
 
-/// The longest sequences on which a claim is tested, the values they use, and how far these are
-/// looked for.
+/// The longest sequences on which a claim is tested, the number of values they use, and how many
+/// operations are searched for these.
 const LENGTH: usize = 5;
 const VALUES: usize = 2;
-const LOOK: usize = 20_000;
+pub(super) const LOOK: usize = 20_000;
 
 /// Tests the claim on all sequences of up to five operations on two values of the part: the
-/// specification allows exactly what the model of the kind does. The error says on which sequence
-/// they differ.
+/// specification must allow exactly what the model of the kind allows. An error gives a sequence on
+/// which they differ.
 pub(crate) fn trust(subject: &Subject<'_>, claim: &Claim, indices: &[u32]) -> Result<(), String> {
     let mut words = Words::new(claim);
-    // One operation for everything that is done: to each value, and without one.
-    let mut done: Vec<(u32, Action<u32>)> = Vec::new();
-    let mut seen: HashSet<Action<u32>, FixedState> = HashSet::default();
-    let mut variety: HashMap<u32, usize, FixedState> = HashMap::default();
+    let mut done = Vec::new();
     for &i in indices.iter().take(LOOK) {
         let o = &subject.history.operations()[i as usize];
         if o.is_pending() || o.result.is_none() {
             continue;
         }
         let Some(action) = subject.spec.action(Recorded::whole(i)) else { continue };
-        let action = words.numbered(&action);
-        if seen.insert(action) {
-            done.push((i, action));
-            if let Some(value) = action.value() {
-                *variety.entry(value).or_default() += 1;
-            }
-        }
+        done.push((i, words.numbered(&action)));
     }
-    // The values to which most different things are done tell most; the earlier, the better.
-    let mut values: Vec<(usize, u32)> = variety.into_iter().map(|(v, n)| (n, v)).collect();
-    values.sort_unstable_by_key(|&(n, value)| (std::cmp::Reverse(n), value));
-    values.truncate(VALUES);
-    let is_chosen = |action: &Action<u32>| {
-        action.value().is_none_or(|value| values.iter().any(|&(_, v)| v == value))
-    };
-    // A scan shows many values: updates and scans are chosen by themselves, and their sequences are
-    // shorter.
-    let (mut updates, mut scans) = (0, 0);
-    let mut first_ones = |action: &Action<u32>| {
-        let count = if let Action::Scan(_) = action { &mut scans } else { &mut updates };
-        *count += 1;
-        *count <= VALUES
-    };
-    let is_snapshot = claim.kind == Kind::Snapshot;
-    let length = if is_snapshot { LENGTH - 1 } else { LENGTH };
-    let mut is_chosen =
-        |action: &Action<u32>| if is_snapshot { first_ones(action) } else { is_chosen(action) };
-    let chosen: Vec<(u32, Action<u32>)> =
-        done.into_iter().filter(|(_, action)| is_chosen(action)).collect();
     words.rank_values();
-    let state = words.start(values.iter().map(|&(_, value)| value));
-    let actions: Vec<Action<u32>> =
-        chosen.iter().map(|(_, a)| a.map(|v| words.ranked(v))).collect();
-    let operations: Vec<Recorded> = chosen.iter().map(|&(i, _)| Recorded::whole(i)).collect();
-    let mut table = subject.spec.states(&operations);
-    let mut sequences = vec![(Vec::new(), vec![table.initial()], state)];
-    let mut after = Vec::new();
-    for step in 1..=length {
-        let mut longer = Vec::new();
-        for (sequence, states, state) in &sequences {
-            for (n, &operation) in operations.iter().enumerate() {
-                after.clear();
-                for &before in states {
-                    table.step(before, n as u32, &mut after);
+    let trial = Trial::of(claim.kind, done);
+    trial.agrees(subject, claim, &words, &trial.indices())
+}
+
+/// The operations on which a claim is tested.
+pub(super) struct Trial {
+    /// The index of each, ascending, and what it does.
+    chosen: Vec<(u32, Action<u32>)>,
+    values: Vec<u32>,
+    /// How long their sequences get.
+    length: usize,
+}
+
+impl Trial {
+    /// Chooses among operations that have returned, in order.
+    pub(super) fn of(kind: Kind, all: impl IntoIterator<Item = (u32, Action<u32>)>) -> Trial {
+        // One operation for everything that is done: to each value, and without one.
+        let mut done: Vec<(u32, Action<u32>)> = Vec::new();
+        let mut seen: HashSet<Action<u32>, FixedState> = HashSet::default();
+        let mut variety: HashMap<u32, usize, FixedState> = HashMap::default();
+        for (i, action) in all {
+            if seen.insert(action) {
+                done.push((i, action));
+                if let Some(value) = action.value() {
+                    *variety.entry(value).or_default() += 1;
                 }
-                let mut next = state.clone();
-                let is_legal = words.apply(&mut next, actions[n]);
-                if after.is_empty() != is_legal {
-                    // The longest sequences are not made longer.
-                    if is_legal && step < length {
-                        let mut sequence: Vec<Recorded> = sequence.clone();
-                        sequence.push(operation);
-                        longer.push((sequence, after.clone(), next));
-                    }
-                    continue;
-                }
-                let sequence = sequence.iter().chain([&operation]);
-                let shown: Vec<String> = sequence.map(|&o| subject.spec.show(o)).collect();
-                let kind = claim.kind;
-                return Err(format!(
-                    "not a {kind}: the specification and the {kind} model disagree on {}",
-                    shown.join(", ")
-                ));
             }
         }
-        sequences = longer;
+        // The values to which most different things are done tell most; the earlier, the better.
+        let mut values: Vec<(usize, u32)> = variety.into_iter().map(|(v, n)| (n, v)).collect();
+        values.sort_unstable_by_key(|&(n, value)| (std::cmp::Reverse(n), value));
+        values.truncate(VALUES);
+        let is_chosen = |action: &Action<u32>| {
+            action.value().is_none_or(|value| values.iter().any(|&(_, v)| v == value))
+        };
+        // A scan shows many values: updates and scans are chosen by themselves, and their sequences
+        // are shorter.
+        let (mut updates, mut scans) = (0, 0);
+        let mut first_ones = |action: &Action<u32>| {
+            let count = if let Action::Scan(_) = action { &mut scans } else { &mut updates };
+            *count += 1;
+            *count <= VALUES
+        };
+        let is_snapshot = kind == Kind::Snapshot;
+        let length = if is_snapshot { LENGTH - 1 } else { LENGTH };
+        done.retain(|(_, a)| if is_snapshot { first_ones(a) } else { is_chosen(a) });
+        let values = values.iter().map(|&(_, value)| value).collect();
+        Trial { chosen: done, values, length }
     }
-    Ok(())
+
+    /// The indices of the operations.
+    pub(super) fn indices(&self) -> Vec<u32> {
+        self.chosen.iter().map(|&(i, _)| i).collect()
+    }
+
+    /// Compares the specification with the kind on all sequences of the operations, which the
+    /// subject has at `indices`.
+    pub(super) fn agrees(
+        &self,
+        subject: &Subject<'_>,
+        claim: &Claim,
+        words: &Words,
+        indices: &[u32],
+    ) -> Result<(), String> {
+        let state = words.start(self.values.iter().copied());
+        let actions: Vec<Action<u32>> =
+            self.chosen.iter().map(|(_, a)| a.map(|v| words.ranked(v))).collect();
+        let operations: Vec<Recorded> = indices.iter().map(|&i| Recorded::whole(i)).collect();
+        let mut table = subject.spec.states(&operations);
+        let mut sequences = vec![(Vec::new(), vec![table.initial()], state)];
+        let mut after = Vec::new();
+        for step in 1..=self.length {
+            let mut longer = Vec::new();
+            for (sequence, states, state) in &sequences {
+                for (n, &operation) in operations.iter().enumerate() {
+                    after.clear();
+                    for &before in states {
+                        table.step(before, n as u32, &mut after);
+                    }
+                    let mut next = state.clone();
+                    let is_legal = words.apply(&mut next, actions[n]);
+                    if after.is_empty() != is_legal {
+                        // The longest sequences are not made longer.
+                        if is_legal && step < self.length {
+                            let mut sequence: Vec<Recorded> = sequence.clone();
+                            sequence.push(operation);
+                            longer.push((sequence, after.clone(), next));
+                        }
+                        continue;
+                    }
+                    let sequence = sequence.iter().chain([&operation]);
+                    let shown: Vec<String> = sequence.map(|&o| subject.spec.show(o)).collect();
+                    let kind = claim.kind;
+                    return Err(format!(
+                        "not a {kind}: the specification and the {kind} model disagree on {}",
+                        shown.join(", ")
+                    ));
+                }
+            }
+            sequences = longer;
+        }
+        Ok(())
+    }
 }
 
 /// The name of the kind's monitor.
@@ -119,7 +154,7 @@ pub(crate) fn name(kind: Kind) -> &'static str {
     }
 }
 
-/// Why the kind's monitor may decide what it decides.
+/// Why the kind's monitor may decide the history.
 pub(super) fn permission(kind: Kind) -> String {
     match kind {
         Kind::Set => "it is a set, and each key is decided on its own".into(),
@@ -158,8 +193,14 @@ pub(super) fn decide(
     Ok(words.decide(&said, budget)?.renamed(|n| index[n as usize]))
 }
 
-/// What an operation is in the words of the kind, if it returned when `returned` says; nothing
-/// where nobody saw it and it changed nothing. The error says why the monitor does not fit.
+/// Why the monitor does not fit an operation that has no action of the kind.
+pub(super) fn refusal(subject: &Subject<'_>, claim: &Claim, index: u32) -> String {
+    let returned = subject.history.operations()[index as usize].returned;
+    action(subject, claim, index, returned).err().unwrap_or_default()
+}
+
+/// The action of an operation in the terms of the kind, if it returned at `returned`; `None` if it
+/// was not observed and changed nothing. An error says why the monitor does not fit.
 fn action(
     subject: &Subject<'_>,
     claim: &Claim,

@@ -11,90 +11,221 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use super::parts::{PartAnswer, PartKind, join, parts};
+use super::input::Input;
+use super::parts::{PartAnswer, PartKind, Parts, join, merge, parts};
 use super::problem::{Decision, Problem, Ticker, Window};
 use super::replay::{Refused, replay};
 use super::rules::{self, Ruling};
 use super::search::{self, Which};
+use super::translated::{Row, Translated, Unfit};
+use super::violation::{MANY, explain_clash};
 use super::wing_gong::Reference;
 use super::words::Found;
 use super::{Algorithm, Outcome, commuting, monitored, theories, wing_gong};
 use crate::budget::{Budget, Exhausted};
 use crate::history::PENDING;
+use crate::monitor::Blame;
+use crate::spec::Kind;
 use crate::spec::subject::{Claim, Subject};
+use crate::verdict::{Reason, Unknown, Verdict, Witness};
 
 /// Steps that a part may take in the first round; every further round allows four times as many.
 const FIRST_ROUND: u64 = 1 << 15;
 
 /// See [`super::Check::run`]. `is_tested`: what the specification claims to commute is known to be
-/// true, as the laws of built-in ones hold it against `step`.
-pub(crate) fn run(
-    subject: &Subject<'_>,
+/// true, as the laws of built-in ones hold it against `step`. The error says that the history does
+/// not fit the specification.
+pub(crate) fn run<I: Input>(
+    input: &I,
     algorithm: Algorithm,
     is_tested: bool,
     budget: &Budget,
-) -> Outcome {
-    let parts = parts(subject);
-    let setting = Setting {
-        subject,
-        algorithm,
-        claim: &claim(subject, algorithm, &parts),
-        commuting: &if is_tested { OnceLock::from(Ok(())) } else { OnceLock::new() },
-        budget,
-        source: Source::History,
+) -> Result<Outcome, I::Error> {
+    let commuting = if is_tested { OnceLock::from(Ok(())) } else { OnceLock::new() };
+    let by_theory = theories::applies(algorithm);
+    let mut claim = match algorithm {
+        Algorithm::Auto | Algorithm::Monitor => input.claim().ok_or_else(|| unknown("monitor")),
+        _ if by_theory => input.claim().ok_or_else(|| unknown("theory")),
+        _ => Err(String::new()),
     };
-    let mut answers: Vec<Option<PartAnswer>> = parts.iter().map(|_| None).collect();
-    let mut states = 0;
-    let mut round = if parts.len() == 1 { u64::MAX } else { FIRST_ROUND };
-    loop {
-        let first_violation = AtomicUsize::new(usize::MAX);
-        let decide_one = |(i, answer): (usize, &mut Option<PartAnswer>)| {
-            let known = answer.as_ref().is_some_and(|a| !matches!(a.kind, PartKind::Undecided));
-            if known || i > first_violation.load(Ordering::Relaxed) {
-                return;
-            }
-            let found = setting.decide(&parts[i], round.max(8 * parts[i].len() as u64));
-            if found.is_violation() {
-                first_violation.fetch_min(i, Ordering::Relaxed);
-            }
-            *answer = Some(found);
+    if let (false, Ok(claimed)) = (by_theory, &claim) {
+        let Some(translated) = Translated::new(input, claimed)? else {
+            let Ok(outcome) = run(input.subject()?, algorithm, is_tested, budget);
+            return Ok(outcome);
         };
-        if parts.len() == 1 {
-            answers.iter_mut().enumerate().for_each(decide_one);
-        } else {
-            answers.par_iter_mut().enumerate().with_min_len(8).for_each(decide_one);
+        match translated.trust(input, claimed)? {
+            Ok(()) => {
+                let case = Case { input, algorithm, claim: &claim, commuting: &commuting, budget };
+                return case.monitored(translated, claimed.kind);
+            }
+            Err(why) => claim = Err(why),
         }
-        states += answers.iter().flatten().map(|a| a.steps).sum::<u64>();
-        let violating = answers.iter().position(|a| a.as_ref().is_some_and(|a| a.is_violation()));
-        if let Some(i) = violating
-            && let Some(answer) = answers[i].take()
-        {
-            let (algorithm, because) = (answer.by, answer.because.clone());
-            let verdict = setting.violation(&parts[i], answer);
-            let partitions = parts.len();
-            return Outcome { verdict, algorithm, because, partitions, states };
+    }
+    let subject = input.subject()?;
+    let parts = parts(subject);
+    if let (true, Ok(claimed)) = (by_theory, &claim) {
+        // The largest part shows most of what can happen.
+        let trusted = match parts.len() {
+            0 => Ok(()),
+            _ => monitored::trust(subject, claimed, parts.of(parts.largest())),
+        };
+        claim = trusted.map(|()| claimed.clone());
+    }
+    let case = Case { input, algorithm, claim: &claim, commuting: &commuting, budget };
+    let why = claim.as_ref().err().cloned().unwrap_or_default();
+    let answers = parts.iter().map(|_| Err(why.clone())).collect();
+    Ok(case.setting(subject).decide_all(&parts, answers))
+}
+
+fn unknown(of_kind: &str) -> String {
+    format!("no {of_kind} is known for this specification")
+}
+
+/// A history to be decided, and how.
+struct Case<'a, I> {
+    input: &'a I,
+    algorithm: Algorithm,
+    claim: &'a Result<Claim, String>,
+    commuting: &'a OnceLock<Result<(), String>>,
+    budget: &'a Budget,
+}
+
+impl<'a, I: Input> Case<'a, I> {
+    /// Decides by the monitor of the kind; what it does not fit is searched.
+    fn monitored(&self, translated: Translated, kind: Kind) -> Result<Outcome, I::Error> {
+        let mut rows = translated.decide(self.budget);
+        let others = || rows.iter().flat_map(|row| &row.others);
+        let is_refuted =
+            |found: &Result<Found, Unfit>| found.as_ref().is_ok_and(Found::is_violation);
+        let refuted = others().find_map(|(part, found)| is_refuted(found).then_some(*part));
+        let is_before = |part: usize| refuted.is_none_or(|refuted| part < refuted);
+        let partitions = translated.parts().len();
+        if partitions == 0 || others().any(|(part, found)| found.is_err() && is_before(*part)) {
+            return self.searched(&translated, rows, kind);
         }
-        if !answers.iter().flatten().any(|a| matches!(a.kind, PartKind::Undecided)) {
-            return Outcome { states, ..join(&subject.history, answers) };
+        let states = self.input.len() as u64;
+        let (algorithm, because) = (monitored::name(kind), monitored::permission(kind));
+        let outcome = |verdict| Outcome { verdict, algorithm, because, partitions, states };
+        let unknown = |reason, progress| Verdict::Unknown(Unknown { reason, progress });
+        // A violation is one though a limit was reached elsewhere.
+        let mut others: Vec<_> = rows.iter_mut().flat_map(|row| row.others.drain(..)).collect();
+        let first = others.iter().position(|(_, found)| is_refuted(found)).unwrap_or(0);
+        let first = (first < others.len()).then(|| others.swap_remove(first));
+        Ok(outcome(match first {
+            None | Some((_, Ok(Found::Order(_)) | Err(_))) => {
+                let order = match partitions {
+                    1 => rows.pop().map(Row::only).unwrap_or_default(),
+                    _ => {
+                        let orders = rows.iter().flat_map(|row| row.orders().map(|(_, o)| o));
+                        merge(self.input.len(), orders)
+                    }
+                };
+                Verdict::Linearizable(Witness { order })
+            }
+            Some((part, Ok(Found::Exhausted(why)))) => {
+                let progress = format!("{part} of {partitions} parts decided");
+                unknown(Reason::Exhausted(why), progress)
+            }
+            Some((_, Ok(Found::Wrong(what)))) => {
+                unknown(Reason::Disagreement(does_not_replay(&what)), String::new())
+            }
+            Some((_, Ok(Found::Violation { operations, scene, reason })))
+                if states > MANY as u64 && !self.input.is_decoded() =>
+            {
+                drop((translated, rows));
+                self.explained(&operations, &scene, reason)?
+            }
+            Some((part, Ok(found))) => {
+                let indices = translated.parts().of(part);
+                let setting = self.setting(self.input.subject()?);
+                setting.violation(indices, found_by_monitor(kind, found, indices))
+            }
+        }))
+    }
+
+    /// Decides by a search what the monitor does not fit.
+    fn searched(
+        &self,
+        translated: &Translated,
+        rows: Vec<Row>,
+        kind: Kind,
+    ) -> Result<Outcome, I::Error> {
+        let subject = self.input.subject()?;
+        let parts = translated.parts();
+        // What no row came to is behind a violation, or behind the end of the budget.
+        let mut answers: Vec<Monitored> = parts.iter().map(|_| Err(String::new())).collect();
+        for row in rows {
+            for (part, order) in row.orders() {
+                let found = Found::Order(order.to_vec());
+                answers[part] = Ok(found_by_monitor(kind, found, parts.of(part)));
+            }
+            for (part, found) in row.others {
+                answers[part] = match (found, self.claim) {
+                    (Ok(found), _) => Ok(found_by_monitor(kind, found, parts.of(part))),
+                    (Err(Unfit::Because(why)), _) => Err(why),
+                    (Err(Unfit::NoWord(i)), Ok(claim)) => {
+                        Err(monitored::refusal(subject, claim, i))
+                    }
+                    (Err(Unfit::NoWord(_)), Err(why)) => Err(why.clone()),
+                };
+            }
         }
-        round = round.saturating_mul(4);
+        Ok(self.setting(subject).decide_all(parts, answers))
+    }
+
+    /// Decodes and explains the operations that clash, and those that touch the same values.
+    fn explained(
+        &self,
+        operations: &[u32],
+        scene: &[u32],
+        reason: Option<Blame>,
+    ) -> Result<Verdict, I::Error> {
+        let (scene, source) = match scene {
+            [] => (operations, Source::Stream),
+            scene => (scene, Source::Part),
+        };
+        let place = |o: u32| scene.binary_search(&o).ok().map(|place| place as u32);
+        let reason = reason.and_then(|blame| blame.renamed(place));
+        let clash = operations.iter().filter_map(|&o| place(o)).collect();
+        let is_tested = self.commuting.get().is_some_and(Result::is_ok);
+        let mut verdict = self.input.with_some(scene, |few, _| {
+            explain_clash(few, clash, source, reason, is_tested, self.budget)
+        })?;
+        if let Verdict::Violation(explanation) = &mut verdict {
+            let names = explanation.operations.iter_mut().chain(&mut explanation.clash);
+            names.for_each(|n| *n = scene[*n as usize]);
+        }
+        Ok(verdict)
+    }
+
+    fn setting<'s>(&self, subject: &'s Subject<'s>) -> Setting<'s>
+    where
+        'a: 's,
+    {
+        let Case { algorithm, claim, commuting, budget, .. } = *self;
+        Setting { subject, algorithm, claim, commuting, budget, source: Source::History }
     }
 }
 
-/// The specification's claim to be of a known kind, or why it does not count.
-fn claim(subject: &Subject<'_>, algorithm: Algorithm, parts: &[Vec<u32>]) -> Result<Claim, String> {
-    let of_kind = match algorithm {
-        Algorithm::Auto | Algorithm::Monitor => "monitor",
-        algorithm if theories::applies(algorithm) => "theory",
-        _ => return Err(String::new()),
+/// What a monitor said of a part: the answer, or why it does not fit.
+type Monitored = Result<PartAnswer, String>;
+
+/// What the monitor found out about a part.
+fn found_by_monitor(kind: Kind, found: Found, indices: &[u32]) -> PartAnswer {
+    let (by, because) = (monitored::name(kind), monitored::permission(kind));
+    let kind = match found {
+        Found::Order(order) => PartKind::Order(order),
+        Found::Violation { operations, scene, reason } => {
+            PartKind::Clash { operations, scene, reason, shrinks: true }
+        }
+        Found::Exhausted(why) => PartKind::Exhausted { why, explained: 0, returns: indices.len() },
+        Found::Wrong(what) => PartKind::Disagreement(does_not_replay(&what)),
     };
-    let none = || format!("no {of_kind} is known for this specification");
-    let claim = subject.spec.claim().ok_or_else(none)?;
-    // The largest part shows most of what can happen.
-    if let Some(largest) = parts.iter().rev().max_by_key(|p| p.len()) {
-        monitored::trust(subject, &claim, largest)?;
-    }
-    Ok(claim)
+    PartAnswer { kind, by, because, steps: indices.len() as u64 }
+}
+
+fn does_not_replay(what: &str) -> String {
+    format!("the monitor's order does not replay: {what}")
 }
 
 /// Where the operations come from.
@@ -127,7 +258,55 @@ impl Setting<'_> {
         self.commuting.get_or_init(|| commuting::trust(self.subject))
     }
 
-    fn decide(&self, indices: &[u32], limit: u64) -> PartAnswer {
+    /// Decides in rounds the parts that no monitor decided.
+    fn decide_all(&self, parts: &Parts, monitored: Vec<Monitored>) -> Outcome {
+        let mut whys = vec![String::new(); parts.len()];
+        let mut answers: Vec<Option<PartAnswer>> = Vec::with_capacity(parts.len());
+        for (why, answer) in whys.iter_mut().zip(monitored) {
+            answers.push(answer.map_err(|because| *why = because).ok());
+        }
+        let is_violation =
+            |answer: &Option<PartAnswer>| answer.as_ref().is_some_and(PartAnswer::is_violation);
+        let mut states = 0;
+        let mut round = if parts.len() == 1 { u64::MAX } else { FIRST_ROUND };
+        loop {
+            let refuted = answers.iter().position(is_violation);
+            let first_violation = AtomicUsize::new(refuted.unwrap_or(usize::MAX));
+            let decide_one = |(i, answer): (usize, &mut Option<PartAnswer>)| {
+                let known = answer.as_ref().is_some_and(|a| !matches!(a.kind, PartKind::Undecided));
+                if known || i > first_violation.load(Ordering::Relaxed) {
+                    return;
+                }
+                let indices = parts.of(i);
+                let found = self.decide(indices, round.max(8 * indices.len() as u64), &whys[i]);
+                if found.is_violation() {
+                    first_violation.fetch_min(i, Ordering::Relaxed);
+                }
+                *answer = Some(found);
+            };
+            if parts.len() == 1 {
+                answers.iter_mut().enumerate().for_each(decide_one);
+            } else {
+                answers.par_iter_mut().enumerate().with_min_len(8).for_each(decide_one);
+            }
+            states += answers.iter().flatten().map(|a| a.steps).sum::<u64>();
+            if let Some(i) = answers.iter().position(is_violation)
+                && let Some(answer) = answers[i].take()
+            {
+                let (algorithm, because) = (answer.by, answer.because.clone());
+                let verdict = self.violation(parts.of(i), answer);
+                let partitions = parts.len();
+                return Outcome { verdict, algorithm, because, partitions, states };
+            }
+            if !answers.iter().flatten().any(|a| matches!(a.kind, PartKind::Undecided)) {
+                return Outcome { states, ..join(&self.subject.history, answers) };
+            }
+            round = round.saturating_mul(4);
+        }
+    }
+
+    /// Decides a part; `because`: why no monitor did.
+    fn decide(&self, indices: &[u32], limit: u64, because: &str) -> PartAnswer {
         if let Some(because) = self.algorithm.refusal() {
             let (kind, by) = (PartKind::NotApplicable, self.algorithm.name());
             return PartAnswer { kind, by, because: because.into(), steps: 0 };
@@ -141,32 +320,19 @@ impl Setting<'_> {
             }
             .unwrap_or_else(|because| PartAnswer { kind, by, because, steps });
         }
-        let monitored = match self.claim {
-            Ok(claim) => self.monitored(claim, indices),
-            Err(why) => Err(why.clone()),
-        };
-        match monitored {
-            Ok(answer) => answer,
-            Err(because) if self.algorithm == Algorithm::Monitor => {
-                let none = || PartAnswer {
-                    kind: PartKind::NotApplicable,
-                    by: "monitor",
-                    because,
-                    steps: 0,
-                };
-                self.ruled(indices).or_else(|| self.refuted(indices)).unwrap_or_else(none)
-            }
-            Err(because) => match self.ruled(indices) {
-                Some(answer) => answer,
-                None => {
-                    let answer = self.searched(indices, limit, true);
-                    match self.commuting.get() {
-                        // It was asked, and the answer does not rest on the claim.
-                        Some(Err(wrong)) => PartAnswer { because: wrong.clone(), ..answer },
-                        _ => PartAnswer { because, ..answer },
-                    }
-                }
-            },
+        if let Some(answer) = self.ruled(indices) {
+            return answer;
+        }
+        let because = because.to_string();
+        if self.algorithm == Algorithm::Monitor {
+            let (kind, by, steps) = (PartKind::NotApplicable, "monitor", 0);
+            return self.refuted(indices).unwrap_or(PartAnswer { kind, by, because, steps });
+        }
+        let answer = self.searched(indices, limit, true);
+        match self.commuting.get() {
+            // It was asked, and the answer does not rest on the claim.
+            Some(Err(wrong)) => PartAnswer { because: wrong.clone(), ..answer },
+            _ => PartAnswer { because, ..answer },
         }
     }
 
@@ -178,8 +344,14 @@ impl Setting<'_> {
         let history = &subject.history;
         let found = theories::decide(self.algorithm, subject, claim, indices, budget)?;
         let exactly = || {
-            let setting = Setting { algorithm: Algorithm::Auto, ..*self };
-            setting.decide(indices, limit)
+            let found = monitored::decide(subject, claim, indices, PENDING, budget);
+            match found.map(|found| found_by_monitor(claim.kind, found, indices)) {
+                Ok(answer) => answer,
+                Err(why) => {
+                    let setting = Setting { algorithm: Algorithm::Auto, ..*self };
+                    setting.decide(indices, limit, &why)
+                }
+            }
         };
         let is_return = |&&i: &&u32| history.operations()[i as usize].returned != PENDING;
         let (kind, because) = match found {
@@ -239,24 +411,6 @@ impl Setting<'_> {
                 (PartKind::Exhausted { why, explained, returns }, String::new())
             }
         };
-        Ok(PartAnswer { kind, by, because, steps: indices.len() as u64 })
-    }
-
-    fn monitored(&self, claim: &Claim, indices: &[u32]) -> Result<PartAnswer, String> {
-        let found = monitored::decide(self.subject, claim, indices, PENDING, self.budget)?;
-        let (returns, explained) = (indices.len(), 0);
-        let kind = match found {
-            Found::Order(order) => PartKind::Order(order),
-            Found::Violation { operations, scene, reason } => {
-                PartKind::Clash { operations, scene, reason, shrinks: true }
-            }
-            Found::Exhausted(why) => PartKind::Exhausted { why, explained, returns },
-            Found::Wrong(what) => {
-                PartKind::Disagreement(format!("the monitor's order does not replay: {what}"))
-            }
-        };
-        let by = monitored::name(claim.kind);
-        let because = monitored::permission(claim.kind);
         Ok(PartAnswer { kind, by, because, steps: indices.len() as u64 })
     }
 

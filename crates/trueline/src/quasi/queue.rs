@@ -3,24 +3,23 @@
 //!
 //! A strict queue removes in the order of addition, so the removal of a value may differ from its
 //! turn by the distance between its place among the additions of p' (its *rank*) and its place
-//! among the removals of p'. Real time alone tells in which window either place lies: where two
-//! windows are further apart than the factor, no order helps ([`least_by_windows`]). What that does
-//! not refute is searched from return to return, like `just-in-time`, with:
-//! - *Exchange of additions.* Of two additions that are both open, the one that returns first and
-//!   whose value is surely removed first goes first. In a solution that has them the other way
-//!   round their places can be exchanged, and the larger of the two displacements does not grow;
-//!   nor does causality suffer.
+//! among the removals of p'. Real time alone gives a window for either place: if two windows are
+//! further apart than the factor, no order helps ([`least_by_windows`]). Whatever that does not
+//! refute is searched from return to return, like `just-in-time`, with:
+//! - *Exchange of additions.* Of two open additions, the one that returns first and whose value is
+//!   certainly removed first goes first. In a solution with the other order their places can be
+//!   exchanged. The larger of the two displacements does not grow, and causality still holds.
 //! - *Exchange of removals.* Of two open removals, the one that returns first and whose value has
-//!   the smaller rank goes first, for the same reason. Every exchange lowers the number of
+//!   the smaller rank goes first, for the same reason. Every exchange reduces the number of
 //!   inversions between additions and removals, so a solution with the fewest obeys both rules.
 //! - *Removals first.* A removal that was possible before the addition just made goes before it.
 //! - *Windows.* A value never takes a rank from which its removal is out of reach.
 //!
-//! With a *width* only the most promising configurations go on from return to return. Where none is
-//! left although some were dropped, the search goes some returns back, to a mark that it left
-//! there, and carries more for a while ([`Retry`]): what is far out of order is so for reasons that
-//! lie near. An order found so is an order; only a search that never had to drop one refutes. Cost:
-//! O(n w (p + c)) for width w, p open operations and contents c.
+//! With a *width* only the most promising configurations are carried from return to return. If none
+//! is left although some were dropped, the search goes back some returns to a mark that it left
+//! there, and carries more for a while ([`Retry`]), because the reasons for a large displacement
+//! are usually near. An order found in this way is valid; only a search that never dropped one
+//! refutes. Cost: O(n w (p + c)) for width w, p open operations and contents c.
 
 use std::collections::VecDeque;
 
@@ -29,140 +28,24 @@ use hashbrown::HashSet;
 use smallvec::SmallVec;
 
 use super::End;
-use super::words::{Act, Words};
+use super::lives::Queue;
+use super::part_history::Act;
 use crate::budget::Exhausted;
 use crate::check::Ticker;
-use crate::history::PENDING;
-use crate::spec::Kind;
 
-/// A part of a history that this module can decide.
-pub(super) struct Queue<'a> {
-    words: &'a Words,
-    /// What is known of each value.
-    values: Vec<Life>,
-    /// Number of removals.
-    removals: u32,
-    /// The returning operations by return.
-    returns: Vec<u32>,
-    /// The removal of a value that was never added, if there is one: no factor explains it.
-    alien: Option<u32>,
-}
-
-/// The life of a value. Additions, removals and ranks are numbers from 0.
-#[derive(Clone, Copy, Debug)]
-struct Life {
-    add: Option<u32>,
-    take: Option<u32>,
-    /// False where the value is neither added nor there from the start.
-    is_there: bool,
-    /// The ranks that real time allows.
-    rank: (u32, u32),
-    /// The places among the removals that real time allows. Never removed: from the number of
-    /// removals on.
-    place: (u32, u32),
-}
-
-/// What a search found.
+/// The result of a search.
 #[derive(Debug)]
 pub(super) enum Found {
     /// p'.
     Order(Vec<u32>),
-    /// There is none; every prefix without the return of this operation has one, as far as the end
-    /// is open.
+    /// There is none; every prefix without the return of this operation has one, if the end is
+    /// open.
     Refuted(Option<u32>),
     /// Configurations were dropped, and the rest led nowhere.
     Dropped,
 }
 
-impl<'a> Queue<'a> {
-    /// `None` where the part is not for this module: not a queue, repeated values, or outcomes that
-    /// are unknown.
-    pub(super) fn new(words: &'a Words) -> Option<Queue<'a>> {
-        if words.kind != Kind::Queue {
-            return None;
-        }
-        let unborn =
-            Life { add: None, take: None, is_there: false, rank: (0, 0), place: (0, u32::MAX) };
-        let mut values = vec![unborn; words.values.len()];
-        for (rank, &value) in words.initial.iter().enumerate() {
-            let life = &mut values[value as usize];
-            if std::mem::replace(&mut life.is_there, true) {
-                return None;
-            }
-            life.rank = (rank as u32, rank as u32);
-        }
-        for (index, word) in words.words.iter().enumerate() {
-            let index = index as u32;
-            match word.act {
-                Act::Add(value) => {
-                    let life = &mut values[value as usize];
-                    if std::mem::replace(&mut life.is_there, true) {
-                        return None;
-                    }
-                    life.add = Some(index);
-                }
-                Act::Take(value) => {
-                    if values[value as usize].take.replace(index).is_some() {
-                        return None;
-                    }
-                }
-                Act::Empty => {}
-                Act::Unknown => return None,
-            }
-        }
-        let is_pending = |o: u32| words.words[o as usize].returned == PENDING;
-        // An addition without a known outcome that nobody removes may or may not have an effect.
-        if values.iter().any(|life| life.take.is_none() && life.add.is_some_and(is_pending)) {
-            return None;
-        }
-        let alien = values.iter().filter(|life| !life.is_there).filter_map(|life| life.take);
-        let returned = |&o: &u32| words.words[o as usize].returned;
-        let alien = alien.min_by_key(returned);
-        let adds: Vec<u32> = values.iter().filter_map(|life| life.add).collect();
-        let takes: Vec<u32> = values.iter().filter_map(|life| life.take).collect();
-        let (adds, takes) = (Places::new(words, &adds), Places::new(words, &takes));
-        let removals = takes.calls.len() as u32;
-        let before = words.initial.len() as u32;
-        for life in &mut values {
-            if let Some(add) = life.add {
-                let (first, last) = adds.of(words, add);
-                life.rank = (before + first, before + last);
-            }
-            life.place = match life.take {
-                Some(take) => takes.of(words, take),
-                None => (removals, u32::MAX),
-            };
-        }
-        let mut returns: Vec<u32> = (0..words.len() as u32).filter(|&o| !is_pending(o)).collect();
-        returns.sort_unstable_by_key(returned);
-        Some(Queue { words, values, removals, returns, alien })
-    }
-
-    /// A factor below which no order helps, and the operation that needs it; `u32::MAX` where no
-    /// factor does.
-    pub(super) fn least_by_windows(&self, end: End) -> (u32, Option<u32>) {
-        let mut least = (0, None);
-        if self.alien.is_some() {
-            return (u32::MAX, self.alien);
-        }
-        for life in self.values.iter().filter(|life| life.is_there) {
-            let gap = match life.take {
-                Some(_) => {
-                    let too_early = life.rank.0.saturating_sub(life.place.1);
-                    too_early.max(life.place.0.saturating_sub(life.rank.1))
-                }
-                // The strict queue must not have come to it.
-                None if end == End::Closed && life.rank.1 < self.removals => u32::MAX,
-                None if end == End::Closed => 0,
-                None => self.removals.saturating_sub(life.rank.1),
-            };
-            if gap > least.0 {
-                least = (gap, life.take.or(life.add));
-            }
-        }
-        least
-    }
-
+impl Queue<'_> {
     /// Searches for an order with this factor, carrying at most `width` configurations.
     pub(super) fn search(
         &self,
@@ -178,32 +61,6 @@ impl<'a> Queue<'a> {
             Some(mut search) => search.run(ticker),
             None => Ok(Found::Dropped),
         }
-    }
-}
-
-/// Calls and returns of the additions, or of the removals, sorted.
-struct Places {
-    calls: Vec<u32>,
-    returns: Vec<u32>,
-}
-
-impl Places {
-    fn new(words: &Words, operations: &[u32]) -> Places {
-        let mut calls: Vec<u32> =
-            operations.iter().map(|&o| words.words[o as usize].call).collect();
-        let mut returns: Vec<u32> =
-            operations.iter().map(|&o| words.words[o as usize].returned).collect();
-        calls.sort_unstable();
-        returns.sort_unstable();
-        Places { calls, returns }
-    }
-
-    /// The first and the last place that real time allows the operation.
-    fn of(&self, words: &Words, operation: u32) -> (u32, u32) {
-        let word = &words.words[operation as usize];
-        let first = self.returns.partition_point(|&r| r < word.call) as u32;
-        let last = self.calls.partition_point(|&c| c < word.returned) as u32 - 1;
-        (first, last)
     }
 }
 
@@ -230,10 +87,11 @@ struct Configuration {
 /// Returns between two marks, and how many marks are kept.
 const STRIDE: usize = 16;
 const MARKS: usize = 128;
-/// How often the search goes back for one return, each time four times as far and as wide.
+/// How often the search goes back for one return, each time four times as far and four times as
+/// wide.
 const TRIES: u32 = 4;
 
-/// Where the search can begin again: before the return of this number.
+/// A point where the search can start again: before the return of this number.
 struct Mark {
     at: usize,
     called: usize,
@@ -242,7 +100,8 @@ struct Mark {
     dropped: bool,
 }
 
-/// Up to which return more configurations are carried, and how often the search went back for it.
+/// The return up to which more configurations are carried, and how often the search went back for
+/// it.
 #[derive(Clone, Copy, Default)]
 struct Retry {
     until: usize,
@@ -269,7 +128,7 @@ struct Search<'q, 'a> {
 }
 
 impl<'q, 'a> Search<'q, 'a> {
-    /// `None` where more than 64 operations are open at once.
+    /// `None` if more than 64 operations are open at once.
     fn new(queue: &'q Queue<'a>, factor: u32, end: End, width: usize) -> Option<Search<'q, 'a>> {
         let words = &queue.words.words;
         let mut slots = vec![0; words.len()];
@@ -381,8 +240,8 @@ impl<'q, 'a> Search<'q, 'a> {
             at += 1;
         }
         let met = |c: &&Configuration| {
-            // p'' removed the ranks below the number of removals: with a closed end p' must have,
-            // too.
+            // p'' removed the ranks below the number of removals: with a closed end p' must have
+            // done so, too.
             self.end == End::Open || c.waiting.first().is_none_or(|w| w.0 >= c.taken)
         };
         match alive.iter().find(met) {
@@ -392,7 +251,7 @@ impl<'q, 'a> Search<'q, 'a> {
         }
     }
 
-    /// The mark to begin again at after no configuration survived this return; none where that was
+    /// The mark to start again from after no configuration survived this return; `None` if that was
     /// tried often enough.
     fn back(&mut self, at: usize, retry: &mut Retry) -> Option<Mark> {
         retry.tries = if at < retry.until { retry.tries + 1 } else { 1 };
@@ -407,8 +266,8 @@ impl<'q, 'a> Search<'q, 'a> {
         self.marks.pop_back()
     }
 
-    /// Takes the removals that found nothing where they fit, then files the configuration unless it
-    /// is known.
+    /// Takes the removals that found nothing where they fit, then stores the configuration unless
+    /// it is known.
     fn admit(&mut self, mut configuration: Configuration, returning: u64) {
         if configuration.added == configuration.taken {
             for &o in &self.open {
@@ -432,7 +291,8 @@ impl<'q, 'a> Search<'q, 'a> {
 
     fn expand(&mut self, from: &Configuration, returning: u64) {
         let queue = self.queue;
-        // Those that come first are tried last, so that what returns next stands on top.
+        // Those that come first are tried last, so that the one that returns next is on top of the
+        // stack.
         for place in (0..self.open.len()).rev() {
             let o = self.open[place];
             let bit = 1u64 << self.slots[o as usize];
@@ -454,7 +314,7 @@ impl<'q, 'a> Search<'q, 'a> {
         }
     }
 
-    /// Open operations that are not linearized, but for this one.
+    /// Open operations that are not linearized, except this one.
     fn others<'s>(&'s self, from: &'s Configuration, o: u32) -> impl Iterator<Item = u32> + 's {
         self.open
             .iter()

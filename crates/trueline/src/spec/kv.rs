@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use super::method::{self, Method, found, nothing};
+use super::method::{self, Method, found, nothing, unexpected};
 use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Action, Builtin, Canonical, Growing, Growth, Info, Kind, Spec, Touches, key_of};
+use crate::error::DecodeError;
 use crate::value::Value;
 
-/// What can be called on a key-value store of texts.
+/// The operations of a key-value store of texts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum KvOp {
-    /// The text of a key; the empty text where there is none.
+    /// The text of a key; the empty text if there is none.
     Get(Value),
     /// Replaces the text of a key.
     Put(Value, Arc<String>),
@@ -47,8 +48,8 @@ pub fn kv() -> Kv {
 pub type KvState = Vec<(Value, Arc<String>)>;
 
 /// A text; whole numbers count as their digits, nil as the empty text. A fraction may be written in
-/// several ways (`1.5`, `1.50`), so that it is no text.
-fn text(value: &Value) -> Result<Arc<String>, String> {
+/// several ways (`1.5`, `1.50`), so it is not a text.
+fn text(value: &Value) -> Result<Arc<String>, DecodeError> {
     match value {
         Value::Text(text) => Ok(text.clone()),
         Value::Nil => Ok(Arc::default()),
@@ -56,8 +57,9 @@ fn text(value: &Value) -> Result<Arc<String>, String> {
         Value::Decimal(_) => Err(format!(
             "expected a text or a whole number of 64 bits, found {}: write it in quotes",
             found(value)
-        )),
-        _ => Err(format!("expected a text, found {}", found(value))),
+        )
+        .into()),
+        _ => Err(unexpected("a text", value)),
     }
 }
 
@@ -147,7 +149,7 @@ impl Spec for Kv {
             (Put(put, start), Get(key), Some(Value::Text(text))) => {
                 put == key && text.starts_with(start.as_str())
             }
-            // What is not a beginning does not become one by growing.
+            // A text that is not a prefix does not become one by growing.
             (Append(..) | Get(_), Get(_), _) => false,
             _ => true,
         }
@@ -209,7 +211,7 @@ impl Builtin for Kv {
         method: &str,
         args: &[Value],
         result: Option<&Value>,
-    ) -> Result<(KvOp, Option<Value>), String> {
+    ) -> Result<(KvOp, Option<Value>), DecodeError> {
         method::decode(&METHODS, method, args, result, |op, ret| match op {
             Get(_) => text(ret).map(Value::Text),
             Put(..) | Append(..) => nothing(ret),

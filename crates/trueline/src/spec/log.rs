@@ -1,15 +1,16 @@
 //! A list that only grows: `log`.
 
 use super::items::Items;
-use super::method::{self, Method, found};
+use super::method::{self, Method, unexpected};
 use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Builtin, Growing, Growth, Info, Spec};
+use crate::error::DecodeError;
 use crate::value::Value;
 
-/// What can be called on a log.
+/// The operations of a log.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LogOp {
-    /// Adds a value at the end; tells nothing or its index, from 0.
+    /// Adds a value at the end; returns nothing or its index, from 0.
     Append(Value),
     /// All values, the oldest first.
     Read,
@@ -96,7 +97,7 @@ impl Spec for Log {
         }
     }
 
-    /// What is not a beginning does not become one by growing.
+    /// A list that is not a prefix does not become one by growing.
     fn may_help(&self, _op: &LogOp, observer: &LogOp, _ret: Option<&Value>) -> bool {
         *observer != Read
     }
@@ -131,13 +132,13 @@ impl Builtin for Log {
         method: &str,
         args: &[Value],
         result: Option<&Value>,
-    ) -> Result<(LogOp, Option<Value>), String> {
+    ) -> Result<(LogOp, Option<Value>), DecodeError> {
         method::decode(&METHODS, method, args, result, |op, ret| match (op, ret) {
             (Append(_), Value::Nil | Value::Int(_)) | (Read, Value::List(_)) => Ok(ret.clone()),
             (Append(_), Value::Bool(true)) => Ok(Value::Nil),
             (Read, Value::Nil) => Ok(Value::list([])),
-            (Append(_), _) => Err(format!("expected an index or nothing, found {}", found(ret))),
-            (Read, _) => Err(format!("expected a list as the result, found {}", found(ret))),
+            (Append(_), _) => Err(unexpected("an index or nothing", ret)),
+            (Read, _) => Err(unexpected("a list as the result", ret)),
         })
     }
 
@@ -155,7 +156,7 @@ impl Builtin for Log {
         }]
     }
 
-    /// Reads are rare: each tells the whole log.
+    /// Reads are rare, because each returns the whole log.
     fn sample(&self, state: &Items, pick: &mut dyn FnMut(u64) -> u64, fresh: i64) -> LogOp {
         if pick(4 + state.len() as u64) < 4 { Append(Value::Int(fresh)) } else { Read }
     }

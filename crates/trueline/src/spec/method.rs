@@ -1,16 +1,16 @@
-//! How the built-in specifications spell their methods: one table each gives names, aliases, arity
-//! and errors.
+//! The methods of built-in specifications: one table each gives names, aliases, arity and errors.
 
 use super::named::show_call;
+use crate::error::DecodeError;
 use crate::value::Value;
 
-/// What formats call an insertion into a container.
+/// The names of insertions into a container in various formats.
 pub(super) const INSERT: &[&str] =
     &["enq", "enqueue", "add", "put", "push", "offer", "insert", "send"];
-/// What formats call a removal from a container.
+/// The names of removals from a container in various formats.
 pub(super) const REMOVE: &[&str] =
     &["deq", "dequeue", "remove", "rem", "rm", "get", "pop", "poll", "take", "receive"];
-/// What formats call a look at the next value of a container.
+/// The names of looks at the next value of a container in various formats.
 pub(super) const PEEK: &[&str] = &["peek", "front", "top", "first", "element"];
 
 /// A method of a specification whose operations are `Op`s.
@@ -22,16 +22,16 @@ pub(super) struct Method<Op> {
     arity: usize,
     /// Nil is a result worth telling.
     yields: bool,
-    make: fn(&[Value]) -> Result<Op, String>,
+    make: fn(&[Value]) -> Result<Op, DecodeError>,
 }
 
 impl<Op> Method<Op> {
-    /// Name, arity and whether it yields something are read from the signature. `make` sees as many
+    /// Name, arity and whether it has a result are read from the signature. `make` receives as many
     /// arguments as the signature has.
     pub(super) const fn new(
         signature: &'static str,
         aliases: &'static [&'static str],
-        make: fn(&[Value]) -> Result<Op, String>,
+        make: fn(&[Value]) -> Result<Op, DecodeError>,
     ) -> Method<Op> {
         let text = signature.as_bytes();
         let mut open = 0;
@@ -68,24 +68,23 @@ pub(super) const fn signatures<Op, const N: usize>(methods: &[Method<Op>; N]) ->
     all
 }
 
-/// Reads a call. `result` turns the result that a format gives into the one that the specification
-/// knows.
+/// Decodes a call. `result` converts the result that a format gives to the specification's.
 pub(super) fn decode<Op>(
     methods: &[Method<Op>],
     method: &str,
     args: &[Value],
     ret: Option<&Value>,
-    result: impl FnOnce(&Op, &Value) -> Result<Value, String>,
-) -> Result<(Op, Option<Value>), String> {
+    result: impl FnOnce(&Op, &Value) -> Result<Value, DecodeError>,
+) -> Result<(Op, Option<Value>), DecodeError> {
     // Most files spell a method as we do: comparing that is quick.
     let spelled = || methods.iter().find(|m| m.is(method));
     let Some(known) = methods.iter().find(|m| m.name == method).or_else(spelled) else {
         let expected: Vec<&str> = methods.iter().map(|m| m.signature).collect();
-        return Err(format!("unknown method {method}: expected {}", expected.join(", ")));
+        return Err(format!("unknown method {method}: expected {}", expected.join(", ")).into());
     };
     let args = arguments(method, args, known.arity)?;
-    // One move from where a value is made to where it is wanted: adapters such as `transpose` copy
-    // it piece by piece, each time, and this is done for every operation of a history.
+    // A single move from where the value is made to where it is needed: adapters such as
+    // `transpose` copy it piece by piece, and this runs for every operation of a history.
     let op = match (known.make)(args) {
         Ok(op) => op,
         Err(e) => return Err(in_method(method, &e)),
@@ -99,8 +98,12 @@ pub(super) fn decode<Op>(
     }
 }
 
-/// The arguments of a call as formats write them, of a method that takes so many.
-pub fn arguments<'a>(method: &str, args: &'a [Value], arity: usize) -> Result<&'a [Value], String> {
+/// The arguments of a call as formats write them, for a method with this arity.
+pub fn arguments<'a>(
+    method: &str,
+    args: &'a [Value],
+    arity: usize,
+) -> Result<&'a [Value], DecodeError> {
     let args: &[Value] = match args {
         // Formats write several arguments as one list: cas [old new].
         [Value::List(items)] if arity > 1 && items.len() == arity => items,
@@ -111,14 +114,19 @@ pub fn arguments<'a>(method: &str, args: &'a [Value], arity: usize) -> Result<&'
     };
     if args.len() != arity {
         let s = if arity == 1 { "" } else { "s" };
-        return Err(format!("{method} takes {arity} argument{s}, found {}", args.len()));
+        return Err(format!("{method} takes {arity} argument{s}, found {}", args.len()).into());
     }
     Ok(args)
 }
 
 #[cold]
-fn in_method(method: &str, error: &str) -> String {
-    format!("{method}: {error}")
+fn in_method(method: &str, error: &DecodeError) -> DecodeError {
+    format!("{method}: {error}").into()
+}
+
+/// Another value than what was expected.
+pub(super) fn unexpected(expected: &str, value: &Value) -> DecodeError {
+    format!("expected {expected}, found {}", found(value)).into()
 }
 
 /// The operation as people read it, with the specification's own names.
@@ -135,7 +143,7 @@ pub(super) fn show<Op>(
 }
 
 /// A value that is not nil: containers cannot hold nil, which means 'empty'.
-pub(super) fn item(value: &Value) -> Result<Value, String> {
+pub(super) fn item(value: &Value) -> Result<Value, DecodeError> {
     match value {
         Value::Nil => Err("expected a value, found nil, which means nothing".into()),
         value => Ok(value.clone()),
@@ -143,19 +151,19 @@ pub(super) fn item(value: &Value) -> Result<Value, String> {
 }
 
 /// A whole number.
-pub(super) fn number(value: &Value) -> Result<i64, String> {
+pub(super) fn number(value: &Value) -> Result<i64, DecodeError> {
     value.as_int().ok_or_else(|| {
         let expected = match value {
             Value::Decimal(_) => "a whole number of 64 bits",
             _ => "a number",
         };
-        format!("expected {expected}, found {}", found(value))
+        unexpected(expected, value)
     })
 }
 
-/// The result of a method that tells nothing: what a format writes there is an echo, unless it says
-/// that nothing happened.
-pub fn nothing(value: &Value) -> Result<Value, String> {
+/// The result of a method without a result: whatever a format writes there is an echo, unless it
+/// means that nothing happened.
+pub fn nothing(value: &Value) -> Result<Value, DecodeError> {
     match value {
         Value::Bool(false) => {
             Err("expected no result, found false: what was refused is recorded as \
@@ -166,18 +174,18 @@ pub fn nothing(value: &Value) -> Result<Value, String> {
     }
 }
 
-/// A result that is true or false; `nil` says what no result means.
-pub(super) fn truth(value: &Value, nil: impl Into<Value>) -> Result<Value, String> {
+/// A boolean result; `nil` is what a missing result means.
+pub(super) fn truth(value: &Value, nil: impl Into<Value>) -> Result<Value, DecodeError> {
     match value {
         Value::Nil => Ok(nil.into()),
         value => value
             .as_bool()
             .map(Value::Bool)
-            .ok_or_else(|| format!("expected true or false as the result, found {}", found(value))),
+            .ok_or_else(|| unexpected("true or false as the result", value)),
     }
 }
 
-/// What was found, for an error: `the text abc`.
+/// A description of the value for an error: `the text abc`.
 pub fn found(value: &Value) -> String {
     match value {
         Value::Nil => "nil".into(),
@@ -211,7 +219,7 @@ mod tests {
     #[track_caller]
     fn check(method: &str, args: &[Value], expect: Result<i64, &str>) {
         let got = decode(&METHODS, method, args, None, |_, _| Ok(Value::Nil)).map(|(op, _)| op);
-        assert_eq!(got, expect.map_err(String::from));
+        assert_eq!(got, expect.map_err(DecodeError::from));
     }
 
     #[test]

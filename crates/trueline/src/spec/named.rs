@@ -1,23 +1,15 @@
 //! The built-in specifications by name: `queue`, `register:init=0`, `semiqueue:k=2`.
 //!
-//! A [`Builtin`] is a [`Spec`] over [`Value`]s that also knows how formats spell its methods, which
-//! results it would give (for generating histories), and how to read its parameters. [`Named`]
-//! hides its type.
+//! A [`Builtin`] is a [`Spec`] over [`Value`]s that also decodes its methods as formats spell them,
+//! gives results for generated histories, and reads its parameters. [`Named`] hides its type.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use super::method::same;
-use super::params::Params;
-use super::{
-    Dynamic, Opaque, Relaxed, Spec, Turn, bounded_priority_queue, bounded_queue, cas_register,
-    counter, deque, kv, lock, log, map, multiset, mutex, owner_mutex, priority_queue, queue,
-    readings, register, relaxations, relaxed, rmw, semaphore, semiqueue, set, snapshot, snzi,
-    stack, stuttering_queue, unknown_register,
-};
+use super::{Dynamic, Opaque, Spec, readings};
 use crate::Budget;
-use crate::check::{self, Algorithm, Outcome, decide_directly};
-use crate::error::{PlanError, SpecError, WatchError};
+use crate::check::{self, Algorithm, Outcome, Undecoded};
+use crate::error::{DecodeError, PlanError, WatchError};
 use crate::generate::{self, Generated, Plan};
 use crate::history::{Error, History, Position};
 use crate::quasi::{self, Finding, Quasi};
@@ -43,41 +35,40 @@ pub struct Info {
 
 /// A specification that is known by name.
 pub trait Builtin: Spec<Ret = Value> + Clone + 'static {
-    /// Reads a call as a format spells it; the error says what was expected.
+    /// Decodes a call as a format spells it; an error says what was expected.
     fn decode(
         &self,
         method: &str,
         args: &[Value],
         result: Option<&Value>,
-    ) -> Result<(Self::Op, Option<Value>), String>;
+    ) -> Result<(Self::Op, Option<Value>), DecodeError>;
 
-    /// Reads the result of a call, with the operation where it turns out to be another one than the
-    /// call said.
+    /// Decodes the result of a call, with the operation if the result shows that it is another one.
     fn decode_result(
         &self,
         called: &Self::Op,
         method: &str,
         args: &[Value],
         result: &Value,
-    ) -> Result<(Option<Self::Op>, Value), String> {
+    ) -> Result<(Option<Self::Op>, Value), DecodeError> {
         let (op, result) = self.decode(method, args, Some(result))?;
         Ok(((op != *called).then_some(op), result.unwrap_or_default()))
     }
 
-    /// True where a method that reads takes a key: then `[k v]` in a Jepsen history is a key and a
+    /// Whether a method that reads takes a key: then `[k v]` in a Jepsen history is a key and a
     /// value of one object.
     fn takes_keys(&self) -> bool {
         false
     }
 
-    /// True where it matters who calls: an operation without an argument gets its process as one.
+    /// Whether the caller matters: an operation without an argument gets its process as one.
     fn owned(&self) -> bool {
         false
     }
 
-    /// The specifications that the history may mean, each with what that is called; a history is
-    /// linearizable if it is so for one of them. More than one only where what was recorded has two
-    /// meanings and nobody said which.
+    /// The specifications that the history may mean, each with a name for it; a history is
+    /// linearizable if it is so for one of them. There is more than one only if the recording has
+    /// two meanings and the user did not choose.
     fn readings(&self, _history: &History) -> Vec<(Self, &'static str)> {
         vec![(self.clone(), "")]
     }
@@ -85,23 +76,22 @@ pub trait Builtin: Spec<Ret = Value> + Clone + 'static {
     /// Writes a call as the formats spell it: the inverse of [`Builtin::decode`].
     fn encode(&self, op: &Self::Op) -> (&str, Vec<Value>);
 
-    /// Why a violation that was found since the last question cannot be relied on, if there is a
-    /// reason: the specification itself could not say what an operation does.
+    /// Why a violation that was found since the last call is unreliable, if it is: the
+    /// specification itself could not execute an operation.
     fn take_doubt(&self) -> Option<String> {
         None
     }
 
-    /// The results that the operation may have in this state; empty where it blocks.
+    /// The possible results of the operation in this state; empty if it blocks.
     fn results(&self, state: &Self::State, op: &Self::Op) -> Vec<Value>;
 
-    /// An operation for a generated history, chosen by the numbers that `pick` yields (each below
-    /// its argument). `fresh` is a value that was not used before, or one of a few where values may
-    /// repeat.
+    /// An operation for a generated history, chosen by the numbers that `pick` returns (each below
+    /// its argument). `fresh` is a new value, or one of a few if values may repeat.
     fn sample(&self, state: &Self::State, pick: &mut dyn FnMut(u64) -> u64, fresh: i64)
     -> Self::Op;
 
-    /// The same for an operation of this process, where it matters whose it is. `simple`: of a
-    /// simple history, where the type knows such.
+    /// The same for an operation of this process, if the process matters. `simple`: of a simple
+    /// history, if the type supports these.
     fn sample_by(
         &self,
         _process: u32,
@@ -113,8 +103,8 @@ pub trait Builtin: Spec<Ret = Value> + Clone + 'static {
         self.sample(state, pick, fresh)
     }
 
-    /// Takes the step with one of [`Builtin::results`], in place. Overridden where cloning the
-    /// state costs.
+    /// Takes the step with one of [`Builtin::results`], in place. Overridden if cloning the state
+    /// is expensive.
     fn perform(
         &self,
         state: &mut Self::State,
@@ -130,9 +120,9 @@ pub trait Builtin: Spec<Ret = Value> + Clone + 'static {
         }
     }
 
-    /// A result that looks like the one given and is wrong in the state in which that one is right,
-    /// where processes use what is theirs alone. `simple`: in a simple history, of which the result
-    /// must be one. `None` where the type has none.
+    /// A result that resembles the given one and is wrong in the state in which that one is right,
+    /// if processes use only their own part. `simple`: in a simple history, which the result must
+    /// fit. `None` if the type has none.
     fn falsify(
         &self,
         _op: &Self::Op,
@@ -143,14 +133,14 @@ pub trait Builtin: Spec<Ret = Value> + Clone + 'static {
         None
     }
 
-    /// Whether so many processes each have a part of the object for themselves, so that
+    /// Whether this many processes each have a part of the object for themselves, so that
     /// [`Builtin::falsify`] can be used.
     fn keeps_apart(&self, _processes: usize) -> bool {
         false
     }
 
     /// An operation with a result that is wrong in every state that operations without `value` lead
-    /// to; `None` where the type has none.
+    /// to; `None` if the type has none.
     fn alien(&self, _value: i64) -> Option<(Self::Op, Value)> {
         None
     }
@@ -167,11 +157,16 @@ pub struct Named {
 impl Named {
     /// Hides the type of a specification.
     pub fn new(text: impl Into<String>, spec: impl Builtin) -> Named {
-        Named { text: text.into(), spec: Opaque::new(spec), is_searched: false }
+        Named::of(text.into(), Opaque::new(spec))
     }
 
-    /// The same specification, whose streams are watched by the general search: of what a user
-    /// wrote no exact monitor is known.
+    /// The same for a specification whose type is already hidden.
+    pub(super) fn of(text: String, spec: Opaque) -> Named {
+        Named { text, spec, is_searched: false }
+    }
+
+    /// The same specification, whose streams are watched by the general search: there is no exact
+    /// monitor for user-defined specifications.
     pub fn searched(self) -> Named {
         Named { is_searched: true, ..self }
     }
@@ -181,14 +176,14 @@ impl Named {
         &self.text
     }
 
-    /// The same specification as a [`Spec`] over calls by name, for code that makes calls rather
-    /// than reads them.
+    /// The same specification as a [`Spec`] over calls by name, for code that makes calls instead
+    /// of reading them.
     pub fn dynamic(&self) -> Dynamic {
         Dynamic::new(self.spec.clone())
     }
 
-    /// Why a violation of the [dynamic](Named::dynamic) specification cannot be relied on, if there
-    /// is a reason: see [`Builtin::take_doubt`].
+    /// Why a violation of the [dynamic](Named::dynamic) specification is unreliable, if it is: see
+    /// [`Builtin::take_doubt`].
     pub fn take_doubt(&self) -> Option<String> {
         self.spec.take_doubt()
     }
@@ -202,7 +197,7 @@ impl Named {
     ) -> Result<Outcome, Error> {
         self.ensure_nil_is_told(history)?;
         let history = &self.with_owners(history);
-        // What another history raised says nothing about this one.
+        // A doubt that another history raised does not concern this one.
         self.spec.take_doubt();
         let outcome = self.check_all(history, algorithm, budget);
         let outcome = outcome.map_err(|e| self.in_context(e))?;
@@ -251,8 +246,8 @@ impl Named {
         outcome.ok_or_else(|| Error::whole("the history cannot be decoded"))
     }
 
-    /// Decides whether a history is quasi linearizable, or by how much it is not linearizable. An
-    /// error means that the history or the question does not fit the specification.
+    /// Decides whether a history is quasi linearizable, or finds the least factor. An error means
+    /// that the history or the question does not fit the specification.
     pub fn quasi(
         &self,
         history: &History,
@@ -273,9 +268,9 @@ impl Named {
         decide().map_err(|e| self.in_context(e))
     }
 
-    /// The object that the specification is, what it holds at first, and the events of a history in
-    /// the words of its theory. An error means that the history does not fit the specification, or
-    /// that it has no theory.
+    /// The object that the specification describes, its initial values, and the events of a history
+    /// in the terms of its theory. An error means that the history does not fit the specification,
+    /// or that it has no theory.
     pub fn events(&self, history: &History) -> Result<(Object, Vec<Value>, Vec<Event>), Error> {
         let tell = || {
             let subject = self.spec.subject(&self.with_owners(history))?;
@@ -296,14 +291,14 @@ impl Named {
         self.spec.takes_keys()
     }
 
-    /// Says whether every call of the history is one of this specification's.
+    /// Checks that every call of the history is one of this specification's.
     pub fn fits(&self, history: &History) -> Result<(), Error> {
         let decoded = self.spec.subject(&self.with_owners(history));
         decoded.map(drop).map_err(|e| self.in_context(e))
     }
 
-    /// An operation in the words of the specification: `pop() -> nil`. Without a result where there
-    /// is none or it should not be told: `pop()`.
+    /// An operation in the terms of the specification: `pop() -> nil`. Without a result if there is
+    /// none or `with_result` is false: `pop()`.
     pub fn show(&self, history: &History, index: u32, with_result: bool) -> String {
         let o = &history.operations()[index as usize];
         let method = &history.methods()[o.op.method as usize];
@@ -319,15 +314,15 @@ impl Named {
         shown.strip_suffix(" -> ?").map_or(shown.clone(), String::from)
     }
 
-    /// Makes a history of this specification, which the history then names. The error says why
-    /// there is none.
+    /// Generates a history of this specification, and names the specification in it. An error says
+    /// why there is none.
     pub fn generate(&self, plan: &Plan) -> Result<History, PlanError> {
         generate::generate(&self.spec, plan, Some(&self.text))
             .map_err(|e| format!("{}: {e}", self.text).into())
     }
 
-    /// Makes the history of [`Named::generate`] event by event, holding only what is open: see
-    /// [`generate::stream`].
+    /// Generates the history of [`Named::generate`] event by event, and keeps only open operations
+    /// in memory: see [`generate::stream`].
     pub fn generate_stream(
         &self,
         plan: &Plan,
@@ -336,7 +331,7 @@ impl Named {
         generate::stream(&self.spec, plan, tell).map_err(|e| format!("{}: {e}", self.text).into())
     }
 
-    /// A monitor for streams of this specification; the error says why there is none.
+    /// A monitor for streams of this specification; an error says why there is none.
     pub fn watch(&self, algorithm: stream::Algorithm) -> Result<Watch, WatchError> {
         if self.is_searched && algorithm == stream::Algorithm::Exact {
             return Ok(Watch::searched(self.spec.clone()));
@@ -344,7 +339,7 @@ impl Named {
         Watch::new(self.spec.clone(), algorithm).map_err(|e| format!("{}: {e}", self.text).into())
     }
 
-    /// The history with owners as arguments, where it matters who calls.
+    /// The history with owners as arguments, if the caller matters.
     fn with_owners<'h>(&self, history: &'h History) -> Cow<'h, History> {
         match self.spec.owned() {
             true => Cow::Owned(history.with_owners()),
@@ -352,8 +347,7 @@ impl Named {
         }
     }
 
-    /// An object that holds -1 at first cannot be told from an empty one where the format writes
-    /// nil as -1.
+    /// If the format writes nil as -1, an object with the initial value -1 looks like an empty one.
     fn ensure_nil_is_told(&self, history: &History) -> Result<(), Error> {
         let mut words = self.text.split(['=', '[', ']', ',', ' ']);
         if history.read_minus_one_as_nil() && words.any(|word| word == "-1") {
@@ -385,157 +379,8 @@ fn check_one(
     algorithm: Algorithm,
     budget: &Budget,
 ) -> Result<Outcome, Error> {
-    if let Some(outcome) = decide_directly(spec, h, algorithm, budget)? {
-        return Ok(outcome);
-    }
-    // What built-in specifications claim to commute is tested by their laws.
-    Ok(check::run(&spec.subject(h)?, algorithm, true, budget))
-}
-
-type Make = fn(&mut Params) -> Result<Opaque, String>;
-
-/// Every built-in specification, and how its parameters make it.
-const BUILTIN: [(Info, Make); 25] = [
-    (register::REGISTER, |p| {
-        Ok(Opaque::new(match p.unless_unknown("init", Value::Nil)? {
-            Some(init) => register(init),
-            None => unknown_register(),
-        }))
-    }),
-    (register::CAS_REGISTER, |p| {
-        Ok(Opaque::new(match p.unless_unknown("init", Value::Nil)? {
-            Some(init) => cas_register(Some(init)),
-            None => unknown_register(),
-        }))
-    }),
-    (rmw::RMW, |p| Ok(Opaque::new(rmw(p.value("init", Value::Int(0))?)))),
-    (counter::COUNTER, |p| {
-        let counter = counter().with_init(p.int("init", 0)?);
-        Ok(Opaque::new(match p.before_or_after()? {
-            Some(before) => counter.telling(before),
-            None => counter,
-        }))
-    }),
-    (kv::KV, |_| Ok(Opaque::new(kv()))),
-    (map::MAP, |_| Ok(Opaque::new(map()))),
-    (queue::QUEUE, |p| Ok(Opaque::new(queue().with_init(p.list("init")?)))),
-    (queue::BOUNDED_QUEUE, |p| {
-        let capacity = p.required("capacity")?;
-        Ok(Opaque::new(bounded_queue(capacity).with_init(p.contents(capacity)?)))
-    }),
-    (stack::STACK, |p| Ok(Opaque::new(stack().with_init(p.list("init")?)))),
-    (deque::DEQUE, |p| Ok(Opaque::new(deque().with_init(p.list("init")?)))),
-    (priority_queue::PRIORITY_QUEUE, |p| {
-        let queue = priority_queue().with_init(p.list("init")?);
-        Ok(Opaque::new(if p.smallest_first()? { queue.smallest_first() } else { queue }))
-    }),
-    (priority_queue::BOUNDED_PRIORITY_QUEUE, |p| {
-        let capacity = p.required("capacity")?;
-        let queue = bounded_priority_queue(capacity);
-        let queue = queue.with_init(p.contents(capacity)?);
-        Ok(Opaque::new(if p.smallest_first()? { queue.smallest_first() } else { queue }))
-    }),
-    (set::SET, |p| Ok(Opaque::new(set().with_init(p.list("init")?)))),
-    (set::MULTISET, |p| Ok(Opaque::new(multiset().with_init(p.list("init")?)))),
-    (lock::MUTEX, |_| Ok(Opaque::new(mutex()))),
-    (owner_mutex::OWNER_MUTEX, |p| {
-        let mutex = owner_mutex();
-        Ok(Opaque::new(if p.truth("reentrant", false)? { mutex.reentrant() } else { mutex }))
-    }),
-    (lock::SEMAPHORE, |p| Ok(Opaque::new(semaphore(p.count("init", 0)? as u64)))),
-    (log::LOG, |p| Ok(Opaque::new(log().with_init(p.list("init")?)))),
-    (snapshot::SNAPSHOT, |p| {
-        let segments = p.at_most_unless_unknown("segments", snapshot::LIMIT)?;
-        let init = p.value("init", Value::Int(0))?;
-        Ok(Opaque::new(snapshot(segments).with_init(init)))
-    }),
-    (snzi::SNZI, |p| Ok(Opaque::new(snzi(p.count("init", 0)? as u64)))),
-    (relaxed::SEMIQUEUE, |p| {
-        Ok(Opaque::new(semiqueue(p.positive("k", 2)?).with_init(p.list("init")?)))
-    }),
-    (relaxed::STUTTERING_QUEUE, |p| {
-        let j = p.positive("j", 2)? as u32;
-        Ok(Opaque::new(stuttering_queue(j).with_init(p.list("init")?)))
-    }),
-    (relaxations::RELAXED_QUEUE, |p| Ok(Opaque::new(Relaxed::named(Turn::Oldest, p)?))),
-    (relaxations::RELAXED_STACK, |p| Ok(Opaque::new(Relaxed::named(Turn::Newest, p)?))),
-    (relaxations::RELAXED_PRIORITY_QUEUE, |p| Ok(Opaque::new(Relaxed::named(Turn::Largest, p)?))),
-];
-
-/// Every built-in specification.
-pub fn all() -> &'static [Info] {
-    const ALL: [Info; BUILTIN.len()] = {
-        let mut all = [register::REGISTER; BUILTIN.len()];
-        let mut i = 0;
-        while i < all.len() {
-            all[i] = BUILTIN[i].0;
-            i += 1;
-        }
-        all
-    };
-    &ALL
-}
-
-/// The specification that a text names: `queue:init=[1 2]`. The error says what is wrong and what
-/// is known.
-pub fn named(text: &str) -> Result<Named, SpecError> {
-    let text = text.trim();
-    let (name, parameters) = text.split_once(':').unwrap_or((text, ""));
-    let is =
-        |info: &Info| same(info.name, name) || info.aliases.iter().any(|alias| same(alias, name));
-    let Some((info, make)) = BUILTIN.iter().find(|(info, _)| is(info)) else {
-        return Err(format!("no specification is called {name:?}: {}", nearest(name)).into());
-    };
-    let mut params = Params::parse(info, parameters)?;
-    let spec = make(&mut params)?;
-    params.finish()?;
-    Ok(Named { text: text.to_string(), spec, is_searched: false })
-}
-
-/// The known names that look most like `name`.
-fn nearest(name: &str) -> String {
-    let name = name.to_ascii_lowercase();
-    let far = |known: &str| {
-        let whole = distance(&name, known);
-        // A part of a longer name is near: priority, bounded.
-        if name.len() > 2 && known.contains(&name) { whole.min(1) } else { whole }
-    };
-    let mut known: Vec<(usize, &str)> = BUILTIN
-        .iter()
-        .map(|(info, _)| {
-            let nearest = info.aliases.iter().map(|alias| far(alias)).min().unwrap_or(usize::MAX);
-            (nearest.min(far(info.name)), info.name)
-        })
-        .collect();
-    known.sort_by_key(|&(far, _)| far);
-    let best = known[0].0;
-    let close: Vec<&str> = match best <= 2 + name.len() / 4 {
-        true => known.iter().take_while(|(far, _)| *far == best).map(|(_, n)| *n).collect(),
-        false => Vec::new(),
-    };
-    match close.as_slice() {
-        [] => {
-            let all: Vec<&str> = BUILTIN.iter().map(|(info, _)| info.name).collect();
-            format!("expected one of {}", all.join(", "))
-        }
-        close => format!("did you mean {}?", close[..close.len().min(3)].join(" or ")),
-    }
-}
-
-/// Letters to insert, delete or replace to get from one word to the other.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
+    // The laws test the claims of built-in specifications about what commutes.
+    check::run(&Undecoded::new(spec, h), algorithm, true, budget)
 }
 
 /// A call as people read it.
@@ -548,104 +393,5 @@ pub(super) fn show_call(method: &str, args: &[Value], ret: Option<&Value>) -> St
         Some(Value::Nil) => text + ")",
         Some(ret) => format!("{text}) -> {ret}"),
         None => text + ") -> ?",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn wrong(text: &str, expect: &str) {
-        assert_eq!(named(text).unwrap_err().to_string(), expect);
-    }
-
-    #[test]
-    fn names_aliases_and_parameters() {
-        for text in [
-            "queue",
-            "Queue",
-            "atomic-queue",
-            "fifo",
-            "kv_store",
-            "pqueue",
-            "register:init=?",
-            "register:init=0",
-            "queue:init=[1 2]",
-            "queue:init=[1, 2]",
-            "queue:init=[\"a, b]\" [1 2]]",
-            "bounded-queue:capacity=4",
-            "bounded-queue:capacity=4,init=[1 2]",
-            "bounded-priority-queue:capacity=4, order=min, init=[1,2]",
-            "semiqueue:k=2",
-            "relaxed-queue:out-of-order=2,lateness=2",
-            "k-stack:window=2",
-            "relaxed-priority-queue:stutter=2,order=min",
-            "priority-queue:order=min",
-            "semaphore:init=3",
-            "owner-mutex:reentrant=true",
-            "snapshot:segments=?",
-            "snapshot:segments=2,init=nil",
-        ] {
-            assert_eq!(named(text).unwrap().text(), text);
-        }
-        for info in all() {
-            let text = match info.name.starts_with("bounded") {
-                true => format!("{}:capacity=2", info.name),
-                false => info.name.to_string(),
-            };
-            named(&text).unwrap();
-        }
-    }
-
-    #[test]
-    fn errors_say_what_is_expected() {
-        wrong("quue", "no specification is called \"quue\": did you mean queue?");
-        wrong(
-            "priority",
-            "no specification is called \"priority\": did you mean priority-queue or bounded-priority-queue or relaxed-priority-queue?",
-        );
-        let all = "expected one of register, cas-register, rmw, counter, kv, map, queue, bounded-queue, stack, deque, \
-            priority-queue, bounded-priority-queue, set, multiset, mutex, owner-mutex, semaphore, log, snapshot, snzi, semiqueue, stuttering-queue, \
-            relaxed-queue, relaxed-stack, relaxed-priority-queue";
-        wrong("xylophone-42", &format!("no specification is called \"xylophone-42\": {all}"));
-        wrong("queue:size=3", "queue has no parameter size: expected init=[]");
-        wrong("kv:size=3", "kv has no parameter size: it takes none");
-        wrong(
-            "queue:init=3",
-            "the parameter init of queue: expected a list such as [1 2], found a number: 3",
-        );
-        wrong("queue:init=[1", "the parameters of queue: expected ] at the end of \"[1\"");
-        wrong("queue:init", "the parameters of queue: expected key=value, found \"init\"");
-        wrong("queue:init=[],init=[]", "the parameter init of queue is given twice");
-        wrong(
-            "queue:init=[nil]",
-            "the parameter init of queue: expected values, found nil, which means nothing",
-        );
-        wrong(
-            "bounded-queue",
-            "bounded-queue needs the parameter capacity: bounded-queue:capacity=4",
-        );
-        wrong(
-            "bounded-queue:capacity=0",
-            "the parameter capacity of bounded-queue: expected a number from 1 to 4294967295, found a number: 0",
-        );
-        wrong(
-            "bounded-queue:capacity=1,init=[1 2]",
-            "the parameter init of bounded-queue: expected at most 1 value, found 2",
-        );
-        wrong(
-            "priority-queue:order=up",
-            "the parameter order of priority-queue: expected min or max, found a text: up",
-        );
-        wrong(
-            "snapshot:segments=4000000000",
-            "the parameter segments of snapshot: expected a number from 0 to 65536, found a number: 4000000000",
-        );
-        wrong("relaxed-queue:stutter=2,window=2", "the parameter stutter goes with no other");
-        wrong(
-            "semiqueue:k=x",
-            "the parameter k of semiqueue: expected a number from 1 to 4294967295, found a text: x",
-        );
     }
 }

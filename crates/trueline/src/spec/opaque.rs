@@ -1,10 +1,10 @@
 //! A built-in specification with its types hidden.
 //!
-//! There are many built-in specifications, and much is done with each: histories are generated,
-//! streams watched, models checked. [`Opaque`] is a [`Builtin`] that stands for any of them, so
-//! that code that is generic over `Builtin` is compiled once, for it. Its states are boxes, which
-//! cost an allocation and a look at their type, and so are operations that `opaque_op` does not
-//! know; whole histories are decided without them, see [`Subject`].
+//! There are many built-in specifications, and each is used in many ways: to generate histories,
+//! watch streams, check models. [`Opaque`] is a [`Builtin`] that represents any of them, so that
+//! code generic over `Builtin` is compiled once. Its states are boxed, which costs an allocation
+//! and a type check each, and so are operations that `opaque_op` does not list. Whole histories are
+//! decided without them, see [`Subject`].
 
 use std::any::Any;
 use std::fmt;
@@ -14,6 +14,7 @@ use std::sync::Arc;
 use super::opaque_op::{ActionOf, OpaqueOp};
 use super::subject::{Claim, Subject};
 use super::{Action, Builtin, Canonical, Data, Spec, Touches, Vocabulary};
+use crate::error::DecodeError;
 use crate::history::{Error, History};
 use crate::value::Value;
 
@@ -33,7 +34,7 @@ impl Opaque {
         self.0.subject(history)
     }
 
-    /// Reads calls in the words of the kind that the specification claims to be.
+    /// Decodes calls to actions of the kind that the specification claims.
     pub(crate) fn decoder(&self) -> Option<Box<dyn Decoder + '_>> {
         self.0.decoder()
     }
@@ -111,35 +112,42 @@ impl fmt::Debug for OpaqueState {
     }
 }
 
-/// Reads calls as files spell them, in the words of a kind of object.
+/// Decodes calls, as files spell them, to actions of a kind of object.
 pub(crate) trait Decoder: Sync {
     /// The kind.
     fn claim(&self) -> Claim;
-    /// The operation. The error says why this is no call of the specification.
+    /// The operation, and its key if that is requested. An error says why this is not a call of the
+    /// specification.
     fn decode(
         &self,
         method: &str,
         args: &[Value],
         result: Option<&Value>,
         is_pending: bool,
-        partitions: bool,
-    ) -> Result<Decoded, String>;
+        is_keyed: bool,
+    ) -> Result<Decoded, DecodeError>;
 }
 
-/// An operation in the words of a kind.
-pub(crate) enum Decoded {
-    /// What it does, and its part within its object, where that is asked for.
-    Action(Action, Option<u64>),
-    /// Nobody saw it and it changed nothing.
+/// An operation in the terms of a kind, and its part within its object.
+pub(crate) struct Decoded {
+    pub(crate) said: Said,
+    pub(crate) key: Option<u64>,
+}
+
+/// An operation in the terms of a kind.
+pub(crate) enum Said {
+    /// Its action.
+    Action(Action),
+    /// Its result is unknown and it changed nothing.
     Nothing,
-    /// The kind has no word for it.
+    /// The kind has no such action.
     NoWord,
 }
 
 /// A call and its result, as a specification sees them.
 type Known<'a> = (&'a OpaqueOp, Option<&'a Value>);
 
-/// What [`Opaque`] asks of the specification behind it: the methods of [`Spec`] and [`Builtin`].
+/// The methods of [`Spec`] and [`Builtin`] that [`Opaque`] needs from the specification behind it.
 trait Object: Send + Sync {
     fn subject(&self, history: &History) -> Result<Subject<'_>, Error>;
     fn decoder(&self) -> Option<Box<dyn Decoder + '_>>;
@@ -190,8 +198,8 @@ trait Object: Send + Sync {
 }
 
 type Pick<'a> = &'a mut dyn FnMut(u64) -> u64;
-type Decoding = Result<(OpaqueOp, Option<Value>), String>;
-type Corrected = Result<(Option<OpaqueOp>, Value), String>;
+type Decoding = Result<(OpaqueOp, Option<Value>), DecodeError>;
+type Corrected = Result<(Option<OpaqueOp>, Value), DecodeError>;
 
 struct Concrete<B: Builtin> {
     spec: B,
@@ -387,20 +395,16 @@ impl<B: Builtin> Decoder for Decodes<'_, B> {
         args: &[Value],
         result: Option<&Value>,
         is_pending: bool,
-        partitions: bool,
-    ) -> Result<Decoded, String> {
+        is_keyed: bool,
+    ) -> Result<Decoded, DecodeError> {
         let (op, result) = self.spec.decode(method, args, result)?;
-        if is_pending && self.spec.observes(&op, None) {
-            return Ok(Decoded::Nothing);
-        }
-        if !is_pending && result.is_none() {
-            return Ok(Decoded::NoWord);
-        }
-        let partition = || if partitions { self.spec.partition(&op) } else { None };
-        Ok(match (self.canonical.action)(&op, result.as_ref()) {
-            Some(action) => Decoded::Action(action, partition()),
-            None => Decoded::NoWord,
-        })
+        let key = if is_keyed { self.spec.partition(&op) } else { None };
+        let said = match is_pending {
+            true if self.spec.observes(&op, None) => Said::Nothing,
+            false if result.is_none() => Said::NoWord,
+            _ => (self.canonical.action)(&op, result.as_ref()).map_or(Said::NoWord, Said::Action),
+        };
+        Ok(Decoded { said, key })
     }
 }
 

@@ -4,11 +4,12 @@ use std::ops::RangeInclusive;
 
 use super::Info;
 use super::method::found;
+use crate::error::SpecError;
 use crate::formats::number;
 use crate::value::Value;
 
-/// What stands after the colon. Each parameter is taken once; [`Params::finish`] complains about
-/// the rest.
+/// The parameters after the colon. Each is taken once; [`Params::finish`] reports the rest as
+/// errors.
 pub(super) struct Params {
     spec: &'static str,
     known: &'static str,
@@ -22,28 +23,28 @@ enum Given {
 }
 
 impl Params {
-    pub(super) fn parse(info: &Info, text: &str) -> Result<Params, String> {
+    pub(super) fn parse(info: &Info, text: &str) -> Result<Params, SpecError> {
         let mut params = Params { spec: info.name, known: info.parameters, given: Vec::new() };
         let mut reader = Reader { text, at: 0 };
         while reader.peek().is_some() {
             let (key, given) =
                 reader.parameter().map_err(|e| format!("the parameters of {}: {e}", info.name))?;
             if params.given.iter().any(|(k, _)| *k == key) {
-                return Err(format!("the parameter {key} of {} is given twice", info.name));
+                return Err(format!("the parameter {key} of {} is given twice", info.name).into());
             }
             params.given.push((key, given));
         }
         Ok(params)
     }
 
-    /// Complains about parameters that nobody took.
-    pub(super) fn finish(self) -> Result<(), String> {
+    /// Reports an error if there are unknown parameters.
+    pub(super) fn finish(self) -> Result<(), SpecError> {
         let Some((key, _)) = self.given.first() else { return Ok(()) };
         let expected = match self.known {
             "" => "it takes none".into(),
             known => format!("expected {known}"),
         };
-        Err(format!("{} has no parameter {key}: {expected}", self.spec))
+        Err(format!("{} has no parameter {key}: {expected}", self.spec).into())
     }
 
     /// A value, or `None` for `?`.
@@ -51,7 +52,7 @@ impl Params {
         &mut self,
         key: &str,
         default: Value,
-    ) -> Result<Option<Value>, String> {
+    ) -> Result<Option<Value>, SpecError> {
         match self.take(key) {
             None => Ok(Some(default)),
             Some(Given::Value(value)) => Ok(Some(value)),
@@ -59,26 +60,26 @@ impl Params {
         }
     }
 
-    pub(super) fn value(&mut self, key: &str, default: Value) -> Result<Value, String> {
+    pub(super) fn value(&mut self, key: &str, default: Value) -> Result<Value, SpecError> {
         self.unless_unknown(key, default)?.ok_or_else(|| self.wrong(key, "a value", None))
     }
 
-    pub(super) fn int(&mut self, key: &str, default: i64) -> Result<i64, String> {
+    pub(super) fn int(&mut self, key: &str, default: i64) -> Result<i64, SpecError> {
         let value = self.value(key, Value::Int(default))?;
         value.as_int().ok_or_else(|| self.wrong(key, "a number", Some(&value)))
     }
 
     /// A number from 0 on.
-    pub(super) fn count(&mut self, key: &str, default: usize) -> Result<usize, String> {
+    pub(super) fn count(&mut self, key: &str, default: usize) -> Result<usize, SpecError> {
         self.within(0..=u32::MAX, key, default).map(|n| n as usize)
     }
 
-    /// A number from 0 to `most`; `None` for `?` or nothing.
+    /// A number from 0 to `most`; `None` for `?` or if it is not given.
     pub(super) fn at_most_unless_unknown(
         &mut self,
         key: &str,
         most: u32,
-    ) -> Result<Option<u32>, String> {
+    ) -> Result<Option<u32>, SpecError> {
         match self.take(key) {
             None | Some(Given::Unknown) => Ok(None),
             Some(given) => {
@@ -88,8 +89,8 @@ impl Params {
         }
     }
 
-    /// A number from `least` on; `None` where it is not given.
-    pub(super) fn maybe(&mut self, key: &str, least: u32) -> Result<Option<u32>, String> {
+    /// A number from `least` on; `None` if it is not given.
+    pub(super) fn maybe(&mut self, key: &str, least: u32) -> Result<Option<u32>, SpecError> {
         match self.given.iter().any(|(k, _)| k == key) {
             true => self.within(least..=u32::MAX, key, 0).map(Some),
             false => Ok(None),
@@ -97,45 +98,48 @@ impl Params {
     }
 
     /// A number from 1 on.
-    pub(super) fn positive(&mut self, key: &str, default: usize) -> Result<usize, String> {
+    pub(super) fn positive(&mut self, key: &str, default: usize) -> Result<usize, SpecError> {
         self.within(1..=u32::MAX, key, default).map(|n| n as usize)
     }
 
     /// A number from 1 on that must be given.
-    pub(super) fn required(&mut self, key: &str) -> Result<usize, String> {
+    pub(super) fn required(&mut self, key: &str) -> Result<usize, SpecError> {
         if self.given.iter().all(|(k, _)| k != key) {
-            return Err(format!("{0} needs the parameter {key}: {0}:{key}=4", self.spec));
+            return Err(format!("{0} needs the parameter {key}: {0}:{key}=4", self.spec).into());
         }
         self.positive(key, 1)
     }
 
     /// A list of values, none of them nil.
-    pub(super) fn list(&mut self, key: &str) -> Result<Vec<Value>, String> {
+    pub(super) fn list(&mut self, key: &str) -> Result<Vec<Value>, SpecError> {
         let value = self.value(key, Value::list([]))?;
         let Some(items) = value.as_list() else {
             return Err(self.wrong(key, "a list such as [1 2]", Some(&value)));
         };
         if items.contains(&Value::Nil) {
             let nil = "found nil, which means nothing";
-            return Err(format!("the parameter {key} of {}: expected values, {nil}", self.spec));
+            return Err(
+                format!("the parameter {key} of {}: expected values, {nil}", self.spec).into()
+            );
         }
         Ok(items.to_vec())
     }
 
-    /// The initial contents of a container with room for so many values.
-    pub(super) fn contents(&mut self, capacity: usize) -> Result<Vec<Value>, String> {
+    /// The initial contents of a container with this capacity.
+    pub(super) fn contents(&mut self, capacity: usize) -> Result<Vec<Value>, SpecError> {
         let items = self.list("init")?;
         if items.len() > capacity {
             let (spec, n, s) = (self.spec, items.len(), if capacity == 1 { "" } else { "s" });
             return Err(format!(
                 "the parameter init of {spec}: expected at most {capacity} value{s}, found {n}"
-            ));
+            )
+            .into());
         }
         Ok(items)
     }
 
     /// `order=min` rather than `order=max`.
-    pub(super) fn smallest_first(&mut self) -> Result<bool, String> {
+    pub(super) fn smallest_first(&mut self) -> Result<bool, SpecError> {
         let value = self.value("order", Value::text("max"))?;
         match value.as_text() {
             Some("min") => Ok(true),
@@ -145,15 +149,15 @@ impl Params {
     }
 
     /// `true` or `false`.
-    pub(super) fn truth(&mut self, key: &str, default: bool) -> Result<bool, String> {
+    pub(super) fn truth(&mut self, key: &str, default: bool) -> Result<bool, SpecError> {
         match self.value(key, Value::Bool(default))? {
             Value::Bool(truth) => Ok(truth),
             other => Err(self.wrong(key, "true or false", Some(&other))),
         }
     }
 
-    /// `results=before` is true, `results=after` false; `None` where it is not said.
-    pub(super) fn before_or_after(&mut self) -> Result<Option<bool>, String> {
+    /// `results=before` is true, `results=after` false; `None` if it is not given.
+    pub(super) fn before_or_after(&mut self) -> Result<Option<bool>, SpecError> {
         let value = self.value("results", Value::text("either"))?;
         match value.as_text() {
             Some("before") => Ok(Some(true)),
@@ -168,7 +172,7 @@ impl Params {
         range: RangeInclusive<u32>,
         key: &str,
         default: usize,
-    ) -> Result<u32, String> {
+    ) -> Result<u32, SpecError> {
         let value = self.value(key, Value::Int(default as i64))?;
         let number = value.as_int().and_then(|n| u32::try_from(n).ok());
         number.filter(|n| range.contains(n)).ok_or_else(|| {
@@ -182,9 +186,9 @@ impl Params {
         Some(self.given.remove(at).1)
     }
 
-    fn wrong(&self, key: &str, expected: &str, value: Option<&Value>) -> String {
+    fn wrong(&self, key: &str, expected: &str, value: Option<&Value>) -> SpecError {
         let found = value.map_or("?".into(), found);
-        format!("the parameter {key} of {}: expected {expected}, found {found}", self.spec)
+        format!("the parameter {key} of {}: expected {expected}, found {found}", self.spec).into()
     }
 }
 
@@ -194,7 +198,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// How deep lists may be nested, so that no text exhausts the stack.
+    /// The maximum nesting of lists, so that no text exhausts the stack.
     const DEPTH: usize = 32;
 
     /// The next character that is neither a space nor a comma.
@@ -208,12 +212,12 @@ impl Reader<'_> {
         self.at += rest.find(|c| !what(c)).unwrap_or(rest.len());
     }
 
-    fn parameter(&mut self) -> Result<(String, Given), String> {
+    fn parameter(&mut self) -> Result<(String, Given), SpecError> {
         let start = self.at;
         self.skip(|c| c != '=' && c != ',');
         let key = self.text[start..self.at].trim().to_string();
         if !self.text[self.at..].starts_with('=') {
-            return Err(format!("expected key=value, found {key:?}"));
+            return Err(format!("expected key=value, found {key:?}").into());
         }
         self.at += 1;
         if self.text[self.at..].trim_start().starts_with('?') {
@@ -224,12 +228,12 @@ impl Reader<'_> {
         let value = self.value(0)?;
         self.skip(char::is_whitespace);
         if !self.text[self.at..].is_empty() && !self.text[self.at..].starts_with(',') {
-            return Err(format!("expected a comma before {:?}", &self.text[self.at..]));
+            return Err(format!("expected a comma before {:?}", &self.text[self.at..]).into());
         }
         Ok((key, Given::Value(value)))
     }
 
-    fn value(&mut self, depth: usize) -> Result<Value, String> {
+    fn value(&mut self, depth: usize) -> Result<Value, SpecError> {
         let whole = self.at;
         match self.peek() {
             Some('[') if depth == Self::DEPTH => Err("the lists are nested too deeply".into()),
@@ -240,7 +244,7 @@ impl Reader<'_> {
                     match self.peek() {
                         None => {
                             let list = &self.text[whole..];
-                            return Err(format!("expected ] at the end of {list:?}"));
+                            return Err(format!("expected ] at the end of {list:?}").into());
                         }
                         Some(']') => break,
                         Some(_) => items.push(self.value(depth + 1)?),
@@ -254,7 +258,7 @@ impl Reader<'_> {
                 let start = self.at;
                 self.skip(|c| !c.is_whitespace() && !matches!(c, ',' | '[' | ']' | '"'));
                 match &self.text[start..self.at] {
-                    "" => Err(format!("expected a value, found {:?}", &self.text[whole..])),
+                    "" => Err(format!("expected a value, found {:?}", &self.text[whole..]).into()),
                     "nil" | "null" => Ok(Value::Nil),
                     "true" => Ok(Value::Bool(true)),
                     "false" => Ok(Value::Bool(false)),
@@ -265,7 +269,7 @@ impl Reader<'_> {
     }
 
     /// A text in quotes; a backslash takes the next character as it is.
-    fn quoted(&mut self) -> Result<Value, String> {
+    fn quoted(&mut self) -> Result<Value, SpecError> {
         let mut text = String::new();
         let mut chars = self.text[self.at + 1..].char_indices();
         while let Some((i, c)) = chars.next() {
@@ -278,6 +282,6 @@ impl Reader<'_> {
                 c => text.push(c),
             }
         }
-        Err(format!("expected \" at the end of {:?}", &self.text[self.at..]))
+        Err(format!("expected \" at the end of {:?}", &self.text[self.at..]).into())
     }
 }

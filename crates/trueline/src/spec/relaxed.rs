@@ -1,6 +1,6 @@
-//! Queues that promise less: `semiqueue` and `stuttering-queue`.
+//! Queues with weaker guarantees: `semiqueue` and `stuttering-queue`.
 //!
-//! A semiqueue removes any of the k oldest values; a stuttering queue may tell the oldest value
+//! A semiqueue removes any of the k oldest values; a stuttering queue may return the oldest value
 //! several times before it removes it. Both are nondeterministic: one result can lead to several
 //! states.
 
@@ -9,6 +9,7 @@ use super::method::{self, nothing};
 use super::queue::{self, METHODS, QueueOp};
 use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Builtin, Info, Origins, Shown, Spec, Touches};
+use crate::error::DecodeError;
 use crate::value::Value;
 
 pub(super) const SEMIQUEUE: Info = Info {
@@ -45,7 +46,7 @@ impl Semiqueue {
         Semiqueue { init: values.into_iter().collect(), ..self }
     }
 
-    /// How many of the oldest values may leave.
+    /// How many of the oldest values may be removed.
     pub fn k(&self) -> usize {
         self.k
     }
@@ -129,7 +130,7 @@ impl Builtin for Semiqueue {
         method: &str,
         args: &[Value],
         result: Option<&Value>,
-    ) -> Result<(QueueOp, Option<Value>), String> {
+    ) -> Result<(QueueOp, Option<Value>), DecodeError> {
         decode(method, args, result)
     }
 
@@ -158,7 +159,7 @@ impl Builtin for Semiqueue {
     }
 }
 
-/// A queue that may tell its oldest value up to `j` times before it is gone.
+/// A queue that may return its oldest value up to `j` times before it is removed.
 #[derive(Clone, Debug)]
 pub struct StutteringQueue {
     j: u32,
@@ -176,7 +177,7 @@ impl StutteringQueue {
         StutteringQueue { init: values.into_iter().collect(), ..self }
     }
 
-    /// How many times a value may be told.
+    /// How many times a value may be returned.
     pub fn j(&self) -> u32 {
         self.j
     }
@@ -187,7 +188,7 @@ impl StutteringQueue {
 pub struct StutteringState {
     /// The oldest value first.
     pub items: Items,
-    /// How many times the oldest value was told.
+    /// How many times the oldest value was returned.
     pub told: u32,
 }
 
@@ -238,7 +239,7 @@ impl Spec for StutteringQueue {
         queue::observes(op, ret)
     }
 
-    /// The same value may be told several times.
+    /// The same value may be returned several times.
     fn origins(&self) -> Option<Origins<QueueOp, Value>> {
         let shows = |op: &QueueOp, ret: &Value| match (op, ret) {
             (_, Value::Nil) | (QueueOp::Enq(_), _) => None,
@@ -275,7 +276,7 @@ impl Builtin for StutteringQueue {
         method: &str,
         args: &[Value],
         result: Option<&Value>,
-    ) -> Result<(QueueOp, Option<Value>), String> {
+    ) -> Result<(QueueOp, Option<Value>), DecodeError> {
         decode(method, args, result)
     }
 
@@ -305,7 +306,7 @@ fn decode(
     method: &str,
     args: &[Value],
     result: Option<&Value>,
-) -> Result<(QueueOp, Option<Value>), String> {
+) -> Result<(QueueOp, Option<Value>), DecodeError> {
     method::decode(&METHODS, method, args, result, |op, ret| match op {
         QueueOp::Enq(_) => nothing(ret),
         QueueOp::Deq | QueueOp::Peek => Ok(ret.clone()),

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use trueline_explore::harness::{Kind, Thread};
+use trueline_explore::harness::{Counts, Failure, Kind, Outcome, Thread};
 use trueline_explore::std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use trueline_explore::{explore, operations};
 
@@ -15,7 +15,7 @@ operations! {
     }
 }
 
-fn wing_and_gong(reads_range_again: bool) -> trueline_explore::harness::Outcome<Op, Ret> {
+fn wing_and_gong(reads_range_again: bool) -> Outcome<Failure<Op, Ret>, Counts> {
     explore(move || Slots::new(reads_range_again))
         .spec(Fifo::default())
         .operations([Op::enq(1), Op::enq(2), Op::deq()])
@@ -115,7 +115,7 @@ operations! {
     }
 }
 
-fn aba(tagged: bool) -> trueline_explore::harness::Outcome<StackOp, StackRet> {
+fn aba(tagged: bool) -> Outcome<Failure<StackOp, StackRet>, Counts> {
     use StackOp::{pop, push};
     let make = move || Recycling {
         top: AtomicUsize::new(0),

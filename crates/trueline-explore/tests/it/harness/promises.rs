@@ -109,7 +109,7 @@ fn the_scope_says_that_scenarios_were_well_formed() {
         .run();
     assert!(outcome.holds(), "{outcome}");
     assert!(
-        outcome.scope.starts_with(
+        outcome.scope.to_string().starts_with(
             "all matrices up to 2 threads x 2 operations with at most as many removals as insertions;"
         ),
         "{outcome}"

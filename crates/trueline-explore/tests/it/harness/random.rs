@@ -14,7 +14,9 @@ use trueline::Sequential;
 use trueline::rng::{self, Rng};
 use trueline_explore::engine::Sampler;
 use trueline_explore::explore;
-use trueline_explore::harness::{Explore, Harness, Kind, Operate, Thread};
+use trueline_explore::harness::{
+    Counts, Explore, Failure, Harness, Kind, Operate, Outcome, Thread,
+};
 use trueline_explore::std::sync::atomic::AtomicU8;
 use trueline_explore::std::sync::atomic::Ordering::SeqCst;
 
@@ -538,7 +540,7 @@ where
     let replayed = test.harness::<HANDLES>().replay(failure.replay.clone().unwrap()).run();
     let again = replayed.failure().unwrap_or_else(|| panic!("{context}: {replayed}"));
     assert_eq!((again.kind, &again.scenario), (failure.kind, &failure.scenario), "{context}");
-    let told = |outcome: &trueline_explore::harness::Outcome<Op<HANDLES>, u8>| {
+    let told = |outcome: &Outcome<Failure<Op<HANDLES>, u8>, Counts>| {
         outcome.failure().map(|f| (f.kind, f.scenario.clone(), f.replay.clone()))
     };
     let workers = 2 + seed as usize % 2;

@@ -1,74 +1,45 @@
 //! Lists and sets that only grow, and that are read as a whole: `log`, `set` without removals, `kv`
 //! without puts.
 //!
-//! **The base order.** Reads of such an object form a chain: each shows the beginning (of a set: a
-//! part) of every larger one, or two of them clash. The chain says for each addition between which
-//! reads it stands: before those that show it, behind those that do not; in a list, even at which
-//! place. So additions and reads have *keys*: those with different keys can stand in one order
-//! only. Those with equal keys, ordered by call, never clash. So the history is linearizable iff no
-//! operation returned before one with a smaller key was called, which one pass from the end finds
-//! out. Additions that are pending and that nobody saw are left out.
+//! **The base order.** Reads of such an object form a chain: each shows a prefix (of a set: a
+//! subset) of every larger one, or two of them clash. For each addition the chain determines
+//! between which reads it lies: before those that show it, after those that do not; in a list, even
+//! its position. So additions and reads have *keys*: operations with different keys can be in one
+//! order only. Those with equal keys, ordered by call, never clash. So the history is linearizable
+//! iff no operation returned before one with a smaller key was called, which one pass from the end
+//! decides. Pending additions that no read shows are left out.
 //!
-//! **Repeated additions to a set.** Of the additions of a value, one is effective: the one that
-//! told so, or else the one that was called first, which leaves most room. The others change
-//! nothing and need only stand behind it. Such a *follower* `f` of `e` fits iff it did not return
-//! before the call of an operation that stands in the base order no later than `e`. Then it stands
-//! behind `e` and behind whatever it must follow. No base operation `w` that it must precede stands
-//! there: `w` would stand no later than `e`, which was excluded, or be called before an operation
-//! that returned before `f` was called. For followers that must follow each other the same holds.
+//! **Repeated additions to a set.** Of the additions of a value, one is effective: the one whose
+//! result says so, or else the one that was called first, which leaves most room. The others change
+//! nothing and only have to come after it. Such a *follower* `f` of `e` fits iff it did not return
+//! before the call of an operation that is in the base order no later than `e`. Then it comes after
+//! `e` and after everything that it must follow. No base operation `w` that it must precede is
+//! there: `w` would be no later than `e`, which was excluded, or be called before an operation that
+//! returned before `f` was called. The same holds for followers that must follow each other.
 //!
-//! Values that are added twice to a list and shown, and places that a list tells but nobody shows
-//! and that leave gaps, are left to the search. Texts are lists of texts if none of them is the
-//! beginning of another.
+//! The search decides lists in which a value is added twice and shown, or in which a returned index
+//! leaves a gap that no read shows. Texts are treated as lists of texts if none of them is a prefix
+//! of another.
 //!
-//! Cost: O(n log n) and the size of what the reads show.
+//! Cost: O(n log n) plus the size of the results of reads.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use hashbrown::HashMap;
-
 use super::{Ruling, Violation};
 use crate::history::PENDING;
 use crate::monitor::Span;
-use crate::spec::Growth;
 use crate::spec::subject::Grown;
-use crate::value::Value;
 
-/// An operation in the words of the collection, with values as numbers.
-struct Entry {
-    /// Its place among the operations seen.
-    number: u32,
-    call: u32,
-    returned: u32,
-    action: Action,
-}
+mod part;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Action {
-    Add(u32),
-    AddNew(u32),
-    Found(u32),
-    AddAt(u32, i64),
-    /// What it shows, as a place in [`Part::shown`].
-    Show(u32),
-}
+use part::{Action, Entry, Part};
 
-/// A part in the words of the collection.
-struct Part {
-    entries: Vec<Entry>,
-    /// What the reads show.
-    shown: Vec<Vec<u32>>,
-    initial: Vec<u32>,
-    /// The additions of each value, by call.
-    adds: Vec<Vec<u32>>,
-}
-
-/// An operation that stands where its key says, or behind an effective addition.
+/// An operation at the place of its key, or after an effective addition.
 struct Base {
     /// Keys and entries, sorted.
     order: Vec<(u64, u32)>,
-    /// Followers and the addition that each follows; none where the value is there at first.
+    /// Followers and the addition that each follows; `None` if the value is there initially.
     followers: Vec<(u32, Option<u32>)>,
 }
 
@@ -114,13 +85,13 @@ const VALUE_LOST: &str =
 const VALUE_OVERTAKEN: &str =
     "{2} shows the value of {1} but not that of {0}, which had returned before {1} was called";
 
-/// Decides, in numbers of the operations seen; nothing where the rule does not fit.
+/// Decides, in numbers of the given operations; `None` if the rule does not fit.
 pub(super) fn decide(grown: &Grown, spans: &[Span]) -> Option<Ruling> {
     let found = Part::new(grown, spans).and_then(|part| {
         let base = if grown.ordered { part.list()? } else { part.set()? };
         part.find_clash(&base)?;
         let order = part.witness(&base);
-        // What the rule says is right is tried; if it is not, the search has the word.
+        // The order that the rule gives is replayed; if it fails, the search decides.
         if !part.replays(&order, grown.ordered) {
             debug_assert!(false, "the order of a growing collection does not replay");
             return Err(Stop::DoesNotFit);
@@ -134,88 +105,7 @@ pub(super) fn decide(grown: &Grown, spans: &[Span]) -> Option<Ruling> {
     }
 }
 
-/// The numbers of the values of a list; nothing where a value has none. What it has in common with
-/// the beginning of a list whose numbers are known is not looked up.
-fn continued(
-    list: &[Value],
-    known: Option<(&[Value], &[u32])>,
-    number: impl Fn(&Value) -> Option<u32>,
-) -> Option<Vec<u32>> {
-    let (values, numbers) = known.unwrap_or_default();
-    let common = list.iter().zip(values).take_while(|(a, b)| a == b).count();
-    let mut all = Vec::with_capacity(list.len());
-    all.extend_from_slice(&numbers[..common]);
-    for value in &list[common..] {
-        all.push(number(value)?);
-    }
-    Some(all)
-}
-
 impl Part {
-    fn new(grown: &Grown, spans: &[Span]) -> Result<Part, Stop> {
-        let mut numbers: HashMap<&Value, u32, foldhash::fast::FixedState> = HashMap::default();
-        let mut number = |value| {
-            let next = numbers.len() as u32;
-            *numbers.entry(value).or_insert(next)
-        };
-        let initial: Vec<u32> = grown.initial.iter().map(&mut number).collect();
-        for growth in &grown.growths {
-            match growth {
-                Growth::Add(v) | Growth::AddNew(v) | Growth::Found(v) | Growth::AddAt(v, _) => {
-                    number(v);
-                }
-                Growth::Show(_) | Growth::Nothing => {}
-            }
-        }
-        let texts = Texts::new(&numbers);
-        let mut part = Part {
-            entries: Vec::new(),
-            shown: Vec::new(),
-            initial,
-            adds: vec![vec![]; numbers.len()],
-        };
-        // The list that was shown last, and its place: the next one mostly begins in the same way.
-        let mut latest: Option<(&[Value], usize)> = None;
-        for (number, (growth, span)) in (0u32..).zip(grown.growths.iter().zip(spans)) {
-            let entry = part.entries.len() as u32;
-            let action = match growth {
-                Growth::Add(v) => Action::Add(numbers[v]),
-                Growth::AddNew(v) => Action::AddNew(numbers[v]),
-                Growth::Found(v) => Action::Found(numbers[v]),
-                Growth::AddAt(v, place) => Action::AddAt(numbers[v], *place),
-                Growth::Show(shown) => {
-                    let list: Option<Vec<u32>> = match shown {
-                        Value::List(list) => {
-                            let known = latest.map(|(values, n)| (values, &part.shown[n][..]));
-                            let number = |v: &Value| numbers.get(v).copied();
-                            let numbered = continued(list, known, number);
-                            latest = Some((list, part.shown.len()));
-                            numbered
-                        }
-                        Value::Text(text) => texts.as_ref().ok_or(Stop::DoesNotFit)?.parse(text),
-                        _ => return Err(Stop::DoesNotFit),
-                    };
-                    let is_set = !grown.ordered;
-                    let is_fine = |list: &[Value]| list.is_sorted_by(|a, b| a < b);
-                    if is_set && !shown.as_list().is_some_and(is_fine) {
-                        return Err(Stop::DoesNotFit);
-                    }
-                    let Some(list) = list else {
-                        return Err(Violation::naming(&[number], ALIEN).into());
-                    };
-                    part.shown.push(list);
-                    Action::Show(part.shown.len() as u32 - 1)
-                }
-                Growth::Nothing => continue,
-            };
-            if let Action::Add(v) | Action::AddNew(v) | Action::AddAt(v, _) = action {
-                part.adds[v as usize].push(entry);
-            }
-            part.entries.push(Entry { number, call: span.call, returned: span.returned, action });
-        }
-        Ok(part)
-    }
-
     fn clash(&self, entries: &[u32], text: &'static str) -> Stop {
         let numbers: Vec<u32> = entries.iter().map(|&e| self.entries[e as usize].number).collect();
         Violation::naming(&numbers, text).into()
@@ -247,7 +137,7 @@ impl Part {
             if at < self.initial.len() {
                 continue;
             }
-            // Which of two equal additions a read shows cannot be told.
+            // A read does not show which of two equal additions it saw.
             if self.adds[v as usize].len() > 1 || self.initial.contains(&v) {
                 return Err(Stop::DoesNotFit);
             }
@@ -267,7 +157,7 @@ impl Part {
             }
         }
         let mut base = Base { order: Vec::new(), followers: Vec::new() };
-        // Additions that no read shows: those that tell their place, and the others.
+        // Additions that no read shows: those that return their index, and the others.
         let mut told: Vec<(i64, u32)> = Vec::new();
         let mut silent = Vec::new();
         for (e, entry) in self.entries.iter().enumerate() {
@@ -380,7 +270,7 @@ impl Part {
         for (v, &e) in effective.iter().enumerate() {
             let Some(e) = e else {
                 if level[v] != UNSEEN && !is_initial[v] {
-                    // It has a number, so something was done with it, but nobody added it.
+                    // It has a number, so some operation used it, but none added it.
                     return Err(Stop::DoesNotFit);
                 }
                 continue;
@@ -397,7 +287,7 @@ impl Part {
         Ok(base)
     }
 
-    /// Says who clashes with the base order, if anybody does.
+    /// Returns the operations that clash with the base order, if there are any.
     fn find_clash(&self, base: &Base) -> Result<(), Stop> {
         // The one that returns first among those behind.
         let mut first: Option<u32> = None;
@@ -445,7 +335,7 @@ impl Part {
         Ok(())
     }
 
-    /// `late` stands behind `early` in the base order, but returned before it was called.
+    /// `late` comes after `early` in the base order, but returned before it was called.
     fn overtaken(&self, late: u32, early: u32) -> Stop {
         match (self.shown_by(late), self.shown_by(early)) {
             (None, Some(_)) => self.clash(&[late, early], LOST),
@@ -479,7 +369,7 @@ impl Part {
         }
     }
 
-    /// A read that shows what one addition added and not what the other did.
+    /// A read that shows one addition and not the other.
     fn witness_read(&self, shown: u32, missing: u32) -> Option<u32> {
         let (shown, missing) = (self.value_of(shown)?, self.value_of(missing)?);
         let tells = |&e: &u32| {
@@ -504,7 +394,7 @@ impl Part {
         }
         let place = self.places(base);
         let behind = |e: u32| place[e as usize].map_or(0, |at| at + 1);
-        // What returned before a follower was called stands before it.
+        // Operations that returned before a follower was called come before it.
         let mut returned: BinaryHeap<Reverse<(u32, usize)>> = base
             .order
             .iter()
@@ -540,8 +430,8 @@ impl Part {
         order
     }
 
-    /// True where the order is one: it respects time, every operation that returned is in it, and
-    /// each is right.
+    /// Whether the order is valid: it respects time, contains every operation that returned, and
+    /// each result is right.
     fn replays(&self, order: &[u32], ordered: bool) -> bool {
         let mut list: Vec<u32> = self.initial.clone();
         let mut has = vec![false; self.adds.len()];
@@ -578,35 +468,5 @@ impl Part {
         }
         let missing = |(entry, done): (&Entry, &bool)| !done && entry.returned != PENDING;
         !self.entries.iter().zip(&done).any(missing)
-    }
-}
-
-/// Texts of which none is the beginning of another, ascending: a text that they make can be taken
-/// apart in one way.
-struct Texts<'a>(Vec<(&'a str, u32)>);
-
-impl<'a> Texts<'a> {
-    /// Nothing where some value is no text, or empty, or the beginning of another.
-    fn new<H>(numbers: &HashMap<&'a Value, u32, H>) -> Option<Texts<'a>> {
-        let mut texts = Vec::with_capacity(numbers.len());
-        for (value, &number) in numbers {
-            texts.push((value.as_text().filter(|text| !text.is_empty())?, number));
-        }
-        texts.sort_unstable();
-        // A beginning stands directly before one that begins with it.
-        let is_free = !texts.windows(2).any(|pair| pair[1].0.starts_with(pair[0].0));
-        is_free.then_some(Texts(texts))
-    }
-
-    /// The texts that make this one; nothing where they do not.
-    fn parse(&self, mut text: &str) -> Option<Vec<u32>> {
-        let mut parts = Vec::new();
-        while !text.is_empty() {
-            let at = self.0.partition_point(|&(t, _)| t <= text).checked_sub(1)?;
-            let (first, number) = self.0[at];
-            text = text.strip_prefix(first)?;
-            parts.push(number);
-        }
-        Some(parts)
     }
 }
