@@ -238,3 +238,22 @@ fn a_stream_tells_what_it_holds() {
     let most = told["most_held"].as_u64().unwrap();
     assert!((2_000..4_200).contains(&most), "{most}");
 }
+
+/// `poll() -> nil` is wrong when it returns, but another removal is open, which may be dealt the
+/// value that was inside: the violation is told when that one has returned, as the pages say.
+#[test]
+fn a_priority_queue_waits_for_open_removals_and_no_longer() {
+    let insert = |process, n: i32| {
+        call(process, "insert", &n.to_string()) + &line(process, "\"return\":null")
+    };
+    let before = insert(0, 7) + &call(0, "poll", "") + &insert(1, 9) + &call(1, "poll", "");
+    let until = before + &line(0, "\"return\":null") + &insert(2, 1) + &insert(2, 2);
+    let until = until + &line(1, "\"return\":9");
+    let most = until.lines().count();
+    let folder = Folder::new().with("h.jsonl", until + &insert(2, 3) + &insert(2, 4));
+    let run = folder.run("monitor --spec priority-queue --json h.jsonl");
+    let told: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(run.code, 1, "{}", run.stdout);
+    let events = told["events"].as_u64().unwrap() as usize;
+    assert!((7..=most).contains(&events), "{events}");
+}

@@ -257,7 +257,7 @@ fn what_leaves_a_range_explains_nothing_in_a_model() {
         let model = Model::parse(&source).unwrap_or_else(|e| panic!("{}", e.render("m", &source)));
         let program = Arc::new(model.compile(Semantics::Default, false).unwrap());
         match verify(&program, &Options::default(), &Budget::unlimited()).verdict {
-            Verdict::Verified => assert!(is_fine, "{source}"),
+            Verdict::Holds => assert!(is_fine, "{source}"),
             Verdict::Violation(found) => {
                 assert!(!is_fine, "{source}");
                 interpret::replay(&model, Semantics::Default, &program, &found).unwrap();
