@@ -122,9 +122,9 @@ fn call(process: usize, method: &str, args: &str) -> String {
     line(process, &format!("\"call\":\"{method}\",\"args\":[{args}]"))
 }
 
-/// With the object in front.
+/// With the object behind every call.
 fn of(object: &str, text: &str) -> String {
-    text.replace("{\"process\"", &format!("{{\"object\":\"{object}\",\"process\""))
+    text.replace("\"args\"", &format!("\"object\":\"{object}\",\"args\""))
 }
 
 /// Every read was part of a 'minimal' violation of one of them.
