@@ -8,10 +8,11 @@ use std::cell::Cell;
 use std::panic::Location;
 use std::ptr::null_mut;
 
-use super::execution::{Machine, State, Thread};
+use super::execution::Machine;
 use super::interface::{Access, Effect, Failure, PerExecution, ThreadId};
 use super::spin::{Announced, Frame};
 use super::strategy::End;
+use super::threads::{State, Thread};
 
 thread_local! {
     /// The machine whose user code runs on this OS thread now.

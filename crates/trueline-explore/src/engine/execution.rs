@@ -14,149 +14,23 @@
 //! while other threads hold what they need, and could panic twice, which aborts the process. What
 //! the threads owned is leaked, or reclaimed by a per-execution arena.
 
-use std::any::{Any, TypeId};
-use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{null, null_mut};
 use std::sync::{Arc, Mutex};
 
 use corosensei::stack::{DefaultStack, Stack};
-use corosensei::{Coroutine, CoroutineResult, Yielder};
+use corosensei::{Coroutine, CoroutineResult};
 use trueline::Budget;
 
 use super::calls;
-use super::interface::{Access, Effect, Failure, MemorySum, PerExecution, ThreadId};
-use super::locations::Locations;
+use super::interface::{Access, Effect, ThreadId};
 use super::panics;
 use super::report::Assumption;
-use super::spin::Spin;
+use super::slots::Slot;
 use super::strategy::{BlockedThread, Decision, End, Strategy, View};
-use super::trace::{Aside, OperationSpan, Trace};
+use super::threads::{Names, State, Switch, Thread};
+use super::trace::Trace;
 use super::unwinding::Unwinding;
-
-type Switch = Yielder<(), ()>;
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
-    Absent,
-    Running,
-    Pending,
-    Ended,
-}
-
-pub(crate) struct Thread {
-    pub(super) state: State,
-    pub(super) coroutine: Option<Coroutine<(), (), ()>>,
-    /// Its own in every execution, so that what is on it has the same addresses.
-    pub(super) stack: Option<DefaultStack>,
-    pub(super) switch: *const Switch,
-    /// Where its stack begins: the highest address.
-    pub(super) base: *const u64,
-    /// Where it ended at the last point; null where that is not known.
-    pub(super) lowest: *const u64,
-    /// Where it ended at the point at which it was deepest, in all executions so far; null before
-    /// the first.
-    pub(super) deepest: *const u64,
-    pub(super) pending: Access,
-    /// The parent that waits for this new thread to reach its first point.
-    pub(super) returns_to: Option<u32>,
-    pub(super) children: u32,
-    pub(super) fresh: u32,
-    pub(super) operation: Option<usize>,
-    pub(super) spin: Spin,
-    /// It has hinted since its last event that others should run.
-    pub(super) yields: bool,
-    /// It has waited in a loop that let its virtual time pass.
-    pub(super) slept_spinning: bool,
-    /// A panic is on its way through it, as far as is known, and its events are recorded.
-    pub(super) unwinds: bool,
-    /// The message and the line of each panic that has begun in it.
-    pub(super) panics: Vec<(String, Option<String>)>,
-}
-
-impl Thread {
-    fn new() -> Thread {
-        Thread {
-            state: State::Absent,
-            coroutine: None,
-            stack: None,
-            switch: null(),
-            base: null(),
-            lowest: null(),
-            deepest: null(),
-            pending: Access::local(),
-            returns_to: None,
-            children: 0,
-            fresh: 0,
-            operation: None,
-            spin: Spin::default(),
-            yields: false,
-            slept_spinning: false,
-            unwinds: false,
-            panics: Vec::new(),
-        }
-    }
-
-    /// Removes what former executions have left on its stack, as far down as it has been at points:
-    /// the state of a thread that seems to spin is made of what lies there, and should depend on
-    /// this execution alone.
-    fn clear_stack(&mut self) {
-        if !self.deepest.is_null() {
-            let words = (self.base as usize - self.deepest as usize) / size_of::<u64>();
-            // SAFETY: the memory is that of a stack on which nothing runs, from a place that has
-            // been in use up to its base.
-            unsafe { self.deepest.cast_mut().write_bytes(0, words) };
-        }
-    }
-
-    /// Whether it waits at a point and its access may run, now that the locations have these
-    /// values.
-    #[inline(always)]
-    pub(super) fn can_run(&self, locations: &Locations) -> bool {
-        self.could_run(locations) && self.spin.may_go_on(locations)
-    }
-
-    /// As [`Thread::can_run`], though the thread may have been seen to spin.
-    #[inline(always)]
-    pub(super) fn could_run(&self, locations: &Locations) -> bool {
-        let holds = match &self.pending.condition {
-            None => true,
-            Some(c) => (c.holds)(locations.value(self.pending.location), c.argument),
-        };
-        self.state == State::Pending && holds
-    }
-}
-
-/// State of a front end, with what to do with it.
-pub(super) struct Slot {
-    pub(super) of: TypeId,
-    pub(super) state: Box<dyn Any>,
-    pub(super) reset: fn(&mut dyn Any),
-    pub(super) thread_ends: fn(),
-    pub(super) execution_ends: fn(&mut dyn Any) -> Option<Failure>,
-    pub(super) exploration_ends: fn(&mut dyn Any),
-    pub(super) memory: fn(&dyn Any) -> MemorySum,
-}
-
-/// The numbers of threads: a thread's `n`th child has the same in every execution of an
-/// exploration.
-#[derive(Default)]
-pub(crate) struct Names {
-    children: Vec<Vec<u32>>,
-    count: u32,
-}
-
-impl Names {
-    pub(super) fn child(&mut self, parent: usize, ordinal: usize) -> u32 {
-        if self.children.len() <= parent {
-            self.children.resize(parent + 1, Vec::new());
-        }
-        while self.children[parent].len() <= ordinal {
-            self.count += 1;
-            self.children[parent].push(self.count);
-        }
-        self.children[parent][ordinal]
-    }
-}
 
 /// Everything that running needs, kept from one execution to the next.
 pub(crate) struct Machine {
@@ -574,39 +448,6 @@ impl Machine {
         self.end = Some(End::Diverged(text));
     }
 
-    /// The state of a front end, made when it is first asked for.
-    #[inline]
-    pub(super) fn state<T: PerExecution>(&mut self) -> &mut T {
-        let of = TypeId::of::<T>();
-        let index = match self.slots.iter().position(|slot| slot.of == of) {
-            Some(index) => index,
-            None => self.add_state::<T>(),
-        };
-        let state: *mut dyn Any = &mut *self.slots[index].state;
-        // SAFETY: the slot's type id says what it holds.
-        unsafe { &mut *state.cast::<T>() }
-    }
-
-    #[cold]
-    fn add_state<T: PerExecution>(&mut self) -> usize {
-        let mut state = T::default();
-        state.reset();
-        self.slots.push(Slot {
-            of: TypeId::of::<T>(),
-            state: Box::new(state),
-            reset: |state| state.downcast_mut::<T>().expect("its own type").reset(),
-            thread_ends: T::thread_ends,
-            execution_ends: |state| {
-                state.downcast_mut::<T>().expect("its own type").execution_ends()
-            },
-            exploration_ends: |state| {
-                state.downcast_mut::<T>().expect("its own type").exploration_ends();
-            },
-            memory: |state| state.downcast_ref::<T>().expect("its own type").memory(),
-        });
-        self.slots.len() - 1
-    }
-
     /// Those that have not ended, with what they wait for.
     pub(crate) fn blocked_threads(&self) -> Vec<BlockedThread> {
         let blocked = |&thread: &u32| {
@@ -703,57 +544,6 @@ impl Machine {
 
     pub(crate) fn spin_hint(&mut self) {
         self.threads[self.current as usize].yields = true;
-    }
-
-    /// Whether the current thread is inside an operation, or has made no event since one that made
-    /// none.
-    pub(super) fn spawning_is_an_event(&self) -> bool {
-        let thread = self.current;
-        let inside = self.threads[thread as usize].operation.is_some();
-        let latest = || self.trace.operations.iter().rfind(|span| span.thread == thread);
-        let count = self.trace.count_of(thread);
-        inside || latest().is_some_and(|span| span.call == span.ret && span.ret == count)
-    }
-
-    pub(crate) fn operation_begins(&mut self, operation: u64) {
-        if self.unwinding.is_passive() {
-            return;
-        }
-        let thread = self.current;
-        let call = self.trace.count_of(thread);
-        let record = &mut self.threads[thread as usize];
-        record.operation = Some(self.trace.operations.len());
-        record.spin.reset();
-        let span = OperationSpan { thread, operation, result: None, call, ret: call };
-        self.trace.operations.push(span);
-    }
-
-    /// Notes an access to plain memory; its number.
-    pub(crate) fn aside(
-        &mut self,
-        location: usize,
-        wrote: bool,
-        caller: &'static Location<'static>,
-    ) -> usize {
-        let thread = self.current;
-        let index = self.threads[thread as usize].operation;
-        let operation = index.map(|index| self.trace.operations[index].operation);
-        let after = self.trace.len() as u32;
-        self.trace.asides.push(Aside { thread, after, operation, location, wrote, caller });
-        self.trace.asides.len() - 1
-    }
-
-    pub(crate) fn operation_ends(&mut self, result: u64) {
-        if self.unwinding.is_passive() {
-            return;
-        }
-        let thread = self.current;
-        let record = &mut self.threads[thread as usize];
-        record.spin.reset();
-        let index = record.operation.take().expect("an operation that began");
-        let ret = self.trace.count_of(thread);
-        let span = &mut self.trace.operations[index];
-        (span.result, span.ret) = (Some(result), ret);
     }
 }
 

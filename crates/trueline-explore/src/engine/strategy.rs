@@ -1,9 +1,9 @@
 //! What a strategy sees and says: the interface between running a program and searching its
 //! schedules.
 
-use super::execution::Thread;
 use super::footprint::Watched;
 use super::interface::{Access, Failure};
+use super::threads::Thread;
 use super::trace::Trace;
 
 /// Decides who runs. One file a strategy.

@@ -29,12 +29,13 @@
 
 use corosensei::CoroutineResult;
 
-use super::execution::{Machine, State, Thread};
+use super::execution::Machine;
 use super::interface::{Access, Effect, Failure, Kind, NOWHERE};
 use super::locations::Locations;
 use super::panics;
 use super::report::Assumption;
 use super::strategy::End;
+use super::threads::{State, Thread};
 use super::trace::NONE;
 
 /// A thread that unwinds passes no more points than this without events: it may spin in a

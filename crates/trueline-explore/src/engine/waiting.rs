@@ -4,9 +4,10 @@
 //! [`super::spin`] says why. A sum costs as much as all live memory of the execution; it is made
 //! twice for each event of a thread that repeats reads, and for no other.
 
-use super::execution::{Machine, State};
+use super::execution::Machine;
 use super::report::Assumption;
 use super::spin::Frame;
+use super::threads::State;
 
 impl Machine {
     /// All memory that the current thread could change without an event, but for its own stack,

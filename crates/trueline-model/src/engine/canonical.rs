@@ -24,14 +24,11 @@ use std::hash::{BuildHasher, Hasher};
 use foldhash::fast::FixedState;
 use smallvec::SmallVec;
 
+use super::classes::{Classes, arrangements, join, labels, members, singletons, transposition};
 use super::heap::{Walk, performed};
 use super::layout::{Frame, References};
 use super::spec_sets::{Cache, Permutation, SpecSets, compose};
 use super::step::Machine;
-
-/// Processes that may be exchanged without changing the frame: four bits a process, the number of
-/// its class.
-pub(crate) type Classes = u64;
 
 /// Finds canonical forms. Each worker has its own, as it keeps scratch space.
 pub(crate) struct Symmetry<'m> {
@@ -430,93 +427,6 @@ fn each_cell(dims: &[(usize, bool)], mut f: impl FnMut(&[usize], usize)) {
         }
         f(&indices, cell);
     }
-}
-
-/// Every process alone in its class.
-pub(crate) fn singletons() -> Classes {
-    (0..16).fold(0, |all, p| all | p << (4 * p))
-}
-
-fn class(classes: Classes, p: usize) -> u64 {
-    classes >> (4 * p) & 15
-}
-
-/// Puts `q` into the class of `p`.
-fn join(classes: Classes, p: usize, q: usize) -> Classes {
-    classes & !(15 << (4 * q)) | class(classes, p) << (4 * q)
-}
-
-fn transposition(n: usize, a: u8, b: u8) -> Permutation {
-    let swap = |p| {
-        if p == a {
-            b
-        } else if p == b {
-            a
-        } else {
-            p
-        }
-    };
-    (0..n as u8).map(swap).collect()
-}
-
-/// Labels the members of a group: equal ones may be exchanged. `same` tells whether an exchange
-/// changes nothing; those exchanges generate a group, so that it is enough to compare with one of
-/// each label.
-fn labels(group: &[u8], same: &mut dyn FnMut(u8, u8) -> bool) -> SmallVec<[u8; 8]> {
-    let mut found: SmallVec<[u8; 8]> = SmallVec::new();
-    let mut labels = SmallVec::new();
-    for &p in group {
-        let known = found.iter().position(|&q| same(q, p));
-        labels.push(known.unwrap_or(found.len()) as u8);
-        if known.is_none() {
-            found.push(p);
-        }
-    }
-    labels
-}
-
-/// Calls `f` with every way to place the members of each group on the group's places, once for each
-/// sequence of labels.
-fn arrangements(
-    n: usize,
-    groups: &[SmallVec<[u8; 8]>],
-    labels: &[SmallVec<[u8; 8]>],
-    f: &mut dyn FnMut(&[u8]),
-) {
-    let mut to: Permutation = (0..n as u8).collect();
-    place(groups, labels, 0, 0, 0, &mut to, f);
-}
-
-fn place(
-    groups: &[SmallVec<[u8; 8]>],
-    labels: &[SmallVec<[u8; 8]>],
-    group: usize,
-    position: usize,
-    used: u32,
-    to: &mut Permutation,
-    f: &mut dyn FnMut(&[u8]),
-) {
-    let Some(members) = groups.get(group) else {
-        return f(to);
-    };
-    if position == members.len() {
-        return place(groups, labels, group + 1, 0, 0, to, f);
-    }
-    let mut tried = 0u32;
-    for (i, &p) in members.iter().enumerate() {
-        let label = 1u32 << labels[group][i];
-        if used & 1 << i != 0 || tried & label != 0 {
-            continue;
-        }
-        tried |= label;
-        to[usize::from(p)] = members[position];
-        place(groups, labels, group, position + 1, used | 1 << i, to, f);
-    }
-}
-
-fn members(classes: Classes, n: usize) -> Vec<SmallVec<[u8; 8]>> {
-    let of = |c: u64| (0..n).filter(move |&p| class(classes, p) == c).map(|p| p as u8);
-    (0..n as u64).map(|c| of(c).collect::<SmallVec<[u8; 8]>>()).filter(|m| m.len() > 1).collect()
 }
 
 /// The least set that renaming by `to` and then exchanges within the classes can give.

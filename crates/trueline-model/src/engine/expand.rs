@@ -7,8 +7,9 @@ use smallvec::SmallVec;
 use trueline::Budget;
 use trueline::budget::Exhausted;
 
-use super::canonical::{Classes, Symmetry};
+use super::canonical::Symmetry;
 use super::cartesian::{self, Choices, Failed, Move};
+use super::classes::Classes;
 use super::layout::Frame;
 use super::scratch::Scratch;
 use super::spec_sets::{Cache, EMPTY, SpecSets};

@@ -3,10 +3,10 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `layout`, `code`, `step`, `scratch`, `heap` | a state as numbers and as bits; running one step of one process |
+//! | `layout`, `code`, `step`, `eval`, `scratch`, `heap` | a state as numbers and as bits; running one step of one process |
 //! | `label`, `spec_sets` | what a step shows; the determinised specification, hash-consed |
 //! | `marks` | whether marked points can stand for calls and returns |
-//! | `canonical` | symmetry: exact orbits |
+//! | `canonical`, `classes` | symmetry: exact orbits; processes that may be exchanged |
 //! | `cartesian` | partial order reduction |
 //! | `table`, `expand`, `search` | the visited set; successors; breadth first search in parallel |
 //! | `checkpoint` | a search that goes on after it was killed |
@@ -19,8 +19,10 @@ mod automata;
 mod canonical;
 mod cartesian;
 mod checkpoint;
+mod classes;
 mod code;
 mod constants;
+mod eval;
 mod expand;
 mod heap;
 mod label;

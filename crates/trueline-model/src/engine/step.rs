@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::program::{Binary, MOST_ROUNDS, Points, Program, Unary};
+use crate::program::{MOST_ROUNDS, Points, Program};
 
-use super::code::{Act, Cell, Code, Compiled, Slot, Target, To};
+use super::code::{Act, Code, Compiled};
 use super::constants::Constants;
+use super::eval::outside;
 use super::heap::{self, Walk};
 use super::label::{Label, What, result_number};
 use super::layout::{Frame, Layout, MADE, PC};
@@ -53,7 +54,7 @@ pub(crate) enum Outcome {
 }
 
 /// Why a run stops early.
-enum Stop {
+pub(super) enum Stop {
     Blocked,
     /// The choices lead to where others have led before.
     Known,
@@ -63,7 +64,7 @@ enum Stop {
 }
 
 /// Behind a pointer, so that the result of an evaluation fits into registers.
-fn fault(message: impl Into<String>) -> Stop {
+pub(super) fn fault(message: impl Into<String>) -> Stop {
     Stop::Fault(Box::new(Fault { message: message.into(), leaves_range: false }))
 }
 
@@ -113,7 +114,7 @@ impl Machine {
         self
     }
 
-    fn reads(&self, slot: usize, s: &mut Scratch) {
+    pub(super) fn reads(&self, slot: usize, s: &mut Scratch) {
         let is_constant = self.constants.holds(slot);
         match &mut s.tried {
             Some((constants, others)) => *(if is_constant { constants } else { others }) = true,
@@ -122,7 +123,7 @@ impl Machine {
         }
     }
 
-    fn writes(&self, slot: usize, s: &mut Scratch) {
+    pub(super) fn writes(&self, slot: usize, s: &mut Scratch) {
         let is_constant = self.constants.holds(slot);
         match &mut s.tried {
             Some((constants, others)) => *(if is_constant { constants } else { others }) = true,
@@ -486,142 +487,4 @@ impl Machine {
         }
         Ok(chosen)
     }
-
-    fn write(&self, target: &Target, value: i32, s: &mut Scratch) -> Result<(), Stop> {
-        if value < target.lo || value > target.hi {
-            return Err(outside(&target.name, value));
-        }
-        let slot = match &target.to {
-            To::Slot(Slot::Private(offset)) => s.block + offset,
-            To::Slot(Slot::Shared(slot)) => {
-                self.writes(*slot, s);
-                *slot
-            }
-            To::Cell(cell) => {
-                let (slot, shared) = self.cell(cell, s)?;
-                if shared {
-                    self.writes(slot, s);
-                }
-                slot
-            }
-            To::Field(node, pointer, field) => {
-                let slot = self.field(*node, pointer, *field, s)?;
-                self.writes(slot, s);
-                slot
-            }
-        };
-        if s.made_in_setup.is_none() && self.constants.holds(slot) && s.frame[slot] != value {
-            return Err(Stop::Changed(slot as u32));
-        }
-        s.frame[slot] = value;
-        Ok(())
-    }
-
-    fn field(
-        &self,
-        node: usize,
-        pointer: &Code,
-        field: usize,
-        s: &mut Scratch,
-    ) -> Result<usize, Stop> {
-        let pointer = self.eval(pointer, s)?;
-        if pointer <= 0 {
-            let node = &self.program.nodes[node];
-            let field = &node.fields[field].name;
-            return Err(fault(format!("{field} of null")));
-        }
-        let pool = &self.layout.pools[node];
-        if pool.guarded {
-            let allocated = pool.slot(pointer, pool.fields);
-            s.note_read(allocated);
-            if s.frame[allocated] == 0 {
-                let name = &self.program.nodes[node].fields[field].name;
-                return Err(fault(format!("{name} of a node that was freed")));
-            }
-        }
-        Ok(pool.slot(pointer, field))
-    }
-
-    fn cell(&self, cell: &Cell, s: &mut Scratch) -> Result<(usize, bool), Stop> {
-        let mut offset = 0;
-        for (index, length) in &cell.indices {
-            let index = self.eval(index, s)?;
-            if index < 0 || index as usize >= *length {
-                let message = format!("index {index} in an array of {length}");
-                return Err(fault(message));
-            }
-            offset = offset * length + index as usize;
-        }
-        Ok(match cell.base {
-            Slot::Private(base) => (s.block + base + offset, false),
-            Slot::Shared(base) => (base + offset, true),
-        })
-    }
-
-    fn eval(&self, code: &Code, s: &mut Scratch) -> Result<i32, Stop> {
-        Ok(match code {
-            Code::Const(value) => *value,
-            Code::Me => s.process as i32,
-            Code::Slot(Slot::Private(offset)) => s.frame[s.block + offset],
-            Code::Slot(Slot::Shared(slot)) => {
-                self.reads(*slot, s);
-                s.frame[*slot]
-            }
-            Code::Cell(cell) => {
-                let (slot, shared) = self.cell(cell, s)?;
-                if shared {
-                    self.reads(slot, s);
-                }
-                s.frame[slot]
-            }
-            Code::Field(node, pointer, field) => {
-                let slot = self.field(*node, pointer, *field, s)?;
-                self.reads(slot, s);
-                s.frame[slot]
-            }
-            Code::Unary(Unary::Not, a) => i32::from(self.eval(a, s)? == 0),
-            Code::Unary(Unary::Minus, a) => self.eval(a, s)?.wrapping_neg(),
-            Code::Binary(Binary::And, a, b) => {
-                i32::from(self.eval(a, s)? != 0 && self.eval(b, s)? != 0)
-            }
-            Code::Binary(Binary::Or, a, b) => {
-                i32::from(self.eval(a, s)? != 0 || self.eval(b, s)? != 0)
-            }
-            Code::Binary(op, a, b) => {
-                let (a, b) = (self.eval(a, s)?, self.eval(b, s)?);
-                binary(*op, a, b)?
-            }
-            Code::If(test, yes, no) => {
-                let branch = if self.eval(test, s)? != 0 { yes } else { no };
-                self.eval(branch, s)?
-            }
-        })
-    }
-}
-
-fn binary(op: Binary, a: i32, b: i32) -> Result<i32, Stop> {
-    Ok(match op {
-        Binary::Add => a.wrapping_add(b),
-        Binary::Sub => a.wrapping_sub(b),
-        Binary::Mul => a.wrapping_mul(b),
-        Binary::Div | Binary::Rem if b == 0 => {
-            return Err(fault("division by zero"));
-        }
-        Binary::Div => a.wrapping_div_euclid(b),
-        Binary::Rem => a.wrapping_rem_euclid(b),
-        Binary::Eq => i32::from(a == b),
-        Binary::Ne => i32::from(a != b),
-        Binary::Lt => i32::from(a < b),
-        Binary::Le => i32::from(a <= b),
-        Binary::Gt => i32::from(a > b),
-        Binary::Ge => i32::from(a >= b),
-        Binary::Min => a.min(b),
-        Binary::Max => a.max(b),
-        Binary::And | Binary::Or => unreachable!("evaluated by need"),
-    })
-}
-
-fn outside(name: &str, value: i32) -> Stop {
-    let message = format!("{value} is outside of the range of {name}");
-    Stop::Fault(Box::new(Fault { message, leaves_range: true }))
 }

@@ -2,7 +2,8 @@
 
 use super::certificate::{self, Certificate};
 use super::displaced::{self, Displaced};
-use super::queue::{self, Queue};
+use super::lives::Queue;
+use super::queue;
 use super::words::{Act, Words};
 use super::{Algorithm, Bounds, Effort, End, Reading};
 use crate::budget::{Budget, Exhausted};

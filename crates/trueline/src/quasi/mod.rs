@@ -20,6 +20,7 @@ mod decide;
 mod displaced;
 mod explain;
 mod factors;
+mod lives;
 mod queue;
 mod run;
 mod words;

@@ -17,6 +17,7 @@ mod log;
 mod map;
 mod method;
 mod named;
+mod names;
 pub(crate) mod opaque;
 mod opaque_op;
 mod owner_mutex;
@@ -53,7 +54,8 @@ pub use log::{Log, LogOp, log};
 pub use map::{Map, MapOp, MapState, map};
 #[doc(hidden)]
 pub use method::{arguments, found, nothing, same};
-pub use named::{Builtin, Info, Named, all, named};
+pub use named::{Builtin, Info, Named};
+pub use names::{all, named};
 pub use opaque::{Opaque, OpaqueState};
 pub use opaque_op::OpaqueOp;
 pub use owner_mutex::{OwnerMutex, OwnerMutexOp, owner_mutex};
