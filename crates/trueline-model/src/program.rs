@@ -59,6 +59,18 @@ pub const MOST_PROCESSES: usize = 15;
 /// More nodes of a type than this cannot be checked: their names are bits of a `u64`.
 pub const MOST_NODES: usize = 63;
 
+/// More processes and data values together than this cannot be checked: their classes are four bits.
+pub const MOST_NAMES: usize = 16;
+
+/// A data value renamed. `base` names (processes, and values of other types) come before those of
+/// its type; a renaming that ends before them leaves it as it is.
+pub(crate) fn renamed(base: usize, value: i32, to: &[u8]) -> i32 {
+    match usize::try_from(value - 1).ok().and_then(|value| to.get(base + value)) {
+        Some(name) => i32::from(*name) - base as i32 + 1,
+        None => value,
+    }
+}
+
 /// A closed finite system with its specification.
 #[derive(Clone)]
 pub struct Program {
@@ -128,6 +140,12 @@ pub enum Kind {
     Pid,
     /// 0 is null; node `k` of the pool is `k`, from 1 to its capacity.
     Pointer(NodeId),
+    /// Interchangeable values, from 1; 0 is none of them. Value `v` has the number
+    /// `first + v - 1` among those of all such types.
+    Data {
+        /// How many values the types before this one have.
+        first: usize,
+    },
     /// The names of the values `lo`, `lo + 1`, ...
     Names(Vec<String>),
 }
@@ -222,6 +240,20 @@ pub struct Call {
     pub operation: OpId,
     /// One value a parameter.
     pub args: Vec<i32>,
+}
+
+impl Call {
+    /// The call with the names in its arguments changed.
+    pub(crate) fn renamed(&self, program: &Program, to: &[u8]) -> Call {
+        let processes = program.processes();
+        let locals = &program.operations[self.operation].locals;
+        let name = |(value, variable): (&i32, &Variable)| match variable.ty.kind {
+            Kind::Pid if *value >= 0 => i32::from(to[*value as usize]),
+            Kind::Data { first } => renamed(processes + first, *value, to),
+            _ => *value,
+        };
+        Call { operation: self.operation, args: self.args.iter().zip(locals).map(name).collect() }
+    }
 }
 
 /// Processes that do the same.
@@ -378,7 +410,9 @@ pub trait SpecMachine: Send + Sync {
         out: &mut Vec<ResultAndState>,
     );
 
-    /// The state in which process `p` is called `to[p]`. Needed where states speak of processes.
+    /// The state in which process `p` is called `to[p]`. Needed where states speak of processes. If
+    /// `to` is longer than there are processes, it goes on with the data values: the value with
+    /// number `d` ([`Kind::Data`]) becomes the one with number `to[processes + d] - processes`.
     fn permute(&self, state: &[i32], _to: &[u8]) -> Box<[i32]> {
         state.into()
     }
@@ -458,7 +492,7 @@ impl Type {
             return if matches!(self.kind, Kind::Pointer(_)) { "null" } else { "none" }.into();
         }
         match &self.kind {
-            Kind::Int => value.to_string(),
+            Kind::Int | Kind::Data { .. } => value.to_string(),
             Kind::Bool => (value != 0).to_string(),
             Kind::Pid => format!("P{value}"),
             Kind::Pointer(_) => format!("#{value}"),

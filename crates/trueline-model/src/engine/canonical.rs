@@ -12,8 +12,10 @@
 //! 2. Among processes of equal colour, those whose exchange leaves the state as it is need no
 //!    order. Arrangements of what is left are enumerated, and the least frame wins. Heap nodes are
 //!    named by traversal for each arrangement.
-//! 3. What still may be exchanged without changing the frame acts on the set of specification
-//!    states: the same is done there, by occurrences in the set, exchanges that leave it as it is,
+//! 3. The values of `data` types are named in the order in which the arranged frame meets them, as
+//!    nodes are; values that the frame does not meet are left open.
+//! 4. What still may be exchanged without changing the frame acts on the set of specification
+//!    states, and so do the values that were left open: the same is done there, by occurrences in the set, exchanges that leave it as it is,
 //!    and enumeration of the rest; least content wins.
 //!
 //! The enumeration makes the form exact even where colours collide. The result for a set is
@@ -25,6 +27,8 @@ use foldhash::fast::FixedState;
 use smallvec::SmallVec;
 
 use super::classes::{Classes, arrangements, join, labels, members, singletons, transposition};
+use crate::program::{MOST_NAMES, renamed};
+
 use super::heap::{Walk, performed};
 use super::layout::{Frame, References};
 use super::spec_sets::{Cache, Permutation, SpecSets, compose};
@@ -34,6 +38,10 @@ use super::step::Machine;
 pub(crate) struct Symmetry<'m> {
     machine: &'m Machine,
     ranges: Vec<(usize, usize)>,
+    /// The names of each data type.
+    data: Vec<(usize, usize)>,
+    /// Scratch space: where the frame holds data values.
+    data_slots: Vec<(usize, usize)>,
     /// Blocks hold neither ids nor pointers, and no array is indexed by process: sorting is enough.
     plain: bool,
     moved: Frame,
@@ -46,12 +54,19 @@ impl<'m> Symmetry<'m> {
         let layout = &machine.layout;
         let empty = |r: &References| r.pointers.is_empty() && r.pids.is_empty();
         let plain = layout.by_process.is_empty()
+            && layout.data.is_empty()
+            && layout.own_by_process.is_empty()
+            && layout.local_by_process.iter().all(Vec::is_empty)
             && layout.shared_references.pids.is_empty()
             && layout.pools.iter().all(|p| p.references.pids.is_empty())
             && empty(&layout.own_references)
             && layout.local_references.iter().all(empty);
-        let ranges = if on { layout.symmetric.clone() } else { Vec::new() };
-        Symmetry { machine, ranges, plain, moved: Vec::new(), walk: Walk::default() }
+        let (ranges, data) = match on {
+            true => (layout.symmetric.clone(), layout.data.clone()),
+            false => (Vec::new(), Vec::new()),
+        };
+        let (moved, walk, data_slots) = (Vec::new(), Walk::default(), Vec::new());
+        Symmetry { machine, ranges, data, data_slots, plain, moved, walk }
     }
 
     /// Settles the frame, replaces it by its canonical form, and returns the set that goes with it.
@@ -66,7 +81,7 @@ impl<'m> Symmetry<'m> {
         set: u32,
         cache: &mut Cache,
     ) -> (u32, Classes) {
-        if self.ranges.is_empty() {
+        if self.ranges.is_empty() && self.data.is_empty() {
             self.machine.settle(frame, &mut self.walk);
             return (set, singletons());
         }
@@ -112,7 +127,8 @@ impl<'m> Symmetry<'m> {
     }
 
     fn general(&mut self, frame: &mut Frame, set: u32, cache: &mut Cache) -> (u32, Classes) {
-        let n = self.machine.layout.processes;
+        let n = self.machine.layout.names;
+        let processes = self.machine.layout.processes;
         self.machine.settle(frame, &mut self.walk);
         let colours = self.colours(frame);
         let mut to: Permutation = (0..n as u8).collect();
@@ -127,8 +143,8 @@ impl<'m> Symmetry<'m> {
         self.rename(frame, &to, &mut sorted);
         // Groups of equal colour, at the places where they stand now.
         let mut groups: Vec<SmallVec<[u8; 8]>> = Vec::new();
-        let mut place = vec![0u8; n];
-        for p in 0..n {
+        let mut place = vec![0u8; processes];
+        for p in 0..processes {
             place[usize::from(to[p])] = p as u8;
         }
         for &(from, end) in &self.ranges {
@@ -157,22 +173,24 @@ impl<'m> Symmetry<'m> {
         let mut winners: Vec<Permutation> = Vec::new();
         arrangements(n, &groups, &alike, &mut |arrangement| {
             self.rename(&sorted, arrangement, &mut probe);
+            let winner = compose(arrangement, &self.name_values(&mut probe));
             match best.as_ref().map(|b| probe.cmp(b)) {
                 Some(std::cmp::Ordering::Greater) => {}
-                Some(std::cmp::Ordering::Equal) => winners.push(arrangement.into()),
+                Some(std::cmp::Ordering::Equal) => winners.push(winner),
                 _ => {
                     best = Some(probe.clone());
                     winners.clear();
-                    winners.push(arrangement.into());
+                    winners.push(winner);
                 }
             }
         });
         if let Some(best) = best {
             *frame = best;
         }
+        let open = self.open_values(frame);
         let mut answer: Option<(u32, Classes)> = None;
         for winner in &winners {
-            let mut classes = singletons();
+            let mut classes = open;
             for (group, labels) in groups.iter().zip(&alike) {
                 for (i, &p) in group.iter().enumerate() {
                     for (j, &q) in group.iter().enumerate().skip(i + 1) {
@@ -192,10 +210,66 @@ impl<'m> Symmetry<'m> {
                 answer = Some((set, classes));
             }
         }
-        answer.unwrap_or((set, singletons()))
+        answer.unwrap_or((set, open))
     }
 
-    /// The frame in which process `p` is called `to[p]`, settled.
+    /// Gives values the names of the order in which the frame meets them. Values that it does not
+    /// meet come last, in the order that they have.
+    fn name_values(&mut self, frame: &mut Frame) -> Permutation {
+        let layout = &self.machine.layout;
+        let mut to: Permutation = (0..layout.names as u8).collect();
+        if self.data.is_empty() {
+            return to;
+        }
+        layout.data_slots(&self.machine.of, frame, &mut self.data_slots);
+        // By name: the new value; 0 where it is not met. By the first name of a type: how many are.
+        let mut given = [0u8; MOST_NAMES];
+        let mut met = [0u8; MOST_NAMES];
+        for &(slot, first) in &self.data_slots {
+            let value = frame[slot];
+            if value > 0 {
+                let base = layout.processes + first;
+                let new = &mut given[base + value as usize - 1];
+                if *new == 0 {
+                    met[base] += 1;
+                    *new = met[base];
+                }
+                frame[slot] = i32::from(*new);
+            }
+        }
+        for &(from, end) in &self.data {
+            for name in from..end {
+                if given[name] == 0 {
+                    met[from] += 1;
+                    given[name] = met[from];
+                }
+                to[name] = from as u8 + given[name] - 1;
+            }
+        }
+        to
+    }
+
+    /// The values that the frame, whose values have their new names, does not hold: they may be
+    /// exchanged.
+    fn open_values(&mut self, frame: &[i32]) -> Classes {
+        let layout = &self.machine.layout;
+        let mut classes = singletons();
+        if self.data.is_empty() {
+            return classes;
+        }
+        layout.data_slots(&self.machine.of, frame, &mut self.data_slots);
+        for &(from, end) in &self.data {
+            let of_type = |&&(_, first): &&(usize, usize)| layout.processes + first == from;
+            let held = self.data_slots.iter().filter(of_type).map(|&(slot, _)| frame[slot]).max();
+            let open = from + held.unwrap_or(0) as usize;
+            for name in open + 1..end {
+                classes = join(classes, name - 1, name);
+            }
+        }
+        classes
+    }
+
+    /// The frame in which process `p` is called `to[p]`, and data values as `to` goes on, settled.
     pub(crate) fn rename(&mut self, frame: &[i32], to: &[u8], out: &mut Frame) {
         let layout = &self.machine.layout;
         out.clear();
@@ -212,25 +286,47 @@ impl<'m> Symmetry<'m> {
                 }
             }
         }
-        for array in &layout.by_process {
-            let renamed: Frame = out.clone();
-            each_cell(&array.dims, |indices, cell| {
-                let mut target = 0;
-                for (&index, &(len, by_process)) in indices.iter().zip(&array.dims) {
-                    target = target * len + if by_process { usize::from(to[index]) } else { index };
+        let values = to.len() > layout.processes;
+        let value = |first: usize, value: i32| match values {
+            true => renamed(layout.processes + first, value, to),
+            false => value,
+        };
+        for &(slot, first) in &layout.shared_references.data {
+            out[slot] = value(first, out[slot]);
+        }
+        for pool in layout.pools.iter().filter(|pool| values && !pool.references.data.is_empty()) {
+            for &(field, first) in &pool.references.data {
+                for node in 1..=pool.capacity as i32 {
+                    let slot = pool.slot(node, field);
+                    out[slot] = value(first, out[slot]);
                 }
-                out[array.base + target] = renamed[array.base + cell];
+            }
+        }
+        for array in &layout.by_process {
+            let before: Frame = out.clone();
+            each_cell(&array.dims, |indices, cell| {
+                out[array.base + array.target(indices, to)] = before[array.base + cell];
             });
         }
         for (p, &target) in to.iter().enumerate() {
             let (from, at) = (layout.block(p), layout.block(usize::from(target)));
             out[at..at + layout.stride].copy_from_slice(&frame[from..from + layout.stride]);
-            for &offset in &layout.own_references.pids {
-                out[at + offset] = name(out[at + offset]);
-            }
-            if let Some(operation) = performed(layout, &self.machine.of, frame, p) {
-                for &offset in &layout.local_references[operation].pids {
+            let local = performed(layout, &self.machine.of, frame, p)
+                .map(|o| (&layout.local_references[o], &layout.local_by_process[o]));
+            let own = (&layout.own_references, &layout.own_by_process);
+            for (references, arrays) in [Some(own), local].into_iter().flatten() {
+                for &offset in &references.pids {
                     out[at + offset] = name(out[at + offset]);
+                }
+                for &(offset, first) in &references.data {
+                    out[at + offset] = value(first, out[at + offset]);
+                }
+                for array in arrays {
+                    let base = at + array.base;
+                    let cells: SmallVec<[i32; 16]> = out[base..base + array.cells()].into();
+                    each_cell(&array.dims, |indices, cell| {
+                        out[base + array.target(indices, to)] = cells[cell];
+                    });
                 }
             }
         }
@@ -249,6 +345,11 @@ impl<'m> Symmetry<'m> {
         let mut distinct = 0;
         for _ in 0..=n {
             let mut next = vec![0u64; n];
+            let values = self.value_colours(frame, &shared, &colours);
+            let datum = |first: usize, value: i32| match usize::try_from(value - 1) {
+                Ok(value) => values[first + value],
+                Err(_) => 1 << 42,
+            };
             for p in 0..n {
                 let mut hash = FixedState::with_seed(17).build_hasher();
                 hash.write_u64(colours[p]);
@@ -276,14 +377,39 @@ impl<'m> Symmetry<'m> {
                         let name = shared.name(pool, node);
                         masked[offset] = if node > 0 && name == 0 { 1 << 41 } else { name as u64 };
                     }
+                    for &(offset, first) in &references.data {
+                        masked[offset] = datum(first, frame[block + offset]);
+                    }
+                }
+                // The order of the cells of an array of the process's own is one of names: it counts
+                // what stands in them and whose they are.
+                let local = operation.map(|o| &layout.local_by_process[o]);
+                for array in local.into_iter().chain([&layout.own_by_process]).flatten() {
+                    let mut sum = 0u64;
+                    each_cell(&array.dims, |indices, cell| {
+                        let mut words: SmallVec<[u64; 8]> = SmallVec::new();
+                        words.push(masked[array.base + cell]);
+                        for (&index, &(_, by_process)) in indices.iter().zip(&array.dims) {
+                            words.push(if by_process { pid(index as i32) } else { index as u64 });
+                        }
+                        sum = sum.wrapping_add(mix(&words));
+                        for (&index, &(_, by_process)) in indices.iter().zip(&array.dims) {
+                            if by_process && index != p {
+                                let told = [7, array.base as u64, colours[p], words[0]];
+                                next[index] = next[index].wrapping_add(mix(&told));
+                            }
+                        }
+                    });
+                    masked[array.base..array.base + array.cells()].fill(0);
+                    hash.write_u64(sum);
                 }
                 for value in &masked {
                     hash.write_u64(*value);
                 }
-                self.private_nodes(frame, p, &shared, &pid, &mut hash);
-                next[p] = hash.finish();
+                self.private_nodes(frame, p, &shared, (&pid, &datum), &mut hash);
+                next[p] = next[p].wrapping_add(hash.finish());
             }
-            self.mentions(frame, &shared, &colours, &mut next);
+            self.mentions(frame, &shared, &colours, &datum, &mut next);
             colours = next;
             let mut sorted = colours.clone();
             sorted.sort_unstable();
@@ -303,7 +429,7 @@ impl<'m> Symmetry<'m> {
         frame: &[i32],
         p: usize,
         shared: &Walk,
-        pid: &dyn Fn(i32) -> u64,
+        (pid, datum): (&dyn Fn(i32) -> u64, &dyn Fn(usize, i32) -> u64),
         hash: &mut impl Hasher,
     ) {
         let layout = &self.machine.layout;
@@ -322,8 +448,11 @@ impl<'m> Symmetry<'m> {
                 for field in 0..pool.stride {
                     let value = frame[pool.slot(node, field)];
                     let pointer = pool.references.pointers.iter().find(|r| r.0 == field);
+                    let data = pool.references.data.iter().find(|r| r.0 == field);
                     let shown = if pool.references.pids.contains(&field) {
                         pid(value)
+                    } else if let Some(&(_, first)) = data {
+                        datum(first, value)
                     } else if let Some(&(_, target)) = pointer {
                         self.walk.name(target, value) as u64
                     } else {
@@ -335,14 +464,65 @@ impl<'m> Symmetry<'m> {
         }
     }
 
-    /// Adds where shared variables, nodes and other processes speak of each process.
-    fn mentions(&self, frame: &[i32], shared: &Walk, colours: &[u64], next: &mut [u64]) {
+    /// What can be said of each data value without names: where shared variables, nodes that they
+    /// reach and processes hold it.
+    fn value_colours(&self, frame: &[i32], shared: &Walk, colours: &[u64]) -> Vec<u64> {
         let layout = &self.machine.layout;
-        let mix = |words: &[u64]| {
-            let mut hash = FixedState::with_seed(19).build_hasher();
-            words.iter().for_each(|w| hash.write_u64(*w));
-            hash.finish()
+        let mut values = vec![0u64; layout.names - layout.processes];
+        if self.data.is_empty() {
+            // Values that are not exchanged are told apart by what they are.
+            return (0..MOST_NAMES as u64).collect();
+        }
+        let mut tell = |first: usize, value: i32, words: &[u64]| {
+            if value > 0 {
+                let told = &mut values[first + value as usize - 1];
+                *told = told.wrapping_add(mix(words));
+            }
         };
+        let arrays = &layout.by_process;
+        let array_of = |slot: usize| arrays.iter().find(|array| array.holds(slot));
+        for &(slot, first) in &layout.shared_references.data {
+            let words: SmallVec<[u64; 8]> = match array_of(slot) {
+                None => SmallVec::from_iter([8, slot as u64]),
+                Some(array) => array.words(slot, colours),
+            };
+            tell(first, frame[slot], &words);
+        }
+        for (number, pool) in layout.pools.iter().enumerate() {
+            for &(field, first) in &pool.references.data {
+                for node in 1..=pool.capacity as i32 {
+                    let name = shared.name(number, node) as u64;
+                    let words = [9, number as u64, field as u64, name];
+                    tell(first, frame[pool.slot(node, field)], &words);
+                }
+            }
+        }
+        for (p, &colour) in colours.iter().enumerate() {
+            let block = layout.block(p);
+            let local = performed(layout, &self.machine.of, frame, p)
+                .map(|o| (&layout.local_references[o], &layout.local_by_process[o]));
+            let own = (&layout.own_references, &layout.own_by_process);
+            for (references, arrays) in [Some(own), local].into_iter().flatten() {
+                for &(offset, first) in &references.data {
+                    let array = arrays.iter().find(|array| array.holds(offset));
+                    let at = array.map_or(offset, |array| array.base) as u64;
+                    tell(first, frame[block + offset], &[10, at, colour]);
+                }
+            }
+        }
+        values
+    }
+
+    /// Adds where shared variables, nodes and other processes speak of each process.
+    fn mentions(
+        &self,
+        frame: &[i32],
+        shared: &Walk,
+        colours: &[u64],
+        datum: &dyn Fn(usize, i32) -> u64,
+        next: &mut [u64],
+    ) {
+        let layout = &self.machine.layout;
         let mut tell = |value: i32, words: &[u64]| {
             if value >= 0 {
                 let told = &mut next[value as usize];
@@ -379,6 +559,7 @@ impl<'m> Symmetry<'m> {
         for array in &layout.by_process {
             let pids = layout.shared_references.pids.contains(&array.base);
             let pointer = layout.shared_references.pointers.iter().find(|r| r.0 == array.base);
+            let data = layout.shared_references.data.iter().find(|r| r.0 == array.base);
             each_cell(&array.dims, |indices, cell| {
                 let value = frame[array.base + cell];
                 for (position, &(_, by_process)) in array.dims.iter().enumerate() {
@@ -391,6 +572,8 @@ impl<'m> Symmetry<'m> {
                         seen(value as usize)
                     } else if let Some(&(_, pool)) = pointer {
                         shared.name(pool, value) as u64
+                    } else if let Some(&(_, first)) = data {
+                        datum(first, value)
                     } else {
                         value as u64
                     };
@@ -413,6 +596,12 @@ impl<'m> Symmetry<'m> {
             });
         }
     }
+}
+
+fn mix(words: &[u64]) -> u64 {
+    let mut hash = FixedState::with_seed(19).build_hasher();
+    words.iter().for_each(|w| hash.write_u64(*w));
+    hash.finish()
 }
 
 /// Calls `f` with the indices and the number of each cell of an array.

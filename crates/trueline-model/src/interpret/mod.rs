@@ -277,7 +277,7 @@ impl<'m> Interpreter<'m> {
                 Value::Nothing
             }
         };
-        match *result == Ty::Unit || value.belongs(self.rules.types, result) {
+        match value.can_be_returned(self.rules.types, result) {
             true => Ok(value),
             false => Err(Stop::Fault(format!("{} returns {value:?}", op.name.text))),
         }

@@ -48,6 +48,8 @@ pub(crate) enum TypeDecl {
     /// `node Node { value: Value; next: Node }`: lives on the heap; the name is the type of
     /// references to it.
     Node { name: Name, fields: Vec<Field> },
+    /// `data Value(2)`: so many values, which can only be copied and compared.
+    Data { name: Name, count: Expr },
 }
 
 impl TypeDecl {
@@ -56,7 +58,8 @@ impl TypeDecl {
             TypeDecl::Alias { name, .. }
             | TypeDecl::Enum { name, .. }
             | TypeDecl::Record { name, .. }
-            | TypeDecl::Node { name, .. } => name,
+            | TypeDecl::Node { name, .. }
+            | TypeDecl::Data { name, .. } => name,
         }
     }
 }

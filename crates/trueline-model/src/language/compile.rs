@@ -107,7 +107,7 @@ pub(super) fn compile(
                 .iter()
                 .flat_map(|leaf| {
                     let cells = leaf.dims.iter().map(|dim| dim.len).product();
-                    vec![types.scalar(&leaf.ty); cells]
+                    vec![types.passed(&leaf.ty); cells]
                 })
                 .collect(),
             entry: steps.entry,
@@ -441,6 +441,12 @@ fn setup(
     Ok(Setup { locals: body.locals, body: statements, is_a_step: mode.pat && skips })
 }
 
+/// Whether a value of the type can be passed to an operation.
+fn is_scalar(ty: &Ty) -> bool {
+    matches!(ty, Ty::Int { .. } | Ty::Bool | Ty::Enum(_) | Ty::Data(_) | Ty::Optional(_))
+        || *ty == Ty::Any
+}
+
 pub(super) fn signatures(types: &Types, ast: &Ast) -> Parsed<Vec<Signature>> {
     let mut out: Vec<Signature> = Vec::new();
     for op in &ast.ops {
@@ -451,7 +457,7 @@ pub(super) fn signatures(types: &Types, ast: &Ast) -> Parsed<Vec<Signature>> {
         let mut args = Vec::new();
         for arg in &op.args {
             let ty = types.resolve(&arg.of)?;
-            if !matches!(ty, Ty::Int { .. } | Ty::Bool | Ty::Enum(_) | Ty::Optional(_)) {
+            if !is_scalar(&ty) {
                 let message = format!("an argument cannot be of type {}", types.show(&ty));
                 return Err(Diagnostic::new(arg.of.span, message)
                     .help("numbers, truth values and enumerations can be passed"));
@@ -462,8 +468,6 @@ pub(super) fn signatures(types: &Types, ast: &Ast) -> Parsed<Vec<Signature>> {
             None => Ty::Unit,
             Some(ty) => types.resolve(ty)?,
         };
-        let is_scalar =
-            |ty: &Ty| matches!(ty, Ty::Int { .. } | Ty::Bool | Ty::Enum(_) | Ty::Optional(_));
         let is_plain_array = match &result {
             Ty::Array { of, by_process, .. } => is_scalar(of) && !by_process,
             _ => true,

@@ -12,12 +12,13 @@ use super::diagnostic::{Diagnostic, Span, did_you_mean, nearest};
 use super::lexer::{Token, TokenKind, tokens};
 
 /// Words that cannot be names.
-pub(crate) const KEYWORDS: [&str; 49] = [
+pub(crate) const KEYWORDS: [&str; 50] = [
     "object",
     "type",
     "enum",
     "record",
     "node",
+    "data",
     "shared",
     "local",
     "init",
@@ -64,8 +65,8 @@ pub(crate) const KEYWORDS: [&str; 49] = [
     "nat",
 ];
 
-const ITEMS: [&str; 12] = [
-    "type", "enum", "record", "node", "shared", "local", "init", "op", "spec", "client",
+const ITEMS: [&str; 13] = [
+    "type", "enum", "record", "node", "data", "shared", "local", "init", "op", "spec", "client",
     "property", "object",
 ];
 
@@ -366,6 +367,16 @@ impl Parser {
         } else if self.take_word("node") {
             let (name, fields) = self.fields()?;
             TypeDecl::Node { name, fields }
+        } else if self.take_word("data") {
+            let name = self.name("the type's name")?;
+            if !self.is_sign("(") {
+                let help = format!("say how many values there are: `data {}(2)`", name.text);
+                return Err(self.unexpected("`(` and the number of values").help(help));
+            }
+            self.advance();
+            let count = self.sum()?;
+            self.expect_sign(")", "after the number of values")?;
+            TypeDecl::Data { name, count }
         } else {
             return Ok(None);
         }))

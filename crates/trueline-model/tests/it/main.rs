@@ -2,6 +2,7 @@
 
 mod checkpoints;
 mod counts;
+mod data;
 mod documents;
 mod errors;
 mod faults;

@@ -8,7 +8,7 @@ use crate::language::diagnostic::{Diagnostic, Span, did_you_mean};
 use crate::language::parser::Parsed;
 use crate::language::spec_run::{Data, Method, Tree, first_value};
 use crate::language::types::{Ty, Types};
-use crate::language::typing::{arithmetic, common, equality, mismatch};
+use crate::language::typing::{arithmetic, common, equality, mismatch, opaque};
 
 /// A literal where any value is expected.
 fn any_literal(types: &Types, tree: &Tree, ty: &Ty) -> Option<Value> {
@@ -156,6 +156,9 @@ impl Compiler<'_> {
                     let (x, left) = self.expr(a, None)?;
                     let (y, right) = self.expr(b, None)?;
                     let ty = common(self.types, &left, &right, expr.span)?;
+                    if self.types.has_data(&ty) {
+                        return Err(opaque(self.types, &ty, a.span));
+                    }
                     if ty == Ty::Any {
                         return Err(mismatch(self.types, &ty, &Ty::Int { lo: 0, hi: 1 }, a.span));
                     }
