@@ -274,14 +274,22 @@ impl Layout {
         self.blocks + process * self.stride
     }
 
-    /// Where the frame holds data values, in the order in which they are named: the slot, and the
-    /// number of the first value of its type.
-    pub(crate) fn data_slots(
-        &self,
+    /// What a process's block refers to, and its arrays that are indexed by processes: of its own
+    /// variables, then of its locals.
+    pub(crate) fn private<'l>(
+        &'l self,
         of: &[usize],
         frame: &[i32],
-        out: &mut Vec<(usize, usize)>,
-    ) {
+        process: usize,
+    ) -> impl Iterator<Item = (&'l References, &'l [ByProcess])> + use<'l> {
+        let local = performed(self, of, frame, process)
+            .map(|o| (&self.local_references[o], &self.local_by_process[o][..]));
+        [Some((&self.own_references, &self.own_by_process[..])), local].into_iter().flatten()
+    }
+
+    /// Where the frame holds data values, in the order in which they are named: the slot, and the
+    /// number of the first value of its type.
+    pub(crate) fn data_slots(&self, of: &[usize], frame: &[i32], out: &mut Vec<(usize, usize)>) {
         out.clear();
         out.extend_from_slice(&self.shared_references.data);
         for pool in self.pools.iter().filter(|pool| !pool.references.data.is_empty()) {
@@ -292,8 +300,7 @@ impl Layout {
         }
         for process in 0..self.processes {
             let block = self.block(process);
-            let local = performed(self, of, frame, process).map(|o| &self.local_references[o]);
-            for references in [Some(&self.own_references), local].into_iter().flatten() {
+            for (references, _) in self.private(of, frame, process) {
                 let data = references.data.iter();
                 out.extend(data.map(|&(offset, first)| (block + offset, first)));
             }
@@ -348,7 +355,15 @@ fn data_types(program: &Program) -> Vec<(usize, usize)> {
     types.sort_unstable();
     types.dedup();
     let exchanged = |a: usize, b: usize| -> Vec<u8> {
-        let swap = |n: usize| if n == a { b } else if n == b { a } else { n };
+        let swap = |n: usize| {
+            if n == a {
+                b
+            } else if n == b {
+                a
+            } else {
+                n
+            }
+        };
         (0..types.last().map_or(0, |last| last.1)).map(|n| swap(n) as u8).collect()
     };
     let closed = types.iter().all(|&(from, end)| {

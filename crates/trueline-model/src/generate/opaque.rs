@@ -98,9 +98,7 @@ impl Writer {
             ),
             4 => (
                 format!("{local} = swap({shared}, {local})"),
-                format!(
-                    "if true {{ local t: V? = {shared}; {shared} = {local}; {local} = t }}"
-                ),
+                format!("if true {{ local t: V? = {shared}; {shared} = {local}; {local} = t }}"),
             ),
             5 if self.cells => {
                 let cell = self.dice.below(2);
@@ -111,7 +109,9 @@ impl Writer {
             }
             6 if self.hazards => match (self.owner, self.dice.below(3)) {
                 (true, 0) => (
-                    format!("local w{depth}: pid = o; if w{depth} != null {{ {local} = H[w{depth}] }}"),
+                    format!(
+                        "local w{depth}: pid = o; if w{depth} != null {{ {local} = H[w{depth}] }}"
+                    ),
                     format!("if o != null {{ {local} = H[o] }}"),
                 ),
                 (_, 1) => same(format!("{local} = H[me]")),

@@ -56,9 +56,10 @@ pub(super) fn named(
         if !ALIKE.contains(&name.text.as_str()) {
             return refused(format!("`{}` does not treat all values alike", name.text));
         }
-        if let Some((key, _)) = arguments.iter().find(|(key, value)| {
-            key.text == "init" && !matches!(value.kind, ExprKind::None)
-        }) {
+        if let Some((key, _)) = arguments
+            .iter()
+            .find(|(key, value)| key.text == "init" && !matches!(value.kind, ExprKind::None))
+        {
             return refused(format!("`{}` is one of the numbers, not of a `data` type", key.text));
         }
     }

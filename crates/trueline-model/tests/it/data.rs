@@ -129,9 +129,11 @@ fn models_of_the_library_decide_the_same_with_opaque_values() {
     ];
     for (name, settings) in cases {
         let source = library::find(name).unwrap().source;
-        let opaque = source
-            .replacen("type Value = 1..values", "data Value(values)", 1)
-            .replacen("type Value = 1..2", "data Value(2)", 1);
+        let opaque = source.replacen("type Value = 1..values", "data Value(values)", 1).replacen(
+            "type Value = 1..2",
+            "data Value(2)",
+            1,
+        );
         assert!(opaque.contains("data Value"), "{name}");
         let [mut plain, mut opaque] = [source, &opaque].map(read);
         for (key, value) in settings {
