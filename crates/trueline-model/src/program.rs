@@ -356,8 +356,8 @@ pub enum Stmt {
     While(Expr, Vec<Stmt>),
     /// Any one of them.
     Choose(Vec<Vec<Stmt>>),
-    /// Any value from the first to the second.
-    Pick(Place, i32, i32),
+    /// Any value from the first to the second; an error where there is none.
+    Pick(Place, Expr, Expr),
     /// Makes a node: the place becomes a pointer to it; its fields have their first values but
     /// those given.
     New(Place, NodeId, Vec<(VarId, Expr)>),

@@ -56,7 +56,7 @@ pub(crate) enum Act {
     If(Code, Vec<Act>, Vec<Act>),
     While(Code, Vec<Act>),
     Choose(Vec<Vec<Act>>),
-    Pick(Target, i32, i32),
+    Pick(Target, Code, Code),
     New(Target, NodeId, Vec<(VarId, Code)>),
     Free(NodeId, Code),
     Await(Code),
@@ -153,7 +153,9 @@ impl<'a> Scope<'a> {
             Stmt::If(test, yes, no) => Act::If(self.code(test), self.all(yes), self.all(no)),
             Stmt::While(test, body) => Act::While(self.code(test), self.all(body)),
             Stmt::Choose(branches) => Act::Choose(branches.iter().map(|b| self.all(b)).collect()),
-            Stmt::Pick(place, lo, hi) => Act::Pick(self.target(place), *lo, *hi),
+            Stmt::Pick(place, lo, hi) => {
+                Act::Pick(self.target(place), self.code(lo), self.code(hi))
+            }
             Stmt::New(place, node, fields) => {
                 let fields = fields.iter().map(|(f, e)| (*f, self.code(e))).collect();
                 Act::New(self.target(place), *node, fields)

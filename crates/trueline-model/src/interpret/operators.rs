@@ -1,7 +1,8 @@
 //! Operators, built-in functions and methods, on values that mean what they are.
 
+use super::steps::Entry;
 use super::value::Value;
-use super::walk::{Place, Root, Stop, Walk, Walked, cells, fault, same};
+use super::walk::{Flow, Place, Root, Rules, Stop, Walk, Walked, cells, fault, same};
 use crate::language::ast::{BinaryOp, Expr};
 
 impl Walk<'_> {
@@ -41,7 +42,7 @@ impl Walk<'_> {
         })
     }
 
-    pub(super) fn call(&mut self, name: &str, args: &[Expr]) -> Walked<Value> {
+    pub(super) fn call(&mut self, name: &str, args: &[Expr], at: u32) -> Walked<Value> {
         match name {
             "min" => Ok(Value::Int(self.number(&args[0])?.min(self.number(&args[1])?))),
             "max" => Ok(Value::Int(self.number(&args[0])?.max(self.number(&args[1])?))),
@@ -51,7 +52,13 @@ impl Walk<'_> {
             },
             "choose" => {
                 let (low, high) = (self.number(&args[0])?, self.number(&args[1])?);
-                let arity = (high - low + 1).max(1) as usize;
+                if low > high {
+                    return match self.sequential {
+                        true => Err(Stop::Blocked),
+                        false => fault(format!("there is no number from {low} to {high}")),
+                    };
+                }
+                let arity = (high - low + 1) as usize;
                 if self.sequential {
                     return Ok(Value::Int(low + self.choice(arity) as i64));
                 }
@@ -118,8 +125,52 @@ impl Walk<'_> {
                     }
                 })
             }
-            _ => fault(format!("no function is called {name}")),
+            _ => self.procedure(name, args, at),
         }
+    }
+
+    /// Walks a procedure. Its variables come behind those of the caller, which it does not see. What
+    /// it returns is written down, as the caller forgets how it came about.
+    fn procedure(&mut self, name: &str, args: &[Expr], at: u32) -> Walked<Value> {
+        let Rules { ast, types, .. } = self.rules;
+        let Some(op) = ast.procedures.iter().find(|p| p.name.text == name) else {
+            return fault(format!("no function is called {name}"));
+        };
+        let mut given = Vec::new();
+        for (field, arg) in op.args.iter().zip(args) {
+            let Ok(ty) = types.resolve(&field.of) else { return fault("no type") };
+            let value = self.value(arg)?;
+            self.admit(&ty, &value, &field.name.text)?;
+            given.push((field.name.text.clone(), ty, value));
+        }
+        let visible = std::mem::replace(&mut self.visible, self.scope.len());
+        let (mark, site) = (self.mark, self.site);
+        self.suspended.push((mark, self.at));
+        // Loops are others in another call.
+        self.site = site.wrapping_mul(1_000_003).wrapping_add(u64::from(at) + 1);
+        self.begins = false;
+        self.scope.extend(given);
+        let flow = self.block(&op.body)?;
+        self.scope.truncate(self.visible);
+        self.visible = visible;
+        self.site = site;
+        self.suspended.pop();
+        self.mark = mark;
+        let Some(result) = &op.result else { return Ok(Value::Nothing) };
+        let value = match flow {
+            Flow::Return(value) => value,
+            _ => return fault(format!("{name} returns nothing")),
+        };
+        let Ok(ty) = types.resolve(result) else { return fault("no type") };
+        self.admit(&ty, &value, name)?;
+        match self.log.get(self.at) {
+            Some(Entry::Gave(_)) => {}
+            Some(Entry::Paused(_)) => return fault("a loop is where a result was"),
+            None => self.log.push(Entry::Gave(value.clone())),
+        }
+        self.at += 1;
+        self.heads = 0;
+        Ok(value)
     }
 
     /// Containers of specifications.

@@ -21,6 +21,8 @@ pub(crate) struct Ast {
     pub(crate) locals: Vec<VarDecl>,
     /// Run once, before the first operation.
     pub(crate) init: Block,
+    /// Called from operations and from each other.
+    pub(crate) procedures: Vec<Op>,
     pub(crate) ops: Vec<Op>,
     pub(crate) spec: SpecDecl,
     pub(crate) client: Client,
@@ -128,6 +130,12 @@ pub(crate) enum StmtKind {
     While(Expr, Block),
     Loop(Block),
     For(Name, Expr, Expr, Block),
+    /// `for p in pid { }`, in any order; `for p in pid ordered { }`, in that of their numbers.
+    ForEach {
+        name: Name,
+        ordered: bool,
+        body: Block,
+    },
     Break,
     Continue,
     Return(Option<Expr>),

@@ -15,6 +15,7 @@ use super::client;
 use super::diagnostic::Diagnostic;
 use super::flow::NodeIx;
 use super::parser::Parsed;
+use super::procedures;
 use super::snapshot_spec;
 use super::specification::{self, Signature};
 use super::types::{Ty, Types};
@@ -65,6 +66,10 @@ pub(super) fn compile(
     }
     globals.own_layout = own.clone();
     globals.demoted = vec![false; globals.own.len()];
+    globals.procedures = procedures::declared(&types, &ast.procedures)?;
+    for at in 0..globals.procedures.len() {
+        Body::new(&types, &globals, Mode { pat: false, ..mode }, Ty::Unit).check_procedure(at)?;
+    }
     let setup = setup(&types, ast, &globals, &mut shared, mode)?;
 
     let signatures = signatures(&types, ast)?;
@@ -225,7 +230,7 @@ fn declare(
 /// A flag for each process, beside each variable that is used with `ll`.
 fn add_links(types: &Types, ast: &Ast, globals: &mut [Global], into: &mut Vec<Variable>) {
     let mut linked = Vec::new();
-    for op in &ast.ops {
+    for op in ast.ops.iter().chain(&ast.procedures) {
         find_links(&op.body, &mut linked);
     }
     for global in globals {
@@ -259,7 +264,7 @@ fn find_links(block: &[Stmt], out: &mut Vec<String>) {
         {
             out.push(name.to_string());
         }
-        super::body::children(expr).into_iter().for_each(|child| search(child, out));
+        super::parts::children(expr).into_iter().for_each(|child| search(child, out));
     }
     visit(block, &mut |stmt| {
         expressions(stmt).into_iter().for_each(|expr| search(expr, out));
@@ -278,6 +283,7 @@ fn visit<'a>(block: &'a [Stmt], see: &mut impl FnMut(&'a Stmt)) {
             StmtKind::While(_, a)
             | StmtKind::Loop(a)
             | StmtKind::For(_, _, _, a)
+            | StmtKind::ForEach { body: a, .. }
             | StmtKind::Atomic(a) => visit(a, see),
             StmtKind::Either(branches) => branches.iter().for_each(|branch| visit(branch, see)),
             _ => {}
@@ -305,7 +311,8 @@ fn expressions(stmt: &Stmt) -> Vec<&Expr> {
 /// Whether an operation marks a linearization point in a branch that the parameters choose.
 fn has_marks(types: &Types, ast: &Ast) -> Parsed<bool> {
     fn marked(expr: &Expr) -> bool {
-        matches!(expr.kind, ExprKind::Lin(_)) || super::body::children(expr).into_iter().any(marked)
+        matches!(expr.kind, ExprKind::Lin(_))
+            || super::parts::children(expr).into_iter().any(marked)
     }
     fn search(types: &Types, block: &[Stmt]) -> Parsed<bool> {
         for stmt in block {
@@ -318,6 +325,7 @@ fn has_marks(types: &Types, ast: &Ast) -> Parsed<bool> {
                 StmtKind::While(_, a)
                 | StmtKind::Loop(a)
                 | StmtKind::For(_, _, _, a)
+                | StmtKind::ForEach { body: a, .. }
                 | StmtKind::Atomic(a) => search(types, a)?,
                 StmtKind::Either(branches) => {
                     let mut any = false;
@@ -334,7 +342,7 @@ fn has_marks(types: &Types, ast: &Ast) -> Parsed<bool> {
         }
         Ok(false)
     }
-    for op in &ast.ops {
+    for op in ast.ops.iter().chain(&ast.procedures) {
         if search(types, &op.body)? {
             return Ok(true);
         }

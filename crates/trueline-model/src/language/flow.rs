@@ -485,7 +485,11 @@ impl Live {
                     }
                 }
             }
-            Stmt::Pick(place, _, _) => self.write(place),
+            Stmt::Pick(place, low, high) => {
+                self.write(place);
+                self.read(low);
+                self.read(high);
+            }
             Stmt::New(place, _, fields) => {
                 self.write(place);
                 fields.iter().for_each(|(_, value)| self.read(value));

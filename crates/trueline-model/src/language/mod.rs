@@ -3,7 +3,7 @@
 //! `docs/model-language.md` is its reference. The way of a model: [`lexer`], [`parser`] (with
 //! [`parse_statements`] and [`expressions`]), [`ast`]; then, with the parameters set, [`compile`]:
 //! [`types`] resolved, operations checked ([`typing`]) and turned into graphs ([`body`],
-//! [`places`], [`functions`], [`statements`]), the graphs cut into steps ([`flow`]), and the
+//! [`places`], [`functions`], [`statements`], [`procedures`]), the graphs cut into steps ([`flow`]), and the
 //! specification ([`specification`], [`spec_run`], [`builtin`], [`snapshot_spec`]). A specification
 //! for histories ends before the operations: [`history_spec`].
 
@@ -22,7 +22,9 @@ mod order;
 mod parse_specification;
 mod parse_statements;
 mod parser;
+mod parts;
 mod places;
+mod procedures;
 mod snapshot_spec;
 mod spec_run;
 mod spec_words;

@@ -6,9 +6,10 @@
 //! too late where something in between changes what it is made of: there it is kept too.
 
 use super::ast::{Expr, ExprKind, Stmt as Statement, StmtKind};
-use super::body::{Body, PlaceRef, Root, children, has_effect, read};
+use super::body::{Body, PlaceRef, Root, read};
 use super::diagnostic::{Diagnostic, Span};
 use super::parser::Parsed;
+use super::parts::{children, has_effect};
 use crate::program::{self, Place, Stmt};
 
 impl Body<'_> {

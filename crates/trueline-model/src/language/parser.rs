@@ -12,7 +12,7 @@ use super::diagnostic::{Diagnostic, Span, did_you_mean, nearest};
 use super::lexer::{Token, TokenKind, tokens};
 
 /// Words that cannot be names.
-pub(crate) const KEYWORDS: [&str; 50] = [
+pub(crate) const KEYWORDS: [&str; 51] = [
     "object",
     "type",
     "enum",
@@ -23,6 +23,7 @@ pub(crate) const KEYWORDS: [&str; 50] = [
     "local",
     "init",
     "op",
+    "procedure",
     "spec",
     "state",
     "client",
@@ -65,9 +66,21 @@ pub(crate) const KEYWORDS: [&str; 50] = [
     "nat",
 ];
 
-const ITEMS: [&str; 13] = [
-    "type", "enum", "record", "node", "data", "shared", "local", "init", "op", "spec", "client",
-    "property", "object",
+const ITEMS: [&str; 14] = [
+    "type",
+    "enum",
+    "record",
+    "node",
+    "data",
+    "shared",
+    "local",
+    "init",
+    "op",
+    "procedure",
+    "spec",
+    "client",
+    "property",
+    "object",
 ];
 
 /// Deeper nesting than this is an error.
@@ -216,6 +229,7 @@ impl Parser {
             shared: Vec::new(),
             locals: Vec::new(),
             init: Vec::new(),
+            procedures: Vec::new(),
             ops: Vec::new(),
             spec: SpecDecl::Written { state: Vec::new(), ops: Vec::new(), span: Span::default() },
             client: Client {
@@ -246,6 +260,8 @@ impl Parser {
                 ast.init.extend(self.block()?);
             } else if self.take_word("op") {
                 ast.ops.push(self.op(at)?);
+            } else if self.take_word("procedure") {
+                ast.procedures.push(self.op(at)?);
             } else if self.take_word("spec") {
                 once(&mut spec, self.spec(at)?, at, "specification")?;
             } else if self.take_word("client") {

@@ -1,9 +1,10 @@
 //! Places of an operation: variables, cells, fields and what stands in them.
 
 use super::ast::{Expr, ExprKind, Name};
-use super::body::{Body, PlaceRef, Root, Value, is_place, local_place, read, text};
+use super::body::{Body, PlaceRef, Root, Value, local_place, read};
 use super::diagnostic::{Diagnostic, Span, did_you_mean};
 use super::parser::Parsed;
+use super::parts::{is_place, text};
 use super::types::Ty;
 use crate::program::{self, Place, Stmt, VarId};
 

@@ -13,6 +13,7 @@ mod naive_progress;
 mod naive_search;
 mod named_specifications;
 mod points;
+mod procedures;
 mod progress;
 mod random_models;
 mod snapshots;

@@ -166,12 +166,18 @@ impl Compiler<'_> {
                     (if name.text == "min" { Tree::Min(x, y) } else { Tree::Max(x, y) }, ty)
                 }
                 ("choose", [a, b]) => {
-                    let (lo, hi) = (self.types.number(a)?, self.types.number(b)?);
+                    let (low, x) = self.expr(a, None)?;
+                    let (high, y) = self.expr(b, None)?;
+                    let (Ty::Int { lo, .. }, Ty::Int { hi, .. }) = (x, y) else {
+                        let message = "`choose` takes two numbers";
+                        return Err(Diagnostic::new(expr.span, message));
+                    };
                     if lo > hi || i64::from(hi) - i64::from(lo) > 4096 {
                         let message = "there is no such choice";
                         return Err(Diagnostic::new(expr.span, message));
                     }
-                    (Tree::Choose(lo, hi), Ty::Int { lo, hi })
+                    let tree = Tree::Choose(Box::new(low), Box::new(high));
+                    (tree, Ty::Int { lo, hi })
                 }
                 _ => {
                     let message = format!("a specification cannot call `{}`", name.text);

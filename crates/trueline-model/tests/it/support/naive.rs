@@ -216,12 +216,16 @@ impl Run<'_> {
             Stmt::Choose(branches) => {
                 branches.iter().flat_map(|b| self.body(s.clone(), b)).collect()
             }
-            Stmt::Pick(place, lo, hi) => (*lo..=*hi)
-                .flat_map(|v| {
-                    let mut s = s.clone();
-                    done(self.assign(&mut s, place, v).map(|_| s))
-                })
-                .collect(),
+            Stmt::Pick(place, lo, hi) => match (self.value(&s, lo), self.value(&s, hi)) {
+                (Ok(lo), Ok(hi)) if lo <= hi => (lo..=hi)
+                    .flat_map(|v| {
+                        let mut s = s.clone();
+                        done(self.assign(&mut s, place, v).map(|_| s))
+                    })
+                    .collect(),
+                (Err(m), _) | (_, Err(m)) => vec![Flow::Bad(m)],
+                _ => vec![Flow::Bad("no choice".into())],
+            },
             Stmt::New(place, node, fields) => {
                 let mut new: Vec<i32> =
                     self.program.nodes[*node].fields.iter().map(|f| f.first(0)).collect();
