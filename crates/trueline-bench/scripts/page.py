@@ -3,11 +3,12 @@
 
 Usage: page.py PAGE... [--frames N]
 
-For each page: its size; the time from the start of the navigation to the first paint and to the end of the
-page's own script; and, while the lanes are dragged from side to side, script + layout + paint of a frame (median, 99th
-percentile, most), from a trace taken through the DevTools protocol. The trace counts what the main thread
-does; rasterising and compositing happen elsewhere. A page without lanes (one of another tool) is dragged
-all the same.
+For each page: its size; the time from the start of the navigation to the first paint and to the end of
+the page's own script; and milliseconds of script + layout + paint of a frame, from a
+trace taken through the DevTools protocol: while the lanes are dragged from side to side where the page
+opens, with everything in view and at a zoom between these, and while they are zoomed. The trace counts
+what the main thread does; rasterising and compositing happen elsewhere. Other processes delay the wall,
+not the time that the thread has a processor. A page of another tool is dragged where it opens.
 """
 import argparse
 import json
@@ -101,13 +102,30 @@ def drag(browser, frames):
     mouse("mouseReleased", 900)
 
 
+def wheel(browser, frames):
+    """Zooms out and in, a step a frame."""
+    x, y = browser.eval("(() => { const r = document.getElementById('lanes').getBoundingClientRect(); return [r.left + r.width / 2, r.top + 60]; })()")
+    for frame in range(frames):
+        delta = 30 if frame % 120 < 60 else -30
+        browser.call("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=delta, modifiers=2)
+        time.sleep(1 / 60)
+
+
+def press(browser, *keys):
+    for key in keys:
+        for kind in ("keyDown", "keyUp"):
+            browser.call("Input.dispatchKeyEvent", type=kind, key=key)
+    time.sleep(0.5)
+
+
 # What the main thread does for a frame; each of these contains those that it calls.
 COSTS = {"FunctionCall", "FireAnimationFrame", "EvaluateScript", "EventDispatch", "UpdateLayoutTree", "Layout", "PrePaint", "Paint", "Layerize", "Commit", "HitTest", "MinorGC", "MajorGC"}
 
 
-def frame_costs(events):
-    """Milliseconds of script, layout and paint from the start of each animation frame to the next."""
-    spans = [(e["ts"], e["dur"], e["name"], (e["pid"], e["tid"])) for e in events if e.get("ph") == "X" and e["name"] in COSTS]
+def frame_costs(events, clock):
+    """Milliseconds of script, layout and paint from the start of each animation frame to the next. `clock` is
+    "dur" for the wall, "tdur" for the time that the thread had a processor."""
+    spans = [(e["ts"], e["dur"], e.get(clock, 0), (e["pid"], e["tid"])) for e in events if e.get("ph") == "X" and e["name"] in COSTS]
     threads = {}
     for _, duration, _, thread in spans:
         threads[thread] = threads.get(thread, 0) + duration
@@ -116,11 +134,11 @@ def frame_costs(events):
     starts = sorted(e["ts"] for e in events if e["name"] == "AnimationFrame" and e["ph"] == "b" and (e["pid"], e["tid"]) == main)
     costs, end = [0.0] * (len(starts) + 1), 0
     turn = 0
-    for start, duration, _, _ in spans:
+    for start, duration, cost, _ in spans:
         while turn < len(starts) and start >= starts[turn]:
             turn += 1
         if start >= end:  # not inside one that is counted already
-            costs[turn] += duration / 1000
+            costs[turn] += cost / 1000
             end = start + duration
     return sorted(costs[1:-1])
 
@@ -142,10 +160,25 @@ def measure(browser, page, frames):
         time.sleep(0.05)
     painted = browser.eval("(performance.getEntriesByName('first-contentful-paint')[0] || performance.getEntriesByName('first-paint')[0] || {startTime: -1}).startTime")
     loaded = browser.eval("performance.timing.loadEventEnd - performance.timing.navigationStart")
-    costs = frame_costs(browser.trace(lambda: drag(browser, frames)))
-    at = lambda share: costs[min(len(costs) - 1, int(len(costs) * share))] if costs else float("nan")
-    print(f"{os.path.basename(page)}: {os.path.getsize(page) / 1e6:.2f} MB, first paint {painted:.0f} ms, loaded {loaded:.0f} ms, "
-          f"{len(costs)} frames while dragging: median {at(0.5):.1f} ms, 99 % {at(0.99):.1f} ms, most {at(1):.1f} ms", flush=True)
+    print(f"{os.path.basename(page)}: {os.path.getsize(page) / 1e6:.2f} MB, first paint {painted:.0f} ms, loaded {loaded:.0f} ms", flush=True)
+
+    def tell(name, work):
+        events = browser.trace(lambda: work(browser, frames))
+        text = f"  {name:24}"
+        for clock, label in (("tdur", "processor"), ("dur", "wall")):
+            costs = frame_costs(events, clock)
+            at = lambda share: costs[min(len(costs) - 1, int(len(costs) * share))] if costs else float("nan")
+            text += f" {label}: median {at(0.5):.1f}, 99 % {at(0.99):.1f}, most {at(1):.1f};"
+        print(f"{text} {len(costs)} frames", flush=True)
+    tell("dragged as it opens", drag)
+    if browser.eval("Boolean(window.trueline && window.trueline.view)"):
+        press(browser, "0")
+        tell("dragged, all in view", drag)
+        while browser.eval("window.trueline.view.state().zoom") < 0.15:
+            press(browser, "+")
+        tell("dragged, boxes of 10 px", drag)
+        press(browser, "0", "+", "+", "+")
+        tell("zoomed out and in", wheel)
 
 
 def main():

@@ -9,6 +9,7 @@ mod convert;
 mod corpus;
 mod exit;
 mod generate;
+mod graph;
 mod guard;
 mod input;
 mod limits;

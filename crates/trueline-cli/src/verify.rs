@@ -12,13 +12,15 @@ use std::{fs, thread};
 
 use trueline::Budget;
 use trueline::budget::Exhausted;
-use trueline_model::engine::{Options, Pulse, Simple, Verdict};
+use trueline_model::engine::{self, Graph, Options, Pulse, Simple, Verdict};
+use trueline_model::program::Program;
 use trueline_model::{Findings, Model, Semantics, Verification, library, report};
 use trueline_report::{Answer, bytes, count, limit_code};
 
 use crate::again::{self, Again};
 use crate::args::{Histories, Reduction, SemanticsArg, Switch, VerifyArgs};
 use crate::exit::Exit;
+use crate::graph::{GraphTarget, PAGE};
 use crate::guard;
 use crate::output::{self, Output};
 use crate::pages::Pages;
@@ -29,6 +31,9 @@ pub(crate) fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
         anyhow::bail!(
             "a checkpoint belongs to one model: --checkpoint and --resume need exactly one MODEL"
         );
+    }
+    if args.models.len() > 1 && args.graph.as_deref().is_some_and(|file| file != PAGE) {
+        anyhow::bail!("--graph FILE is for one model: use --graph page, or give exactly one MODEL");
     }
     let mut out = Output::new();
     let mut exit = Exit::Holds;
@@ -87,6 +92,7 @@ fn verify(name: &str, args: &VerifyArgs, pages: &mut Pages) -> Result<(String, E
             "{name}: --histories simple is for snapshot objects: expected `spec snapshot` in the model"
         ));
     }
+    let mut graph = graph(name, args, &program, &budget)?;
     let options = options(args);
     let pulse = options.pulse.clone();
     let verification = Verification { semantics, options, progress: args.progress };
@@ -139,6 +145,9 @@ fn verify(name: &str, args: &VerifyArgs, pages: &mut Pages) -> Result<(String, E
         reason_code: spent.as_ref().map_or("incomplete", limit_code),
     };
     let mut report = case.report();
+    if let Some((graph, target)) = graph.take() {
+        target.put(name, trueline_model::graph::drawn(&program, &graph, &found), &mut report)?;
+    }
     pages.add(&mut report)?;
     let exit = match report.verdict {
         Answer::Holds { .. } => Exit::Holds,
@@ -146,6 +155,19 @@ fn verify(name: &str, args: &VerifyArgs, pages: &mut Pages) -> Result<(String, E
         Answer::Unknown(_) => Exit::Undecided,
     };
     Ok((output::render(&report, args.json, &args.output), exit))
+}
+
+/// The state graph of a program that is small enough, where one was asked for.
+fn graph(
+    name: &str,
+    args: &VerifyArgs,
+    program: &Arc<Program>,
+    budget: &Budget,
+) -> Result<Option<(Graph, GraphTarget)>, String> {
+    let Some(target) = GraphTarget::new(args)? else { return Ok(None) };
+    let made = engine::graph(program, target.most(), budget);
+    let graph = made.map_err(|why| format!("{name}: --graph: {}", target.refusal(&why)))?;
+    Ok(Some((graph, target)))
 }
 
 /// What is known of a search that did not come to an end.

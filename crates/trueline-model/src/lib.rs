@@ -3,6 +3,7 @@
 
 pub mod engine;
 pub mod generate;
+pub mod graph;
 pub mod interpret;
 mod language;
 pub mod library;

@@ -515,6 +515,18 @@ impl Variable {
         self.dims.iter().map(|d| d.len).product()
     }
 
+    /// The name of a cell: `B[2]`.
+    pub fn cell_name(&self, cell: usize) -> String {
+        let mut rest = cell;
+        let mut indices: Vec<String> = Vec::new();
+        for dim in self.dims.iter().rev() {
+            indices.push(format!("[{}]", rest % dim.len));
+            rest /= dim.len;
+        }
+        indices.reverse();
+        format!("{}{}", self.name, indices.concat())
+    }
+
     /// The first value of a cell.
     pub fn first(&self, cell: usize) -> i32 {
         if self.initial.len() == 1 { self.initial[0] } else { self.initial[cell] }

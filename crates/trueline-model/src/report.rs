@@ -221,6 +221,7 @@ impl Case<'_> {
             steps: shown_steps(self.program, steps, self.notes, initially),
             cycle: None,
             initially: initially.clone(),
+            race: None,
         };
         report.sections.push(Section::Steps(shown));
         if found.reason == Reason::Deadlock {

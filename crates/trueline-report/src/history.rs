@@ -221,7 +221,10 @@ impl Case<'_> {
         let fine = of_part().filter(|o| o.returned < last.returned).count() as u64;
         let whose =
             part_of(self.history, explanation).map_or(String::new(), |p| format!(" of {p}"));
-        let explained = || format!("An order explains the first {} of {all}{whose}", grouped(fine));
+        let explained = || match fine {
+            1 => format!("An order explains the first of {all}{whose}"),
+            _ => format!("An order explains the first {} of {all}{whose}", grouped(fine)),
+        };
         let text = match (fine, is_told) {
             (0, false) => return None,
             (0, true) => {

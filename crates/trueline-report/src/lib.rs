@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod document;
+mod graph;
 mod history;
 mod json;
 mod lanes;
@@ -30,6 +31,7 @@ mod words;
 use trueline::{History, Outcome};
 
 pub use document::{Document, Line, Role, Span};
+pub use graph::{GraphMove, GraphState, StateGraph};
 pub use json::{SCHEMA, error_json, value};
 pub use lanes::Bar;
 pub use orders::Orders;

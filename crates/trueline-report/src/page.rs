@@ -8,8 +8,9 @@
 use serde_json::{Map, Value as Json, json};
 
 use crate::document::Role;
+use crate::graph::StateGraph;
 use crate::lanes::Bar;
-use crate::report::{Report, Section};
+use crate::report::{Answer, Report, Section};
 use crate::steps::{Layout, Steps};
 use crate::timeline::Timeline;
 
@@ -20,10 +21,13 @@ const SCRIPT: &str = concat!(
     "\"use strict\";\n(() => {\n",
     include_str!("page/base.js"),
     include_str!("page/layout.js"),
+    include_str!("page/picture.js"),
     include_str!("page/lanes.js"),
+    include_str!("page/clash.js"),
     include_str!("page/orders.js"),
     include_str!("page/tables.js"),
     include_str!("page/steps.js"),
+    include_str!("page/graph.js"),
     include_str!("page/page.js"),
     "})();\n"
 );
@@ -53,6 +57,7 @@ impl Report {
             "replay": self.replay,
             "sections": self.sections.iter().filter_map(section).collect::<Vec<Json>>(),
             "timeline": timeline,
+            "graph": self.graph.as_ref().map(StateGraph::json),
             "fields": self.fields,
         })
     }
@@ -69,7 +74,15 @@ impl Report {
         bars.or_else(|| {
             self.sections.iter().find_map(|section| match section {
                 Section::Steps(steps) if steps.layout == Layout::Model => {
-                    Some(of_bars("process", &steps.lanes, &bars_of(steps)))
+                    let mut bars = bars_of(steps);
+                    if let (Answer::Violation(_), None, Some(last)) =
+                        (&self.verdict, &steps.title, steps.steps.last())
+                    {
+                        // The last step is the one that is wrong.
+                        let of_last = bars.iter_mut().rfind(|bar| bar.lane == last.lane);
+                        of_last.into_iter().for_each(|bar| bar.clash = true);
+                    }
+                    Some(of_bars("process", &steps.lanes, &bars))
                 }
                 _ => None,
             })
@@ -224,6 +237,7 @@ fn steps_data(steps: &Steps) -> Json {
         set("line", step.line.into());
         set("changed", step.changed.as_str().into());
         set("memory", json!(step.memory));
+        set("from", json!(step.reads_from));
         for (name, text) in [
             ("call", &step.call),
             ("returned", &step.returned),
@@ -246,6 +260,7 @@ fn steps_data(steps: &Steps) -> Json {
         "lanes": steps.lanes,
         "cycle": steps.cycle,
         "initially": steps.initially,
+        "race": steps.race,
         "steps": steps.steps.iter().map(step).collect::<Vec<Json>>(),
     })
 }

@@ -16,6 +16,7 @@ use trueline::budget::Exhausted;
 use trueline::verdict::Reason;
 
 use crate::document::Role;
+use crate::graph::StateGraph;
 use crate::lanes::Bar;
 use crate::steps::Steps;
 use crate::timeline::Timeline;
@@ -41,6 +42,8 @@ pub struct Report {
     pub replay: Option<String>,
     /// The operations for a page, where one was asked for.
     pub timeline: Option<Timeline>,
+    /// The state graph for a page, where one was asked for.
+    pub graph: Option<StateGraph>,
     /// Where the page of this report was written; text and JSON name it.
     pub page: Option<String>,
     /// What programs read beside the fields of every report, in this order.
@@ -256,6 +259,7 @@ impl Report {
             reproduce: None,
             replay: None,
             timeline: None,
+            graph: None,
             page: None,
             fields: Map::new(),
             explanation: Map::new(),

@@ -27,6 +27,8 @@ pub struct Steps {
     pub cycle: Option<usize>,
     /// The states of the specification before the first step, where they are known.
     pub initially: Vec<String>,
+    /// The two steps of a data race.
+    pub race: Option<(usize, usize)>,
 }
 
 /// What the reader of steps looks for.
@@ -60,6 +62,8 @@ pub struct Step {
     /// The states of the specification that remain, where they are others than before; or what none
     /// explains.
     pub states: Option<String>,
+    /// The steps of others that wrote the values that it sees.
+    pub reads_from: Vec<usize>,
     /// What programs read of it.
     pub fields: Map<String, Json>,
 }

@@ -12,6 +12,7 @@ A model is a file in the language of docs/model-language.md, or the name of a bu
 Examples:
   trueline verify treiber
   trueline verify my-queue.tl --set procs=3 --timeout 10m --memory 8G
+  trueline verify counter --set bug=1 --html report.html --graph page
   trueline verify counter --set procs=5 --set size=4 --semantics pat --reduction none --antichain off
 
 Exit code: 0 verified, 1 a violation, 2 an error, 3 undecided.";
@@ -87,6 +88,11 @@ pub(crate) struct VerifyArgs {
     /// Resume from a checkpoint
     #[arg(long, value_name = "FILE")]
     pub(crate) resume: Option<PathBuf>,
+
+    /// Write the state graph of a small model, without reductions, to this file in the language of
+    /// graphviz, up to 10,000 states; `page` draws it on the page of --html, up to 1,000 states
+    #[arg(long, value_name = "FILE|page")]
+    pub(crate) graph: Option<PathBuf>,
 
     /// Print one JSON object per model
     #[arg(long)]

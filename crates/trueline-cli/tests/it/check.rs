@@ -138,8 +138,8 @@ fn one_key_loses_a_write() {
           ═ write(5)     process 0  line 2
           ═ read() -> 0  process 1  line 7
 
-          An order explains the first 1 of 2 returns of key x, but not the next one:
-          that of read() -> 0, called in line 7.
+          An order explains the first of 2 returns of key x, but not the next one: that
+          of read() -> 0, called in line 7.
           register:init=0, ALGORITHM, 4 operations, 2 partitions, STATES, TIME
           register-monitor: it is a register and values differ where operations overlap
           reproduce: trueline check keys-violation.jsonl

@@ -388,3 +388,56 @@ fn snapshot_actions_are_monitored_where_the_format_is_said() {
     assert_eq!(run.code, 2);
     assert!(run.stderr.contains("no --follow"), "{}", run.stderr);
 }
+
+#[test]
+fn a_state_graph_is_written_for_graphviz() {
+    let f = Folder::new();
+    let run = f.run("verify counter --set bug=1 --graph graph.dot");
+    assert_eq!(run.code, 1, "{run:?}");
+    assert!(run.stdout.contains("  graph: graph.dot (20 states, 28 transitions)\n"), "{run:?}");
+    let dot = std::fs::read_to_string(f.path().join("graph.dot")).unwrap();
+    assert!(dot.starts_with("digraph \"counter\" {\n"), "{dot}");
+    assert!(
+        dot.contains("  s0 [label=\"s0\\lH=0\\lP0 idle\\lP1 idle\\lspecification: 0\\l\""),
+        "{dot}"
+    );
+    assert!(
+        dot.contains("\\lnothing explains the last step\\l\", peripheries=2, color=red];\n"),
+        "{dot}"
+    );
+    assert_eq!(dot.matches("color=red, penwidth=3").count(), 4, "the counterexample is marked");
+    assert_eq!(dot.matches(" -> s").count(), 28, "{dot}");
+    let run = f.run("verify counter --set bug=1 --graph graph.dot --json");
+    let json: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(
+        json["graph"],
+        serde_json::json!({"states": 20, "transitions": 28, "file": "graph.dot"})
+    );
+}
+
+#[test]
+fn a_state_graph_that_cannot_be_drawn_is_refused_before_the_search() {
+    let f = Folder::new();
+    for (command, why) in [
+        (
+            "verify treiber --html a.html --graph page",
+            "more than 1,000 states, too many to draw on a page",
+        ),
+        (
+            "verify treiber --set procs=3 --graph a.dot",
+            "more than 10,000 states; make it smaller with --set",
+        ),
+        ("verify counter --graph page", "expected --html FILE"),
+        ("verify counter treiber --graph a.dot", "--graph FILE is for one model"),
+        (
+            "verify jayanti-snapshot --histories simple --graph a.dot",
+            "leave out --histories simple",
+        ),
+        ("verify counter --graph nowhere/a.dot", "--graph: nowhere/a.dot"),
+    ] {
+        let run = f.run(command);
+        assert_eq!(run.code, 2, "{command}: {run:?}");
+        assert!(run.stderr.contains(why), "{command}: {run:?}");
+        assert!(!f.path().join("a.dot").exists() && !f.path().join("a.html").exists(), "{command}");
+    }
+}

@@ -9,7 +9,7 @@ use serde_json::{Map, json};
 use trueline_report::{Layout, Steps};
 
 use crate::engine::Step;
-use crate::engine::interface::Kind;
+use crate::engine::interface::{Kind, ThreadId};
 
 /// What there is to say about an operation of the scenario.
 pub(crate) struct Label {
@@ -26,9 +26,13 @@ pub(crate) fn name(thread: usize) -> String {
     if thread == 0 { String::from("main") } else { format!("thread {thread}") }
 }
 
-/// The steps of operations; `labels` are the operations by their number in the scenario.
-pub(crate) fn steps(steps: &[Step], labels: &[Option<Label>]) -> Steps {
+/// The steps of operations; `labels` are the operations by their number in the scenario, `race` are
+/// the two accesses of a data race.
+pub(crate) fn steps(steps: &[Step], labels: &[Option<Label>], race: Option<&[String; 2]>) -> Steps {
     let mut names = Names::default();
+    let mut sources = Sources::default();
+    let racing = race.and_then(|race| racing(steps, race));
+    let mut number_of = vec![None; steps.len()];
     let of = |step: &Step| step.operation.map(|number| number as usize);
     // The first and the last step of each operation.
     let mut ends: Vec<Option<(usize, usize)>> = vec![None; labels.len()];
@@ -45,6 +49,7 @@ pub(crate) fn steps(steps: &[Step], labels: &[Option<Label>]) -> Steps {
         let ends = ends[number].is_some_and(|(_, last)| last == i);
         let did = names.describe(step);
         let memory = names.cell(step);
+        number_of[i] = Some(shown.len());
         let (file, line) = (step.caller.file(), step.caller.line());
         let mut fields = Map::new();
         for (field, value) in [
@@ -64,6 +69,7 @@ pub(crate) fn steps(steps: &[Step], labels: &[Option<Label>]) -> Steps {
             file: Some(file.to_string()),
             line,
             memory: memory.into_iter().collect(),
+            reads_from: sources.of(step, shown.len()).into_iter().collect(),
             fields,
             ..trueline_report::Step::default()
         });
@@ -76,6 +82,35 @@ pub(crate) fn steps(steps: &[Step], labels: &[Option<Label>]) -> Steps {
         steps: shown,
         cycle: None,
         initially: Vec::new(),
+        race: racing.and_then(|[first, second]| Some((number_of[first]?, number_of[second]?))),
+    }
+}
+
+/// The steps that a failure describes as the accesses of a race: the last ones that fit.
+pub(crate) fn racing(steps: &[Step], race: &[String; 2]) -> Option<[usize; 2]> {
+    let is = |step: &Step, text: &str| {
+        let thread = format!("thread {}, ", step.thread.0);
+        text.starts_with(&thread) && text.ends_with(&format!(", {}", step.caller))
+    };
+    let second = steps.iter().rposition(|step| is(step, &race[1]))?;
+    let of_the_same = |step: &Step| step.location == steps[second].location && is(step, &race[0]);
+    Some([steps[..second].iter().rposition(of_the_same)?, second])
+}
+
+/// Which shown step wrote the value of each location last, and its thread.
+#[derive(Default)]
+struct Sources(HashMap<usize, (usize, ThreadId), FixedState>);
+
+impl Sources {
+    /// The step of another thread whose value this step sees; `number` is this step.
+    fn of(&mut self, step: &Step, number: usize) -> Option<usize> {
+        let last = self.0.get(&step.location).copied();
+        if step.wrote {
+            self.0.insert(step.location, (number, step.thread));
+        }
+        // A plain write sees nothing; the values of plain accesses are not known otherwise.
+        let sees = step.kind != Kind::Write;
+        last.filter(|(_, thread)| sees && *thread != step.thread).map(|(source, _)| source)
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::body::{Body, Trouble};
 use super::checking::{Checking, Found, quasi_sentence, stuck_sentence};
+use super::detail;
 use super::histories::{self, Made};
 use super::outcome::{Counts, Kind};
 use super::scenario::Scenario;
@@ -164,6 +165,7 @@ fn ended<T: Sync, O: Operate<T>>(
         culprits: Vec::new(),
         schedule: report.schedule,
         steps: report.steps,
+        race: None,
     };
     match (failure, found) {
         (Failure::Other { .. }, Some(Found::Error(what))) => return Ended::Error(what),
@@ -202,7 +204,14 @@ fn ended<T: Sync, O: Operate<T>>(
             }
             None => failing.kind = Kind::Panic,
         },
-        (Failure::Race { .. }, _) => failing.kind = Kind::Race,
+        (Failure::Race { first, second }, _) => {
+            failing.kind = Kind::Race;
+            let race = [first, second];
+            let both = detail::racing(&failing.steps, &race).into_iter().flatten();
+            let operations = both.filter_map(|step| failing.steps[step].operation);
+            failing.culprits = operations.map(|number| number as usize).collect();
+            failing.race = Some(race);
+        }
         (Failure::Memory { .. }, _) => failing.kind = Kind::Memory,
         (Failure::Nondeterminism { .. }, _) => failing.kind = Kind::Nondeterminism,
         (Failure::Deadlock { .. } | Failure::Livelock { .. }, _) => failing.kind = Kind::Stuck,

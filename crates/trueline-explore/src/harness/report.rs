@@ -52,7 +52,8 @@ pub(crate) fn sections<T, O: Operate<T>>(
         sections.push(Section::Operations(operations(setting, failing, drawn)));
     }
     if !failing.steps.is_empty() {
-        let steps = detail::steps(&failing.steps, &labels(setting, failing));
+        let race = failing.race.as_ref();
+        let steps = detail::steps(&failing.steps, &labels(setting, failing), race);
         sections.push(Section::Steps(steps));
     }
     sections.extend(caveat(minimised).map(Section::Note));

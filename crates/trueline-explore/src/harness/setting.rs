@@ -135,6 +135,8 @@ pub(crate) struct Failing<O, R> {
     pub(crate) culprits: Vec<usize>,
     pub(crate) schedule: Option<Schedule>,
     pub(crate) steps: Vec<Step>,
+    /// Both accesses of a data race, as the failure describes them.
+    pub(crate) race: Option<[String; 2]>,
 }
 
 /// A history that is shown.

@@ -117,6 +117,7 @@ fn look<T, O: Operate<T>>(
         culprits: Vec::new(),
         schedule: None,
         steps: Vec::new(),
+        race: None,
     };
     let waiting = || match round.ended {
         crew::Ended::Stuck => vec![format!("no return within {} s", patience.as_secs_f64())],

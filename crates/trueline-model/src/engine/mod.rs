@@ -13,6 +13,7 @@
 //! | `published` | feature `papers`: Algorithms 4.2 and 4.3 as printed, for comparison |
 //! | `progress` | deadlock whatever the specification says, lock-freedom, response |
 //! | `trace`, `verify` | counterexamples; verdicts |
+//! | `graph` | the whole graph of a small program, for a drawing |
 //! | `simple`, `automata`, `constants`, `walks` | snapshot algorithms: simple executions, automata instead of sets, redundant steps left out, random runs first |
 
 mod automata;
@@ -25,6 +26,7 @@ mod colours;
 mod constants;
 mod eval;
 mod expand;
+mod graph;
 mod heap;
 mod label;
 mod layout;
@@ -44,6 +46,7 @@ mod trace;
 mod verify;
 mod walks;
 
+pub use graph::{Graph, Move, NoGraph, State, graph};
 pub use progress::{Lasso, Progress, ProgressReport, Property, progress};
 #[cfg(feature = "papers")]
 pub use published::{Counted, Published, published};

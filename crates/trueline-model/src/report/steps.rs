@@ -1,11 +1,13 @@
 //! The steps of a run of a model, as a report shows them.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value as Json, json};
 use trueline_report::{Layout, Step, Steps};
 
 use crate::engine::{Event, Lasso, TraceStep};
 use crate::interpret::Note;
-use crate::program::{Program, Variable};
+use crate::program::Program;
 
 pub(super) fn lane_names(program: &Program) -> Vec<String> {
     (0..program.processes()).map(|process| format!("P{process}")).collect()
@@ -36,6 +38,7 @@ pub(super) fn lasso_steps(program: &Program, name: &str, lasso: &Lasso, notes: &
         steps,
         cycle: (!cycle.is_empty()).then_some(stem.len()),
         initially: Vec::new(),
+        race: None,
     }
 }
 
@@ -49,6 +52,7 @@ pub(super) fn shown_steps(
     let mut before: Vec<i32> =
         program.shared.iter().flat_map(|v| (0..v.cells()).map(|c| v.first(c))).collect();
     let mut known: Vec<String> = initially.to_vec();
+    let mut sources = Sources::default();
     let mut shown = Vec::new();
     for (number, step) in steps.iter().enumerate() {
         let note = notes.get(number);
@@ -81,10 +85,33 @@ pub(super) fn shown_steps(
                 .map(|n| n.shared.iter().chain(&n.heap).cloned().collect())
                 .unwrap_or_default(),
             states,
+            reads_from: note.map(|note| sources.of(step.process, note, number)).unwrap_or_default(),
             fields,
         });
     }
     shown
+}
+
+/// Which step wrote each place last, and who.
+#[derive(Default)]
+struct Sources(HashMap<String, (usize, usize)>);
+
+impl Sources {
+    /// The steps of others whose values this step sees.
+    fn of(&mut self, process: usize, note: &Note, number: usize) -> Vec<usize> {
+        let mut sources = Vec::new();
+        for access in &note.accesses {
+            let last = self.0.get(&access.place).filter(|_| access.kind != "writes");
+            sources.extend(last.filter(|(_, other)| *other != process).map(|(step, _)| *step));
+            let writes = !matches!(access.kind, "reads" | "ll" | "vl");
+            if writes && access.succeeded != Some(false) {
+                self.0.insert(access.place.clone(), (number, process));
+            }
+        }
+        sources.sort_unstable();
+        sources.dedup();
+        sources
+    }
 }
 
 /// The operation that a step belongs to.
@@ -167,23 +194,12 @@ fn changes(program: &Program, before: &[i32], after: &[i32]) -> String {
         for cell in 0..variable.cells() {
             if before.get(at) != after.get(at) {
                 let value = variable.ty.show(after[at]);
-                told.push(format!("{}={value}", cell_name(variable, cell)));
+                told.push(format!("{}={value}", variable.cell_name(cell)));
             }
             at += 1;
         }
     }
     told.join(" ")
-}
-
-fn cell_name(variable: &Variable, cell: usize) -> String {
-    let mut rest = cell;
-    let mut indices: Vec<String> = Vec::new();
-    for dim in variable.dims.iter().rev() {
-        indices.push(format!("[{}]", rest % dim.len));
-        rest /= dim.len;
-    }
-    indices.reverse();
-    format!("{}{}", variable.name, indices.concat())
 }
 
 /// The line of the model that a step ran.
@@ -204,7 +220,7 @@ fn step_fields(
     let mut at = 0;
     for variable in &program.shared {
         for cell in 0..variable.cells() {
-            shared.insert(cell_name(variable, cell), json!(variable.ty.show(step.shared[at])));
+            shared.insert(variable.cell_name(cell), json!(variable.ty.show(step.shared[at])));
             at += 1;
         }
     }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use trueline::{Budget, rng};
-use trueline_model::engine::{Options, Report, Verdict, verify};
+use trueline_model::engine::{Options, Reason, Report, Verdict, verify};
 use trueline_model::interpret::{self, Naive, search_naively};
 use trueline_model::{Model, Semantics, generate, library};
 
@@ -153,5 +153,96 @@ fn models_of_the_library_decide_the_same_with_opaque_values() {
                 assert!(report.states < bare.states, "{about}");
             }
         }
+    }
+}
+
+const MODEL: &str = "object Cell
+data Value(2)
+data Other(2)
+shared X: Value?, A: [Value?; 2]
+op write(v: Value) { X = v }
+op read() -> Value? { return X }
+spec { state x: Value? write(v) { x = v } read() { return x } }
+client { procs 2; ops 2 }
+";
+
+#[track_caller]
+fn refused(from: &str, to: &str, message: &str, help: &str) {
+    assert!(MODEL.contains(from), "{from}");
+    let source = MODEL.replacen(from, to, 1);
+    let error = Model::parse(&source).expect_err("this should be refused");
+    assert_eq!(error.message(), message, "{}", error.render("m.tl", &source));
+    assert_eq!(error.suggestion().unwrap_or(""), help, "{}", error.render("m.tl", &source));
+}
+
+/// What would tell one value from another is no program: data independence is a matter of types.
+#[test]
+fn what_tells_values_apart_is_refused() {
+    read(MODEL);
+    let alike = "they can be copied, and compared with `==` and `!=`: they are alike";
+    let numbers = "values of Value are not numbers";
+    refused("X = v", "if v < v { X = v }", numbers, alike);
+    refused("X = v", "if X < v { X = v }", numbers, alike);
+    refused("X = v", "if v + 1 == 2 { X = v }", numbers, alike);
+    refused("X = v", "fetch_add(X, 1)", numbers, alike);
+    refused("{ x = v }", "{ if x > v { x = v } }", numbers, alike);
+    refused("{ x = v }", "{ x = max(x, v) }", "values of Value? are not numbers", alike);
+    let needed = "a value of type 0..1 is needed here";
+    refused("X = v", "A[v] = v", "expected 0..1, found Value", needed);
+    let named = "the values of a `data` type have no names: they come as arguments";
+    let needed = "a value of type Value? is needed here";
+    refused("X = v", "X = 1", "expected Value?, found the number 1", needed);
+    let found = "expected Value, found the number 1";
+    refused("X = v", "local w: Value = 1; X = w", found, named);
+    let both = "both sides must be of one type";
+    let compared = "Value and the number 1 cannot be compared";
+    refused("X = v", "if v == 1 { X = v }", compared, both);
+    let compared = "Value and Other cannot be compared";
+    refused("X = v", "local o: Other; if v == o { X = v }", compared, both);
+    let names = "values of Value have no names";
+    refused("procs 2", "role writer 1 { write(1) }", names, "write `_`: any of them");
+    let spec = "{ state x: Value? write(v) { x = v } read() { return x } }";
+    let plain = "give the operations a range of numbers: `type Value = 1..2`";
+    let init = "`init` is one of the numbers, not of a `data` type";
+    refused(spec, "register(init: 1)", init, plain);
+    refused(spec, "priority-queue", "`priority-queue` does not treat all values alike", plain);
+    read(&MODEL.replacen(spec, "register(init: none)", 1));
+    let many = "at most 16 processes and values of `data` types can be checked";
+    let message = "`Value` has too many or too few values";
+    refused("data Value(2)", "data Value(20)", message, many);
+    let message = "expected `(` and the number of values, found `data`";
+    let help = "say how many values there are: `data Value(2)`";
+    refused("data Value(2)", "data Value", message, help);
+}
+
+/// A value that was never given is none: it cannot be returned where a value is promised.
+#[test]
+fn what_was_never_given_is_no_value() {
+    let source = MODEL
+        .replacen("read() -> Value?", "read() -> Value", 1)
+        .replacen("X: Value?", "X: Value", 1)
+        .replacen("state x: Value?", "state x: Value", 1);
+    let model = read(&source);
+    let program = Arc::new(model.compile(Semantics::Default, false).unwrap());
+    let report = verify(&program, &Options::default(), &Budget::unlimited());
+    let Verdict::Violation(found) = &report.verdict else { panic!("{:?}", report.verdict) };
+    let Reason::Fault(fault) = &found.reason else { panic!("{:?}", found.reason) };
+    assert!(fault.leaves_range, "{fault}");
+    interpret::replay(&model, Semantics::Default, &program, found).unwrap();
+    // A specification that has no value waits, and so may who asks for one.
+    let waits = source.replacen("{ return X }", "{ await X != none; return X }", 1);
+    assert_eq!(decide(&read(&waits), &Options::default(), "waits").0, Some(true));
+}
+
+/// A data type in a file that `--spec` reads is any value of a history.
+#[test]
+fn a_specification_with_data_types_reads_any_value() {
+    let queue = "data Value(2)
+        spec { state q: seq<Value>
+          enq(v: Value) { q.push_back(v) }
+          deq() -> Value { return q.pop_front() } }";
+    for source in [queue.to_string(), MODEL.to_string()] {
+        trueline_model::Specification::parse(&source)
+            .unwrap_or_else(|e| panic!("{}", e.render("m.tl", &source)));
     }
 }

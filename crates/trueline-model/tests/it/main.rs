@@ -6,6 +6,7 @@ mod data;
 mod documents;
 mod errors;
 mod faults;
+mod graphs;
 mod history_specs;
 mod language;
 mod models;

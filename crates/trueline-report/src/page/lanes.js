@@ -27,8 +27,10 @@ function timeline(T) {
   const height = () => TOP + L.rows.length * LANE + 10;
   function bound() {
     zoom = clamp(zoom, Math.min(1, room() / L.total), 4);
-    left = clamp(left, 0, Math.max(0, L.total - room() / zoom));
-    scrolled = clamp(scrolled, 0, Math.max(0, height() - h));
+    // The picture is moved by whole pixels.
+    const snapped = x => Math.round(x * ratio) / ratio;
+    left = snapped(clamp(left, 0, Math.max(0, L.total - room() / zoom)) * zoom) / zoom;
+    scrolled = snapped(clamp(scrolled, 0, Math.max(0, height() - h)));
   }
   function size() {
     ratio = devicePixelRatio || 1;
@@ -42,73 +44,68 @@ function timeline(T) {
   }
 
   // Drawing.
+  const picture = pictureOf(T, L);
+  const seen = () => ({ left, zoom, scrolled, w, h, ratio, name: nameWidth, room: room() });
   let isWaiting = false;
   function draw() {
     if (isWaiting) return;
     isWaiting = true;
-    requestAnimationFrame(drawNow);
+    requestAnimationFrame(() => drawNow(false));
   }
-  function drawNow() {
+  function drawNow(isWhole) {
     isWaiting = false;
     bound();
-    paint(lanes.getContext("2d"));
+    if (paint(lanes.getContext("2d"), isWhole)) draw(); else prepare();
     paintOverview(overview.getContext("2d"));
+  }
+  /// Paints what comes next while nothing else is to be done.
+  let isPreparing = false;
+  function prepare() {
+    if (isPreparing || !window.requestIdleCallback || !picture.lacks(seen())) return;
+    isPreparing = true;
+    requestIdleCallback(() => { isPreparing = false; if (picture.ahead(seen())) prepare(); });
   }
   /// The rows on the screen.
   const rowsShown = () => L.rows.slice(Math.max(0, Math.floor((scrolled - TOP) / LANE)), Math.ceil((scrolled + h) / LANE));
-  function paint(c) {
+  /// True if a part is missing that another frame has to paint.
+  function paint(c, isWhole) {
+    c.setTransform(1, 0, 0, 1, 0, 0);
+    c.fillStyle = colors.paper; c.fillRect(0, 0, lanes.width, lanes.height);
+    const isPart = picture.paint(c, seen(), isWhole), shown = rowsShown();
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
-    c.fillStyle = colors.paper; c.fillRect(0, 0, w, h);
     c.font = FONT; c.textBaseline = "middle";
-    const shown = rowsShown();
-    c.strokeStyle = colors.line; c.lineWidth = 1; c.beginPath();
-    for (const lane of shown) { const y = top(lane) + LANE / 2; c.moveTo(nameWidth, y); c.lineTo(w, y); }
-    c.stroke();
-    for (const lane of shown) paintLane(c, lane);
+    for (const lane of shown) paintFirst(c, lane);
+    if (selected >= 0 && L.isVisible(selected)) paintSelected(c);
     paintPoints(c);
     paintCursor(c);
+    paintSigns(c);
     c.fillStyle = colors.paper; c.fillRect(0, 0, nameWidth - 4, h); c.fillRect(nameWidth - 4, 0, w, TOP - 12);
     c.fillStyle = colors.soft;
     for (const lane of shown) c.fillText(short(T.lanes[lane], 22), 8, top(lane) + LANE / 2);
+    return isPart;
   }
-  function paintLane(c, lane) {
-    const y = top(lane) + 5, tall = LANE - 10, right = left + room() / zoom, own = L.byLane[lane];
-    if (L.openFrom[lane] < right) openLine(c, Math.max(toScreen(L.openFrom[lane]), nameWidth), y + tall);
-    let drawn = -1;
-    for (let k = L.firstFrom(lane, left); k < own.length && x0[own[k]] <= right; k++) {
-      const i = own[k], a = Math.max(toScreen(x0[i]), nameWidth - 4), b = Math.min(toScreen(x1[i]), w + 4);
-      if (b - a < 4) {
-        // Too narrow for an edge. Those that fall on the same pixel are drawn once.
-        if (b < drawn + 0.5 && !T.mark[i] && i !== selected) continue;
-        c.fillStyle = i === selected ? colors.select : colors[`${kindOf(T.mark[i])}-edge`];
-        c.fillRect(a, y, Math.max(b - a, 1), tall);
-        drawn = b;
-      } else bar(c, i, a, b, y, tall);
+  /// The label of an operation that began further left stays in view.
+  function paintFirst(c, lane) {
+    const i = L.byLane[lane][L.firstFrom(lane, left)];
+    if (i === undefined || x0[i] >= left || i === selected) return;
+    const b = toScreen(x1[i]);
+    if (b - nameWidth > 17) picture.bar(c, i, toScreen(x0[i]), b, top(lane) + 5, nameWidth, w, false);
+  }
+  /// From far away, a sign stands above what the sentence names.
+  const named = T.mark.map((mark, i) => mark === 2 ? i : -1).filter(i => i >= 0).slice(0, 500);
+  function paintSigns(c) {
+    c.fillStyle = colors["clash-edge"];
+    for (const i of named) {
+      if ((x1[i] - x0[i]) * zoom >= 12 || !L.isVisible(i)) continue;
+      const x = toScreen((x0[i] + x1[i]) / 2), y = top(T.lane[i]) + 4;
+      c.beginPath(); c.moveTo(x - 6, y - 8); c.lineTo(x + 6, y - 8); c.lineTo(x, y); c.fill();
     }
   }
-  function bar(c, i, a, b, y, tall) {
-    const kind = kindOf(T.mark[i]);
-    c.fillStyle = colors[kind]; c.fillRect(a, y, b - a, tall);
-    c.strokeStyle = i === selected ? colors.select : colors[`${kind}-edge`];
-    c.lineWidth = i === selected ? 3 : 1.3;
-    if (T.end[i] < 0) {
-      c.setLineDash([5, 3]); c.beginPath();
-      c.moveTo(b, y); c.lineTo(a, y); c.lineTo(a, y + tall); c.lineTo(b, y + tall);
-      c.stroke(); c.setLineDash([]);
-    } else c.strokeRect(a, y, b - a, tall);
-    if (kind === "clash" && b - a > 8) { c.lineWidth = 1.3; c.strokeRect(a + 3, y + 3, Math.max(b - a - 6, 1), tall - 6); }
-    const start = Math.max(a, nameWidth) + 7, space = b - start;
-    if (space < 10) return;
-    c.fillStyle = colors.ink;
-    const isWide = L.width[i] - 12 > space;
-    if (isWide) { c.save(); c.beginPath(); c.rect(a, y, b - a, tall); c.clip(); }
-    c.fillText(labels[i], start, y + tall / 2 + 0.5);
-    if (isWide) c.restore();
-  }
-  /// An operation without a return goes on to the end.
-  function openLine(c, x, y) {
-    c.strokeStyle = colors["box-edge"]; c.lineWidth = 1.3; c.setLineDash([5, 3]);
-    c.beginPath(); c.moveTo(x, y); c.lineTo(w, y); c.stroke(); c.setLineDash([]);
+  function paintSelected(c) {
+    const y = top(T.lane[selected]) + 5, a = toScreen(x0[selected]), b = toScreen(x1[selected]);
+    if (b < nameWidth - 4 || a > w) return;
+    if (b - a >= NARROW) picture.bar(c, selected, a, b, y, Math.max(a, nameWidth), w, true);
+    else { c.fillStyle = colors.select; c.fillRect(a, y, Math.max(b - a, 2), LANE - 10); }
   }
   /// Points grow along their order. One behind the box of its operation is on the line that goes on from it.
   function paintPoints(c) {
@@ -210,6 +207,7 @@ function timeline(T) {
   /// Lays out again after lanes were hidden or moved, or another object was chosen.
   function relayout() {
     L.run();
+    picture.clear();
     size();
     for (const listener of changed) listener();
     draw();
@@ -235,7 +233,7 @@ function timeline(T) {
     if (T.parts.length > 1) list.push(["object or key", T.parts[T.part[i]]]);
     if (T.line[i]) list.push(["called in line", T.line[i]]);
     list.push(["events", T.end[i] < 0 ? `call ${T.call[i]}, no return` : `call ${T.call[i]}, return ${T.end[i]}`]);
-    if (T.mark[i]) list.push(["explanation", T.mark[i] === 2 ? "the sentence is about it" : "needed for the violation"]);
+    if (T.mark[i]) list.push(["explanation", T.mark[i] === 2 ? `the ${isSaid ? "sentence" : "verdict"} is about it` : "needed for the violation"]);
     return list;
   }
   function neighbour(step) {
@@ -375,25 +373,31 @@ function timeline(T) {
   }
   L.run();
   size();
-  recolored.push(() => { strip = null; drawNow(); });
+  recolored.push(() => { strip = null; picture.clear(); drawNow(true); });
   new ResizeObserver(() => { size(); draw(); }).observe(lanes.parentElement);
   return {
-    T, L, select, show, draw, story, whole, relayout, drawing,
+    T, L, select, show, frame: lanes.parentElement,
+    /// Whether all that the sentence names is in view.
+    showsNamed: () => named.every(i => L.isVisible(i) && x0[i] >= left && Math.min(x1[i], x0[i] + L.width[i]) <= left + room() / zoom
+      && top(T.lane[i]) >= TOP - 1 && top(T.lane[i]) <= h - LANE), draw, story, whole, relayout, drawing,
     /// Calls this with each operation that is selected, or when what is visible has changed.
     onSelect: listener => chosen.push(listener), onChange: listener => changed.push(listener),
     /// Marks the place of an operation in an order.
     point: i => { cursor = i < 0 ? -1 : points.get(i) ?? -1; draw(); },
     selected: () => selected,
-    state: () => ({ selected, zoom, left, scrolled, visible: L.byStart.length, rows: L.rows.length }),
+    state: () => ({ selected, zoom, left, scrolled, visible: L.byStart.length, rows: L.rows.length, isWhole: picture.isWhole ? 1 : 0 }),
   };
 }
+
+/// Whether a sentence names operations; else the verdict itself does.
+const isSaid = D.sections.some(section => section.kind === "sentence");
 
 /// What the boxes mean.
 function legendOf(T) {
   const entry = (kind, text) => make("span", {}, make("i", { class: `key ${kind}` }), text);
   return make("p", { class: "soft legend" }, entry("", "operation, from call to return"),
     T.mark.includes(1) ? entry("story", "part of the explanation") : null,
-    T.mark.includes(2) ? entry("clash", "named by the sentence (double edge)") : null,
+    T.mark.includes(2) ? entry("clash", `${isSaid ? "named by the sentence" : "what the verdict is about"} (double edge)`) : null,
     T.end.includes(-1) ? entry("pending", "no return: may take effect at any later time, or never") : null,
     T.order ? entry("point", "takes effect") : null,
     make("span", {}, "time goes from left to right and is not to scale"));
@@ -445,9 +449,9 @@ function laneList(T, L, relayout, matches, onChange) {
   return chooser;
 }
 
-function saveDrawing(root) {
+function saveDrawing(root, name = "history.svg") {
   const text = new XMLSerializer().serializeToString(root);
   const address = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
-  make("a", { download: "history.svg", href: address }).click();
+  make("a", { download: name, href: address }).click();
   setTimeout(() => URL.revokeObjectURL(address), 1000);
 }

@@ -50,8 +50,10 @@ const KEYS = [
   ["[ ]", "one step, or one operation of the order, back or on"],
   ["arrows, Page Up, Page Down, Home, End", "move the view, while the lanes have the focus"],
 ];
+const GRAPH_KEYS = ["arrows, Home, End", "in the state graph: a step forward (down) or back (up), the next state of the row; the first state, the last of the run"];
 function keys() {
-  const list = make("details", { id: "keys" }, make("summary", {}, "keys ( ? )"), facts(KEYS));
+  const known = D.graph ? [...KEYS, GRAPH_KEYS] : KEYS;
+  const list = make("details", { id: "keys" }, make("summary", {}, "keys ( ? )"), facts(known));
   page.append(list);
   addEventListener("keydown", event => {
     if (/^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName) || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -67,6 +69,7 @@ function follow() {
   const T = D.timeline, op = view ? T.index.indexOf(linked("op")) : -1, step = linked("step");
   if (op >= 0) view.select(op);
   if (step >= 0 && traces.length) traces[0].go(step);
+  if (states && linked("state") >= 0) states.select(linked("state"));
   return op >= 0;
 }
 
@@ -78,12 +81,17 @@ if (view && T.moved) movedView(T.moved, view);
 if (view && T.cells) cellsView(T.cells, view);
 if (view && T.order) orders(T.order, view);
 const traces = D.sections.filter(section => section.kind === "steps").map(steps);
+const states = D.graph ? stateGraph(D.graph, traces[0]) : null;
 if (traces.length) traces[0].onMove(at => link("step", at));
 if (view) operationsTable(view);
 run();
 keys();
 if (view) {
-  if (!follow()) { if (T.mark.some(m => m)) view.story(); else view.whole(); }
+  if (T.mark.some(m => m)) {
+    view.story();
+    if (!view.showsNamed()) view.frame.before(clash(T, view));
+  } else view.whole();
+  follow();
 } else follow();
 addEventListener("hashchange", follow);
-window.trueline = { data: D, view };
+window.trueline = { data: D, view, states };

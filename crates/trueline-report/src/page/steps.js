@@ -8,7 +8,8 @@ function steps(S, number) {
   page.append(make("h2", {}, short(S.title || "Steps")), make("div", { class: "bar" },
     make("button", { id: `step-back-${number}`, "aria-label": "one step back", onclick: () => go(at - 1) }, "◀"), slider,
     make("button", { id: `step-on-${number}`, "aria-label": "one step on", onclick: () => go(at + 1) }, "▶"), where,
-    make("span", { class: "soft" }, number ? "" : "[ and ] step")));
+    make("span", { class: "soft" }, number ? "" : "[ and ] step"),
+    S.race ? make("span", { class: "bad" }, `data race: steps ${S.race[0] + 1} and ${S.race[1] + 1}`) : null));
   const isUsed = lane => isModel || S.steps.some(step => step.lane === lane);
   const lanes = S.lanes.map((name, lane) => [name, lane]).filter(([, lane]) => isUsed(lane));
   const body = make("tbody"), rowOf = [];
@@ -48,11 +49,39 @@ function steps(S, number) {
 
   let at = 0;
   const memory = make("dl"), states = make("div");
+  const arrows = shape("svg", { class: "arrows", id: `arrows-${number}`, "aria-hidden": "true" });
   page.append(make("div", { class: "columns" },
-    make("div", { class: "scroll" }, make("table", { id: `steps-${number}` },
+    make("div", { class: "scroll" }, arrows, make("table", { id: `steps-${number}`, class: "steps" },
       make("thead", {}, make("tr", {}, make("th", {}, ""), lanes.map(([name]) => make("th", {}, short(name, 60))), make("th", {}, isModel ? "changed" : "source"))), body)),
     make("div", { class: "beside", id: `step-state-${number}` }, make("b", {}, "Shared memory"), memory, isModel ? make("b", {}, "The specification may be in") : null, states)));
   const moved = [];
+  /// An arrow from one step to another: from the side of its cell, or between the lanes.
+  function arrow(from, to, kind, text) {
+    const a = rowOf[from], b = rowOf[to];
+    if (a === b) return;
+    const table = a.closest("table"), origin = table.getBoundingClientRect();
+    const cell = (row, step) => (row.cells[1 + lanes.findIndex(([, lane]) => lane === S.steps[step].lane)] || row.cells[1]).getBoundingClientRect();
+    const p = cell(a, from), q = cell(b, to), isRight = q.left > p.left;
+    // From the text of one step to that of the other; round the left where both are in one lane.
+    const isSame = q.left === p.left, texts = row => Math.max(...[...row.querySelectorAll("td > div")].map(div => div.getBoundingClientRect().right));
+    const ax = (isRight ? texts(a) + 4 : p.left - 2) - origin.left, bx = (isRight || isSame ? q.left - 2 : texts(b) + 4) - origin.left;
+    const ay = p.top + p.height / 2 - origin.top, by = q.top + q.height / 2 - origin.top;
+    const out = isRight ? 1 : -1, into = isRight || isSame ? 1 : -1, far = isSame ? 16 : 40;
+    const start = kind === "race" ? ax + out * 8 : ax;
+    arrows.append(shape("path", { class: `arrow ${kind}`, d: `M${start} ${ay}C${start + out * far} ${ay} ${bx - into * (far + 8)} ${by} ${bx - into * 8} ${by}` }));
+    arrows.append(shape("path", { class: `point ${kind}`, d: `M${bx} ${by}l${-into * 9} -4v8z` }));
+    if (kind === "race") arrows.append(shape("path", { class: `point ${kind}`, d: `M${ax} ${ay}l${out * 9} -4v8z` }));
+    arrows.append(shape("text", { class: kind, x: (ax + bx) / 2, y: (ay + by) / 2 - 5, "text-anchor": "middle" }, text));
+  }
+  function drawArrows() {
+    const table = document.getElementById(`steps-${number}`);
+    arrows.setAttribute("width", table.offsetWidth); arrows.setAttribute("height", table.offsetHeight);
+    arrows.replaceChildren();
+    if (S.race) arrow(S.race[0], S.race[1], "race", "data race");
+    const step = S.steps[at - 1];
+    const isRace = from => S.race && S.race[0] === from && S.race[1] === at - 1;
+    for (const from of (step && step.from) || []) if (!isRace(from)) arrow(from, at - 1, "from", "reads");
+  }
   /// Shows what holds after so many steps.
   function go(k) {
     at = clamp(k, 0, last);
@@ -74,8 +103,10 @@ function steps(S, number) {
       for (const { states } of S.steps.slice(0, at)) if (states) text = states;
       states.replaceChildren(make("p", { class: "mono" }, short(text, 2000)));
     }
+    drawArrows();
     for (const listener of moved) listener(at);
   }
   go(0);
+  new ResizeObserver(drawArrows).observe(document.getElementById(`steps-${number}`));
   return { go, step: by => go(at + by), onMove: listener => moved.push(listener) };
 }

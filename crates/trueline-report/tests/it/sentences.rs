@@ -440,6 +440,109 @@ const CASES: &[(&str, &str, &str)] = &[
         "snapshot",
         "2 scan() / 0 update(0,1) / 0 ok / 0 update(1,1) / 0 ok / 2 ok [0 1]",
     ),
+    // Found by a second cold reading.
+    (
+        "one value twice into a queue with room for one",
+        "bounded-queue:capacity=3,init=[7 8]",
+        "0 enq(9) / 0 ok 1 / 1 enq(9) / 1 ok 1",
+    ),
+    (
+        "one value three times into a queue with room for two",
+        "bounded-queue:capacity=2",
+        "0 enq(1) / 1 enq(1) / 2 enq(1) / 0 ok 1 / 1 ok 1 / 2 ok 1",
+    ),
+    (
+        "one value four times into a queue that gave out one",
+        "bounded-queue:capacity=2",
+        "0 enq(1) / 1 enq(1) / 2 enq(1) / 0 ok 1 / 3 deq() / 1 ok 1 / 2 ok 1 / 3 ok 1 / 0 enq(1) / 0 ok 1",
+    ),
+    (
+        "a relaxed queue that is full",
+        "relaxed-queue:capacity=1,out-of-order=1",
+        "0 enq(1) / 0 ok / 0 enq(2) / 0 ok",
+    ),
+    (
+        "a removal that is late for the second time in a row",
+        "relaxed-queue:lateness=1",
+        "0 enq(1) / 0 ok / 0 enq(2) / 0 ok / 0 enq(3) / 0 ok / 1 deq() / 1 ok 2 / 1 deq() / 1 ok 3",
+    ),
+    (
+        "a value of the next window",
+        "relaxed-queue:window=2",
+        "0 enq(1) / 0 ok / 0 enq(2) / 0 ok / 0 enq(3) / 0 ok / 1 deq() / 1 ok 3",
+    ),
+    (
+        "a value of a lower segment",
+        "relaxed-stack:window=1",
+        "0 push(1) / 0 ok / 0 push(2) / 0 ok / 1 pop() / 1 ok 1 / 1 pop() / 1 ok 2",
+    ),
+    (
+        "a value that is seen after it overtook another",
+        "queue",
+        "0 enq(1) / 0 ok / 1 enq(2) / 2 deq() / 2 ok 2 / 1 ok / 3 peek() / 3 ok 2",
+    ),
+    (
+        "a lock that is released more often than its owner took it",
+        "owner-mutex:reentrant=true",
+        "0 acquire() / 0 ok / 0 release() / 0 ok 1 / 0 release() / 0 ok 1",
+    ),
+    (
+        "a lock that its owner still holds once",
+        "owner-mutex:reentrant=true",
+        "0 acquire() / 0 ok / 0 acquire() / 0 ok / 0 release() / 0 ok 1 / 1 acquire() / 1 ok",
+    ),
+    (
+        "a lock that two owners get at once",
+        "owner-mutex:reentrant=true",
+        "0 acquire() / 1 acquire() / 0 ok / 1 ok",
+    ),
+    (
+        "a text that is longer than what was appended",
+        "kv",
+        "0 append(x,a) / 1 append(x,a) / 0 ok / 1 ok / 2 get(x) / 2 ok aaa",
+    ),
+    (
+        "a text that lacks one of two equal pieces",
+        "kv",
+        "0 append(x,a) / 1 append(x,a) / 0 ok / 1 ok / 2 get(x) / 2 ok a",
+    ),
+    (
+        "a key that is removed more often than it was put",
+        "map",
+        "0 put(k,1) / 0 ok / 1 put(k,1) / 2 remove(k) / 2 ok 1 / 3 remove(k) / 3 ok 1 / 4 remove(k) / 4 ok 1 / 1 ok",
+    ),
+    ("more of a value than there is initially", "multiset:init=[x x]", "0 count(x) / 0 ok 3"),
+    (
+        "more of a value than there is initially and was added",
+        "multiset:init=[x y]",
+        "0 add(x) / 0 ok / 0 count(x) / 0 ok 3",
+    ),
+    (
+        "a value that is there and then is not",
+        "multiset",
+        "0 add(x) / 1 contains(x) / 1 ok 1 / 1 contains(x) / 1 ok 0 / 0 ok",
+    ),
+    (
+        "somebody is there and then nobody",
+        "snzi",
+        "0 arrive() / 1 query() / 1 ok 1 / 1 query() / 1 ok 0 / 0 ok",
+    ),
+    (
+        "a value that a cas replaced",
+        "cas-register:init=0",
+        "0 cas(0,1) / 1 cas(1,0) / 0 ok 1 / 1 ok 1 / 2 read() / 2 ok 1",
+    ),
+    (
+        "a value that an update replaced",
+        "rmw",
+        "0 rmw(0,1) / 1 rmw(1,0) / 0 ok / 1 ok / 2 read() / 2 ok 1",
+    ),
+    ("two increments that are told one total", "counter", "0 inc() / 1 inc() / 0 ok 1 / 1 ok 1"),
+    (
+        "a lookup that misses what was there again",
+        "set:init=[1]",
+        "0 remove(1) / 0 ok 1 / 1 add(1) / 1 ok 1 / 2 contains(1) / 2 ok 0",
+    ),
 ];
 
 #[test]

@@ -130,7 +130,7 @@ fn ascii() {
               = deq() -> 7  process 1  line 2
               = enq(7)      process 2  line 4
 
-              An order explains the first 1 of 2 returns, but not the next one: that of
+              An order explains the first of 2 returns, but not the next one: that of
               enq(7), called in line 4.
               queue, search, 3 operations (1 pending), 1 partition, 1,234 states, 12.5 ms
               reproduce: trueline check --spec queue q.jsonl

@@ -76,7 +76,10 @@ pub(super) fn by_kind(
     if portrait.family == Family::Kv && !appends {
         cast.iter_mut().for_each(|a| a.act = as_cell(&a.act));
     }
-    let Portrait { family, initial, capacity, .. } = portrait;
+    let Portrait { family, mut initial, capacity, .. } = portrait;
+    if family == Family::Multiset {
+        initial = Some(vec![Value::Int(as_level(&mut cast, initial.as_deref()?)?)]);
+    }
     let first = first_bad.and_then(|bad| indices.binary_search(&bad).ok());
     let scene = Scene { family, initial, capacity, cast, first, complete };
     let mut tales: Vec<(Tale, Vec<u32>)> = tell::tales(&scene)
@@ -87,8 +90,15 @@ pub(super) fn by_kind(
         })
         .collect();
     // The note on the first return that cannot be explained should be about the same operation.
-    tales.sort_by_key(|(_, cast): &(_, Vec<u32>)| {
-        let is_other = first_bad.is_some_and(|bad| !cast.contains(&bad));
+    let is_later = |index: u32, bad: u32| {
+        let at = |i: u32| &history.operations()[i as usize];
+        at(index).call > at(bad).returned
+    };
+    tales.sort_by_key(|(tale, cast): &(Tale, Vec<u32>)| {
+        let leads = tale.subject().map(|place| indices[place]);
+        let is_other = first_bad.is_some_and(|bad| {
+            !cast.contains(&bad) || leads.is_some_and(|leads| is_later(leads, bad))
+        });
         (cast.len() > SHORT, is_other, cast.len())
     });
     for (tale, cast) in tales.into_iter().take(TRIED) {
@@ -105,6 +115,20 @@ pub(super) fn by_kind(
         return Some((Sentence { text, clash }, cast));
     }
     None
+}
+
+/// Counts one value of a multiset: how often it is there initially. `None` where there are several.
+fn as_level(cast: &mut [Actor], initial: &[Value]) -> Option<i64> {
+    let mut counted: Option<Value> = None;
+    for actor in cast {
+        if let Act::Often(value, needs, change) = &actor.act {
+            if counted.get_or_insert_with(|| value.clone()) != value {
+                return None;
+            }
+            actor.act = Act::Level(*needs, *change);
+        }
+    }
+    Some(initial.iter().filter(|v| Some(*v) == counted.as_ref()).count() as i64)
 }
 
 /// A text that is only put and got is a register.
@@ -144,8 +168,8 @@ impl<'a> Names<'a> {
         Names { subject, window, named, show, is_exact: true, by_text: OnceCell::new() }
     }
 
-    /// The same where operations are shown as the file calls them.
-    pub(crate) fn named_by_file(self) -> Names<'a> {
+    /// The same where operations are shown in other words than the subject's.
+    pub(crate) fn named_otherwise(self) -> Names<'a> {
         Names { is_exact: false, ..self }
     }
 
@@ -221,6 +245,19 @@ impl<'a> Names<'a> {
 /// that cannot be explained. `reason` is who is wrong and why, where that is known already.
 /// `is_whole`: no operation came before that is not known any more, as in a stream.
 pub(super) fn explain(
+    subject: &Subject<'_>,
+    core: &Core,
+    reason: Option<&Blame>,
+    is_whole: bool,
+) -> Sentence {
+    let mut sentence = by_times(subject, core, reason, is_whole);
+    if let Some(promise) = subject.spec.portrait().and_then(|portrait| portrait.promise) {
+        sentence.text += &format!("; {promise}");
+    }
+    sentence
+}
+
+fn by_times(
     subject: &Subject<'_>,
     core: &Core,
     reason: Option<&Blame>,

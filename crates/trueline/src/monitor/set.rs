@@ -19,19 +19,39 @@
 //! **Explanation.** Nothing that was called after the violation matters, and most of what came
 //! before does not either. Call a moment a *cut* if the state there is known and no open add or
 //! remove has happened: counting the finished ones the key is present and no remove is open, or
-//! absent and no add is open. Operations that returned before a cut only set the state at the cut,
-//! so they can be dropped, but for one finished add (remove) where that state is not the initial
-//! one. Lookups can be dropped always. A cut that no operation reaches across which stays is
-//! better: one that does might have an order together with some of what is dropped, and a reader
-//! would ask why. Where that would show too much, and for locks, which somebody waits for all the
-//! time, any cut will do.
+//! absent and no add is open. What returned before a cut only sets the state S at the cut, so all of
+//! it is dropped but for the *pins*, which show that state:
+//!
+//! - Nothing that leads away from S has returned before the cut, and S is the initial state: no pin.
+//! - Else the change that leads to S and was called after everything that leads away from S had
+//!   returned; and where S is the initial state, the change that leads away from it and returned
+//!   last.
+//!
+//! Where there is no such change, or where an add or remove that reaches across the cut was called
+//! before the last change that leads away from S had returned, the cut is *loose*.
+//!
+//! A reader may ask why one of the dropped operations does not help. At a cut that is not loose
+//! none does: *if what is shown has no order, it has none together with any operations that were
+//! dropped*. For take such an order. Everything that leads away from S was called after the cut, or
+//! precedes the pin that leads to S. So the state is S from that pin (from the start, if there is
+//! none) until something happens that was called after the cut. No change that reaches across the
+//! cut happens before: it leads to S, so the state is wrong for it after the pin; and before the
+//! pin it would need a change behind it that leads away from S, but all those had returned when it
+//! was called. So without the dropped operations the rest is still in a legal order: what follows
+//! the cut starts in S, and a lookup that happened before the pin can do so again, since the state
+//! there is initial or, between two pins, the other one. Lookups that are dropped, and changes that
+//! were open at the end and had not happened, can only add demands, or are of a kind that nothing
+//! is waiting for.
+//!
+//! So the latest cut that is not loose is taken. Where that would show too much, and for locks,
+//! which somebody waits for all the time, a loose one will do.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::ranks::timeline;
 use super::shrink::shrink;
-use super::{Answer, Op, Why};
+use super::{Answer, NEVER, NONE, Op, Why};
 
 /// What an operation on the key did. Only adds and removes may never have returned; those may have
 /// taken effect or not.
@@ -146,6 +166,73 @@ const WORK: usize = 1 << 19;
 /// So many operations are shown for the sake of a cut that none of them reaches across.
 const FEW: usize = 24;
 
+/// A moment at which the state is known.
+struct Cut {
+    /// Position in the events of what follows.
+    at: usize,
+    present: bool,
+    /// Of the changes that returned before: that which leads away from the state and returned last,
+    /// and that which leads to the state and was called last; [`NONE`] where there is none.
+    away: u32,
+    to: u32,
+}
+
+impl Cut {
+    /// What shows the state.
+    fn pins(&self, initially: bool) -> impl Iterator<Item = u32> {
+        let away = if self.present == initially { self.away } else { NONE };
+        // Who leads away from the initial state and back is shown with the way.
+        let to = if self.present == initially && away == NONE { NONE } else { self.to };
+        [away, to].into_iter().filter(|&i| i != NONE)
+    }
+
+    /// True where dropped operations may help `shown`, what follows the cut.
+    fn is_loose(&self, operations: &[Op<Action>], shown: &[u32], initially: bool) -> bool {
+        if self.away == NONE {
+            return false;
+        }
+        debug_assert!(self.present == initially || self.to != NONE, "the state has changed");
+        let last = operations[self.away as usize].span.returned;
+        let is_early = |i: u32| operations[i as usize].span.call < last;
+        let changes =
+            |i: u32| matches!(operations[i as usize].action, Action::Add | Action::Remove);
+        is_early(self.to) || shown.iter().any(|&i| changes(i) && is_early(i))
+    }
+}
+
+/// The cuts before each of these events.
+fn cuts(operations: &[Op<Action>], events: &[u32], present: bool) -> Vec<Cut> {
+    // The state as far as finished operations tell, and what is open.
+    let (mut state, mut open) = (i64::from(present), [0u32; 2]);
+    let (mut last_returned, mut last_called) = ([NONE; 2], [NONE; 2]);
+    let mut cuts = Vec::new();
+    for (at, &event) in events.iter().enumerate() {
+        let present = state == 1;
+        if (state == 0 || present) && open[usize::from(!present)] == 0 {
+            let away = last_returned[usize::from(!present)];
+            cuts.push(Cut { at, present, away, to: last_called[usize::from(present)] });
+        }
+        let operation = &operations[(event >> 1) as usize];
+        let side = match operation.action {
+            Action::Remove => 0,
+            Action::Add => 1,
+            _ => continue,
+        };
+        if event & 1 == 0 {
+            open[side] += 1;
+            continue;
+        }
+        open[side] -= 1;
+        state += if side == 1 { 1 } else { -1 };
+        last_returned[side] = event >> 1;
+        let last = &mut last_called[side];
+        if *last == NONE || operations[*last as usize].span.call < operation.span.call {
+            *last = event >> 1;
+        }
+    }
+    cuts
+}
+
 /// A few operations that are a violation.
 fn explain(
     operations: &[Op<Action>],
@@ -154,76 +241,44 @@ fn explain(
     waited_for: bool,
     stuck: &Stuck,
 ) -> Answer {
-    let action = |i: u32| operations[i as usize].action;
-    let changes = |i: u32| matches!(action(i), Action::Add | Action::Remove);
+    let operation = |i: u32| &operations[i as usize];
+    let changes = |i: u32| matches!(operation(i).action, Action::Add | Action::Remove);
+    // Nothing has to happen after the return that came too early.
+    let end = operation(stuck.operation).span.returned;
     let fails = |part: &[u32]| {
-        let part: Vec<_> = part.iter().map(|&i| operations[i as usize]).collect();
+        let mut part: Vec<_> = part.iter().map(|&i| *operation(i)).collect();
+        for o in part.iter_mut().filter(|o| o.span.returned > end) {
+            o.span.returned = NEVER;
+        }
         sweep(&part, &timeline(part.iter().map(|o| o.span)), present).is_err()
     };
-
-    // The state before each event as far as finished operations tell, and what is open: the cuts.
-    let (mut state, mut open) = (i64::from(present), [0u32; 2]);
-    let mut first = [None; 2];
-    let mut cuts = vec![];
-    for (at, &event) in events[..=stuck.event].iter().enumerate() {
-        let known = match state {
-            0 => open[1] == 0,
-            1 => open[0] == 0,
-            _ => false,
-        };
-        if known {
-            cuts.push((at, state == 1, first));
-        }
-        let side = match action(event >> 1) {
-            Action::Remove => 0,
-            Action::Add => 1,
-            _ => continue,
-        };
-        if event & 1 == 0 {
-            open[side] += 1;
-        } else {
-            open[side] -= 1;
-            state += if side == 1 { 1 } else { -1 };
-            first[side].get_or_insert(event >> 1);
-        }
-    }
+    let cuts = cuts(operations, &events[..=stuck.event], present);
 
     // What was open at the violation and had happened. Adds and removes that were open and had not
     // happened can not help: all of the other kind are used up.
-    let end = operations[stuck.operation as usize].span.returned;
-    let still_open = |i: &u32| operations[*i as usize].span.returned > end && changes(*i);
+    let still_open = |i: &u32| operation(*i).span.returned > end && changes(*i);
     let open: Vec<u32> = stuck.order.iter().copied().filter(still_open).collect();
     let since = |cut: usize| {
         let returns = events[cut..=stuck.event].iter().filter(|e| *e & 1 == 1).map(|e| e >> 1);
         returns.chain(open.iter().copied()).collect::<Vec<u32>>()
     };
-    let mut place_of_call = vec![usize::MAX; operations.len()];
-    for (at, &event) in events[..=stuck.event].iter().enumerate() {
-        if event & 1 == 0 {
-            place_of_call[(event >> 1) as usize] = at;
-        }
-    }
     let (mut part, mut any) = (None, None);
     let mut work = 0;
-    for &(cut, state, first) in cuts.iter().rev() {
-        let mut shorter = since(cut);
+    for cut in cuts.iter().rev() {
+        let mut shorter = since(cut.at);
         work += shorter.len();
         if work > WORK {
             break;
         }
-        let crosses = shorter.iter().any(|&i| place_of_call[i as usize] < cut);
-        if state != present {
-            // A change of the right kind has finished before this cut, since the state is not the
-            // initial one.
-            shorter.extend(first[usize::from(state)]);
-        }
+        let is_loose = cut.is_loose(operations, &shorter, present);
+        shorter.extend(cut.pins(present));
         shorter.sort_unstable();
         shorter.dedup();
         if !fails(&shorter) {
             continue;
         }
         let shows_too_much = shorter.len() > FEW && any.is_some();
-        if crosses || shows_too_much {
+        if is_loose || shows_too_much {
             any.get_or_insert(shorter);
         } else {
             part = Some(shorter);

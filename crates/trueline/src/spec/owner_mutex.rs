@@ -117,10 +117,11 @@ impl Spec for OwnerMutex {
         matches!(op, Acquire(_)) && ret.is_nil()
     }
 
-    /// How often a reentrant lock was taken has no words yet.
     fn vocabulary(&self) -> Option<Vocabulary<OwnerMutexOp, Value>> {
-        let words = Vocabulary::new(Family::OwnerMutex, [Value::Nil], words::owner_mutex);
-        (!self.reentrant).then_some(words)
+        Some(match self.reentrant {
+            false => Vocabulary::new(Family::OwnerMutex, [Value::Nil], words::owner_mutex),
+            true => Vocabulary::new(Family::ReentrantMutex, [], words::reentrant_mutex),
+        })
     }
 
     fn show(&self, op: &OwnerMutexOp, ret: Option<&Value>) -> String {

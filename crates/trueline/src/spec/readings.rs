@@ -31,8 +31,8 @@ pub(super) fn join(
         (&mut outcome.verdict, second, readings)
     {
         let mut joint = both(readings, history, first, &second, budget);
-        let one = retold(&a.0, history, first, &joint);
-        let other = retold(&b.0, history, &second, &joint);
+        let one = retold(&a.0, &a.0, history, first, &joint);
+        let other = retold(&b.0, &a.0, history, &second, &joint);
         joint.sentence = match one == other {
             true => format!("{one} (read as {} or as {})", a.1, b.1),
             false => format!("Read as {}: {one}. Read as {}: {other}", a.1, b.1),
@@ -110,9 +110,11 @@ fn both(
 }
 
 /// The sentence of one meaning, in which operations that look like another one of the joint
-/// operations are told apart from it.
+/// operations are told apart from it. Every operation is called what it is in the reading `base`,
+/// as where it is shown.
 fn retold(
     spec: &Opaque,
+    base: &Opaque,
     history: &History,
     explanation: &Explanation,
     joint: &Explanation,
@@ -126,17 +128,14 @@ fn retold(
     };
     let window = Window { from, until: explanation.until };
     let own = Names::new(&subject, window, &explanation.operations, &show);
-    // The two meanings may call an operation by different names: it is told by that of the file.
+    // The two meanings may call an operation by different names.
+    let Ok(shown) = base.subject(history) else { return explanation.sentence.clone() };
     let recorded = |index: u32| {
         let o = &history.operations()[index as usize];
         let is_open = o.is_pending() || o.call < from || o.returned >= explanation.until;
-        let shown = history.show(index);
-        match is_open {
-            true => shown.split_once(" -> ").map_or(shown.clone(), |(call, _)| call.to_string()),
-            false => shown,
-        }
+        shown.spec.show(Recorded { index, has_result: !is_open })
     };
-    let all = Names::new(&subject, window, &joint.operations, &recorded).named_by_file();
+    let all = Names::new(&subject, window, &joint.operations, &recorded).named_otherwise();
     let mut changes: Vec<(String, String)> = Vec::new();
     for &index in &explanation.operations {
         // Only a name that the sentence has can change.

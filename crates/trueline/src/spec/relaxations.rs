@@ -351,6 +351,43 @@ fn may_end(state: &RelaxedState, factor: u32) -> bool {
     early.is_empty()
 }
 
+/// What removals keep, for the end of a sentence.
+fn promise(relaxation: &Relaxation, turn: Turn) -> Option<String> {
+    let Relaxation { out_of_order, lateness, window, stutter, displacement, .. } = *relaxation;
+    let mut promises = Vec::new();
+    if let Some(most) = out_of_order {
+        let values = if most == 1 { "value" } else { "values" };
+        promises
+            .push(format!("with out-of-order={most} a removal may skip at most {most} {values}"));
+    }
+    if let Some(late) = lateness {
+        let row = u64::from(late) + 1;
+        promises.push(format!(
+            "with lateness={late} at least one of any {row} removals in a row takes the value whose turn it is"
+        ));
+    }
+    match (window, turn) {
+        (Some(size), Turn::Newest) => promises.push(format!(
+            "with window={size} values stand in segments of {size}, and a removal takes one of the uppermost segment"
+        )),
+        (Some(size), _) => promises.push(format!(
+            "with window={size} a removal takes one of a window of {size} values, and the next window opens when that is empty"
+        )),
+        (None, _) => {}
+    }
+    if stutter > 1 {
+        promises.push(format!(
+            "with stutter={stutter} a value may come out up to {stutter} times in a row before it is gone"
+        ));
+    }
+    if let Some(most) = displacement {
+        promises.push(format!(
+            "with displacement={most} a removal is at most {most} removals away from its place in the strict order"
+        ));
+    }
+    (!promises.is_empty()).then(|| promises.join(", and "))
+}
+
 impl Spec for Relaxed {
     type State = RelaxedState;
     type Op = ContainerOp;
@@ -449,7 +486,12 @@ impl Spec for Relaxed {
             _ => None,
         };
         let family = Family::Relaxed { turn: self.turn, passes };
-        Some(Vocabulary::new(family, self.init.to_vec(), words::relaxed))
+        let words = Vocabulary::new(family, self.init.to_vec(), words::relaxed);
+        Some(
+            words
+                .with_capacity(self.relaxation.capacity)
+                .with_promise(promise(&self.relaxation, self.turn)),
+        )
     }
 
     fn show(&self, op: &ContainerOp, ret: Option<&Value>) -> String {

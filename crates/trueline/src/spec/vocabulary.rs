@@ -65,6 +65,8 @@ pub enum Family {
     Mutex,
     /// Held by an owner, or free.
     OwnerMutex,
+    /// The same where the owner may take it again.
+    ReentrantMutex,
     /// Segments to update one by one and to scan at once.
     Snapshot,
     /// A number to add to.
@@ -127,12 +129,16 @@ pub enum Act {
     Empty,
     /// Needs a cell to hold something, and leaves a value there if it is told.
     Cell(Value, Needs, Option<Value>),
+    /// Takes a lock for this owner, or releases it.
+    Owned(Value, bool),
     /// Shows all values of a set.
     Contents(Arc<Vec<Value>>),
     /// Shows the first segments of a snapshot.
     Scan(Arc<Vec<Value>>),
     /// Needs a number to be so large, and adds to it.
     Level(Amount, i64),
+    /// The same for how often this value is there.
+    Often(Value, Amount, i64),
     /// Adds a value to the end of a list; tells its index where that is known.
     Append(Value, Option<i64>),
     /// Shows a list.
@@ -158,6 +164,8 @@ pub(crate) struct Portrait {
     /// What it holds at first; `None` where that is not known.
     pub(crate) initial: Option<Vec<Value>>,
     pub(crate) capacity: Option<usize>,
+    /// What removals keep that no rule speaks of.
+    pub(crate) promise: Option<String>,
     /// Rests on the specification's claim to be of a [kind](crate::spec::Kind).
     pub(crate) is_claimed: bool,
 }
@@ -177,13 +185,20 @@ impl<Op: 'static, Ret: 'static> Vocabulary<Op, Ret> {
         act: impl Fn(&Op, Option<&Ret>) -> Option<Act> + Send + Sync + 'static,
     ) -> Self {
         let initial = Some(initial.into_iter().collect());
-        let portrait = Portrait { family, initial, capacity: None, is_claimed: false };
+        let portrait =
+            Portrait { family, initial, capacity: None, promise: None, is_claimed: false };
         Vocabulary { portrait, act: Box::new(act) }
     }
 
     /// The same for a container with room for so many values.
     pub fn with_capacity(mut self, capacity: Option<usize>) -> Self {
         self.portrait.capacity = capacity;
+        self
+    }
+
+    /// The same for a container whose removals keep what no rule speaks of, in words.
+    pub(crate) fn with_promise(mut self, promise: Option<String>) -> Self {
+        self.portrait.promise = promise;
         self
     }
 
@@ -212,7 +227,8 @@ impl<Op: 'static, Ret: 'static> Vocabulary<Op, Ret> {
         let action = canonical.action;
         let act = Box::new(move |op: &Op, ret: Option<&Ret>| Some(plain(action(op, ret)?)));
         let initial = Some(initial);
-        let portrait = Portrait { family, initial, capacity: None, is_claimed: true };
+        let portrait =
+            Portrait { family, initial, capacity: None, promise: None, is_claimed: true };
         Vocabulary { portrait, act }
     }
 
@@ -436,6 +452,17 @@ pub(super) fn owner_mutex(op: &OwnerMutexOp, ret: Option<&Value>) -> Option<Act>
     }
 }
 
+/// A lock that its owner may take again. Who finds it held, or not held, has no word.
+pub(super) fn reentrant_mutex(op: &OwnerMutexOp, ret: Option<&Value>) -> Option<Act> {
+    Some(match op {
+        _ if ret == Some(&Value::Bool(false)) => Act::Nothing,
+        OwnerMutexOp::Acquire(owner) | OwnerMutexOp::TryAcquire(owner) => {
+            Act::Owned(owner.clone(), true)
+        }
+        OwnerMutexOp::Release(owner) => Act::Owned(owner.clone(), false),
+    })
+}
+
 pub(super) fn snapshot(op: &SnapshotOp, ret: Option<&Value>) -> Option<Act> {
     Some(match (op, ret) {
         (SnapshotOp::Update(segment, value), _) => {
@@ -481,18 +508,19 @@ pub(super) fn snzi(op: &SnziOp, ret: Option<&Value>) -> Option<Act> {
 }
 
 pub(super) fn multiset(op: &MultisetOp, ret: Option<&Value>) -> Option<Act> {
-    Some(match (op, ret) {
-        (MultisetOp::Add(_), _) => Act::Level(Amount::Any, 1),
-        (MultisetOp::Remove(_), None) => Act::Level(Amount::Any, -1),
-        (MultisetOp::Remove(_), Some(Value::Bool(true))) => Act::Level(Amount::Some, -1),
-        (MultisetOp::Remove(_) | MultisetOp::Contains(_), Some(Value::Bool(false))) => {
-            Act::Level(Amount::Exactly(0), 0)
-        }
-        (MultisetOp::Contains(_), Some(Value::Bool(true))) => Act::Level(Amount::Some, 0),
-        (MultisetOp::Count(_), Some(Value::Int(n))) => Act::Level(Amount::Exactly(*n), 0),
-        (MultisetOp::Contains(_) | MultisetOp::Count(_), _) => Act::Nothing,
-        (MultisetOp::Remove(_), Some(_)) => return None,
-    })
+    use MultisetOp::{Add, Contains, Count, Remove};
+    let (Add(value) | Remove(value) | Contains(value) | Count(value)) = op;
+    let (needs, change) = match (op, ret) {
+        (Add(_), _) => (Amount::Any, 1),
+        (Remove(_), None) => (Amount::Any, -1),
+        (Remove(_), Some(Value::Bool(true))) => (Amount::Some, -1),
+        (Remove(_) | Contains(_), Some(Value::Bool(false))) => (Amount::Exactly(0), 0),
+        (Contains(_), Some(Value::Bool(true))) => (Amount::Some, 0),
+        (Count(_), Some(Value::Int(n))) => (Amount::Exactly(*n), 0),
+        (Contains(_) | Count(_), _) => return Some(Act::Nothing),
+        (Remove(_), Some(_)) => return None,
+    };
+    Some(Act::Often(value.clone(), needs, change))
 }
 
 pub(super) fn log(op: &LogOp, ret: Option<&Value>) -> Option<Act> {

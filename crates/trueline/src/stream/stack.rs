@@ -10,8 +10,8 @@
 //! lemma (see [`crate::monitor::container`]) that is so iff X alone is linearizable and each p(v)
 //! lies in no cover of X. Hence:
 //!
-//! > decide X and U by the offline monitor, cut the covers of X out of the push intervals of U, and
-//! forget X.
+//! > decide X and U by the offline monitor, cut the covers of X out of the push intervals of U,
+//! > and forget X.
 //!
 //! What is cut out at the end of an interval makes it shorter. What is cut out of the middle stays
 //! as a *block*, a value without operations that is inside for just that time, as long as some push

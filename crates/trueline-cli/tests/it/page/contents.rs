@@ -8,7 +8,7 @@ use crate::common::{Folder, example};
 
 /// The report as it stands in the page that this command makes.
 #[track_caller]
-fn data(f: &Folder, command: &str) -> Json {
+pub(super) fn data(f: &Folder, command: &str) -> Json {
     let run = f.run(&format!("{command} --html page.html"));
     assert!(run.code < 2, "{run:?}");
     let page = std::fs::read_to_string(f.path().join("page.html")).unwrap();

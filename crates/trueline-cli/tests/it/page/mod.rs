@@ -5,6 +5,8 @@
 mod browser;
 mod contents;
 mod hostile;
+mod picture;
+mod steps;
 
 use serde_json::json;
 

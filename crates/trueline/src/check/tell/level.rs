@@ -26,6 +26,18 @@ const NAMED: usize = 6;
 enum From {
     Start,
     After(usize),
+    /// There may be more.
+    AtLeastAfter(usize),
+}
+
+impl From {
+    /// The operation after which it starts.
+    fn anchor(self) -> Option<usize> {
+        match self {
+            From::Start => None,
+            From::After(a) | From::AtLeastAfter(a) => Some(a),
+        }
+    }
 }
 
 pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
@@ -33,8 +45,6 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
     let mut work = 0;
     let most_work = if scene.family == Family::Mutex { WORK_FOR_LOCKS } else { WORK };
     let start = match (scene.family, scene.initial.as_deref()) {
-        (Family::Multiset, Some([])) => Some(0),
-        (Family::Multiset, _) => None,
         (Family::Mutex, Some(held)) => Some(i64::from(!held.is_empty())),
         (_, Some([Value::Int(n)])) => Some(*n),
         _ => None,
@@ -71,7 +81,11 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
             break;
         }
         let mut anchors: Vec<usize> = (0..scene.cast.len())
-            .filter(|&a| matches!(amount(scene, a), Amount::Exactly(_)))
+            .filter(|&a| match level(scene, a) {
+                (Amount::Exactly(_), _) => true,
+                (Amount::Some, change) => change >= 0,
+                (Amount::Any, _) => false,
+            })
             .filter(|&a| scene.cast[a].is_certain() && scene.cast[a].precedes(actor))
             .collect();
         let latest = |&a: &usize| std::cmp::Reverse(scene.cast[a].returned);
@@ -86,7 +100,8 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
             (Amount::Exactly(n), change) => {
                 Some((From::After(a), i128::from(n) + i128::from(change)))
             }
-            _ => None,
+            (Amount::Some, change) => Some((From::AtLeastAfter(a), 1 + i128::from(change))),
+            (Amount::Any, _) => None,
         });
         for (from, base) in starts.into_iter().chain(after) {
             work += scene.cast.len();
@@ -94,7 +109,11 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
                 break;
             }
             let bounds = Bounds::new(scene, r, from, base);
-            tales.extend(bounds.too_much(low).or_else(|| bounds.too_little(high)));
+            let too_much = match from {
+                From::AtLeastAfter(_) => None,
+                _ => bounds.too_much(low),
+            };
+            tales.extend(too_much.or_else(|| bounds.too_little(high)));
         }
         // Of a lock that is handed over all the time, only counting tells.
         if let (Family::Mutex, true, true, Some(n)) =
@@ -199,19 +218,14 @@ fn crowds(scene: &Scene, from: From, base: i128, tales: &mut Vec<Tale>) {
         let goes =
             |place: usize, up: bool| (change(scene, place) > 0) == up && change(scene, place) != 0;
         let certain = |&place: &usize| {
-            let after = match from {
-                From::Start => true,
-                From::After(a) => cast[a].precedes(&cast[place]),
-            };
+            let after = from.anchor().is_none_or(|a| cast[a].precedes(&cast[place]));
             goes(place, up) && cast[place].is_certain() && after
         };
         let mut these: Vec<usize> = (0..cast.len()).filter(certain).collect();
         these.sort_by_key(|&place| cast[place].returned);
         let against = |&place: &usize| {
-            let perhaps = match from {
-                From::Start => true,
-                From::After(a) => place != a && !cast[place].precedes(&cast[a]),
-            };
+            let follows = |a: usize| place != a && !cast[place].precedes(&cast[a]);
+            let perhaps = from.anchor().is_none_or(follows);
             goes(place, !up) && perhaps
         };
         // By call, as the cast is.
@@ -336,10 +350,10 @@ impl<'a> Bounds<'a> {
             if place == r || change(scene, place) == 0 || actor.call > cast[r].returned {
                 continue;
             }
-            let (after, perhaps_after) = match from {
-                From::Start => (true, true),
-                From::After(a) if a == place => continue,
-                From::After(a) => (cast[a].precedes(actor), !actor.precedes(&cast[a])),
+            let (after, perhaps_after) = match from.anchor() {
+                None => (true, true),
+                Some(a) if a == place => continue,
+                Some(a) => (cast[a].precedes(actor), !actor.precedes(&cast[a])),
             };
             if after && actor.precedes(&cast[r]) {
                 must.push(place);
@@ -422,7 +436,7 @@ impl<'a> Bounds<'a> {
         }
         // That there was nothing at the start makes nothing more.
         let is_told = self.base != 0 || ups.is_empty() || self.scene.family == Family::Counter;
-        let is_told = is_told || matches!(self.from, From::After(_));
+        let is_told = is_told || self.from.anchor().is_some();
         let mut clauses: Vec<String> = is_told.then(|| self.base()).into_iter().collect();
         match ups.len() {
             0 => {}
@@ -447,14 +461,14 @@ impl<'a> Bounds<'a> {
     fn came_before(&self, some: &[usize], done: &str) -> String {
         match self.from {
             From::Start => format!("{} had returned before it was called", marks(some)),
-            From::After(_) => format!("{} had certainly {done} by then", marks(some)),
+            _ => format!("{} had certainly {done} by then", marks(some)),
         }
     }
 
     fn between(&self) -> &'static str {
         match self.from {
             From::Start => " before it returned",
-            From::After(_) => " in between",
+            _ => " in between",
         }
     }
 
@@ -465,6 +479,7 @@ impl<'a> Bounds<'a> {
             Family::Semaphore if most && n == 0 => "no permit was free".into(),
             Family::Snzi if most && n == 0 => "nobody was present".into(),
             Family::Multiset if most && n == 0 => "the value was not there".into(),
+            Family::Snzi if !most && n == 1 => "somebody was present".into(),
             Family::Semaphore => {
                 let permits = if n == 1 { "permit was" } else { "permits were" };
                 format!("{at} {n} {permits} free")
@@ -488,14 +503,18 @@ impl<'a> Bounds<'a> {
             (From::Start, Family::Snzi) => {
                 format!("{n} {} present initially", if n == 1 { "is" } else { "are" })
             }
-            (From::Start, Family::Multiset) => "it is not there initially".into(),
+            (From::Start, Family::Multiset) if n == 0 => "it is not there initially".into(),
+            (From::Start, Family::Multiset) => format!("it is there {} initially", times(n)),
             (From::Start, Family::Mutex) => {
                 format!("it is {} initially", if n == 0 { "free" } else { "held" })
             }
             (From::Start, _) => format!("it is {n} initially"),
-            (From::After(a), family) => {
+            (From::After(a) | From::AtLeastAfter(a), family) => {
                 let a = mark(a);
+                let at_least = matches!(self.from, From::AtLeastAfter(_));
                 let left = match family {
+                    Family::Snzi if at_least => format!("at least {n} was present"),
+                    Family::Multiset if at_least => format!("it was there at least {}", times(n)),
                     Family::Semaphore => {
                         format!("{n} {} free", if n == 1 { "permit was" } else { "permits were" })
                     }

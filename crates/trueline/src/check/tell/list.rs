@@ -15,6 +15,8 @@ use crate::value::Value;
 const WORK: usize = 1 << 22;
 /// Tales that are enough.
 const ENOUGH: usize = 64;
+/// So many appends are named at most.
+const NAMED: usize = 6;
 /// Tales of so few operations need no better one.
 const SHORT: usize = 3;
 
@@ -409,11 +411,51 @@ pub(super) fn texts(scene: &Scene) -> Vec<Tale> {
                 mark(g)
             )));
         }
+        if tales.is_empty() && scene.complete && puts.is_empty() {
+            tales.extend(wrong_length(scene, g, text, &texts));
+        }
         if is_told(scene, g, &tales) {
             return tales;
         }
     }
     tales
+}
+
+/// A text that is longer or shorter than the appended ones can make it. It is empty initially.
+fn wrong_length(
+    scene: &Scene,
+    g: usize,
+    text: &str,
+    appends: &[(usize, &str, bool)],
+) -> Option<Tale> {
+    let cast = &scene.cast;
+    let length = |text: &str| text.chars().count();
+    let sum = |of: &[(usize, &str)]| of.iter().map(|a| length(a.1)).sum::<usize>();
+    let places = |of: &[(usize, &str)]| of.iter().map(|a| a.0).collect::<Vec<usize>>();
+    let all = || appends.iter().map(|a| (a.0, a.1)).filter(|a| !a.1.is_empty());
+    let may: Vec<(usize, &str)> = all().filter(|a| cast[a.0].call < cast[g].returned).collect();
+    if length(text) > sum(&may) && !may.is_empty() && may.len() <= NAMED {
+        return Some(Tale::new(format!(
+            "{} shows a text of length {}, but only {} can have been called before it returned, and what these append has length {}",
+            mark(g),
+            length(text),
+            marks(&places(&may)),
+            sum(&may)
+        )));
+    }
+    let mut must: Vec<(usize, &str)> = all().filter(|a| cast[a.0].precedes(&cast[g])).collect();
+    while must.len() > 1 && sum(&must[..must.len() - 1]) > length(text) {
+        must.pop();
+    }
+    (length(text) < sum(&must) && must.len() <= NAMED).then(|| {
+        Tale::new(format!(
+            "{} shows a text of length {}, but {} had returned before it was called, and what these append has length {}",
+            mark(g),
+            length(text),
+            marks(&places(&must)),
+            sum(&must)
+        ))
+    })
 }
 
 /// True where the text is a sequence of some of these, each as often as it likes.

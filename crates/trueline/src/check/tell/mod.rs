@@ -13,6 +13,7 @@
 //! | `level` | counters, semaphores, indicators, multisets: how much there can have been |
 //! | `total` | counters: sums that nothing makes |
 //! | `list` | logs, and texts that grow |
+//! | `owned` | locks that their owner may take again |
 //!
 //! Cost: O(n^2) for n operations; larger scenes than [`MOST`] are not looked at.
 
@@ -20,6 +21,7 @@ mod cell;
 mod container;
 mod level;
 mod list;
+mod owned;
 mod total;
 
 use crate::history::PENDING;
@@ -100,6 +102,12 @@ impl Tale {
         named
     }
 
+    /// The operation that cannot be, where the sentence begins with it.
+    pub(super) fn subject(&self) -> Option<usize> {
+        let text = self.text.strip_prefix('\u{1}')?;
+        text.split('\u{1}').next()?.parse().ok()
+    }
+
     /// The operations that it is about, ascending.
     pub(super) fn cast(&self) -> Vec<usize> {
         let mut cast = self.named();
@@ -168,6 +176,8 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
         }
         Family::Semaphore | Family::Snzi | Family::Multiset => level::tales(scene),
         Family::Log => list::tales(scene),
+        Family::ReentrantMutex if scene.complete => owned::tales(scene),
+        Family::ReentrantMutex => Vec::new(),
     };
     tales.sort_by_key(|tale| tale.cast().len());
     tales

@@ -164,6 +164,38 @@ fn set_against_the_oracle() {
     }
 }
 
+/// A reader may add to what is shown whatever was dropped: there is still no order. (Lookups that
+/// were dropped only add demands.)
+#[test]
+fn what_an_explanation_of_a_set_drops_does_not_help() {
+    let mut dropped = [0u64; 4];
+    for seed in seeds() {
+        let mut random = Random::new(7, seed);
+        let (present, ops) = random_key(&mut random, true);
+        let Answer::Violation { operations, .. } = set::check(&ops, present, false) else {
+            continue;
+        };
+        let changes =
+            |i: &u32| matches!(ops[*i as usize].action, set::Action::Add | set::Action::Remove);
+        let others: Vec<u32> =
+            (0..ops.len() as u32).filter(|i| changes(i) && !operations.contains(i)).collect();
+        dropped[others.len().min(3)] += 1;
+        for some in 0..1u32 << others.len() {
+            let added = others.iter().enumerate().filter(|(n, _)| some >> n & 1 == 1);
+            let mut all: Vec<u32> =
+                operations.iter().copied().chain(added.map(|(_, &i)| i)).collect();
+            all.sort_unstable();
+            let shown: Vec<_> = all.iter().map(|&i| ops[i as usize]).collect();
+            assert!(
+                !oracle::linearizable(&Key(present), &shown),
+                "seed {seed}: {operations:?} with {all:?} has an order, present {present}:\n{}",
+                super::show(&ops)
+            );
+        }
+    }
+    assert!(dropped.iter().all(|&n| n * 30 > seeds().cases()), "{dropped:?}");
+}
+
 #[test]
 fn mutex_against_the_oracle() {
     let mut tally = Tally::default();

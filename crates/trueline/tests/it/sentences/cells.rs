@@ -54,7 +54,7 @@ impl Scene<'_> {
 
     /// A value that was replaced more often than it was there.
     pub(crate) fn replaced(&self, text: &str) -> Option<Claim> {
-        if !["register", "cas-register", "rmw", "set", "owner-mutex"].contains(&self.spec) {
+        if !["register", "cas-register", "rmw", "set", "owner-mutex", "map"].contains(&self.spec) {
             return None;
         }
         let p = ["both", "all"].iter().find_map(|all| {
@@ -108,6 +108,14 @@ impl Scene<'_> {
                 };
                 hold(these.iter().all(fits), "what they did")?;
                 if removes { is } else { 1 - is }
+            } else if self.spec == "map" {
+                hold(p[1] == "removed the key" && p[2] == "it is absent initially", text)?;
+                let removed = |&i: &usize| {
+                    let op = self.op(i);
+                    op.method == "remove" && op.result == Some(Value::Bool(true))
+                };
+                hold(these.iter().all(removed), "what they did")?;
+                0
             } else {
                 let value = p[1].strip_prefix("replaced ").ok_or("replaced")?;
                 let found = |&i: &usize| {
@@ -177,6 +185,35 @@ impl Scene<'_> {
                 hold(finds(r, p[2]) && finds(y, p[7]), "what they found")?;
                 let value = p[7].strip_suffix(" under the key").unwrap_or(p[7]);
                 hold(value == format!("written {}", p[5]), "what it found")
+            })());
+        }
+        if let Some(p) = fit(
+            "{} is impossible: {}, which found {} and replaced it, had returned before it was called, and nothing can have {} again: only {} can have done so, which came before {}",
+            text,
+        ) {
+            return Some((|| {
+                let (r, x, w) = (self.one(p[0])?, self.one(p[1])?, self.one(p[4])?);
+                hold(self.one(p[5])? == x && self.before(x, r) && w != x && w != r, "the times")?;
+                let found = |n: usize| {
+                    let op = self.op(n);
+                    match op.method {
+                        "cas" | "rmw" if !is_false(op) => op.args.first().map(said),
+                        _ => op.result.as_ref().map(said),
+                    }
+                };
+                hold(found(r).as_deref() == Some(p[2]), "what it needs")?;
+                hold(found(x).as_deref() == Some(p[2]), "what the other found")?;
+                let replaces = ["cas", "rmw"].contains(&self.op(x).method)
+                    && self.op(x).args[0] != self.op(x).args[1];
+                hold(replaces && p[2] != self.at_first(), "it replaced it")?;
+                hold(p[3] == format!("written {}", p[2]), "what is written")?;
+                let mut writers = Vec::new();
+                for (n, op) in self.all() {
+                    if self.may(n, p[3], op)? {
+                        writers.push(n);
+                    }
+                }
+                hold(writers == [w], "written once")
             })());
         }
         let of_key = ["map", "kv"].contains(&self.spec);

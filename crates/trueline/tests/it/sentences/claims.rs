@@ -82,6 +82,7 @@ impl Scene<'_> {
             return general.map(|()| General::Yes);
         }
         let attempts = [
+            self.owned(&text),
             self.sums(&text),
             self.gone(&text),
             self.container(&text),
@@ -99,6 +100,25 @@ impl Scene<'_> {
 
     /// Sentences about times, which know nothing of the object.
     fn general(&self, text: &str) -> Option<Claim> {
+        // What a relaxed container promises stands at the end.
+        let promise = text.split_once("; with ").filter(|_| self.spec.starts_with("relaxed"));
+        let (text, promises) = match promise {
+            Some((text, rest)) => (text, Some(rest)),
+            None => (text, None),
+        };
+        let told = self.times_alone(text)?;
+        let Some(promises) = promises else { return Some(told) };
+        let is_told = |promise: &str| {
+            let parameter = promise.split(' ').next().unwrap_or("");
+            self.parameters.split(',').any(|p| p == parameter)
+        };
+        let all: Vec<&str> = promises.split(", and with ").collect();
+        let parameters = self.parameters.split(',').filter(|p| !p.starts_with("capacity")).count();
+        let is_whole = all.len() == parameters && all.iter().all(|promise| is_told(promise));
+        Some(told.and_then(|()| hold(is_whole, "each promise is told")))
+    }
+
+    fn times_alone(&self, text: &str) -> Option<Claim> {
         let late = fit(
             "The operations before these leave the object at {}, whatever their order; then {}",
             text,

@@ -3,12 +3,40 @@
 use trueline::history::{Builder, Call, Position};
 use trueline::{Algorithm, Budget, Value, Verdict};
 
-use super::claims::{Claim, INSERTS, hold, is_false, said, times};
-use super::scene::{Scene, fit, listed};
+use super::claims::{Claim, INSERTS, REMOVES, hold, is_false, said, times};
+use super::scene::{Op, Scene, fit, listed};
 
 impl Scene<'_> {
     pub(crate) fn container(&self, text: &str) -> Option<Claim> {
         const SKIPS: &str = "; a removal may skip values, but not report empty while there is one";
+        if let Some(p) = fit(
+            "{} cannot {}have found room: the {}, of capacity {}, {} initially, and {} can have {} a value before {} returned",
+            text,
+        ) {
+            return Some((|| {
+                let these = self.list(p[0])?;
+                hold(self.parameters.contains(&format!("capacity={}", p[3])), "the capacity")?;
+                let capacity: usize = p[3].parse().map_err(|_| "no number")?;
+                let holds = match self.initial.is_empty() {
+                    true => "is empty".to_string(),
+                    false => format!("holds {}", Value::list(self.initial.clone())),
+                };
+                hold(p[4] == holds, "what it holds initially")?;
+                let put =
+                    |&i: &usize| INSERTS.contains(&self.op(i).method) && !is_false(self.op(i));
+                hold(these.iter().all(put), "they put something in")?;
+                let end = these.iter().map(|&i| self.op(i).returned).max().unwrap_or(0);
+                let took = |op: &Op<'_>| op.result.as_ref().is_none_or(|v| !v.is_nil());
+                let out =
+                    self.places(|op| REMOVES.contains(&op.method) && took(op) && op.call < end);
+                let told = match p[5] {
+                    "nothing" => Vec::new(),
+                    some => self.list(some.strip_prefix("only ").ok_or("only")?)?,
+                };
+                hold(told == out, "who can have made room")?;
+                hold(self.initial.len() + these.len() > capacity + out.len(), "too many")
+            })());
+        }
         let relaxed = text.strip_suffix(SKIPS);
         if relaxed.is_some() && !self.spec.starts_with("relaxed") {
             return Some(Err("it is not relaxed".into()));
@@ -446,9 +474,16 @@ impl Scene<'_> {
                 let whom = if p[1] == "it" { r } else { self.one(p[1])? };
                 return hold(self.all_before(&[whom], &self.list(p[0])?), clause);
             }
-            // Of a stream, later removals are not known.
-            if let Some(p) = fit(&format!("{{}} {verb} not {{}} before"), clause) {
-                let gone = |v: &&str| self.removes(v).iter().any(|&d| self.before(d, r));
+            // Of a stream, later removals are not known. A value may have been there before: of two
+            // that are equal it is the earlier one that has left.
+            if let Some(p) = fit(&format!("{{}} {verb} not {{}} since"), clause) {
+                let gone = |v: &&str| {
+                    let all = self.inserts(v);
+                    let older = all.iter().filter(|i| !self.told.contains(i)).count();
+                    let out = self.removes(v).iter().filter(|&&d| self.before(d, r)).count();
+                    let is_initial = all.len() == older;
+                    out > older + if is_initial { 0 } else { self.initially(v) }
+                };
                 return hold(!listed(p[0]).iter().any(gone), clause);
             }
             if let Some(p) = fit(&format!("{{}} {verb} never {{}}"), clause) {

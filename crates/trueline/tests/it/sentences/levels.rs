@@ -2,13 +2,21 @@
 
 use trueline::Value;
 
-use super::claims::{Claim, hold, is_false, times};
+use super::claims::{Claim, hold, is_false, said, times};
 use super::scene::{Op, Scene, fit, operations};
 
 impl Scene<'_> {
     /// The number that an object starts with.
     pub(crate) fn initial_amount(&self) -> i64 {
         self.parameters.strip_prefix("init=").and_then(|n| n.parse().ok()).unwrap_or(0)
+    }
+
+    /// The same, or how often the value that is told of is there.
+    fn initial_level(&self) -> i64 {
+        match self.spec {
+            "multiset" => self.initially(&said(&self.op(self.told[0]).args[0])) as i64,
+            _ => self.initial_amount(),
+        }
     }
 
     fn change(&self, op: &Op<'_>) -> i64 {
@@ -34,12 +42,13 @@ impl Scene<'_> {
             text if times(text).is_some() => Ok(times(text).unwrap_or(0) as i64),
             text => text.parse::<i64>().map_err(|_| format!("no number: {text}")),
         };
-        let first = self.initial_amount();
+        let first = self.initial_level();
         let at_first = [
             "{} permit is free initially",
             "{} permits are free initially",
             "{} is present initially",
             "{} are present initially",
+            "it is there {} initially",
             "it is {} initially",
         ];
         let nothing = [
@@ -73,8 +82,19 @@ impl Scene<'_> {
             .iter()
             .find_map(|pattern| fit(pattern, p[0]))
             .ok_or(format!("no amount: {}", p[0]))?;
-        let n = number(n[0])?;
+        let (n, is_least) = match n[0].strip_prefix("at least ") {
+            Some(n) => (number(n)?, true),
+            None => (number(n[0])?, false),
+        };
         let op = self.op(a);
+        if is_least {
+            let is_there = matches!(
+                (self.spec, op.method, &op.result),
+                ("snzi", "query", Some(Value::Bool(true)))
+                    | ("multiset", "contains", Some(Value::Bool(true)))
+            );
+            return hold(n == 1 && is_there, "the least after an operation").map(|()| (1, Some(a)));
+        }
         let told = op.result.as_ref().and_then(Value::as_int);
         let known = match (self.spec, op.method) {
             ("counter", "fetch_add") => told.map(|t| t + self.change(op)),
@@ -151,6 +171,7 @@ impl Scene<'_> {
             let starts = [
                 "no permit was free",
                 "nobody was present",
+                "somebody was present",
                 "at most ",
                 "at least ",
                 "the value was ",
@@ -306,7 +327,7 @@ impl Scene<'_> {
         let words = ["no permit was", "nobody was", "the value was not", "the lock was free"];
         let most = bound.contains("at most") || words.iter().any(|word| bound.contains(word));
         let shown: Option<i64> = bound.split(' ').find_map(|word| match word {
-            "once" => Some(1),
+            "once" | "somebody" => Some(1),
             "twice" => Some(2),
             word => word.parse().ok(),
         });

@@ -242,6 +242,31 @@ impl Scene<'_> {
                 hold(appends(&said(&piece)) == [add], "added once")
             })());
         }
+        let lengths = [
+            "{} shows a text of length {}, but only {} can have been called before it returned, and what these append has length {}",
+            "{} shows a text of length {}, but {} had returned before it was called, and what these append has length {}",
+        ];
+        for (n, pattern) in lengths.into_iter().enumerate() {
+            if let Some(p) = fit(pattern, text) {
+                return Some((|| {
+                    let (g, by) = (self.one(p[0])?, self.list(p[2])?);
+                    let length = found(g)?.chars().count();
+                    let piece =
+                        |i: usize| self.op(i).args[1].as_text().map_or(0, |t| t.chars().count());
+                    let sum: usize = by.iter().map(|&i| piece(i)).sum();
+                    hold(p[1] == length.to_string() && p[3] == sum.to_string(), "the lengths")?;
+                    hold(self.all().all(|(_, op)| op.method != "put"), "it only grows")?;
+                    hold(by.iter().all(|&i| self.op(i).method == "append"), "these append")?;
+                    if n == 1 {
+                        return hold(self.all_before(&by, &[g]) && length < sum, "too short");
+                    }
+                    let end = self.op(g).returned;
+                    let all = self.places(|op| op.method == "append" && op.call < end);
+                    let all: Vec<usize> = all.into_iter().filter(|&i| piece(i) > 0).collect();
+                    hold(by == all && length > sum, "too long")
+                })());
+            }
+        }
         for how in ["contain", "begin with"] {
             let pattern = format!(
                 "{{}} should {how} {{}}: {{}} had returned before it was called, and nothing can have replaced the text in between"
@@ -336,6 +361,16 @@ impl Scene<'_> {
                 hold(place(read, later)? < place(read, earlier)?, "the order in which they stand")
             })());
         }
+        if let Some(p) = fit("{} returned an index at which {} shows another value", text) {
+            return Some((|| {
+                let (add, read) = (self.one(p[0])?, self.one(p[1])?);
+                let (op, shown) = (self.op(add), &self.op(read).result);
+                let index = op.result.as_ref().and_then(Value::as_int).ok_or("no index")?;
+                let all = shown.as_ref().and_then(Value::as_list).ok_or("no list")?;
+                let there = usize::try_from(index).ok().and_then(|at| all.get(at));
+                hold(there.is_some_and(|value| Some(value) != op.args.last()), text)
+            })());
+        }
         let p = fit("{} returned another index than that at which {} shows its value", text)?;
         Some((|| {
             let (add, read) = (self.one(p[0])?, self.one(p[1])?);
@@ -356,6 +391,20 @@ impl Scene<'_> {
             return Some((|| {
                 hold(p[2] == p[3] && p[1] == p[4], text)?;
                 hold(self.before(self.one(p[2])?, self.one(p[1])?), text)
+            })());
+        }
+        if let Some(p) = p(
+            "Appropriateness: {} shows a value that {} had overwritten before the scan was called",
+        ) {
+            return Some((|| {
+                let (scan, update) = (self.one(p[0])?, self.one(p[1])?);
+                hold(self.before(update, scan), "the time")?;
+                let [Value::Int(segment), written] = &self.op(update).args[..] else {
+                    return Err("no update".into());
+                };
+                let shown = self.op(scan).result.as_ref().and_then(Value::as_list);
+                let shown = shown.and_then(|all| all.get(*segment as usize));
+                hold(shown.is_some_and(|shown| shown != written), text)
             })());
         }
         if let Some(p) = p(

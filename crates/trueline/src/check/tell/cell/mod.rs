@@ -114,6 +114,12 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
         if tales.is_empty() && matches!(scene.family, Family::Register | Family::Map | Family::Kv) {
             cell.overwritten(&mut tales);
         }
+        if tales.is_empty() && scene.family == Family::Map {
+            cell.removed_too_often(&mut tales);
+        }
+        if tales.is_empty() && scene.family == Family::Register {
+            cell.taken(&mut tales);
+        }
     }
     tales
 }

@@ -132,6 +132,76 @@ impl Cell<'_> {
         }
     }
 
+    /// A key of a map that was removed more often than it can have been put there, whatever the
+    /// values.
+    pub(super) fn removed_too_often(&self, tales: &mut Vec<Tale>) {
+        let removes = |t: &&Touch<'_>| {
+            let takes = t.leaves.is_some_and(Value::is_nil) && t.needs == Needs::Not(Value::Nil);
+            takes && t.returned != PENDING
+        };
+        let puts = |t: &&Touch<'_>| t.leaves.is_some_and(|left| !left.is_nil());
+        let by_return = self.by_return.iter().map(|&n| &self.touches[n]);
+        let mut these = Vec::new();
+        for removal in by_return.filter(removes) {
+            these.push(removal.place);
+            let in_time =
+                self.touches.iter().filter(puts).take_while(|t| t.call < removal.returned);
+            let by: Vec<usize> = in_time.map(|t| t.place).collect();
+            if these.len() < 2 || by.len() > FEW {
+                continue;
+            }
+            if by.len() < these.len() {
+                these.sort_unstable();
+                let only =
+                    if by.is_empty() { "nothing".into() } else { format!("only {}", marks(&by)) };
+                let (both, when) = match these.len() {
+                    2 => ("both", "both"),
+                    _ => ("all", "all of them"),
+                };
+                tales.push(Tale::new(format!(
+                    "{} cannot {both} have removed the key: it is absent initially, and {only} can have put anything under the key before {when} had returned",
+                    marks(&these)
+                )));
+                return;
+            }
+        }
+    }
+
+    /// A value that was replaced, after it had been written for the last time, by what found it.
+    ///
+    /// Let x have found v and have left something else, and have returned before r was called. If v
+    /// is left there by one operation only, that one came before x; so r cannot find v.
+    pub(super) fn taken(&self, tales: &mut Vec<Tale>) {
+        if !self.scene.complete || self.touches.len() > EPISODES {
+            return;
+        }
+        for r in self.touches.iter().filter(|r| r.returned != PENDING) {
+            let Needs::Is(value) = &r.needs else { continue };
+            let is_other = self.initial.as_ref().is_some_and(|initial| initial != value);
+            let (true, Some(&[w])) = (is_other, self.writers.get(value).map(Vec::as_slice)) else {
+                continue;
+            };
+            let w = &self.touches[w];
+            let takes =
+                |x: &&Touch<'_>| x.needs == r.needs && x.leaves.is_some_and(|left| left != value);
+            let before = self.touches.iter().filter(|x| x.returned < r.call && x.place != w.place);
+            if let Some(x) = before.filter(takes).max_by_key(|x| x.returned)
+                && r.place != w.place
+            {
+                tales.push(Tale::new(format!(
+                    "{} is impossible: {}, which found {} and replaced it, had returned before it was called, and nothing can have {} again: only {} can have done so, which came before {}",
+                    mark(r.place),
+                    mark(x.place),
+                    short(value),
+                    self.done(value),
+                    mark(w.place),
+                    mark(x.place)
+                )));
+                return;
+            }
+        }
+    }
+
     fn told_replaced(
         &self,
         these: &[usize],

@@ -141,7 +141,8 @@ impl<'a> Container<'a> {
                 true => (was(stayed.len()), "never "),
                 false => (was(stayed.len()), "not "),
             };
-            let until = if self.scene.complete { "" } else { " before" };
+            // The value may have been there before, and have left: that is forgotten.
+            let until = if self.scene.complete { "" } else { " since" };
             clauses.push(format!("{} {verb} {never}{removed}{until}", values(&stayed)));
         }
         if !takers.is_empty() {

@@ -88,6 +88,14 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
         container.too_early(&mut tales);
     }
     if !tales.is_empty() {
+        // Where these are about what was called after the first that is wrong, that one comes first.
+        let is_later =
+            |place: usize, first: usize| container.call(place) > container.returned(first);
+        if let Some(first) = scene.first
+            && tales.iter().all(|tale| tale.subject().is_some_and(|place| is_later(place, first)))
+        {
+            tales.extend(container.impossible(first));
+        }
         return tales;
     }
     // Each takes time in proportion to the values: those next to the first that is wrong come
@@ -103,6 +111,9 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
     if tales.is_empty() {
         let passed = places.iter().filter_map(|&place| container.passed_by_any(place));
         tales.extend(passed.take(enough));
+    }
+    if tales.is_empty() {
+        tales.extend(container.overfull());
     }
     if tales.is_empty() && scene.family == Family::Stack {
         tales.extend(container.no_bottom());

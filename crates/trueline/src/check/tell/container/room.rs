@@ -1,8 +1,12 @@
 //! Bounded containers that were found full, or took a value, wrongly.
 
 use super::{Container, Known};
-use crate::check::tell::{Tale, and, mark, marks, values};
+use crate::check::tell::{Tale, and, mark, marks, short, values};
+use crate::spec::vocabulary::Act;
 use crate::value::Value;
+
+/// So many insertions are named at most.
+const NAMED: usize = 6;
 
 impl<'a> Container<'a> {
     /// A bounded container was found full although it was not.
@@ -79,5 +83,46 @@ impl<'a> Container<'a> {
             values(&all),
             self.presence(&inside, &takers)
         )))
+    }
+
+    /// More went in than there was room for: counted up to a return, whatever the values are.
+    pub(super) fn overfull(&self) -> Option<Tale> {
+        let (noun, _, removed) = self.nouns();
+        let capacity = self.scene.capacity.filter(|_| self.scene.complete)?;
+        let cast = &self.scene.cast;
+        let goes_in = |&p: &usize| matches!(cast[p].act, Act::Insert(..)) && cast[p].is_certain();
+        let goes_out = |&p: &usize| matches!(cast[p].act, Act::Remove(..) | Act::Take);
+        let mut inserts: Vec<usize> = (0..cast.len()).filter(goes_in).collect();
+        inserts.sort_by_key(|&p| self.returned(p));
+        // By call, as the cast is.
+        let removals: Vec<usize> = (0..cast.len()).filter(goes_out).collect();
+        for count in 1..=inserts.len().min(NAMED) {
+            let end = self.returned(inserts[count - 1]);
+            let out = &removals[..removals.partition_point(|&p| self.call(p) < end)];
+            if self.initial.len() + count <= capacity + out.len() {
+                continue;
+            }
+            let mut these = inserts[..count].to_vec();
+            these.sort_unstable();
+            let (both, when) = match count {
+                1 => ("", "it"),
+                2 => ("both ", "both"),
+                _ => ("all ", "all of them"),
+            };
+            let holds = match self.initial {
+                [] => "is empty initially".into(),
+                some => format!("holds {} initially", short(&Value::list(some.to_vec()))),
+            };
+            let only = match out {
+                [] => "nothing".into(),
+                some if some.len() > NAMED => return None,
+                some => format!("only {}", marks(some)),
+            };
+            return Some(Tale::new(format!(
+                "{} cannot {both}have found room: the {noun}, of capacity {capacity}, {holds}, and {only} can have {removed} a value before {when} had returned",
+                marks(&these)
+            )));
+        }
+        None
     }
 }
