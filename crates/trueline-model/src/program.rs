@@ -296,6 +296,9 @@ pub enum Place {
     Shared(VarId, Vec<Expr>),
     /// A field of the node that the pointer points to. Null is an error.
     Field(NodeId, Box<Expr>, VarId),
+    /// A cell of an array in such a node: the cells are fields beside each other, from this one on.
+    /// Each index has the length of its dimension.
+    FieldCell(NodeId, Box<Expr>, VarId, Vec<(Expr, usize)>),
 }
 
 /// A computation without effects. An index out of bounds, a division by zero and a null pointer are

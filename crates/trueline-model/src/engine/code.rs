@@ -14,6 +14,7 @@ pub(crate) enum Code {
     Slot(Slot),
     Cell(Box<Cell>),
     Field(NodeId, Box<Code>, VarId),
+    FieldCell(Box<FieldCell>),
     Unary(Unary, Box<Code>),
     Binary(Binary, Box<Code>, Box<Code>),
     If(Box<Code>, Box<Code>, Box<Code>),
@@ -33,6 +34,16 @@ pub(crate) struct Cell {
     pub(crate) indices: Vec<(Code, usize)>,
 }
 
+/// A cell of an array in a node: the node, its first field, and an index for each dimension with its
+/// length.
+#[derive(Clone, Debug)]
+pub(crate) struct FieldCell {
+    pub(crate) node: NodeId,
+    pub(crate) pointer: Code,
+    pub(crate) first: VarId,
+    pub(crate) indices: Vec<(Code, usize)>,
+}
+
 /// What is written to, with the range that it holds.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
@@ -47,6 +58,7 @@ pub(crate) enum To {
     Slot(Slot),
     Cell(Cell),
     Field(NodeId, Code, VarId),
+    FieldCell(FieldCell),
 }
 
 /// A statement over slots.
@@ -176,7 +188,7 @@ impl<'a> Scope<'a> {
             Place::Local(id, _) => (&self.locals[*id].ty, &self.locals[*id].name),
             Place::Own(id, _) => (&self.program.own[*id].ty, &self.program.own[*id].name),
             Place::Shared(id, _) => (&self.program.shared[*id].ty, &self.program.shared[*id].name),
-            Place::Field(node, _, field) => {
+            Place::Field(node, _, field) | Place::FieldCell(node, _, field, _) => {
                 let field = &self.program.nodes[*node].fields[*field];
                 (&field.ty, &field.name)
             }
@@ -185,6 +197,7 @@ impl<'a> Scope<'a> {
             Code::Slot(slot) => To::Slot(slot),
             Code::Cell(cell) => To::Cell(*cell),
             Code::Field(node, pointer, field) => To::Field(node, *pointer, field),
+            Code::FieldCell(cell) => To::FieldCell(*cell),
             _ => unreachable!("a place is a slot, a cell or a field"),
         };
         Target { to, lo: ty.lo, hi: ty.hi, name: name.into() }
@@ -203,6 +216,15 @@ impl<'a> Scope<'a> {
             }
             Place::Field(node, pointer, field) => {
                 return Code::Field(*node, Box::new(self.code(pointer)), *field);
+            }
+            Place::FieldCell(node, pointer, first, indices) => {
+                let indices = indices.iter().map(|(index, len)| (self.code(index), *len));
+                return Code::FieldCell(Box::new(FieldCell {
+                    node: *node,
+                    pointer: self.code(pointer),
+                    first: *first,
+                    indices: indices.collect(),
+                }));
             }
         };
         if indices.is_empty() {

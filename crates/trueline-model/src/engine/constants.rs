@@ -117,7 +117,7 @@ impl Touched {
             Place::Local(_, indices) | Place::Own(_, indices) => {
                 indices.iter().for_each(|index| self.expr(index));
             }
-            Place::Field(..) => self.heap = true,
+            Place::Field(..) | Place::FieldCell(..) => self.heap = true,
         }
     }
 

@@ -1,4 +1,5 @@
-//! Random models with procedures, loops over all processes, and choices with computed bounds.
+//! Random models with procedures, loops over all processes, choices with computed bounds, and an
+//! array in a node.
 //!
 //! A specification has none of these but the choices: it says what a procedure does where it is
 //! called. The cells of `H` only grow, so that the greatest of them, for which the loops look, is
@@ -18,8 +19,9 @@ pub fn calls(seed: u64) -> String {
     let one = writer.procedure("p", "p_", None);
     let two = writer.procedure("q", "q_", Some(&one));
     let bodies: Vec<(String, String)> = (0..2).map(|_| writer.operation(&one, &two)).collect();
-    let mut out =
-        String::from("object Calls\n\nshared x: 0..2, y: 0..2, l: lock, H: [0..2; pid]\n");
+    let mut out = String::from(
+        "object Calls\n\nnode N { v: 0..2; a: [0..2; 2] }\nshared x: 0..2, y: 0..2, l: lock, H: [0..2; pid], P: N = new N{}\n",
+    );
     out.push_str("local k: 0..2\n\n");
     out.push_str(&one.text);
     out.push_str(&two.text);
@@ -30,7 +32,7 @@ pub fn calls(seed: u64) -> String {
             "op {signature} -> 0..2 {{\n{given}  local r: 0..2, s: 0..2\n{body}  return r\n}}\n"
         );
     }
-    out.push_str("spec {\n  state x: 0..2, y: 0..2, top: 0..2, k: [0..2; pid]\n");
+    out.push_str("spec {\n  state x: 0..2, y: 0..2, top: 0..2, k: [0..2; pid], A: [0..2; 2]\n");
     for (signature, (_, body)) in ["f(v)", "g()"].iter().zip(&bodies) {
         let given = if signature.starts_with('g') { "  local v: 0..1 = 1\n" } else { "" };
         let _ = writeln!(
@@ -38,7 +40,7 @@ pub fn calls(seed: u64) -> String {
             "  {signature} {{\n{given}  local r: 0..2, s: 0..2\n{body}  return r\n  }}"
         );
     }
-    let _ = writeln!(out, "}}\n\nclient {{ procs {processes}; ops {operations} }}");
+    let _ = writeln!(out, "}}\n\nclient {{ procs {processes}; ops {operations}; heap 2 gc }}");
     out
 }
 
@@ -125,7 +127,13 @@ impl Writer {
         let shared = ["x", "y"][self.dice.index(2)];
         let value = [given, local][self.dice.index(2)];
         let both = |text: String| (text.clone(), text);
-        match self.dice.below(11) {
+        match self.dice.below(14) {
+            11 => (format!("P.a[{local} % 2] = {value}"), format!("A[{local} % 2] = {value}")),
+            12 => (format!("{local} = P.a[{value} % 2]"), format!("{local} = A[{value} % 2]")),
+            13 => (
+                format!("if cas(P.a[{value} % 2], {local}, {value}) {{ {local} = 2 }}"),
+                format!("if A[{value} % 2] == {local} {{ A[{value} % 2] = {value}; {local} = 2 }}"),
+            ),
             0 | 1 => both(format!("{local} = {shared}")),
             2 => both(format!("{shared} = {value}")),
             3 => (

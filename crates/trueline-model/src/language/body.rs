@@ -74,6 +74,8 @@ pub(super) struct PlaceRef {
     pub(super) offset: usize,
     /// Whether finding it reads shared memory.
     pub(super) shared_address: bool,
+    /// Of a node: where the cells of each leaf begin, and the dimensions.
+    pub(super) cells: Vec<(usize, Vec<usize>)>,
 }
 
 impl PlaceRef {
@@ -87,7 +89,14 @@ impl PlaceRef {
             Root::Local(first) => Place::Local(first + at, self.indices.clone()),
             Root::Own(first) => Place::Own(first + at, self.indices.clone()),
             Root::Shared(first, _) => Place::Shared(first + at, self.indices.clone()),
-            Root::Heap(node, pointer) => Place::Field(*node, Box::new(pointer.clone()), at),
+            Root::Heap(node, pointer) => {
+                let ((first, dims), pointer) = (&self.cells[at], Box::new(pointer.clone()));
+                if dims.is_empty() {
+                    return Place::Field(*node, pointer, *first);
+                }
+                let indices = self.indices.iter().cloned().zip(dims.iter().copied());
+                Place::FieldCell(*node, pointer, *first, indices.collect())
+            }
         }
     }
 }
@@ -551,7 +560,8 @@ impl<'a> Body<'a> {
 }
 
 pub(super) fn local_place(first: VarId, ty: Ty) -> PlaceRef {
-    PlaceRef { ty, root: Root::Local(first), indices: Vec::new(), offset: 0, shared_address: false }
+    let (root, indices, cells) = (Root::Local(first), Vec::new(), Vec::new());
+    PlaceRef { ty, root, indices, offset: 0, shared_address: false, cells }
 }
 
 /// A place of the scope's kind, for what is declared outside of operations.

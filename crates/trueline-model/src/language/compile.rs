@@ -140,7 +140,10 @@ pub(super) fn compile(
     };
     let nodes = types.nodes.iter().map(|node| NodeType {
         name: node.name.clone(),
-        fields: (node.fields.iter()).flat_map(|(name, ty)| layout(&types, name, ty)).collect(),
+        fields: (node.fields.iter())
+            .flat_map(|(name, ty)| layout(&types, name, ty))
+            .flat_map(cells)
+            .collect(),
         capacity: types.heap,
         reclaim: match &ast.client.heap {
             Some(heap) if heap.recycle => Reclaim::Recycled,
@@ -184,6 +187,17 @@ pub(super) fn declare_types(types: &mut Types, ast: &Ast) -> Parsed<Vec<usize>> 
     }
     types.declare(&ast.types)?;
     Ok(counts)
+}
+
+/// The cells of an array, as variables of their own.
+fn cells(variable: Variable) -> Vec<Variable> {
+    let cell = |cell: usize| Variable {
+        name: variable.cell_name(cell),
+        ty: variable.ty.clone(),
+        dims: Vec::new(),
+        initial: vec![variable.first(cell)],
+    };
+    (0..variable.cells()).map(cell).collect()
 }
 
 fn layout(types: &Types, name: &str, ty: &Ty) -> Vec<Variable> {

@@ -407,7 +407,7 @@ impl Live {
                 match &**place {
                     Place::Local(variable, _) => mark(&mut self.locals, *variable, true),
                     Place::Own(variable, _) => mark(&mut self.own, *variable, true),
-                    Place::Shared(..) | Place::Field(..) => {}
+                    Place::Shared(..) | Place::Field(..) | Place::FieldCell(..) => {}
                 }
                 self.address(place);
             }
@@ -430,6 +430,10 @@ impl Live {
                 indices.iter().for_each(|index| self.read(index));
             }
             Place::Field(_, pointer, _) => self.read(pointer),
+            Place::FieldCell(_, pointer, _, indices) => {
+                self.read(pointer);
+                indices.iter().for_each(|(index, _)| self.read(index));
+            }
         }
     }
 

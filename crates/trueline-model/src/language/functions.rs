@@ -306,10 +306,11 @@ impl Body<'_> {
             shared = false;
         }
         let mut given = Vec::new();
+        let cells = self.types.node_cells(node);
         let mut at = 0;
         for ((_, ty), leaves) in of.iter().zip(leaves) {
             for (i, leaf) in leaves.into_iter().flatten().enumerate() {
-                given.push((at + i, leaf));
+                given.push((cells[at + i].0, leaf));
             }
             at += self.types.leaves(ty).len();
         }

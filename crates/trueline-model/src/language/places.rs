@@ -41,6 +41,7 @@ impl Body<'_> {
                     indices: Vec::new(),
                     offset: 0,
                     shared_address: pointer.shared,
+                    cells: self.types.node_cells(node),
                 };
                 let fields = &self.types.nodes[node].fields;
                 let (ty, offset) = self.field(fields, &self.types.nodes[node].name, field)?;

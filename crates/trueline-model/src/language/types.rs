@@ -155,11 +155,12 @@ impl Types {
         for decl in types {
             if let TypeDecl::Node { name, fields } = decl {
                 let of = self.fields(fields)?;
-                if let Some(at) = of.iter().position(|(_, ty)| self.has_array(ty)) {
-                    let message = "a node cannot contain an array";
+                if let Some(at) = of.iter().position(|(_, ty)| self.has_array_of_processes(ty)) {
+                    let message = "a node cannot contain an array that is indexed by processes";
                     let help = "keep the array in a shared variable";
                     return Err(Diagnostic::new(fields[at].of.span, message).help(help));
                 }
+                check_size(of.iter().map(|(_, ty)| self.cells(ty)).sum(), name.span)?;
                 if let Some(node) = self.nodes.iter_mut().find(|n| n.name == name.text) {
                     node.fields = of;
                 }
@@ -209,14 +210,21 @@ impl Types {
         }
     }
 
-    fn has_array(&self, ty: &Ty) -> bool {
-        match ty {
-            Ty::Array { .. } => true,
-            Ty::Record(record) => {
-                self.records[*record].fields.iter().any(|(_, ty)| self.has_array(ty))
-            }
-            _ => false,
+    fn has_array_of_processes(&self, ty: &Ty) -> bool {
+        self.leaves(ty).iter().any(|leaf| leaf.dims.iter().any(|dim| dim.by_process))
+    }
+
+    /// The leaves of a node's fields: the number of the first cell of each, and its dimensions.
+    pub(crate) fn node_cells(&self, node: usize) -> Vec<(usize, Vec<usize>)> {
+        let mut out: Vec<(usize, Vec<usize>)> = Vec::new();
+        let mut first = 0;
+        for leaf in self.nodes[node].fields.iter().flat_map(|(_, ty)| self.leaves(ty)) {
+            let dims: Vec<usize> = leaf.dims.iter().map(|dim| dim.len).collect();
+            let cells: usize = dims.iter().product();
+            out.push((first, dims));
+            first += cells;
         }
+        out
     }
 
     /// The type that was written.
