@@ -10,6 +10,7 @@ mod naive;
 mod notes;
 mod operators;
 mod places;
+mod procedures;
 mod replay;
 mod steps;
 mod value;

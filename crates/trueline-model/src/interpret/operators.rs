@@ -1,8 +1,7 @@
 //! Operators, built-in functions and methods, on values that mean what they are.
 
-use super::steps::Entry;
 use super::value::Value;
-use super::walk::{Flow, Place, Root, Rules, Stop, Walk, Walked, cells, fault, same};
+use super::walk::{Place, Root, Stop, Walk, Walked, cells, fault, same};
 use crate::language::ast::{BinaryOp, Expr};
 
 impl Walk<'_> {
@@ -127,50 +126,6 @@ impl Walk<'_> {
             }
             _ => self.procedure(name, args, at),
         }
-    }
-
-    /// Walks a procedure. Its variables come behind those of the caller, which it does not see. What
-    /// it returns is written down, as the caller forgets how it came about.
-    fn procedure(&mut self, name: &str, args: &[Expr], at: u32) -> Walked<Value> {
-        let Rules { ast, types, .. } = self.rules;
-        let Some(op) = ast.procedures.iter().find(|p| p.name.text == name) else {
-            return fault(format!("no function is called {name}"));
-        };
-        let mut given = Vec::new();
-        for (field, arg) in op.args.iter().zip(args) {
-            let Ok(ty) = types.resolve(&field.of) else { return fault("no type") };
-            let value = self.value(arg)?;
-            self.admit(&ty, &value, &field.name.text)?;
-            given.push((field.name.text.clone(), ty, value));
-        }
-        let visible = std::mem::replace(&mut self.visible, self.scope.len());
-        let (mark, site) = (self.mark, self.site);
-        self.suspended.push((mark, self.at));
-        // Loops are others in another call.
-        self.site = site.wrapping_mul(1_000_003).wrapping_add(u64::from(at) + 1);
-        self.begins = false;
-        self.scope.extend(given);
-        let flow = self.block(&op.body)?;
-        self.scope.truncate(self.visible);
-        self.visible = visible;
-        self.site = site;
-        self.suspended.pop();
-        self.mark = mark;
-        let Some(result) = &op.result else { return Ok(Value::Nothing) };
-        let value = match flow {
-            Flow::Return(value) => value,
-            _ => return fault(format!("{name} returns nothing")),
-        };
-        let Ok(ty) = types.resolve(result) else { return fault("no type") };
-        self.admit(&ty, &value, name)?;
-        match self.log.get(self.at) {
-            Some(Entry::Gave(_)) => {}
-            Some(Entry::Paused(_)) => return fault("a loop is where a result was"),
-            None => self.log.push(Entry::Gave(value.clone())),
-        }
-        self.at += 1;
-        self.heads = 0;
-        Ok(value)
     }
 
     /// Containers of specifications.

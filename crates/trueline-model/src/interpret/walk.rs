@@ -310,41 +310,7 @@ impl<'w> Walk<'w> {
                 Ok(flow)
             }
             StmtKind::ForEach { name, ordered, body } => {
-                let mut left: Vec<usize> = (0..self.rules.types.processes).collect();
-                let outside = self.scope.len();
-                let list = |left: &[usize]| {
-                    Value::List(left.iter().map(|process| Value::Pid(*process)).collect())
-                };
-                self.scope.push((format!("{}..", name.text), Ty::Pid, list(&left)));
-                self.scope.push((name.text.clone(), Ty::Pid, Value::Nothing));
-                let mut rounds = 0;
-                let flow = loop {
-                    self.head(&loops, &mut rounds)?;
-                    if left.is_empty() {
-                        break Flow::Next;
-                    }
-                    let number = match ordered {
-                        true => 0,
-                        false => {
-                            let count = left.len();
-                            let number =
-                                |walk: &mut Self| Ok(Value::Int(walk.choice(count) as i64));
-                            let Value::Int(number) = self.once(false, false, number)? else {
-                                return fault("no process");
-                            };
-                            number as usize
-                        }
-                    };
-                    self.scope[outside + 1].2 = Value::Pid(left.remove(number));
-                    self.scope[outside].2 = list(&left);
-                    match self.block(body)? {
-                        Flow::Break => break Flow::Next,
-                        Flow::Next | Flow::Continue => {}
-                        flow @ Flow::Return(_) => break flow,
-                    }
-                };
-                self.scope.truncate(outside);
-                Ok(flow)
+                self.each_process(&name.text, *ordered, body, &loops)
             }
             StmtKind::Break => Ok(Flow::Break),
             StmtKind::Continue => Ok(Flow::Continue),
